@@ -1,0 +1,288 @@
+"""Configuration: one small, frozen value object per stage, checked when it is made.
+
+`RecallConfig()` is the default; `RecallConfig.from_yaml(path)` reads a file whose keys are the fields below:
+
+    recall:
+      timezone: Europe/Berlin
+      planner: {precise_threshold: 0.9}
+      fusion: {strategy: rrf}
+
+An unknown key, a wrong type or a value out of range is a `ConfigError` that names the key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+from zoneinfo import ZoneInfo
+
+from recall_integrations.errors import ConfigError
+
+
+def _in_range(owner: str, name: str, value: float, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value) or not low <= value <= high:
+        raise ConfigError(f"{owner}.{name} must be a number between {low:g} and {high:g}, not {value!r}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannerConfig:
+    """Thresholds of the rule list (seed 000). All in [0, 1].
+
+    Args:
+        precise_threshold: specificity at or above which the `precise` plan is chosen.
+        exploratory_threshold: specificity below which the `exploratory` plan is chosen.
+        entity_confidence_min: confidence above which an entity anchors an `entity_centric` plan.
+        rarity_promotion: lexical rarity above which `precision` is chosen where no earlier rule decided.
+        window_confidence_min: confidence from which a temporal window selects the temporal plan and may filter.
+        entity_weight: weight of the graph arm in an entity-centric plan.
+        arm_limit: candidates asked of each arm.
+        precise_limit: candidates asked of the semantic arm by the `precise` plan.
+    """
+
+    precise_threshold: float = 0.8
+    exploratory_threshold: float = 0.4
+    entity_confidence_min: float = 0.85
+    rarity_promotion: float = 0.8
+    window_confidence_min: float = 0.5
+    entity_weight: float = 2.0
+    arm_limit: int = 100
+    precise_limit: int = 20
+
+    def __post_init__(self) -> None:
+        for name in (
+            "precise_threshold",
+            "exploratory_threshold",
+            "entity_confidence_min",
+            "rarity_promotion",
+            "window_confidence_min",
+        ):
+            _in_range("planner", name, getattr(self, name), 0, 1)
+        _in_range("planner", "entity_weight", self.entity_weight, 0, 10)
+        _in_range("planner", "arm_limit", self.arm_limit, 1, 10_000)
+        _in_range("planner", "precise_limit", self.precise_limit, 1, 10_000)
+        if self.exploratory_threshold > self.precise_threshold:
+            raise ConfigError("planner.exploratory_threshold must not exceed planner.precise_threshold.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecificityConfig:
+    """Weights of the specificity formula (seed 000). They must add up to 1."""
+
+    entity_density: float = 0.35
+    temporal: float = 0.25
+    lexical_rarity: float = 0.25
+    type_cues: float = 0.15
+
+    def __post_init__(self) -> None:
+        weights = dataclasses.astuple(self)
+        for name, value in zip(self.__dataclass_fields__, weights, strict=True):
+            _in_range("specificity", name, value, 0, 1)
+        if abs(sum(weights) - 1) > 1e-6:
+            raise ConfigError(f"The four weights of specificity must add up to 1, not {sum(weights):g}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusionConfig:
+    """How candidates of several arms become one list.
+
+    Args:
+        strategy: `weighted` (six terms, seed 003) or `rrf` (reciprocal rank fusion).
+        rrf_k: the constant of RRF; 60 as in Cormack, Clarke and Büttcher (2009).
+        vector, lexical, graph, recency, importance, profile: weights of the six terms of `weighted`.
+        recency_half_life_days: age at which the recency term has fallen to one half.
+    """
+
+    strategy: str = "weighted"
+    rrf_k: int = 60
+    vector: float = 0.35
+    lexical: float = 0.5
+    graph: float = 0.1
+    recency: float = 0.02
+    importance: float = 0.03
+    profile: float = 0.0
+    recency_half_life_days: float = 30.0
+
+    def __post_init__(self) -> None:
+        if self.strategy not in ("weighted", "rrf"):
+            raise ConfigError(f"fusion.strategy must be 'weighted' or 'rrf', not {self.strategy!r}.")
+        _in_range("fusion", "rrf_k", self.rrf_k, 1, 10_000)
+        for name in ("vector", "lexical", "graph", "recency", "importance", "profile"):
+            _in_range("fusion", name, getattr(self, name), 0, 10)
+        _in_range("fusion", "recency_half_life_days", self.recency_half_life_days, 1e-3, 1e6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalConfig:
+    """Sub-retrievers.
+
+    Args:
+        exact_max: rows of a scope (or of a filtered set) up to which vectors are scanned exactly; above, HNSW.
+        cache_mb: memory for the in-process columns and vectors of recently used scopes.
+        overfetch: HNSW and BM25 are asked for this many times the limit, divided by the filter's selectivity.
+        graph_hops: how far the graph arm walks (1 or 2).
+        graph_neighbours: neighbours per entity that it follows.
+        graph_mentions: memories per neighbour that it takes.
+        semantic_remote: declares that embedding a query costs a network call, so that a high-specificity
+            entity plan may leave the semantic arm out.
+    """
+
+    exact_max: int = 20_000
+    cache_mb: int = 512
+    overfetch: float = 3.0
+    graph_hops: int = 2
+    graph_neighbours: int = 10
+    graph_mentions: int = 50
+    semantic_remote: bool = False
+
+    def __post_init__(self) -> None:
+        _in_range("retrieval", "exact_max", self.exact_max, 0, 10_000_000)
+        _in_range("retrieval", "cache_mb", self.cache_mb, 0, 1_000_000)
+        _in_range("retrieval", "overfetch", self.overfetch, 1, 100)
+        _in_range("retrieval", "graph_hops", self.graph_hops, 1, 2)
+        _in_range("retrieval", "graph_neighbours", self.graph_neighbours, 1, 1_000)
+        _in_range("retrieval", "graph_mentions", self.graph_mentions, 1, 10_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingConfig:
+    """After fusion.
+
+    Args:
+        negation_threshold: normalised BM25 against a negated term above which a memory is demoted, in [0, 1];
+            0.4 is strict, 0.75 soft (seed 000).
+        rerank_top_n: candidates given to the cross-encoder.
+        rerank_min_k: fewer candidates than this are not worth a rerank.
+        diversity_lambda: share of relevance against novelty in maximal marginal relevance, in [0, 1].
+    """
+
+    negation_threshold: float = 0.6
+    rerank_top_n: int = 20
+    rerank_min_k: int = 3
+    diversity_lambda: float = 0.9
+
+    def __post_init__(self) -> None:
+        _in_range("ranking", "negation_threshold", self.negation_threshold, 0, 1)
+        _in_range("ranking", "rerank_top_n", self.rerank_top_n, 1, 1_000)
+        _in_range("ranking", "rerank_min_k", self.rerank_min_k, 1, 1_000)
+        _in_range("ranking", "diversity_lambda", self.diversity_lambda, 0, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsConfig:
+    """Budgets and bounds.
+
+    Args:
+        time_budget_ms: default deadline of a recall; arms that are late are left out and named.
+        rewrite_timeout_ms: longest wait for the LLM rewrite (seed 002).
+        rerank_budget_ms: longest wait for the cross-encoder (seed 003).
+        query_chars_max: longer queries are refused.
+        workers: threads of the optimizer's pool.
+    """
+
+    time_budget_ms: float = 2_000.0
+    rewrite_timeout_ms: float = 6_000.0
+    rerank_budget_ms: float = 1_000.0
+    query_chars_max: int = 32_768
+    workers: int = 8
+
+    def __post_init__(self) -> None:
+        _in_range("limits", "time_budget_ms", self.time_budget_ms, 0.1, 3_600_000)
+        _in_range("limits", "rewrite_timeout_ms", self.rewrite_timeout_ms, 1, 600_000)
+        _in_range("limits", "rerank_budget_ms", self.rerank_budget_ms, 1, 600_000)
+        _in_range("limits", "query_chars_max", self.query_chars_max, 1, 10_000_000)
+        _in_range("limits", "workers", self.workers, 1, 256)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallConfig:
+    """Everything that can be set, by stage.
+
+    Args:
+        timezone: IANA name in which "yesterday" and "last week" are read.
+        week_start: first day of the week, 0 = Monday … 6 = Sunday.
+    """
+
+    planner: PlannerConfig = field(default_factory=PlannerConfig)
+    specificity: SpecificityConfig = field(default_factory=SpecificityConfig)
+    fusion: FusionConfig = field(default_factory=FusionConfig)
+    retrieval: RetrievalConfig = field(default_factory=RetrievalConfig)
+    ranking: RankingConfig = field(default_factory=RankingConfig)
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+    timezone: str = "UTC"
+    week_start: int = 0
+
+    def __post_init__(self) -> None:
+        _in_range("recall", "week_start", self.week_start, 0, 6)
+        try:
+            ZoneInfo(self.timezone)
+        except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
+            raise ConfigError(f"Unknown time zone {self.timezone!r}. Use an IANA name such as 'Europe/Berlin'.") from e
+
+    @property
+    def fingerprint(self) -> str:
+        """A short digest of all settings; part of cache keys."""
+        text = json.dumps(dataclasses.asdict(self), sort_keys=True, default=str)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> RecallConfig:
+        """Build from nested mappings, as a YAML or JSON file gives them.
+
+        Raises:
+            ConfigError: an unknown key, a wrong type, a value out of range.
+        """
+        built = _build(cls, values, "recall")
+        assert isinstance(built, cls)
+        return built
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> RecallConfig:
+        """Read the `recall:` section of a YAML file (or the whole file, if it has no such section).
+
+        Raises:
+            ConfigError: the file cannot be read, is not YAML, or holds an unknown key or a bad value.
+        """
+        import yaml
+
+        try:
+            loaded = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as e:
+            raise ConfigError(f"Cannot read the configuration file {path}: {e}") from e
+        if loaded is None:
+            return cls()
+        if not isinstance(loaded, Mapping):
+            raise ConfigError(f"The configuration file {path} must hold a mapping, not {type(loaded).__name__}.")
+        section = loaded.get("recall", loaded)
+        return cls.from_mapping(section if section is not None else {})
+
+
+def _build(kind: type[Any], values: object, where: str) -> object:
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{where} must be a mapping, not {type(values).__name__}.")
+    hints = get_type_hints(kind)
+    given: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in hints:
+            raise ConfigError(f"Unknown setting {where}.{key}. Known: {', '.join(sorted(hints))}.")
+        hint = hints[key]
+        if dataclasses.is_dataclass(hint):
+            given[key] = _build(hint, value, f"{where}.{key}")  # type: ignore[arg-type]
+        else:
+            given[key] = _typed(hint, value, f"{where}.{key}")
+    return kind(**given)
+
+
+def _typed(hint: Any, value: Any, where: str) -> Any:
+    allowed = get_args(hint) if get_origin(hint) is not None else (hint,)
+    if float in allowed and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, bool) and bool not in allowed or not isinstance(value, allowed):
+        names = " or ".join(getattr(a, "__name__", str(a)) for a in allowed)
+        raise ConfigError(f"{where} must be {names}, not {value!r}.")
+    return value

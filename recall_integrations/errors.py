@@ -1,0 +1,175 @@
+"""The error tree. Every error this package raises on purpose descends from `RecallError`.
+
+    RecallError
+    ├── InvalidInput (ValueError)      what the caller passed cannot be used; nothing was changed
+    │   ├── InvalidQuery               empty, blank, too long, or not valid text
+    │   ├── InvalidArgument            k, budgets, now, privacy mode, an unknown option
+    │   ├── InvalidMemory              a field of a memory; `remember_many` names its position
+    │   ├── InvalidScope               a scope part that is not usable text
+    │   └── InvalidFilter              a filter that cannot be applied
+    ├── ConfigError (ValueError)       a setting out of its range, an unknown key in the YAML file
+    ├── MissingExtra (ImportError)     an optional package is needed; the message names the extra
+    ├── NotFound (KeyError)            an id that is not in this scope, where one was required
+    ├── StoreError                     the store directory as a whole
+    │   ├── StorePathError             not a directory, not readable, not writable
+    │   ├── StoreLocked                another process (or another object here) has it open
+    │   ├── StoreVersionError          written by a newer version, or not a recall store
+    │   ├── StoreCorrupt               the SQL database is damaged; it was left untouched
+    │   ├── StoreClosed                used after `close()`, or in a forked child
+    │   └── EmbeddingMismatch          opened with another embedding than the one that made it
+    ├── EmbeddingError                 the embedding failed or returned the wrong shape
+    ├── IndexUnavailable               a derived index cannot be opened or searched
+    └── RecallTimeout                  nothing at all could be answered inside the deadline
+
+Messages say what was wrong and then what to do. `code` is a stable string for programs.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "ConfigError",
+    "EmbeddingError",
+    "EmbeddingMismatch",
+    "IndexUnavailable",
+    "InvalidArgument",
+    "InvalidFilter",
+    "InvalidInput",
+    "InvalidMemory",
+    "InvalidQuery",
+    "InvalidScope",
+    "MissingExtra",
+    "NotFound",
+    "RecallError",
+    "RecallTimeout",
+    "StoreClosed",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreLocked",
+    "StorePathError",
+    "StoreVersionError",
+]
+
+
+class RecallError(Exception):
+    """Root of the tree."""
+
+    code: ClassVar[str] = "RECALL_ERROR"
+
+
+class InvalidInput(RecallError, ValueError):
+    """What the caller passed cannot be used. Raised before anything is changed."""
+
+    code = "INVALID_INPUT"
+
+
+class InvalidQuery(InvalidInput):
+    """The query is empty, blank, longer than `limits.query_chars_max`, or not valid text."""
+
+    code = "INVALID_QUERY"
+
+
+class InvalidArgument(InvalidInput):
+    """An argument of a call is out of its range or of the wrong kind."""
+
+    code = "INVALID_ARGUMENT"
+
+
+class InvalidMemory(InvalidInput):
+    """A memory has a field that cannot be stored."""
+
+    code = "INVALID_MEMORY"
+
+
+class InvalidScope(InvalidInput):
+    """A part of a scope is not usable text."""
+
+    code = "INVALID_SCOPE"
+
+
+class InvalidFilter(InvalidInput):
+    """A filter cannot be applied."""
+
+    code = "INVALID_FILTER"
+
+
+class ConfigError(RecallError, ValueError):
+    """A setting is out of its range or unknown."""
+
+    code = "INVALID_CONFIG"
+
+
+class MissingExtra(RecallError, ImportError):
+    """An optional package is needed and not installed."""
+
+    code = "MISSING_EXTRA"
+
+
+class NotFound(RecallError, KeyError):
+    """An id that was required is not in this scope."""
+
+    code = "NOT_FOUND"
+
+    def __str__(self) -> str:  # KeyError would quote the message
+        return str(self.args[0]) if self.args else ""
+
+
+class StoreError(RecallError):
+    """The store directory as a whole cannot be used."""
+
+    code = "STORE_ERROR"
+
+
+class StorePathError(StoreError):
+    """The path is not a directory that can be read and written."""
+
+    code = "STORE_PATH"
+
+
+class StoreLocked(StoreError):
+    """Another process, or another object in this one, has the store open."""
+
+    code = "STORE_LOCKED"
+
+
+class StoreVersionError(StoreError):
+    """The directory was written by a newer version, or is not a recall store."""
+
+    code = "STORE_VERSION"
+
+
+class StoreCorrupt(StoreError):
+    """The SQL database is damaged. It was left untouched."""
+
+    code = "STORE_CORRUPT"
+
+
+class StoreClosed(StoreError):
+    """The store was used after `close()`, or in a process forked from the one that opened it."""
+
+    code = "STORE_CLOSED"
+
+
+class EmbeddingMismatch(StoreError):
+    """The store was made with another embedding than the one it is opened with."""
+
+    code = "EMBEDDING_MISMATCH"
+
+
+class EmbeddingError(RecallError):
+    """The embedding raised, or returned an array of the wrong shape or with non-finite numbers."""
+
+    code = "EMBEDDING_ERROR"
+
+
+class IndexUnavailable(RecallError):
+    """A derived index cannot be opened or searched."""
+
+    code = "INDEX_UNAVAILABLE"
+
+
+class RecallTimeout(RecallError):
+    """Nothing at all could be answered inside the deadline."""
+
+    code = "TIMEOUT"

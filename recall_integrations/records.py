@@ -1,0 +1,537 @@
+"""What travels between the stages: frozen, slotted, keyword-only value objects.
+
+A record is checked when it is made, so a stage may trust what it receives. Lists given for tuple fields are
+accepted and frozen. Times are timezone-aware; scores are floats in [0, 1] unless a field says otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Any, TypeVar
+
+from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput, InvalidMemory, InvalidScope
+
+ID_CHARS_MAX = 1_024
+NAME_CHARS_MAX = 1_024
+TEXT_CHARS_MAX = 10_000_000
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class MemoryType(str, Enum):
+    """What kind of memory it is. `CHUNK` is knowledge, the others are neural memories (router modes)."""
+
+    FACT = "fact"
+    PREFERENCE = "preference"
+    EVENT = "event"
+    SKILL = "skill"
+    CHUNK = "chunk"
+    OBSERVATION = "observation"
+    SUMMARY = "summary"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+E_ = TypeVar("E_", bound=InvalidInput)
+
+
+def checked_text(value: object, what: str, error: type[InvalidInput], *, limit: int, blank_ok: bool = False) -> str:
+    """Return `value` if it is text that can be stored: a `str`, not blank, within `limit`, encodable as UTF-8."""
+    if not isinstance(value, str):
+        raise error(f"{what} must be text, not {type(value).__name__}.")
+    if not blank_ok and not value.strip():
+        raise error(f"{what} is empty or blank. Give at least one visible character.")
+    if len(value) > limit:
+        raise error(f"{what} has {len(value):,} characters; the limit is {limit:,}. Split or shorten it.")
+    if _SURROGATE.search(value):
+        raise error(
+            f"{what} holds a lone surrogate (half of a UTF-16 pair) and is not valid text. "
+            'Re-decode it, for example with `text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")`.'
+        )
+    return value
+
+
+def checked_id(value: object, what: str, error: type[InvalidInput]) -> str:
+    """An id or name: like `checked_text`, short, and without control characters."""
+    text = checked_text(value, what, error, limit=ID_CHARS_MAX)
+    if _CONTROL.search(text):
+        raise error(f"{what} holds a control character ({text[:40]!r}). Remove it.")
+    return text
+
+
+def checked_time(value: object, what: str, error: type[InvalidInput]) -> datetime:
+    """A timezone-aware `datetime`."""
+    if not isinstance(value, datetime):
+        raise error(f"{what} must be a datetime, not {type(value).__name__}.")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise error(f"{what} is naive ({value.isoformat()}). Add a time zone, for example `.replace(tzinfo=timezone.utc)`.")
+    return value
+
+
+def checked_type(value: object, error: type[InvalidInput]) -> MemoryType:
+    """A `MemoryType`, or the name of one."""
+    try:
+        return MemoryType(value)
+    except ValueError:
+        known = ", ".join(t.value for t in MemoryType)
+        raise error(f"Unknown memory type {value!r}. Use one of: {known}.") from None
+
+
+def _names(value: object, what: str, error: type[InvalidInput]) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
+        raise error(f"{what} must be a list of names, not {type(value).__name__}. Write [{value!r}] for a single one.")
+    seen: dict[str, None] = {}
+    for item in value if isinstance(value, Sequence) else sorted(value):
+        seen.setdefault(checked_id(item, f"An item of {what}", error))
+    return tuple(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The tenant `(user_id, agent_id, namespace)`. Nothing ever crosses it.
+
+    The empty string is a value like any other: `Scope()` is the default scope, not "all scopes".
+
+    Raises:
+        InvalidScope: a part is not text, longer than 1,024 characters, or holds control characters.
+    """
+
+    user_id: str = ""
+    agent_id: str = ""
+    namespace: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("user_id", "agent_id", "namespace"):
+            value = getattr(self, name)
+            if value != "":
+                checked_id(value, f"Scope.{name}", InvalidScope)
+
+    def __str__(self) -> str:
+        return "/".join(part or "-" for part in (self.user_id, self.agent_id, self.namespace))
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A typed edge between two entities, found in or declared with a memory: `Relation("Priya", "manager_of", "Sam")`.
+
+    Args:
+        subject: entity the edge starts at.
+        predicate: what the edge says, in snake case by convention.
+        object: entity the edge ends at.
+        confidence: how sure the source is, in (0, 1].
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("subject", "predicate", "object"):
+            checked_id(getattr(self, name), f"Relation.{name}", InvalidMemory)
+        if not (isinstance(self.confidence, int | float) and 0 < self.confidence <= 1):
+            raise InvalidMemory(f"Relation.confidence must be in (0, 1], not {self.confidence!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One stored text. Only `text` is required.
+
+    Args:
+        text: what is remembered. Kept byte for byte.
+        id: caller's id, unique in its scope; remembering it again replaces the memory. Default: a new UUID.
+        type: a `MemoryType` or its name. Default `observation`.
+        actor: who said or did it. Always an entity of the memory; embedded and indexed with the text.
+        channel: where it was said ("slack").
+        event_at: when what it tells happened; timezone-aware. Default: unknown.
+        created_at: when it was recorded; timezone-aware. Default: the time of `remember`.
+        importance: in [0, 1]; 0.5 is neutral.
+        entities: names of people, projects and things it is about.
+        relations: typed edges it states.
+        thread: the conversation or document it comes from.
+        position: its place in the thread. Default: order of arrival.
+        refs: pointers to sources, returned as they are.
+        metadata: JSON-serialisable mapping, returned as it is and usable in `Filters`.
+
+    Raises:
+        InvalidMemory: a field cannot be stored; the message names it.
+    """
+
+    text: str
+    id: str | None = field(default=None, kw_only=True)
+    type: MemoryType = field(default=MemoryType.OBSERVATION, kw_only=True)
+    actor: str | None = field(default=None, kw_only=True)
+    channel: str | None = field(default=None, kw_only=True)
+    event_at: datetime | None = field(default=None, kw_only=True)
+    created_at: datetime | None = field(default=None, kw_only=True)
+    importance: float = field(default=0.5, kw_only=True)
+    entities: tuple[str, ...] = field(default=(), kw_only=True)
+    relations: tuple[Relation, ...] = field(default=(), kw_only=True)
+    thread: str | None = field(default=None, kw_only=True)
+    position: int | None = field(default=None, kw_only=True)
+    refs: tuple[str, ...] = field(default=(), kw_only=True)
+    metadata: Mapping[str, Any] = field(default_factory=dict, kw_only=True, hash=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        checked_text(self.text, "Memory.text", InvalidMemory, limit=TEXT_CHARS_MAX)
+        if self.id is not None:
+            checked_id(self.id, "Memory.id", InvalidMemory)
+        put(self, "type", checked_type(self.type, InvalidMemory))
+        for name in ("actor", "channel", "thread"):
+            if getattr(self, name) is not None:
+                checked_id(getattr(self, name), f"Memory.{name}", InvalidMemory)
+        for name in ("event_at", "created_at"):
+            if getattr(self, name) is not None:
+                checked_time(getattr(self, name), f"Memory.{name}", InvalidMemory)
+        if (
+            isinstance(self.importance, bool)
+            or not isinstance(self.importance, int | float)
+            or not 0 <= self.importance <= 1  # also false for NaN
+        ):
+            raise InvalidMemory(f"Memory.importance must be a number in [0, 1], not {self.importance!r}.")
+        put(self, "importance", float(self.importance))
+        if self.position is not None and (
+            isinstance(self.position, bool) or not isinstance(self.position, int) or abs(self.position) >= 2**62
+        ):
+            raise InvalidMemory(f"Memory.position must be a whole number below 2**62, not {self.position!r}.")
+        put(self, "entities", _names(self.entities, "Memory.entities", InvalidMemory))
+        put(self, "refs", _names(self.refs, "Memory.refs", InvalidMemory))
+        if isinstance(self.relations, Relation) or not all(isinstance(r, Relation) for r in self.relations or ()):
+            raise InvalidMemory("Memory.relations must be a list of Relation(subject, predicate, object).")
+        put(self, "relations", tuple(self.relations or ()))
+        if not isinstance(self.metadata, Mapping):
+            raise InvalidMemory(f"Memory.metadata must be a mapping, not {type(self.metadata).__name__}.")
+        put(self, "metadata", _json_copy(self.metadata))
+
+
+def unchecked_memory(**fields: Any) -> Memory:
+    """A `Memory` from fields that were checked before: for rows of the store and for withheld text."""
+    memory = object.__new__(Memory)
+    for name in Memory.__dataclass_fields__:
+        object.__setattr__(memory, name, fields[name])
+    return memory
+
+
+def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
+    if not value:
+        return {}
+    try:
+        text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
+        text.encode("utf-8")
+    except (TypeError, ValueError) as e:  # UnicodeEncodeError is a ValueError
+        raise InvalidMemory(f"Memory.metadata cannot be stored as JSON: {e}. Use text, numbers, lists and mappings.") from e
+    copy: dict[str, Any] = json.loads(text)
+    return copy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Hard conditions that every hit must meet. Several fields are combined with *and*, items of one with *or*.
+
+    Args:
+        types: memory types.
+        entities: names or aliases; a memory must mention at least one.
+        actors: who said or did it.
+        channels: where.
+        threads: conversations or documents.
+        after: `event_at` (or `created_at` where there is none) at or after this time.
+        before: strictly before this time.
+        recency_days: not older than this many days before `now`; may be fractional.
+        metadata: keys that must be present with exactly this (scalar) value.
+
+    Raises:
+        InvalidFilter: a field cannot be applied.
+    """
+
+    types: tuple[MemoryType, ...] = ()
+    entities: tuple[str, ...] = ()
+    actors: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    after: datetime | None = None
+    before: datetime | None = None
+    recency_days: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        types = (self.types,) if isinstance(self.types, str) else tuple(self.types)
+        put(self, "types", tuple(dict.fromkeys(checked_type(t, InvalidFilter) for t in types)))
+        for name in ("entities", "actors", "channels", "threads"):
+            put(self, name, _names(getattr(self, name), f"Filters.{name}", InvalidFilter))
+        for name in ("after", "before"):
+            if getattr(self, name) is not None:
+                checked_time(getattr(self, name), f"Filters.{name}", InvalidFilter)
+        if self.after is not None and self.before is not None and self.after >= self.before:
+            raise InvalidFilter("Filters.after must lie before Filters.before; nothing could match.")
+        days = self.recency_days
+        if days is not None and (isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days < math.inf):
+            raise InvalidFilter(f"Filters.recency_days must be a positive number, not {days!r}.")
+        if not isinstance(self.metadata, Mapping):
+            raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")
+        for key, value in self.metadata.items():
+            checked_id(key, "A key of Filters.metadata", InvalidFilter)
+            if not isinstance(value, str | int | float | bool) or value != value:
+                raise InvalidFilter(f"Filters.metadata[{key!r}] must be text, a number or a boolean, not {value!r}.")
+        put(self, "metadata", dict(self.metadata))
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.types or self.entities or self.actors or self.channels or self.threads or self.metadata
+        ) or any(v is not None for v in (self.after, self.before, self.recency_days))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRef:
+    """An entity that a query names.
+
+    Args:
+        entity_id: stable id inside the scope.
+        name: canonical name.
+        mention: the words of the query that name it.
+        span: `(start, end)` of the mention in the query, in characters, end exclusive; `(0, 0)` if implicit.
+        confidence: probability that it is this entity, in [0, 1].
+        stage: what resolved it: `exact`, `alias`, `fuzzy`, `llm` or `implicit`.
+    """
+
+    entity_id: str
+    name: str
+    mention: str
+    span: tuple[int, int]
+    confidence: float
+    stage: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemporalWindow:
+    """A span of time that a query speaks of.
+
+    Args:
+        start: first instant, timezone-aware; `None` = open.
+        end: first instant after it (exclusive), timezone-aware; `None` = open.
+        span: `(start, end)` of the words in the query, in characters; `(0, 0)` if implicit.
+        confidence: in [0, 1]. Below `planner.window_confidence_min` the window only softens the ranking.
+    """
+
+    start: datetime | None
+    end: datetime | None
+    span: tuple[int, int]
+    confidence: float
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            if getattr(self, name) is not None:
+                checked_time(getattr(self, name), f"TemporalWindow.{name}", InvalidArgument)
+        if self.start is not None and self.end is not None and self.start >= self.end:
+            raise InvalidArgument("TemporalWindow.start must lie before its (exclusive) end.")
+
+    def holds(self, moment: datetime) -> bool:
+        """Whether `moment` lies in the window."""
+        return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryFeatures:
+    """The feature vector the planner decides on; each value in [0, 1]."""
+
+    entity_density: float = 0.0
+    temporal: float = 0.0
+    lexical_rarity: float = 0.0
+    type_cues: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedQuery:
+    """A query as the optimizer understands it.
+
+    Args:
+        original: the query, as given.
+        rewrites: alternative phrasings by the LLM, if one is configured and the specificity is below 0.8.
+        entity_refs: resolved entities, in order of appearance.
+        temporal_window: the time it speaks of.
+        predicate_hints: edge types its words point at (`reports_to`).
+        type_hints: memory types it asks for. Empty from the parser; only the optimizer sets it.
+        negations: what it excludes ("not frontend" → `frontend`).
+        specificity: `0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.15·type_cues`.
+        features: the vector behind the specificity.
+        terms: the stems that lexical search looks for, in order, without stop words and negated words.
+        now: the moment relative dates were read against.
+    """
+
+    original: str
+    rewrites: tuple[str, ...] = ()
+    entity_refs: tuple[EntityRef, ...] = ()
+    temporal_window: TemporalWindow | None = None
+    predicate_hints: tuple[str, ...] = ()
+    type_hints: tuple[MemoryType, ...] = ()
+    negations: tuple[str, ...] = ()
+    specificity: float = 0.0
+    features: QueryFeatures = field(default_factory=QueryFeatures)
+    type_cues: tuple[MemoryType, ...] = ()
+    terms: tuple[str, ...] = ()
+    now: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmPlan:
+    """One sub-retriever in a plan: its name, its weight in the fusion, how many candidates it may return."""
+
+    name: str
+    weight: float = 1.0
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleCheck:
+    """One rule of the decision list as it was tried.
+
+    Args:
+        rule: its name.
+        fired: whether its condition held.
+        because: the values it looked at, in words.
+        margin: how far the deciding value was from its threshold; positive = on the firing side.
+    """
+
+    rule: str
+    fired: bool
+    because: str
+    margin: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalPlan:
+    """Which sub-retrievers are asked, with what weight, and what happens to their candidates.
+
+    Args:
+        name: `precise`, `entity_centric`, `temporal`, `precision`, `exploratory` or `balanced`.
+        arms: the sub-retrievers, in the order in which their results enter the fusion.
+        rerank: whether the cross-encoder stage may run.
+        diversity: whether the diversity stage runs.
+        type_hints: memory types the optimizer pre-filters to.
+        window_filter: whether entity results outside the temporal window are dropped.
+        rewrite: whether the LLM rewrite stage may run (specificity below the precise threshold).
+        reason: the rule that decided, in words.
+        checks: the rules in the order they were tried.
+        runner_up: the plan that would have been chosen next.
+        version: of the rules; part of the cache key.
+    """
+
+    name: str
+    arms: tuple[ArmPlan, ...]
+    rerank: bool = False
+    diversity: bool = False
+    type_hints: tuple[MemoryType, ...] = ()
+    window_filter: bool = False
+    rewrite: bool = False
+    reason: str = ""
+    checks: tuple[RuleCheck, ...] = ()
+    runner_up: str | None = None
+    version: str = "rules-1"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def arm(self, name: str) -> ArmPlan | None:
+        """The arm called `name`, if the plan asks it."""
+        return next((a for a in self.arms if a.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution:
+    """What one source added to a hit.
+
+    Args:
+        source: an arm (`semantic`, `lexical`, …) or a ranking term (`recency`, `importance`, …).
+        rank: 1-based place in that arm's list; `None` for terms that do not rank.
+        score: the source's own score (cosine, BM25, …), on its own scale.
+        added: what it added to the fused score before normalisation.
+    """
+
+    source: str
+    rank: int | None = None
+    score: float
+    added: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory that was found.
+
+    Args:
+        memory: the memory; under `privacy="redact"` its text is redacted, under `"block"` it is empty.
+        score: relevance in [0, 1]; hits come in falling order of it.
+        reason: why it is here, in words.
+        contributions: what each source added, largest first.
+    """
+
+    memory: Memory
+    score: float
+    reason: str = ""
+    contributions: tuple[Contribution, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Degradation:
+    """A step that was skipped, cut short or failed.
+
+    Args:
+        stage: name of the stage or arm.
+        reason: a reason code, such as `timeout`, `error`, `skip.budget`, `index.rebuilt`.
+        detail: for people.
+    """
+
+    stage: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteOutcome:
+    """What the optional LLM rewrite did (seed 002): `strategy`, `reason`, `duration_ms`, `used`."""
+
+    strategy: str = "disabled"
+    reason: str = "skip.disabled"
+    duration_ms: float = 0.0
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallResult:
+    """The answer of `QueryOptimizer.recall`. Iterating over it gives its hits.
+
+    Args:
+        hits: best first, ties by id.
+        query: the query as it was understood.
+        plan: what was done about it.
+        rewrite: what the LLM rewrite did.
+        degraded: what did not work or was left out; empty when all went well.
+        timings_ms: milliseconds per stage, and `total`.
+        cache: `off`, `miss` or `hit`.
+        confidence: probability in [0, 1] that something relevant is among the hits; `None` if unknown.
+    """
+
+    hits: tuple[Hit, ...]
+    query: ParsedQuery
+    plan: RetrievalPlan
+    rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)
+    degraded: tuple[Degradation, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    cache: str = "off"
+    confidence: float | None = None
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
