@@ -1,0 +1,327 @@
+"""A static embedding: a vector per token, a text is the normalised sum of its tokens' vectors.
+
+The default of the package: no torch, no download, no network, tens of microseconds a query. Reads model2vec folders
+(https://github.com/MinishLab/model2vec) with `tokenizers` and `safetensors` alone: `model2vec.StaticModel.encode`
+changes the state of its tokenizer at each call, which is not safe when several threads encode, cuts texts at 512
+tokens by default, and loads seven times slower. Same vectors, a test compares them.
+
+**Long texts are never cut.** A sum over all tokens costs little and losing the end of a document would not be
+noticed. A text over 65,536 characters is tokenised in pieces broken at white space, so memory stays bounded; as words
+never cross white space, the result is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.errors import EmbeddingError, InvalidArgument
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+BUNDLED = Path(__file__).resolve().parent / "static_model"
+PIECE_CHARS = 65_536
+TOKENS_AT_ONCE = 1_024  # 1 MB of float32 at 256 dimensions stays in the cache
+
+# Part of the fingerprint: raise it when the same files give other vectors.
+_METHOD = "1"
+
+# Weight file and tensor name of each layout, relative to the folder: model2vec, then two of sentence-transformers.
+_LAYOUTS = (
+    ("model.safetensors", "tokenizer.json", "embeddings"),
+    ("model.safetensors", "tokenizer.json", "embedding.weight"),
+    ("0_StaticEmbedding/model.safetensors", "0_StaticEmbedding/tokenizer.json", "embedding.weight"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Model:
+    """What the files hold.
+
+    Args:
+        tokenizer: never changed after loading, so threads may share it.
+        rows: `(n, dims)`, int8 or float; int8 has one common scale, which a direction does not depend on.
+        mapping: row of each token id, or `None` where id and row are the same.
+        weights: factor of each token id, or `None` where all are 1.
+        unknown: id that stands for "not in the vocabulary"; left out of every text.
+        digest: of the weights and tokenizer files.
+    """
+
+    tokenizer: Tokenizer
+    rows: NDArray[Any]
+    mapping: NDArray[np.int64] | None
+    weights: NDArray[np.float32] | None
+    unknown: int | None
+    digest: str
+
+    def vectors(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Weighted vectors of the tokens, `(len(ids), dims)`."""
+        rows = self.rows[ids if self.mapping is None else self.mapping[ids]].astype(np.float32)
+        return rows if self.weights is None else rows * self.weights[ids, None]
+
+    @property
+    def token_count(self) -> int:
+        return len(self.rows) if self.mapping is None else len(self.mapping)
+
+
+class StaticEmbedding:
+    """The bundled model, or any model2vec folder. Satisfies `Embedding`; threads may share one.
+
+    Nothing is read before the first use; loading takes about 40 ms.
+
+    Args:
+        folder: holds `model.safetensors` and `tokenizer.json`. Default: the bundled model (English, 256 dimensions).
+
+    Raises:
+        InvalidArgument: the folder does not exist.
+    """
+
+    remote = False
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self._folder = BUNDLED if folder is None else Path(folder)
+        if folder is not None and not self._folder.is_dir():
+            raise InvalidArgument(f"There is no model folder {str(folder)!r}. Give the path of a model2vec folder.")
+        self._lock = threading.Lock()
+        self._loaded: _Model | None = None
+        self._token_vectors: NDArray[np.float32] | None = None
+
+    def __repr__(self) -> str:
+        return f"StaticEmbedding({self._folder.name!r})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Depends on the content of the weights and the tokenizer, not on where they are."""
+        return f"static:{self._model.digest}:{self.dimensions}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector; 256 for the bundled model."""
+        return int(self._model.rows.shape[1])
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors, `(len(texts), dimensions)`; a zero row for a text without a known token.
+
+        Raises:
+            EmbeddingError: the model files are damaged, or a text is not valid Unicode.
+            InvalidArgument: `texts` is one string, or an item is not a string.
+        """
+        out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        lists = self.tokenize_ids(texts)
+        for first, last in _slices([len(ids) for ids in lists]):
+            if last == first + 1 and len(lists[first]) > TOKENS_AT_ONCE:
+                out[first] = self._sum_long(lists[first])
+            else:
+                self._sum_short(lists, first, last, out)
+        return _unit(out)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """A unit vector, `(dimensions,)`, the same as for a document; zero for a text without a known token."""
+        row: NDArray[np.float32] = self.embed_documents([text])[0]
+        return row
+
+    def tokenize_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of the known tokens of each text, in order, repeats kept. An id is a row of `token_vectors`."""
+        if isinstance(texts, str):
+            raise InvalidArgument("`texts` must be a list of strings, not one string. Write [text].")
+        for position, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InvalidArgument(f"Text {position} must be a string, not {type(text).__name__}.")
+        model = self._model
+        pieces = [(at, piece) for at, text in enumerate(texts) for piece in _pieces(text)]
+        lists: list[list[int]] = [[] for _ in texts]
+        for (at, _), ids in zip(pieces, _encode(model.tokenizer, [piece for _, piece in pieces]), strict=True):
+            lists[at].extend(ids if model.unknown is None else [i for i in ids if i != model.unknown])
+        return lists
+
+    @property
+    def token_vectors(self) -> NDArray[np.float32]:
+        """A vector per token id, `(vocabulary, dimensions)`, of length 1 (or 0); read-only, made at first use."""
+        model = self._model
+        with self._lock:
+            if self._token_vectors is None:
+                table = model.rows if model.mapping is None else model.rows[model.mapping]
+                made = _unit(table.astype(np.float32))
+                made.flags.writeable = False
+                self._token_vectors = made
+            return self._token_vectors
+
+    @property
+    def _model(self) -> _Model:
+        loaded = self._loaded
+        if loaded is None:
+            with self._lock:
+                loaded = self._loaded
+                if loaded is None:
+                    loaded = self._loaded = _load(self._folder)
+        return loaded
+
+    def _sum_short(self, lists: list[list[int]], first: int, last: int, out: NDArray[np.float32]) -> None:
+        rows = [at for at in range(first, last) if lists[at]]
+        if not rows:
+            return
+        starts = np.cumsum([0, *(len(lists[at]) for at in rows[:-1])])
+        flat = np.fromiter((i for at in rows for i in lists[at]), dtype=np.int64)
+        out[rows] = np.add.reduceat(self._model.vectors(flat), starts, axis=0)
+
+    def _sum_long(self, ids: list[int]) -> NDArray[np.float32]:
+        model = self._model
+        counts = np.bincount(np.asarray(ids, dtype=np.int64), minlength=model.token_count)
+        present = np.flatnonzero(counts)
+        total: NDArray[np.float32] = (counts[present].astype(np.float32) @ model.vectors(present)).astype(np.float32)
+        return total
+
+
+@cache
+def bundled() -> StaticEmbedding:
+    """The bundled model, one for the whole process: it is never changed after loading."""
+    return StaticEmbedding()
+
+
+def is_static_folder(path: Path) -> bool:
+    """Whether `path` is a folder that model2vec wrote."""
+    try:
+        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, dict) and config.get("model_type") == "model2vec"
+
+
+def _slices(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Consecutive ranges of texts that hold at most `TOKENS_AT_ONCE` tokens together; a longer text stands alone."""
+    first = held = 0
+    for at, length in enumerate(lengths):
+        if held and held + length > TOKENS_AT_ONCE:
+            yield first, at
+            first, held = at, 0
+        held += length
+    if first < len(lengths):
+        yield first, len(lengths)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    while len(text) - start > PIECE_CHARS:
+        end = start + PIECE_CHARS
+        # White space is looked for in the last 1,024 characters: no word of a vocabulary is longer.
+        while end > start + PIECE_CHARS - 1_024 and not text[end].isspace():
+            end -= 1
+        if not text[end].isspace():
+            end = start + PIECE_CHARS
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def _encode(tokenizer: Tokenizer, texts: list[str]) -> Iterator[list[int]]:
+    """Token ids of each text."""
+    try:
+        if len(texts) == 1:  # starts no worker threads, which a process that forks later would stumble over
+            yield tokenizer.encode(texts[0], add_special_tokens=False).ids
+            return
+        for start in range(0, len(texts), 1_024):
+            for encoding in tokenizer.encode_batch_fast(texts[start : start + 1_024], add_special_tokens=False):
+                yield encoding.ids
+    except (TypeError, ValueError) as e:  # what the binding raises for a lone surrogate
+        raise EmbeddingError(f"A text cannot be tokenised: {e}. Texts must be valid Unicode.") from e
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    lengths[lengths == 0] = 1.0
+    unit: NDArray[np.float32] = (rows / lengths[:, None]).astype(np.float32)
+    return unit
+
+
+def _load(folder: Path) -> _Model:
+    """Read and check the files.
+
+    Raises:
+        EmbeddingError: a file is missing or damaged, or tokenizer and weights do not belong together.
+    """
+    hint = "Reinstall recall-integrations." if folder == BUNDLED else "Save the model again with model2vec."
+    try:
+        weights_file, tokenizer_file, tensors = _read(folder)
+        tokenizer = _tokenizer(tokenizer_file)
+    except Exception as e:  # safetensors and tokenizers raise bare Exceptions of their own
+        raise EmbeddingError(f"Cannot read the static model in {folder}: {e}. {hint}") from e
+    mapping = tensors.get("mapping")
+    weights = tensors.get("weights")
+    model = _Model(
+        tokenizer=tokenizer,
+        rows=tensors["rows"],
+        mapping=None if mapping is None else mapping.astype(np.int64),
+        weights=None if weights is None else weights.astype(np.float32),
+        unknown=_unknown(tokenizer),
+        digest=_digest(weights_file, tokenizer_file),
+    )
+    problem = _problem(model)
+    if problem:
+        raise EmbeddingError(f"The static model in {folder} is damaged: {problem}. {hint}")
+    return model
+
+
+def _read(folder: Path) -> tuple[bytes, bytes, dict[str, NDArray[Any]]]:
+    from safetensors.numpy import load
+
+    for weights_name, tokenizer_name, tensor in _LAYOUTS:
+        if not (folder / weights_name).is_file():
+            continue
+        data = (folder / weights_name).read_bytes()
+        tensors: dict[str, NDArray[Any]] = load(data)
+        if tensor in tensors:
+            return data, (folder / tokenizer_name).read_bytes(), {**tensors, "rows": tensors[tensor]}
+    raise FileNotFoundError("no model.safetensors with token vectors")
+
+
+def _tokenizer(data: bytes) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_buffer(data)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _unknown(tokenizer: Tokenizer) -> int | None:
+    token = getattr(tokenizer.model, "unk_token", None)
+    if token is not None:
+        found: int | None = tokenizer.token_to_id(token)
+        return found
+    unigram: int | None = json.loads(tokenizer.to_str())["model"].get("unk_id")
+    return unigram
+
+
+def _problem(model: _Model) -> str | None:
+    rows = model.rows
+    if rows.ndim != 2 or 0 in rows.shape:
+        return f"token vectors of shape {rows.shape}"
+    if rows.dtype.kind == "f" and not np.isfinite(rows).all():
+        return "a token vector is not finite"
+    if not rows.any():
+        return "all token vectors are zero"
+    if model.mapping is not None and (model.mapping.min() < 0 or model.mapping.max() >= len(rows)):
+        return "its mapping points outside the token vectors"
+    if model.weights is not None and (len(model.weights) < model.token_count or not np.isfinite(model.weights).all()):
+        return "its weights do not fit the vocabulary"
+    if model.tokenizer.get_vocab_size() > model.token_count:
+        return f"{model.tokenizer.get_vocab_size():,} tokens but {model.token_count:,} vectors"
+    return None
+
+
+def _digest(*files: bytes) -> str:
+    digest = hashlib.blake2b(_METHOD.encode(), digest_size=12)
+    for data in files:
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.hexdigest()
