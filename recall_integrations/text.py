@@ -2,7 +2,8 @@
 
 Words are runs of letters and digits, compatibility-normalised (NFKC) and case-folded, without a possessive "'s".
 Runs of Chinese, Japanese and Korean characters, which are written without spaces, become overlapping pairs, as
-Lucene's CJKAnalyzer does. Stop words are dropped and the rest is stemmed (Snowball English).
+Lucene's CJKAnalyzer does. Stop words are dropped, irregular past forms are led back to their verb, and the rest is
+stemmed (Snowball English).
 """
 
 from __future__ import annotations
@@ -33,6 +34,23 @@ STOP_WORDS = frozenset(
     your yours yourself yourselves
     """.split()
 )
+
+# Past forms that no suffix rule leads back to the verb: "when did she go" must find "I went". Verb first.
+_IRREGULAR_VERBS = """
+    become became, begin began begun, bite bit bitten, blow blew blown, break broke broken, bring brought,
+    build built, burn burnt, buy bought, catch caught, choose chose chosen, come came, deal dealt, dig dug,
+    draw drew drawn, dream dreamt, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen,
+    feed fed, feel felt, fight fought, find found, fly flew flown, forget forgot forgotten,
+    forgive forgave forgiven, freeze froze frozen, give gave given, go went gone, grow grew grown, hang hung,
+    hear heard, hide hid hidden, hold held, keep kept, know knew known, lead led, learn learnt, leave left,
+    lend lent, light lit, lose lost, make made, mean meant, meet met, pay paid, ride rode ridden,
+    ring rang rung, rise rose risen, run ran, say said, see saw seen, sell sold, send sent, shake shook shaken,
+    shoot shot, show shown, sing sang sung, sit sat, sleep slept, speak spoke spoken, spend spent, stand stood,
+    steal stole stolen, stick stuck, strike struck, swim swam swum, take took taken, teach taught,
+    tear tore torn, tell told, think thought, throw threw thrown, understand understood, wake woke woken,
+    wear wore worn, win won, write wrote written
+"""
+IRREGULAR = {form: verb for verb, *forms in map(str.split, _IRREGULAR_VERBS.split(",")) for form in forms}
 
 _local = threading.local()
 
@@ -72,12 +90,12 @@ def fold(word: str) -> str:
 
 def stem(word: str) -> str:
     """Snowball English stem of a normal form."""
-    return _stemmer().stemWord(word)  # type: ignore[no-any-return]
+    return _stemmer().stemWord(IRREGULAR.get(word, word))  # type: ignore[no-any-return]
 
 
 def stems(text: str) -> list[str]:
     """Stems of the content words of `text`, in order, repeats kept: what BM25 indexes and looks for."""
-    words = [t.word for t in tokenize(text) if t.word not in STOP_WORDS]
+    words = [IRREGULAR.get(t.word, t.word) for t in tokenize(text) if t.word not in STOP_WORDS]
     return _stemmer().stemWords(words)  # type: ignore[no-any-return]
 
 

@@ -1,1 +1,1 @@
-"""query."""
+"""Text in, `ParsedQuery` out: time, entities, negation, features."""

@@ -1,0 +1,429 @@
+"""The resolution cascade: exact name, alias, part of a name, misspelling; each with how sure it is.
+
+Confidence is the probability that the reference is right. It starts from how the words matched, is lowered where a
+word may mean something else, and is shared where several entities fit:
+
+====================================================  ===========  =====
+what matched                                          confidence   stage
+====================================================  ===========  =====
+name of several words                                 .97          exact
+name of one word                                      .96          exact
+name of ordinary words only ("backend team")          .91 – .95    exact
+declared alias                                        as a name − .04  alias
+the only name with this first, last or telling word   .86 – .88    alias
+words in another order, without or with a space       .93, .90     fuzzy
+initial and family name                               .87          fuzzy
+several words, one or more misspelt                   .75 – .92    fuzzy
+one word, misspelt                                    .40 – .92    fuzzy
+several entities fit                                  .90 / n      as above
+====================================================  ===========  =====
+A reference below .15 (.30 if fuzzy) is left out. The misspelling of one word reaches .85 only for slips that are no
+other name's letters (see `typos`), and with an unsure neighbour, a rival or a part of a name it seldom does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice, product
+from typing import NamedTuple
+
+from recall_integrations.query.entities.reading import Reading
+from recall_integrations.query.entities.state import SWAP_WORDS_MAX, Entity, Phrase, State, at, is_person_like
+from recall_integrations.query.entities.typos import Slip, pair_confidence, slip, word_confidence
+from recall_integrations.query.entities.units import is_cjk
+from recall_integrations.query.entities.words import GIVEN_WORDS, KIND_WORDS, NAME_PARTICLES, is_ordinary
+from recall_integrations.records import EntityRef
+from recall_integrations.text import STOP_WORDS
+
+SURE = 0.85  # from here on a reference may anchor a plan (`planner.entity_confidence_min`)
+ALIAS_DISCOUNT = 0.04
+PHRASES_MAX = 512  # holders of one name that are looked at
+RIVALS_MAX = 64  # phrases of one word that are looked at: beyond that it identifies nothing by itself
+REFS_PER_MENTION_MAX = 5
+CONFIDENCE_MIN = {"exact": 0.15, "alias": 0.15, "fuzzy": 0.3}  # below, a guess among many is not worth a reference
+FUZZY_WORDS_MAX = 24  # words of one query that are looked up as misspelt
+FREE_WORDS_MAX = 256  # words of one query that are looked at as part of a name
+PRODUCT_MAX = 16  # combinations of corrections tried for one window
+CONTEXT_WORDS_MAX = 8
+
+
+class Span(NamedTuple):
+    """Units `i` to before `j` that read exactly like some phrases."""
+
+    i: int
+    j: int
+    phrases: Sequence[Phrase]
+
+
+class Found(NamedTuple):
+    """Units `i` to before `j` mean one of `scores`' entities, with this confidence each."""
+
+    i: int
+    j: int
+    stage: str
+    scores: list[tuple[Entity, float]]
+
+
+def exact_spans(state: State, words: Sequence[str]) -> list[Span]:
+    """All places where names and aliases stand, in order of their start, longer ones first. Linear."""
+    lengths, phrases = state.lengths, state.phrases
+    count = len(words)
+    spans: list[Span] = []
+    for i, word in enumerate(words):
+        for length in lengths.get(word, ()):
+            j = i + length
+            if j <= count:
+                found = at(phrases, word if length == 1 else " ".join(words[i:j]))
+                if found:
+                    spans.append(Span(i, j, found))
+    return spans
+
+
+def longest_first(spans: list[Span]) -> list[Span]:
+    """`spans`, the longest first; of equal ones the leftmost."""
+    return sorted(spans, key=lambda s: (s.i - s.j, s.i)) if len(spans) > 1 else spans
+
+
+def entities_of(phrases: Iterable[Phrase], limit: int = PHRASES_MAX) -> dict[Entity, Phrase]:
+    """The living entities of some phrases, each with its first phrase; a name goes before an alias."""
+    found: dict[Entity, Phrase] = {}
+    for phrase in islice(phrases, limit):
+        if phrase.entity.alive and (phrase.entity not in found or phrase.is_name):
+            found[phrase.entity] = phrase
+    return found
+
+
+class Cascade:
+    """One query on its way through the stages; made, run and thrown away by `EntityIndex.resolve`."""
+
+    def __init__(self, state: State, reading: Reading) -> None:
+        self.state = state
+        self.reading = reading
+        self.words = reading.words
+        self.taken = bytearray(len(self.words))
+        self.found: list[Found] = []
+        self.slips: dict[int, list[Slip]] = {}
+
+    def run(self) -> list[Found]:
+        """All stages; what was found in order of appearance, ambiguity settled by context where that is possible."""
+        self._exact()
+        free = self._free_words()
+        if free:
+            self._misspelt_words(free)
+            self._windows(free)
+            self._initials(free)
+            for i in free:
+                if not self.taken[i]:
+                    self._part(i)
+        self.found.sort(key=lambda f: f.i)
+        return [self._in_context(f) for f in self.found]
+
+    def _take(self, found: Found) -> None:
+        self.found.append(found)
+        self.taken[found.i : found.j] = b"\x01" * (found.j - found.i)
+
+    # stages 1 and 2: exact name, alias
+
+    def _exact(self) -> None:
+        for span in longest_first(exact_spans(self.state, self.words)):
+            if any(self.taken[span.i : span.j]):
+                continue
+            scores = self._exact_scores(span)
+            if scores:
+                stage = "exact" if any(p.is_name for p in entities_of(span.phrases).values()) else "alias"
+                self._take(Found(span.i, span.j, stage, scores))
+
+    def _exact_scores(self, span: Span) -> list[tuple[Entity, float]]:
+        holders = entities_of(span.phrases)
+        if not holders:
+            return []
+        first = next(iter(holders.values()))
+        likely = self.reading.phrase_as_name(span.i, span.j, first)
+        if likely <= 0:
+            return []
+        names = [e for e, p in holders.items() if p.is_name]
+        if span.j - span.i == 1 and not is_cjk(first.words[0]):
+            likely = self._unless_longer(span.i, likely, bool(names), holders)
+            if not names:
+                holders = {**holders, **self._namesakes(span.i, holders)}
+        if len(holders) == 1:
+            entity = next(iter(holders))
+            return [(entity, likely if names else likely - ALIAS_DISCOUNT)]
+        if len(names) == 1:  # the name goes before others' aliases
+            return [(e, min(likely, 0.88) if e is names[0] else 0.4) for e in holders]
+        return shared(holders, likely)
+
+    def _unless_longer(self, i: int, likely: float, is_name: bool, holders: Iterable[Entity]) -> float:
+        """Lowered if the next word looks like the family name of somebody else ("Priya Sharma")."""
+        after = self.reading.neighbour_is_name(i, 1)
+        if not after:
+            return likely
+        if is_name:
+            return min(likely, 0.9)
+        starts = any(is_person_like(p) and p.words[0] == self.words[i] for e in holders for p in e.phrases)
+        return min(likely, 0.75 if after > 0.5 else 0.9) if starts else likely
+
+    def _namesakes(self, i: int, known: dict[Entity, Phrase]) -> dict[Entity, Phrase]:
+        """Others whose first name is word `i`, without a declared alias that says so."""
+        word = self.words[i]
+        parts = islice(at(self.state.parts, word), PHRASES_MAX)
+        return entities_of(p for p in parts if p.words[0] == word and p.entity not in known and is_person_like(p))
+
+    # what is left
+
+    def _free_words(self) -> list[int]:
+        """Units that may be a name, or part of one."""
+        taken, parts = self.taken, self.state.parts
+        free = []
+        for i, word in enumerate(self.words):
+            if word and not taken[i] and (word in parts or not is_ordinary(word)):
+                free.append(i)
+                if len(free) >= FREE_WORDS_MAX:
+                    break
+        return free
+
+    def _misspelt_words(self, free: list[int]) -> None:
+        """Known words that unknown ones may be meant as."""
+        state, tried = self.state, 0
+        for i in free:
+            word = self.words[i]
+            if word in state.parts or word in state.phrases or is_cjk(word):
+                continue
+            if word.endswith("s") and len(word) > 3 and state.knows(word[:-1]) and not is_ordinary(word[:-1]):
+                self.slips[i] = [Slip(word[:-1], 1, True, False, same=True)]  # "priyas birthday"
+                continue
+            tried += 1
+            if tried > FUZZY_WORDS_MAX:
+                return
+            near = [slip(word, known, edits) for known, edits in state.trigrams.similar(word) if state.knows(known)]
+            if near:
+                self.slips[i] = sorted(near, key=lambda s: (not s.same, not s.mechanical, s.edits, s.front, s.word))
+
+    # stage 3: several words
+
+    def _windows(self, free: list[int]) -> None:
+        """Names of two to four words that are misspelt, in another order, or spaced differently."""
+        usable = set(free)
+        for length in range(SWAP_WORDS_MAX, 0, -1):
+            for i in self._starts(free, length):
+                window = range(i, i + length)
+                if not any(k in usable for k in window) or any(self.taken[i : i + length]):
+                    continue
+                scores = self._respaced(i, length) or (self._reordered(i, length) if length > 1 else [])
+                if scores:
+                    self._take(Found(i, i + length, "fuzzy", scores))
+
+    def _starts(self, free: list[int], length: int) -> list[int]:
+        starts = {k - back for k in free for back in range(length)}
+        return sorted(i for i in starts if 0 <= i <= len(self.words) - length)
+
+    def _respaced(self, i: int, length: int) -> list[tuple[Entity, float]]:
+        """ "inbox 3" for "Inbox3", "ProjectKestrel" for "Project Kestrel"."""
+        if length > 2 or (length == 2 and not self.reading.joined(i, i + 2)):
+            return []
+        text = "".join(self.words[i : i + length])
+        phrases = at(self.state.compact if length == 1 else self.state.phrases, text)
+        holders = entities_of(phrases)
+        if not holders or len(text) < 5 or (is_ordinary(text) and not any(map(str.isdigit, text))):
+            return []
+        return shared(holders, 0.9)
+
+    def _reordered(self, i: int, length: int) -> list[tuple[Entity, float]]:
+        choices = []
+        for k in range(i, i + length):
+            word = self.words[k]
+            if word in self.state.parts:
+                choices.append([Slip(word, 0, False, False)])
+            elif k in self.slips:
+                choices.append(self.slips[k])
+            else:
+                return []
+        if not self.reading.joined(i, i + length, comma=True):
+            return []
+        best: dict[Entity, float] = {}
+        for chosen in islice(product(*choices), PRODUCT_MAX):
+            self._try(chosen, best)
+        top = max(best.values(), default=0.0)
+        close = {e: c for e, c in best.items() if c >= top - 0.1}
+        return shared(close, top) if close else []
+
+    def _try(self, chosen: tuple[Slip, ...], best: dict[Entity, float]) -> None:
+        words = [s.word for s in chosen]
+        errors = [s for s in chosen if s.edits]
+        base = pair_confidence(errors) if errors else 0.93
+        in_order = at(self.state.phrases, " ".join(words)) if errors else ()
+        swapped = at(self.state.bags, " ".join(sorted(words)))
+        for holders, likely in ((entities_of(in_order), base), (entities_of(swapped), base - 0.05 * len(errors))):
+            for entity, phrase in holders.items():
+                if not errors and phrase.words == tuple(words):
+                    continue  # stage 1 had reasons not to take it
+                if all(map(is_ordinary, phrase.words)):
+                    if sum(w not in STOP_WORDS for w in words) < 2:
+                        continue
+                    best[entity] = max(best.get(entity, 0.0), min(likely, 0.86))
+                elif likely > best.get(entity, 0.0):
+                    best[entity] = likely
+
+    def _initials(self, free: list[int]) -> None:
+        """ "P. Raman", "Priya R."."""
+        for i in free:
+            for first in (i - 1, i):
+                other = first if first < i else i + 1
+                if not (first >= 0 and first + 1 < len(self.words)) or self.taken[i] or self.taken[other]:
+                    continue
+                holders = self._by_initial(i, other)
+                if holders:
+                    self._take(Found(first, first + 2, "fuzzy", shared(holders, 0.87)))
+
+    def _by_initial(self, i: int, other: int) -> dict[Entity, Phrase]:
+        letter, word = self.words[other], self.words[i]
+        if len(letter) != 1 or not letter.isalpha() or is_cjk(letter):
+            return {}
+        token = self.reading.tokens[other]
+        dotted = self.reading.text[token.end : token.end + 1] == "."
+        if not dotted and (letter in {"a", "i", "s", "t"} or not self.reading.is_upper(other)):
+            return {}
+        if not self.reading.joined(min(i, other), max(i, other) + 1):
+            return {}
+        initial, whole = (0, -1) if other < i else (-1, 0)
+        found = at(self.state.parts, word)
+        if len(found) > PHRASES_MAX:
+            return {}  # a name as common as that: an initial does not make it anybody's
+        return entities_of(
+            p for p in found if p.words[whole] == word and p.words[initial][0] == letter and is_person_like(p)
+        )
+
+    # a part of a name, or one misspelt word
+
+    def _part(self, i: int) -> None:
+        word = self.words[i]
+        if word in NAME_PARTICLES or word in KIND_WORDS or is_cjk(word):
+            return
+        if i not in self.slips:
+            scores = self._part_scores(i, word)
+            if scores:
+                self._take(Found(i, i + 1, "alias", scores))
+            return
+        near = self.slips[i]
+        nearest = [s for s in near if (s.mechanical, s.edits) == (near[0].mechanical, near[0].edits)]
+        scores_by: dict[Entity, float] = {}
+        for found in nearest:
+            whole = entities_of(at(self.state.phrases, found.word))
+            certain = word_confidence(found, len(self.state.trigrams))
+            scored = [(e, certain) for e in whole] or [
+                (e, min(certain, c) - 0.02 if c >= SURE else certain * c) for e, c in self._part_scores(i, found.word)
+            ]
+            for entity, confidence in scored:
+                scores_by[entity] = max(confidence, scores_by.get(entity, 0.0))
+        if not scores_by:
+            return
+        # A rival that is nearly as near takes its share.
+        rivals = len(scores_by) + (0.5 if len(near) > len(nearest) else 0.0)
+        top = max(scores_by.values())
+        if rivals == 1 and self.reading.neighbour_is_name(i, 1) > 0.5:
+            rivals = 1.3
+        scores = [(e, c / rivals) for e, c in scores_by.items() if c >= top - 0.1]
+        self._take(Found(i, i + 1, "fuzzy", scores))
+
+    def _part_scores(self, i: int, word: str) -> list[tuple[Entity, float]]:
+        """Entities that the lone word `word`, at unit `i`, names in part."""
+        if len(word) < 3 or (is_ordinary(word) and (word != self.words[i] or self.reading.word_as_name(i) < 0.88)):
+            return []
+        best: dict[Entity, float] = {}
+        alive = (p for p in at(self.state.parts, word) if p.entity.alive)
+        for phrase in islice(alive, RIVALS_MAX):
+            confidence = self._part_of(i, word, phrase)
+            if confidence > best.get(phrase.entity, 0.0):
+                best[phrase.entity] = confidence
+        if len(best) < 2:
+            return list(best.items())
+        top = max(best.values())
+        return shared({e: c for e, c in best.items() if c >= top - 0.3}, top)
+
+    def _part_of(self, i: int, word: str, phrase: Phrase) -> float:
+        words = phrase.words
+        if is_person_like(phrase):
+            if words[0] == word:
+                return _apart(0.88, self.reading.neighbour_is_name(i, 1))
+            if words[-1] == word and (words[0] in GIVEN_WORDS or not is_ordinary(words[0])):  # not "New England"
+                return _apart(0.87, self.reading.neighbour_is_name(i, -1))
+            return 0.6
+        # "Kestrel" is Project Kestrel, whose other word only says what it is; "violin" is not Violin Sonata.
+        rest = [w for w in words if w != word]
+        if len(rest) <= 2 and all(w in KIND_WORDS or w in STOP_WORDS for w in rest) and not is_ordinary(word):
+            near = max(self.reading.neighbour_is_name(i, 1), self.reading.neighbour_is_name(i, -1))
+            return _apart(0.87, near)
+        return 0.6 if len(words) <= 4 else 0.4
+
+    # ambiguity
+
+    def _in_context(self, found: Found) -> Found:
+        """Settle an ambiguous mention by the other words: the rest of a full name, or a mention that is sure."""
+        if len(found.scores) < 2:
+            return found
+        sure = {f.scores[0][0] for f in self.found if len(f.scores) == 1 and f.scores[0][1] >= SURE}
+        backed = [e for e, _ in found.scores if e in sure]
+        if not backed:
+            backed = self._backed_by_words(found)
+        if len(backed) != 1:
+            return found
+        return Found(found.i, found.j, found.stage, [(backed[0], 0.9)])
+
+    def _backed_by_words(self, found: Found) -> list[Entity]:
+        """Those of several entities whose name is completed by other words of the query."""
+        own = self.words[found.i : found.j]
+        others = (w for k, w in enumerate(self.words) if w in self.state.parts and not found.i <= k < found.j)
+        telling = dict.fromkeys(w for w in islice(others, FREE_WORDS_MAX) if w not in own and not is_ordinary(w))
+        rest = set(islice(telling, CONTEXT_WORDS_MAX))
+        if not rest:
+            return []
+        rivals = islice((e for e, _ in found.scores), RIVALS_MAX)
+        backed = dict.fromkeys(e for e in rivals if any(_is_completed(p, own, rest) for p in e.phrases))
+        if len(own) == 1:  # there may be more rivals than were looked at
+            for word in rest:
+                pair = at(self.state.bags, " ".join(sorted((own[0], word))))
+                backed.update(dict.fromkeys(entities_of(pair, RIVALS_MAX)))
+        return list(backed)
+
+
+def _is_completed(phrase: Phrase, own: Sequence[str], rest: set[str]) -> bool:
+    """Whether `rest` has all that a name says beyond the mention `own`, which may be short for its first word."""
+    words = phrase.words if phrase.words[0] in own else phrase.words[1:]
+    missing = [w for w in words if w not in own and w not in KIND_WORDS and w not in STOP_WORDS and len(w) > 1]
+    return bool(missing) and rest.issuperset(missing)
+
+
+def _apart(confidence: float, neighbour: float) -> float:
+    """Confidence in a part of a name that has the look of another name's part beside it."""
+    return confidence if not neighbour else 0.7 if neighbour < 0.5 else 0.45
+
+
+def shared(holders: Iterable[Entity], likely: float) -> list[tuple[Entity, float]]:
+    """`likely` divided among the entities that fit; alone it is kept."""
+    entities = list(holders)
+    if len(entities) == 1:
+        return [(entities[0], likely)]
+    return [(e, round(min(likely, 0.9) / len(entities), 4)) for e in entities]
+
+
+def references(found: Iterable[Found], reading: Reading) -> tuple[EntityRef, ...]:
+    """One reference per entity, its surest mention, in order of appearance; entities of one mention surest first."""
+    best: dict[str, EntityRef] = {}
+    for item in found:
+        span = reading.span(item.i, item.j)
+        ranked = sorted(item.scores, key=lambda pair: (-pair[1], pair[0].id))
+        floor = CONFIDENCE_MIN[item.stage]
+        for entity, confidence in ranked[:REFS_PER_MENTION_MAX]:
+            if confidence < floor:
+                break
+            known = best.get(entity.id)
+            if known is None or confidence > known.confidence:
+                best[entity.id] = EntityRef(
+                    entity_id=entity.id,
+                    name=entity.name,
+                    mention=reading.text[span[0] : span[1]],
+                    span=span,
+                    confidence=round(confidence, 4),
+                    stage=item.stage,
+                )
+    return tuple(sorted(best.values(), key=lambda r: (r.span, -r.confidence, r.entity_id)))

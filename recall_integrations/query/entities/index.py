@@ -1,0 +1,161 @@
+"""`EntityIndex`: the names of one scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from recall_integrations.query.entities.cascade import (
+    SURE,
+    Cascade,
+    entities_of,
+    exact_spans,
+    longest_first,
+    references,
+)
+from recall_integrations.query.entities.reading import Reading
+from recall_integrations.query.entities.state import Entity, Phrase, State, at, living
+from recall_integrations.query.entities.units import key_of
+from recall_integrations.records import EntityRef
+
+QUERY_CHARS_MAX = 32_768  # of a longer query only the beginning is resolved
+_DEAD_MIN = 256  # removed entities before a rebuild is considered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """A place in a text that names an entity.
+
+    Args:
+        entity_id: stable id inside the scope.
+        start: first character.
+        end: character after the last.
+    """
+
+    entity_id: str
+    start: int
+    end: int
+
+
+class EntityIndex:
+    """Names and aliases of one scope, in memory.
+
+    Any number of threads may read while one writes; calls that write must not overlap (the store's lock sees to it).
+    A reader sees an entity completely or not at all, except that a name may become visible before its aliases.
+    """
+
+    def __init__(self) -> None:
+        self._state = State()
+
+    def __len__(self) -> int:
+        return len(self._state.entities)
+
+    def add(self, entity_id: str, name: str, aliases: Iterable[str] = ()) -> None:
+        """Add an entity, or names to a known one; adding the same again changes nothing.
+
+        A known entity keeps its canonical name: another `name` becomes an alias. To rename, `remove` it first.
+        """
+        state = self._state
+        entity = state.entities.get(entity_id)
+        if entity is None:
+            entity = state.entities[entity_id] = Entity(entity_id, name)
+        for surface in (name, *aliases):
+            words = key_of(surface)
+            if any(phrase.words == words for phrase in entity.phrases):
+                continue
+            phrase = Phrase(entity, words, surface, is_name=not entity.phrases)
+            entity.phrases = (*entity.phrases, phrase)
+            state.add(phrase)
+
+    def remove(self, entity_id: str) -> None:
+        """Forget an entity and all its names; an unknown id is ignored."""
+        state = self._state
+        entity = state.entities.pop(entity_id, None)
+        if entity is None:
+            return
+        entity.alive = False
+        state.dead += 1
+        if state.dead > max(_DEAD_MIN, len(state.entities)):
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        fresh = State()
+        for entity in self._state.entities.values():
+            fresh.entities[entity.id] = entity
+            for phrase in entity.phrases:
+                fresh.add(phrase)
+        self._state = fresh
+
+    def lookup(self, name: str) -> tuple[str, ...]:
+        """Ids of the entities with this name, then of those with this alias, each in order of id.
+
+        Compared in normal form: case, width, possessive and punctuation between words do not count.
+        """
+        words = key_of(name)
+        holders = living(at(self._state.phrases, " ".join(words)))
+        # Joined by spaces, a name without any word ("- -") could read like another's words.
+        ranked = sorted((not p.is_name, p.entity.id) for p in holders if p.words == words)
+        return tuple(dict.fromkeys(entity_id for _, entity_id in ranked))
+
+    def contains_word(self, word: str) -> bool:
+        """Whether `word`, in normal form, is a word of any name or alias."""
+        state = self._state
+        return state.knows(word) or all(map(state.knows, key_of(word)))
+
+    def mentions(self, text: str) -> list[Mention]:
+        """Where `text` names known entities, in order: for what is stored, so only what is certain.
+
+        Names and aliases as they are, the longest where they overlap, no misspellings. An ordinary word has to be
+        written as a name (see `reading`). A name shared by several entities is taken for the one that the text also
+        names in full or by another name, otherwise left out.
+        """
+        state = self._state
+        reading = Reading(text)
+        taken = bytearray(len(reading.words))
+        clear: list[Mention] = []
+        open_: list[tuple[set[str], int, int]] = []
+        for span in longest_first(exact_spans(state, reading.words)):
+            if any(taken[span.i : span.j]):
+                continue
+            holders = entities_of(span.phrases)
+            certain = {e: p for e, p in holders.items() if self._is_certain(reading, span.i, span.j, p)}
+            if not certain:
+                continue
+            taken[span.i : span.j] = b"\x01" * (span.j - span.i)
+            names = [e for e, p in certain.items() if p.is_name]
+            start, end = reading.span(span.i, span.j)
+            if len(certain) == 1 or len(names) == 1:
+                only = names[0] if names else next(iter(certain))
+                clear.append(Mention(entity_id=only.id, start=start, end=end))
+            else:
+                open_.append(({e.id for e in certain}, start, end))
+        named = {m.entity_id for m in clear}
+        for ids, start, end in open_:
+            backed = ids & named
+            if len(backed) == 1:
+                clear.append(Mention(entity_id=backed.pop(), start=start, end=end))
+        return sorted(clear, key=lambda m: m.start)
+
+    @staticmethod
+    def _is_certain(reading: Reading, i: int, j: int, phrase: Phrase) -> bool:
+        likely = reading.phrase_as_name(i, j, phrase)
+        # What is written as an acronym always is ("API") names the entity of that name, not a person's alias "PR".
+        return likely >= (0.6 if phrase.is_name else SURE)
+
+    def resolve(self, text: str, *, reserved: Sequence[tuple[int, int]] = ()) -> tuple[EntityRef, ...]:
+        """Entities that a query names: exact name, alias, part of a name, misspelling (see `cascade`).
+
+        One reference per entity, its surest mention, in order of appearance. Where several entities fit and the query's
+        other words do not decide, each is returned, all below .85; more than about
+        five that fit identify nobody and are left out. Never raises for any text;
+        of a text over 32,768 characters the beginning is read.
+
+        Args:
+            text: the query.
+            reserved: `(start, end)` spans that are not entities (dates, negations).
+        """
+        reading = Reading(text[:QUERY_CHARS_MAX], reserved)
+        state = self._state
+        if not reading.words or not state.entities:
+            return ()
+        return references(Cascade(state, reading).run(), reading)

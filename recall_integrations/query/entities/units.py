@@ -1,0 +1,116 @@
+"""Text to units: the words that names are compared by, with their place in the text.
+
+A unit is a token of `text.tokenize` with three differences, because a name is matched letter by letter:
+
+- a run of Chinese, Japanese or Korean characters becomes single characters, so that a name is found inside a run;
+- combining marks belong to their word (decomposed "José", Devanagari vowels), which `tokenize` would cut off;
+- a run of "+" or "#" that ends a word belongs to it ("C++", "C#"), or else these would all be one name.
+
+Nothing is stemmed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from recall_integrations.text import WORD_CHARS_MAX, Token, fold, tokenize
+
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_SYMBOLS = re.compile(r"[+#]+(?!\w)")
+_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff]")
+_HANGUL = re.compile("[\uac00-\ud7af]")
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+MARKS_MAX = 32  # combining marks after one word that are looked at; more than that is noise
+
+
+def units(text: str) -> list[Token]:
+    """The units of `text` in order; spans lie inside `text` and do not overlap. Linear in its length."""
+    tokens = tokenize(text)
+    if not text.isascii():
+        tokens = _with_marks(text, _single_characters(text, tokens))
+    if "+" in text or "#" in text:
+        tokens = [_with_symbols(text, token) for token in tokens]
+    return tokens
+
+
+def key_of(name: str) -> tuple[str, ...]:
+    """Normal form of a name: its units' words, or, for a name without any (an emoji), its folded text."""
+    if name.isascii() and name.replace(" ", "").isalnum():  # most names: the same words, ten times as fast
+        return tuple([word[:WORD_CHARS_MAX] for word in name.casefold().split()])
+    words = tuple([token.word for token in units(name)])
+    return words or (fold(name.strip()),)
+
+
+def is_cjk(word: str) -> bool:
+    """Whether a unit is a character of a script written without spaces."""
+    return _CJK.match(word) is not None
+
+
+def splits_a_word(text: str, start: int, end: int) -> bool:
+    """Whether the CJK span `start:end` certainly cuts a longer word.
+
+    A run of katakana is one word, so both ends must be free; Korean words take endings, so only the front must be.
+    Chinese characters have no such sign.
+    """
+    before, after = text[start - 1 : start], text[end : end + 1]
+    if _KATAKANA.match(text[start]) and _KATAKANA.match(before):
+        return True
+    if _KATAKANA.match(text[end - 1]) and _KATAKANA.match(after):
+        return True
+    return bool(_HANGUL.match(text[start]) and _HANGUL.match(before))
+
+
+def follows_han(text: str, start: int) -> bool:
+    """Whether a span that starts with a Chinese character has one directly before it."""
+    return bool(_HAN.match(text[start]) and _HAN.match(text[start - 1 : start]))
+
+
+def without_possessive(text: str, start: int, end: int) -> int:
+    """`end` moved before a possessive "'s", which `tokenize` folds away but leaves in the span."""
+    tail = text[end - 2 : end]
+    return end - 2 if end - start > 2 and tail[0] in "'’" and tail[1] in "sS" else end
+
+
+def _single_characters(text: str, tokens: list[Token]) -> list[Token]:
+    if not _CJK.search(text):
+        return tokens
+    result: list[Token] = []
+    for token in tokens:
+        if not _CJK.match(text, token.start):
+            result.append(token)
+            continue
+        first = result[-1].end if result and result[-1].end > token.start else token.start
+        result.extend(Token(text[i], i, i + 1) for i in range(first, token.end))
+    return result
+
+
+def _with_marks(text: str, tokens: list[Token]) -> list[Token]:
+    """Words that are held together by combining marks, as one."""
+    result: list[Token] = []
+    for token in tokens:
+        end = token.end
+        limit = min(len(text), end + MARKS_MAX)
+        while end < limit and _is_mark(text[end]):
+            end += 1
+        if result and result[-1].end == token.start and _is_mark(text[token.start - 1]):
+            result[-1] = Token("", result[-1].start, end)
+        else:
+            result.append(token if end == token.end else Token("", token.start, end))
+    # Folded once, at the end, and only its beginning: a word of marked letters can be as long as the text.
+    return [
+        t if t.word else Token(_folded(text[t.start : t.end][: 4 * WORD_CHARS_MAX]), t.start, t.end) for t in result
+    ]
+
+
+def _folded(raw: str) -> str:
+    return fold(raw)[:WORD_CHARS_MAX]
+
+
+def _is_mark(char: str) -> bool:
+    return char > "\u02ff" and (unicodedata.category(char)[0] == "M" or char in "\u200c\u200d")
+
+
+def _with_symbols(text: str, token: Token) -> Token:
+    match = _SYMBOLS.match(text, token.end)
+    return Token(token.word + match.group()[:8], token.start, match.end()) if match else token

@@ -1,0 +1,159 @@
+"""The feature vector of a query, and its specificity (seed 000).
+
+    specificity = 0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.15·type_cues
+
+All four features lie in [0, 1]. Type cues and predicate hints come from tables that a reader can extend.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from recall_integrations.config import SpecificityConfig
+from recall_integrations.records import EntityRef, MemoryType, QueryFeatures, TemporalWindow
+from recall_integrations.text import STOP_WORDS, Token
+
+SATURATION = 0.5  # share of entity words at which the density is full
+IMPLICIT = "implicit"  # stage of the user, who is an entity of every scope and says nothing about the query
+PRIOR_MEMORIES = 20  # a scope smaller than this is treated as if it had this many: two texts know no rarity
+
+
+def specificity(features: QueryFeatures, weights: SpecificityConfig) -> float:
+    """The weighted sum of the four features."""
+    return (
+        weights.entity_density * features.entity_density
+        + weights.temporal * features.temporal
+        + weights.lexical_rarity * features.lexical_rarity
+        + weights.type_cues * features.type_cues
+    )
+
+
+def entity_density(tokens: Sequence[Token], refs: Sequence[EntityRef], window: TemporalWindow | None) -> float:
+    """Share of content words that name entities, times the best confidence; full from one half on.
+
+    Words of the temporal window belong to the temporal feature and are not counted.
+    """
+    spans = [r.span for r in refs if r.stage != IMPLICIT]
+    if not spans:
+        return 0.0
+    dated = window.span if window is not None else (0, 0)
+    content = named = 0
+    for token in tokens:
+        inside = any(start <= token.start < end for start, end in spans)
+        if not inside and (token.word in STOP_WORDS or dated[0] <= token.start < dated[1]):
+            continue
+        content += 1
+        named += inside
+    best = max(r.confidence for r in refs if r.stage != IMPLICIT)
+    return best * min(1.0, named / max(content, 1) / SATURATION)
+
+
+def temporal_precision(window: TemporalWindow | None) -> float:
+    """How explicitly the query is anchored in time: the confidence of its window."""
+    return 0.0 if window is None else window.confidence
+
+
+def lexical_rarity(terms: Sequence[str], frequency: Callable[[str], int], memories: int) -> float:
+    """Mean idf of the query's distinct stems, as a share of the idf of a word that occurs once.
+
+    Args:
+        terms: stems of the query.
+        frequency: number of memories of the scope that hold a stem.
+        memories: number of memories in the scope.
+    """
+    distinct = list(dict.fromkeys(terms))
+    if not distinct:
+        return 0.0
+    n = max(memories, PRIOR_MEMORIES)
+    highest = math.log1p((n - 0.5) / 1.5)
+    values = [math.log1p((n - df + 0.5) / (df + 0.5)) for df in (min(frequency(t), n) for t in distinct)]
+    return min(1.0, sum(min(v, highest) for v in values) / len(values) / highest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeCue:
+    """A pattern over the folded query that predicts the type of the memory asked for.
+
+    Args:
+        pattern: matched anywhere in the query.
+        strength: value of the feature, in [0, 1].
+        types: the types it points at; empty where it makes the query more specific without naming a type.
+        filters: whether memories of other types may be left out, if such memories exist.
+    """
+
+    pattern: re.Pattern[str]
+    strength: float
+    types: tuple[MemoryType, ...] = ()
+    filters: bool = False
+
+
+def _cue(pattern: str, strength: float, *types: MemoryType, filters: bool = False) -> TypeCue:
+    return TypeCue(pattern=re.compile(rf"(?:{pattern})"), strength=strength, types=types, filters=filters)
+
+
+_T = MemoryType
+TYPE_CUES: tuple[TypeCue, ...] = (
+    _cue(r"\bpreferences?\b", 0.6, _T.PREFERENCE, filters=True),
+    _cue(r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b", 0.6, _T.PREFERENCE),
+    _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", 0.5, _T.PREFERENCE),
+    _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", 0.4, _T.PREFERENCE),
+    _cue(r"^when (?:did|was|were|is|will)\b|\bwhen did\b", 0.6, _T.EVENT),
+    _cue(
+        r"\bwhat (?:happened|was happening|went wrong)\b|\bdid (?:i|we) (?:finish|complete|ship|send|merge)\b",
+        0.3,
+        _T.EVENT,
+    ),
+    _cue(r"\bhow (?:do|can|should|did) (?:i|we)\b|\bhow to\b|\bsteps (?:to|for)\b", 0.4, _T.SKILL),
+    _cue(r"\bsummar(?:y|ies|ise|ize)\b|\boverview\b|\brecap\b|\btl;?dr\b", 0.6, _T.SUMMARY),
+    _cue(r"^who(?:'s| is| are| was| were)\b", 0.6),
+    _cue(r"\b(?:number|id|key|password|address|code|token|pin)\b", 0.4),
+    _cue(r"\b(?:something|anything|things?|stuff) (?:about|on|like)\b", 0.2),
+)
+
+
+def type_cues(text: str) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+    """Strength of the strongest cue, the types cued in order of strength, and those that may pre-filter."""
+    folded = text.casefold()
+    found = [cue for cue in TYPE_CUES if cue.pattern.search(folded)]
+    if not found:
+        return 0.0, (), ()
+    found.sort(key=lambda cue: -cue.strength)
+    types = tuple(dict.fromkeys(t for cue in found for t in cue.types))
+    filters = tuple(dict.fromkeys(t for cue in found if cue.filters for t in cue.types))
+    return found[0].strength, types, filters
+
+
+PREDICATES: dict[str, tuple[str, ...]] = {
+    "manager": ("manager_of", "reports_to", "manages"),
+    "boss": ("manager_of", "reports_to", "manages"),
+    "manages": ("manager_of", "manages"),
+    "report": ("reports_to", "manager_of"),
+    "reports": ("reports_to", "manager_of"),
+    "team": ("member_of",),
+    "member": ("member_of",),
+    "members": ("member_of",),
+    "owner": ("owns", "owner_of"),
+    "owns": ("owns", "owner_of"),
+    "depends": ("depends_on",),
+    "dependency": ("depends_on",),
+    "dependencies": ("depends_on",),
+    "blocks": ("blocks", "blocked_by"),
+    "blocked": ("blocks", "blocked_by"),
+    "works": ("works_on", "works_at", "works_with"),
+    "working": ("works_on", "works_at", "works_with"),
+    "employer": ("works_at",),
+    "lives": ("lives_in",),
+    "married": ("married_to", "spouse_of"),
+    "wife": ("married_to", "spouse_of"),
+    "husband": ("married_to", "spouse_of"),
+    "recommend": ("recommends", "recommended"),
+    "recommended": ("recommends", "recommended"),
+}
+
+
+def predicate_hints(tokens: Sequence[Token]) -> tuple[str, ...]:
+    """Edge types that the query's words point at, in order of appearance."""
+    return tuple(dict.fromkeys(p for token in tokens for p in PREDICATES.get(token.word, ())))

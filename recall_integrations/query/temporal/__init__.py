@@ -1,0 +1,14 @@
+"""When a query speaks of: `parse_window(text, now)` gives a `TemporalWindow` or `None`.
+
+    text ─ gate ─ tokens ─ numbers ─ holidays ─ traps ─ dates ─ relative ─ parts ─ times ─ offsets
+         ─ ranges ─ bounds ─▶ window
+
+The grammar is a list of tables (`rules_*`): to teach it a phrase, add a row (see `grammar`); to teach it a holiday, add
+a row to `holidays`; to teach it a word, add it to its class in `lexicon`.
+"""
+
+from __future__ import annotations
+
+from recall_integrations.query.temporal.parser import explain, parse_window
+
+__all__ = ["explain", "parse_window"]

@@ -1,0 +1,281 @@
+"""Calendar arithmetic on wall-clock times: intervals, recurring intervals, units, and the way back to instants.
+
+Everything here is naive local time ("wall clock") until `to_instant` puts it into a time zone, so that a day is a
+day also where daylight saving makes it 23 or 25 hours long. Functions raise `OverflowError` or `ValueError` where
+a result would leave the years 1 to 9999; the engine takes that as "the rule does not apply".
+"""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, timezone, tzinfo
+
+DAY = timedelta(days=1)
+WEEK = timedelta(days=7)
+UTC = timezone.utc
+
+UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14}
+UNIT_MONTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120, "century": 1200}
+UNIT_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A span of wall-clock time.
+
+    Args:
+        start: first moment, naive; `None` = open.
+        end: first moment after it, naive; `None` = open.
+        point: the moment meant where the interval is one end of a range ("until the *end of* June" = 1 July).
+    """
+
+    start: datetime | None
+    end: datetime | None
+    point: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """An interval that comes back: every May, every Tuesday, every 25 December.
+
+    Args:
+        at: the interval with a given number, or `None` where there is none (29 February).
+        number: the number of the interval around a moment.
+        reach: how many numbers are tried in a row before giving up.
+    """
+
+    at: Callable[[int], Interval | None]
+    number: Callable[[datetime], int]
+    reach: int = 12
+
+    def last(self, moment: datetime, *, strict: bool = False) -> Interval | None:
+        """The newest one that starts at or before `moment` (`strict`: before)."""
+        first = self.number(moment) + 1
+        for i in range(first, first - self.reach, -1):
+            found = self.at(i)
+            if found and found.start and (found.start < moment or (found.start == moment and not strict)):
+                return found
+        return None
+
+    def next(self, moment: datetime, *, strict: bool = False) -> Interval | None:
+        """The oldest one that starts at or after `moment` (`strict`: after)."""
+        first = self.number(moment) - 1
+        for i in range(first, first + self.reach):
+            found = self.at(i)
+            if found and found.start and (found.start > moment or (found.start == moment and not strict)):
+                return found
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """What a phrase means: one interval (`fixed`), or a recurring one that still has to be placed (`cycle`).
+
+    Args:
+        unit: its size: `day`, `week`, `month`, `quarter`, `half`, `year`, `decade`, `weekend`, `span`, `time`.
+        fixed: the interval, where the phrase says which.
+        cycle: the recurring interval, where it does not ("May", "Tuesday").
+        whole: false for "early …", "late …": as the right end of a range such a part is included.
+    """
+
+    unit: str
+    fixed: Interval | None = None
+    cycle: Cycle | None = None
+    whole: bool = True
+
+    def past(self, moment: datetime) -> Interval | None:
+        """The interval itself, or the newest one that has begun."""
+        return self.fixed or (self.cycle.last(moment) if self.cycle else None)
+
+    def future(self, moment: datetime) -> Interval | None:
+        """The interval itself, or the first one yet to begin."""
+        return self.fixed or (self.cycle.next(moment) if self.cycle else None)
+
+    def map(self, change: Callable[[Interval], Interval | None], unit: str, *, whole: bool = True) -> Period | None:
+        """The same with every interval changed; a recurring one stays recurring."""
+        if self.fixed:
+            changed = change(self.fixed)
+            return Period(unit, changed, whole=whole) if changed else None
+        if self.cycle is None:
+            return None
+        at = self.cycle.at
+
+        def mapped(i: int) -> Interval | None:
+            found = at(i)
+            return change(found) if found else None
+
+        return Period(unit, cycle=replace(self.cycle, at=mapped), whole=whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of time in its own units, so that "one month" keeps its meaning: months, days and seconds."""
+
+    months: int = 0
+    days: int = 0
+    seconds: int = 0
+    unit: str = "day"
+    count: int = 1
+
+    def __add__(self, other: Duration) -> Duration:
+        return Duration(
+            self.months + other.months, self.days + other.days, self.seconds + other.seconds, other.unit, other.count
+        )
+
+
+def duration(count: int, unit: str) -> Duration:
+    """`count` of a unit, as a `Duration`."""
+    return Duration(
+        months=count * UNIT_MONTHS.get(unit, 0),
+        days=count * UNIT_DAYS.get(unit, 0),
+        seconds=count * UNIT_SECONDS.get(unit, 0),
+        unit=unit,
+        count=count,
+    )
+
+
+def shift(moment: datetime, length: Duration, sign: int = 1) -> datetime:
+    """`moment` moved by a duration; 31 March − 1 month is the last day of February."""
+    moved = add_months(moment, sign * length.months)
+    return moved + timedelta(days=sign * length.days, seconds=sign * length.seconds)
+
+
+def add_months(moment: datetime, months: int) -> datetime:
+    """`moment` moved by calendar months, clipped to the month's length."""
+    if not months:
+        return moment
+    index = moment.year * 12 + moment.month - 1 + months
+    year, month = divmod(index, 12)
+    if not 1 <= year <= 9999:
+        raise OverflowError("outside the years 1 to 9999")
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, days_in(year, month + 1)))
+
+
+def days_in(year: int, month: int) -> int:
+    """Days of a month."""
+    return calendar.monthrange(year, month)[1]
+
+
+def midnight(moment: datetime) -> datetime:
+    """The wall-clock day's first moment."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+
+
+def day(year: int, month: int, number: int) -> Interval:
+    """One day."""
+    start = datetime(year, month, number)
+    return Interval(start, start + DAY)
+
+
+def one_day(start: datetime) -> Interval:
+    """The day that begins at `start`."""
+    return Interval(start, start + DAY)
+
+
+def week_of(moment: datetime, week_start: int) -> Interval:
+    """The calendar week around a moment; `week_start` 0 = Monday … 6 = Sunday."""
+    start = midnight(moment)
+    start -= timedelta(days=(start.weekday() - week_start) % 7)
+    return Interval(start, start + WEEK)
+
+
+def unit_of(moment: datetime, unit: str, week_start: int) -> Interval:
+    """The calendar unit around a moment: its day, week, month, quarter, half, year, decade, century or weekend."""
+    today = midnight(moment)
+    if unit == "day":
+        return one_day(today)
+    if unit in ("week", "fortnight"):
+        start = week_of(today, week_start).start
+        assert start is not None
+        return Interval(start, start + timedelta(days=UNIT_DAYS[unit]))
+    if unit in ("weekend", "workweek"):
+        monday = today - timedelta(days=today.weekday())
+        first, length = (5, 2) if unit == "weekend" else (0, 5)
+        return Interval(monday + first * DAY, monday + (first + length) * DAY)
+    months = UNIT_MONTHS[unit]
+    if months <= 12:
+        start = today.replace(month=(today.month - 1) // months * months + 1, day=1)
+    else:
+        years = months // 12
+        start = today.replace(year=max(1, today.year // years * years), month=1, day=1)
+    return Interval(start, add_months(start, months))
+
+
+def unit_shifted(moment: datetime, unit: str, count: int, week_start: int) -> Interval:
+    """The calendar unit that lies `count` units after (or before) the one around `moment`."""
+    if unit in UNIT_MONTHS:
+        first = unit_of(moment, unit, week_start).start
+        assert first is not None
+        moved = add_months(first, count * UNIT_MONTHS[unit])
+    else:
+        moved = midnight(moment) + timedelta(days=count * UNIT_DAYS.get(unit, 7))
+    return unit_of(moved, unit, week_start)
+
+
+def yearly(build: Callable[[int], Interval | None], reach: int = 12) -> Cycle:
+    """A cycle with one interval per year; an impossible one (29 February) is left out."""
+    return Cycle(_tolerant(build), lambda moment: moment.year, reach)
+
+
+def monthly(build: Callable[[int, int], Interval | None], reach: int = 8) -> Cycle:
+    """A cycle with at most one interval per month."""
+    return Cycle(
+        _tolerant(lambda i: build(i // 12, i % 12 + 1)), lambda moment: moment.year * 12 + moment.month - 1, reach
+    )
+
+
+def weekly(weekday: int) -> Cycle:
+    """Every such weekday (0 = Monday)."""
+    return Cycle(
+        _tolerant(lambda i: one_day(datetime.fromordinal(i * 7 + weekday + 1))), lambda m: (m.toordinal() - 1) // 7, 4
+    )
+
+
+def _tolerant(build: Callable[[int], Interval | None]) -> Callable[[int], Interval | None]:
+    def at(i: int) -> Interval | None:
+        try:
+            return build(i)
+        except (ValueError, OverflowError):
+            return None
+
+    return at
+
+
+def first_week(start: datetime, week_start: int) -> datetime:
+    """Start of the first week of a month or year, by the rule of ISO 8601: the week that holds its fourth day."""
+    found = week_of(start + 3 * DAY, week_start).start
+    assert found is not None
+    return found
+
+
+def nth_weekday(year: int, month: int, weekday: int, n: int) -> datetime:
+    """The n-th such weekday of a month; n = -1: the last one."""
+    if n < 0:
+        last = datetime(year, month, days_in(year, month))
+        return last - timedelta(days=(last.weekday() - weekday) % 7)
+    first = datetime(year, month, 1)
+    found = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (n - 1))
+    if found.month != month:
+        raise ValueError("the month has no such weekday")
+    return found
+
+
+def easter(year: int) -> datetime:
+    """Easter Sunday of the Gregorian calendar (the anonymous computus of Meeus, Jones and Butcher)."""
+    a, b, c = year % 19, year // 100, year % 100
+    h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
+    m = (a + 11 * h + 22 * k) // 451
+    month, number = divmod(h + k - 7 * m + 114, 31)
+    return datetime(year, month, number + 1)
+
+
+def to_instant(wall: datetime, zone: tzinfo) -> datetime:
+    """A wall-clock time as an instant. A time that daylight saving skips becomes the first one that exists."""
+    aware = wall.replace(tzinfo=zone)
+    there_and_back = aware.astimezone(UTC).astimezone(zone)
+    if there_and_back.replace(tzinfo=None, fold=0) != wall.replace(fold=0):
+        return there_and_back
+    return aware

@@ -1,0 +1,285 @@
+"""The rule engine: a cascade of finite-state rules over tokens, in the manner of FASTUS (Hobbs et al., 1997).
+
+A rule is a row of a table: a name, a pattern, a builder, a confidence and an example. The rules are tried one after
+the other, in table order; every match of a rule is replaced by one token that later rules can build on. So
+"the end of last month" becomes `the end of N`, then `N`. Each rule runs once over the tokens, patterns have bounded
+length, and so the whole is linear in the text.
+
+Patterns are regular expressions over tokens:
+
+| written | matches |
+|---|---|
+| `last` | that word |
+| `UNIT` | a word of that class of the lexicon, or a token of that shape (`SHAPES`) |
+| `n:NUM` | the same, and the builder sees it as `n` |
+| `( | )`, `?`, `{0,2}`, `(?=…)`, `(?!…)`, `(?<=…)`, `^`, `$` | as in any regular expression |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from recall_integrations.query.temporal.calendar import Interval, Period, midnight
+from recall_integrations.query.temporal.lexicon import CLASSES
+from recall_integrations.query.temporal.tokens import Token, tokenize
+
+SHAPES = {
+    "NUM": "abcgy",
+    "DAYNUM": "ab",
+    "SMALL": "abc",
+    "YEAR": "y",
+    "YR": "yu",
+    "ORD": "o",
+    "DAY": "abo",
+    "QX": "q",
+    "T": "t",
+    "MD": "s",
+    "MDX": "m",
+    "P": "DFHWNQYS",
+    "D": "DFH",
+    "F": "F",
+    "H": "H",
+    "W": "W",
+    "N": "N",
+    "Q": "Q",
+    "Y": "Y",
+    "S": "S",
+    "U": "U",
+    "R": "R",
+    "DASH": "-~",
+    "SLASH": "/",
+    "SEP": "-/.,",
+    "COMMA": ",",
+    "DOT": ".",
+    "COLON": ":",
+    "OPEN": "(",
+    "CLOSE": ")",
+    "EQ": "=",
+    "LT": "<",
+    "GT": ">",
+    "DOLLAR": "$",
+    "X": "x",
+    "BREAK": "!",
+}
+Built = tuple[str, Any] | None
+_FIRST_WORD_SYMBOL = 0x4E00
+_PIECE = re.compile(
+    r"\s*(?:(?P<name>[a-z]\w*):)?"
+    r"(?:(?P<word>[a-z][a-z']*)|(?P<cls>[A-Z][A-Z0-9]*)|(?P<op>\(\?<?[=!]|[()|?^$]|\{\d(?:,\d)?\}))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A row of a rule table.
+
+    Args:
+        name: unique; what `explain` shows.
+        pattern: over tokens, see the module docstring.
+        build: makes the symbol and value of the new token from a match; `None` = the rule does not apply after all.
+        confidence: of what it makes, in [0, 1]; the parts' confidence is an upper bound.
+        example: a text in which it fires; tested.
+        weak: the phrase is no date where one of its words is a name that the store knows.
+    """
+
+    name: str
+    pattern: str
+    build: Callable[[Hit], Built]
+    confidence: float
+    example: str
+    weak: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What every builder may look at.
+
+    Args:
+        text: the query.
+        now: the moment it is read against, timezone-aware.
+        local: the same on the wall clock, naive.
+        today: midnight before it, naive.
+        week_start: 0 = Monday … 6 = Sunday.
+        names: lower-cased names that the store knows.
+        plans: the text speaks of the future ("will", "going to").
+    """
+
+    text: str
+    now: datetime
+    local: datetime
+    today: datetime
+    week_start: int
+    names: Collection[str]
+    plans: bool = False
+
+    @classmethod
+    def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
+        """The context of one parse."""
+        local = now.replace(tzinfo=None)
+        return cls(
+            text=text,
+            now=now,
+            local=local,
+            today=midnight(local),
+            week_start=week_start,
+            names=names if hasattr(names, "isdisjoint") else frozenset(names),
+            plans=bool(re.search(r"\b(?:will|shall|gonna|going to)\b|'ll\b|’ll\b", text, re.IGNORECASE)),
+        )
+
+    def place(self, period: Period) -> Interval | None:
+        """A period as an interval: the past reading where the phrase leaves both open."""
+        found = period.past(self.today)
+        if period.cycle and period.unit == "day" and period.cycle.reach == 4 and found and found.start == self.today:
+            return period.cycle.last(self.today, strict=True)  # "on Monday", said on a Monday, is a week ago
+        return found
+
+
+class Hit:
+    """A match, as a builder sees it."""
+
+    __slots__ = ("_match", "_tokens", "ctx")
+
+    def __init__(self, match: re.Match[str], tokens: list[Token], ctx: Context) -> None:
+        self._match, self._tokens, self.ctx = match, tokens, ctx
+
+    def token(self, name: str) -> Token | None:
+        """The first token of a named part; `None` if the part is not there."""
+        if name not in self._match.re.groupindex:
+            return None
+        at = self._match.start(name)
+        return self._tokens[at] if at >= 0 and self._match.end(name) > at else None
+
+    def value(self, name: str) -> Any:
+        """Its value."""
+        token = self.token(name)
+        return None if token is None else token.value
+
+    def word(self, name: str) -> str:
+        """Its word; "" if the part is not there."""
+        token = self.token(name)
+        return "" if token is None else token.word
+
+    def lex(self, name: str, kind: str) -> Any:
+        """The lexicon's value for its word."""
+        return CLASSES[kind].get(self.word(name))
+
+    @property
+    def tokens(self) -> list[Token]:
+        """All tokens of the match."""
+        return self._tokens[self._match.start() : self._match.end()]
+
+    def says(self, *words: str) -> bool:
+        """Whether one of the words is in the match."""
+        return any(token.word in words for token in self.tokens)
+
+    def beside(self, offset: int) -> Token | None:
+        """The token after the match (`offset` 0, 1, …) or before it (−1, −2, …)."""
+        at = self._match.end() + offset if offset >= 0 else self._match.start() + offset
+        return self._tokens[at] if 0 <= at < len(self._tokens) else None
+
+    def capital(self, name: str) -> bool:
+        """Whether a word is written with a capital."""
+        token = self.token(name)
+        return token is not None and self.ctx.text[token.start].isupper()
+
+    def named(self) -> bool:
+        """Whether a word of the match, alone or with a neighbour, is a name that the store knows."""
+        names = self.ctx.names
+        if not names:
+            return False
+        first, last = self._match.start(), self._match.end()
+        for i in range(first, last):
+            word = self._tokens[i].word
+            before = self._tokens[i - 1].word if i else ""
+            after = self._tokens[i + 1].word if i + 1 < len(self._tokens) else ""
+            if word and (word in names or f"{before} {word}" in names or f"{word} {after}" in names):
+                return True
+        return False
+
+
+class Grammar:
+    """Compiled rules and the vocabulary they share."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.vocabulary: dict[str, str] = {}
+        for words in CLASSES.values():
+            for word in words:
+                self._symbol(word)
+        self.rules = [(rule, self._compile(rule.pattern)) for rule in rules]
+
+    def reduce(self, ctx: Context) -> tuple[list[Token], list[str]]:
+        """The tokens that are left when every rule has been tried, and the names of the rules that fired."""
+        tokens = tokenize(ctx.text, self.vocabulary, ctx.now)
+        symbols = "".join([t.symbol for t in tokens])
+        fired: list[str] = []
+        for rule, pattern in self.rules:
+            if pattern.search(symbols) is not None:
+                symbols, tokens = self._apply(rule, pattern, symbols, tokens, ctx, fired)
+        return tokens, fired
+
+    @staticmethod
+    def _apply(
+        rule: Rule, pattern: re.Pattern[str], symbols: str, tokens: list[Token], ctx: Context, fired: list[str]
+    ) -> tuple[str, list[Token]]:
+        out: list[Token] = []
+        kept = position = 0
+        while match := pattern.search(symbols, position):
+            first, last = match.span()
+            position = first + 1
+            if first == last:
+                continue
+            hit = Hit(match, tokens, ctx)
+            if rule.weak and hit.named():
+                continue
+            try:
+                built = rule.build(hit)
+            except (OverflowError, ValueError):  # outside the calendar: 30 February, the year 12000
+                continue
+            if built is None:
+                continue
+            parts = tokens[first:last]
+            confidence = min(rule.confidence, *(t.confidence for t in parts))
+            spelled = any(t.word for t in parts)
+            merged = Token(built[0], built[1], parts[0].start, parts[-1].end, "", confidence, spelled)
+            out += tokens[kept:first]
+            out.append(merged)
+            kept = position = last
+            fired.append(rule.name)
+        if not out:
+            return symbols, tokens
+        out += tokens[kept:]
+        return "".join([t.symbol for t in out]), out
+
+    def _symbol(self, word: str) -> str:
+        return self.vocabulary.setdefault(word, chr(_FIRST_WORD_SYMBOL + len(self.vocabulary)))
+
+    def _class(self, name: str) -> str:
+        shapes = SHAPES.get(name, "")
+        words = "".join(self._symbol(word) for word in CLASSES.get(name, ()))
+        if not shapes and not words:
+            raise LookupError(f"unknown token class {name}")
+        return f"[{re.escape(shapes)}{words}]"
+
+    def _compile(self, pattern: str) -> re.Pattern[str]:
+        out: list[str] = []
+        position = 0
+        while position < len(pattern.rstrip()):
+            piece = _PIECE.match(pattern, position)
+            if piece is None:
+                raise ValueError(f"cannot read the pattern {pattern!r} at {position}")
+            position = piece.end()
+            if piece["word"]:
+                text = self._symbol(piece["word"])
+            elif piece["cls"]:
+                text = self._class(piece["cls"])
+            elif piece["op"] == "(":
+                out.append(f"(?P<{piece['name']}>" if piece["name"] else "(?:")
+                continue
+            else:
+                text = piece["op"]
+            out.append(f"(?P<{piece['name']}>{text})" if piece["name"] else text)
+        return re.compile("".join(out))

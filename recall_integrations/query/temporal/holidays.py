@@ -1,0 +1,108 @@
+"""Holidays that follow a rule. To add one, add a row: its phrase as a token pattern, and the day in a given year.
+
+Phrases are written as in the rule tables (see `grammar`): lower-case words, `?` for optional ones. A possessive "'s"
+and a plural apostrophe are not written: the tokenizer drops them. Holidays of lunar calendars other than Easter
+have no rule here and are left out on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from recall_integrations.query.temporal.calendar import easter, nth_weekday
+
+MON, TUE, WED, THU, FRI, SAT, SUN = range(7)
+
+
+@dataclass(frozen=True, slots=True)
+class Holiday:
+    """One row.
+
+    Args:
+        pattern: the phrase, over tokens.
+        date: its day in a year; raises `ValueError` or `OverflowError` where there is none.
+        example: a text that names it.
+    """
+
+    pattern: str
+    date: Callable[[int], datetime]
+    example: str
+
+
+def _fixed(month: int, day: int) -> Callable[[int], datetime]:
+    return lambda year: datetime(year, month, day)
+
+
+def _nth(month: int, weekday: int, n: int, plus: int = 0) -> Callable[[int], datetime]:
+    return lambda year: nth_weekday(year, month, weekday, n) + timedelta(days=plus)
+
+
+def _easter(plus: int = 0) -> Callable[[int], datetime]:
+    return lambda year: easter(year) + timedelta(days=plus)
+
+
+# Longer phrases stand before the shorter ones they begin with.
+HOLIDAYS: tuple[Holiday, ...] = (
+    Holiday("(new|newyear) (year|years)? eve", _fixed(12, 31), "on New Year's Eve"),
+    Holiday("(new (year|years)|newyear) day?", _fixed(1, 1), "on New Year's Day"),
+    Holiday("nye", _fixed(12, 31), "the NYE party"),
+    Holiday("epiphany", _fixed(1, 6), "on Epiphany"),
+    Holiday("(martin luther king|mlk) (junior|jr)? DOT? day", _nth(1, MON, 3), "on MLK day"),
+    Holiday("australia day", _fixed(1, 26), "on Australia Day"),
+    Holiday("groundhog day", _fixed(2, 2), "on Groundhog Day"),
+    Holiday("(saint|st)? DOT? (valentine|valentines) day?", _fixed(2, 14), "on Valentine's Day"),
+    Holiday("(president|presidents) day", _nth(2, MON, 3), "on Presidents' Day"),
+    Holiday("(washington|washingtons) birthday", _nth(2, MON, 3), "on Washington's Birthday"),
+    Holiday("(mardi gras|shrove tuesday|fat tuesday|pancake day)", _easter(-47), "at Mardi Gras"),
+    Holiday("ash wednesday", _easter(-46), "on Ash Wednesday"),
+    Holiday("international? (women|woman|womens) day", _fixed(3, 8), "on International Women's Day"),
+    Holiday("pi day", _fixed(3, 14), "on Pi Day"),
+    Holiday("(saint|st) DOT? (patrick|patricks|paddy|paddys) day?", _fixed(3, 17), "on St. Patrick's Day"),
+    Holiday("palm sunday", _easter(-7), "on Palm Sunday"),
+    Holiday("(maundy|holy) thursday", _easter(-3), "on Maundy Thursday"),
+    Holiday("good friday", _easter(-2), "on Good Friday"),
+    Holiday("(holy|easter) saturday", _easter(-1), "on Easter Saturday"),
+    Holiday("easter monday", _easter(1), "on Easter Monday"),
+    Holiday("easter (sunday|day)?", _easter(), "over Easter"),
+    Holiday("(ascension|ascension day)", _easter(39), "on Ascension"),
+    Holiday("(whit|pentecost) monday", _easter(50), "on Whit Monday"),
+    Holiday("(pentecost|whitsun)", _easter(49), "at Pentecost"),
+    Holiday("corpus christi", _easter(60), "on Corpus Christi"),
+    Holiday("april (fool|fools) day?", _fixed(4, 1), "on April Fools' Day"),
+    Holiday("earth day", _fixed(4, 22), "on Earth Day"),
+    Holiday("anzac day", _fixed(4, 25), "on Anzac Day"),
+    Holiday("arbor day", _nth(4, FRI, -1), "on Arbor Day"),
+    Holiday("international? (worker|workers) day", _fixed(5, 1), "on Workers' Day"),
+    Holiday("international (labor|labour) day", _fixed(5, 1), "on International Labour Day"),
+    Holiday("may day", _fixed(5, 1), "on May Day"),
+    Holiday("labour day", _fixed(5, 1), "on Labour Day"),
+    Holiday("star wars day", _fixed(5, 4), "on Star Wars Day"),
+    Holiday("cinco de mayo", _fixed(5, 5), "on Cinco de Mayo"),
+    Holiday("(mother|mothers) day", _nth(5, SUN, 2), "on Mother's Day"),
+    Holiday("memorial day", _nth(5, MON, -1), "on Memorial Day"),
+    Holiday("(child|children|childrens) day", _fixed(6, 1), "on Children's Day"),
+    Holiday("(father|fathers) day", _nth(6, SUN, 3), "on Father's Day"),
+    Holiday("juneteenth", _fixed(6, 19), "on Juneteenth"),
+    Holiday("canada day", _fixed(7, 1), "on Canada Day"),
+    Holiday("(american|us|usa)? independence day", _fixed(7, 4), "on Independence Day"),
+    Holiday("bastille day", _fixed(7, 14), "on Bastille Day"),
+    Holiday("labor day", _nth(9, MON, 1), "on Labor Day"),
+    Holiday("(teacher|teachers) day", _fixed(10, 5), "on Teachers' Day"),
+    Holiday("(columbus|indigenous (people|peoples)) day", _nth(10, MON, 2), "on Columbus Day"),
+    Holiday("(halloween|hallowe'en|all (hallow|hallows) eve) (day|night)?", _fixed(10, 31), "on Halloween"),
+    Holiday("all (saint|saints) day", _fixed(11, 1), "on All Saints' Day"),
+    Holiday("all (soul|souls) day", _fixed(11, 2), "on All Souls' Day"),
+    Holiday("(guy fawkes|bonfire) (day|night)", _fixed(11, 5), "on Guy Fawkes Night"),
+    Holiday("(veteran|veterans|armistice|remembrance) day", _fixed(11, 11), "on Veterans Day"),
+    Holiday("(single|singles) day", _fixed(11, 11), "on Singles' Day"),
+    Holiday("thanksgiving day?", _nth(11, THU, 4), "at Thanksgiving"),
+    Holiday("black friday", _nth(11, THU, 4, 1), "on Black Friday"),
+    Holiday("cyber monday", _nth(11, THU, 4, 4), "on Cyber Monday"),
+    Holiday("election day", _nth(11, MON, 1, 1), "on Election Day"),
+    Holiday("(saint|st) DOT? nicholas day?", _fixed(12, 6), "on St. Nicholas Day"),
+    Holiday("(christmas|xmas|x DASH mas) eve", _fixed(12, 24), "on Christmas Eve"),
+    Holiday("(christmas|xmas|x DASH mas) day?", _fixed(12, 25), "at Christmas"),
+    Holiday("(boxing|(saint|st) DOT? (stephen|stephens)) day", _fixed(12, 26), "on Boxing Day"),
+)

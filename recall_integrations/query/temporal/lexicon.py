@@ -1,0 +1,153 @@
+"""The words that the grammar knows by class. A rule names a class in capitals (`UNIT`); the words are here.
+
+Values are what a builder gets to see: a month's number, a unit's name, −1 / 0 / +1 for "last" / "this" / "next".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def _numbered(words: str, first: int = 1) -> dict[str, Any]:
+    return {word: i for i, group in enumerate(words.split(), first) for word in group.split("/")}
+
+
+def _same(words: str, value: Any = True) -> dict[str, Any]:
+    return dict.fromkeys(words.split(), value)
+
+
+MONTH = _numbered(
+    "january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sep/sept "
+    "october/oct november/nov december/dec"
+)
+WEEKDAY = _numbered(
+    "monday/mon tuesday/tue/tues wednesday/wed/weds thursday/thu/thur/thurs friday/fri saturday/sat sunday/sun", 0
+)
+WEEKDAYS = _numbered("mondays tuesdays wednesdays thursdays fridays saturdays sundays", 0)
+
+ONES = _numbered("one two three four five six seven eight nine")
+TEENS = _numbered("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 10)
+TENS = {word: 10 * i for word, i in _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 2).items()}
+ORDINAL = _numbered(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth/twelveth thirteenth fourteenth "
+    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+) | {"thirtieth": 30}
+DECADE = {
+    word: 1900 + 10 * i
+    for word, i in _numbered("twenties thirties forties fifties sixties seventies eighties nineties", 2).items()
+}
+
+_UNITS = "day week month quarter year decade century weekend fortnight"
+UNIT = {word: word for word in _UNITS.split()} | {"workweek": "workweek", "wk": "week", "yr": "year"}
+UNITS = {word + "s": word for word in _UNITS.split()} | {
+    "centuries": "century",
+    "workweeks": "workweek",
+    "wks": "week",
+    "yrs": "year",
+    "mths": "month",
+}
+SMALL_UNIT = {
+    word: unit
+    for unit, words in {
+        "hour": "hour hours hr hrs",
+        "minute": "minute minutes min mins",
+        "second": "seconds secs",
+    }.items()
+    for word in words.split()
+}
+SEASON = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+SEASONS = {"springs": 3, "summers": 6, "autumns": 9, "falls": 9, "winters": 12}
+PART_OF_DAY = {
+    "morning": (5, 12),
+    "afternoon": (12, 18),
+    "evening": (17, 23),
+    "night": (18, 28),  # through 4 o'clock of the day after
+    "nighttime": (18, 28),
+    "daytime": (8, 18),
+    "lunchtime": (11, 14),
+    "lunch": (11, 14),
+    "noon": (12, 13),
+    "midday": (11, 14),
+    "breakfast": (6, 10),
+    "dinnertime": (17, 21),
+}
+
+LAST = _same("last past previous prior preceding bygone", -1)
+THIS = _same("this current", 0)
+NEXT = _same("next coming upcoming following subsequent", 1)
+FINISH = _same(
+    "finish finished complete completed send sent submit submitted ship shipped merge merged close closed deploy "
+    "deployed deliver delivered publish published reply replied respond responded pay paid book booked order ordered "
+    "renew renewed cancel cancelled canceled schedule scheduled review reviewed resolve resolved fix fixed return "
+    "returned call called email emailed release released upload uploaded push pushed sign signed"
+)
+# After a number that looks like a year or a day these show that things were counted.
+COUNTED = _same(
+    "words word steps people users items rows bytes bits km kilometers kilometres miles meters metres dollars euros "
+    "pounds usd eur files messages tokens lines times pages percent points calories kcal ms mb gb kb tb px rpm hz mhz "
+    "ghz watts kg grams lbs requests records customers employees attendees tickets units copies votes entries "
+    "documents chunks samples participants questions volts stars feet foot inches cup cups apples"
+)
+FUTURE = _same("will shall i'll we'll he'll she'll they'll you'll it'll that'll won't gonna")
+PRONOUN = _same(
+    "i you he she it we they who that which there someone anyone everyone everybody nobody what one these those"
+)
+AGO = _same("ago back earlier beforehand")
+RANGE_TO = _same("to till until til through thru")
+TITLE = _same(
+    "author writer copy plot ending novel book film movie chapter chapters character characters read reading "
+    "protagonist adaptation edition review hero copies quote quotes scene album"
+)
+
+CLASSES: dict[str, dict[str, Any]] = {
+    "MONTH": MONTH,
+    "WD": WEEKDAY,
+    "WDS": WEEKDAYS,
+    "ONE": ONES,
+    "TEEN": TEENS,
+    "TEN": TENS,
+    "ORDW": ORDINAL,
+    "DECADE": DECADE,
+    "UNIT1": UNIT,
+    "UNITS": UNITS,
+    "UNIT": UNIT | UNITS,
+    "SMALLUNIT": SMALL_UNIT,
+    "SEASON": SEASON,
+    "SEASONS": SEASONS,
+    "POD": PART_OF_DAY,
+    "LAST": LAST,
+    "THIS": THIS,
+    "NEXT": NEXT,
+    "REL": LAST | THIS | NEXT,
+    "FINISH": FINISH,
+    "COUNTED": COUNTED,
+    "FUT": FUTURE,
+    "PRON": PRONOUN,
+    "AGO": AGO,
+    "TO": RANGE_TO,
+    "TITLEWORD": TITLE,
+}
+
+# Full names that no ordinary word shares: a date wherever they stand.
+CLEAR_MONTHS = frozenset("january february july september october november december".split())
+CLEAR_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday tues weds thurs".split())
+
+
+_HOLIDAY_WORDS = (
+    "newyear nye epiphany mlk king valentine valentines gras ash maundy easter ascension pentecost whit whitsun "
+    "christi mayo juneteenth halloween hallowe hallow hallows thanksgiving christmas xmas mas fawkes bonfire "
+    "patrick patricks paddy paddys birthday"
+)
+# One of these words, or a digit, has to be in a text that speaks of time; anything else is sent home at once.
+_TIME_WORDS = (
+    "today yesterday tomorrow tmrw tmr tonight otd ytd mtd wtd qtd date hundred thousand midnight nineteen twenty "
+    "recently lately sign"
+)
+TRIGGERS = frozenset(
+    word
+    for words in (
+        *(MONTH, WEEKDAY, WEEKDAYS, UNIT, UNITS, SMALL_UNIT, SEASON, SEASONS, PART_OF_DAY, DECADE, FINISH),
+        *(_HOLIDAY_WORDS.split(), _TIME_WORDS.split()),
+    )
+    for word in words
+)

@@ -1,0 +1,156 @@
+"""Text in, `TemporalWindow` out: gate, timestamp, grammar, choice, implicit windows."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.query.temporal.calendar import Interval, Period, to_instant
+from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
+from recall_integrations.query.temporal.lexicon import TRIGGERS
+from recall_integrations.query.temporal.rules_calendar import DATES, HOLIDAY_RULES, NUMBERS, TRAPS
+from recall_integrations.query.temporal.rules_parts import PARTS
+from recall_integrations.query.temporal.rules_ranges import BOUNDS, NEIGHBOURS, OFFSETS, RANGES
+from recall_integrations.query.temporal.rules_relative import COUNTS, DAYS, DURATIONS
+from recall_integrations.query.temporal.rules_times import LATE, TIMES
+from recall_integrations.query.temporal.timestamps import find_timestamp
+from recall_integrations.query.temporal.tokens import Token
+from recall_integrations.records import TemporalWindow, checked_time
+
+IMPLICIT_DAYS = 30
+IMPLICIT_CONFIDENCE = 0.4
+CONFIDENCE_BAND = 0.15  # a later phrase wins over an earlier one only if it is surer by more than this
+
+_WORDS = re.compile(r"[^\W_]+")
+_DIGIT = re.compile(r"\d")
+_FINISHED = re.compile(
+    r"\b(?:did|have|had|haven['’]t|didn['’]t)\s(?:i|we)\s(?:(?:not|ever|already|actually|manage|remember|get|to)\s){0,3}"
+    r"(?:finish|complete|send|sen[dt]|submit|ship|merge|close|deploy|deliver|publish|reply|repl|respond|pay|paid|renew|"
+    r"cancel|review|resolve|fix|return|email|release|upload|push|sign)[a-z]*\b",
+    re.IGNORECASE,
+)
+_RECENTLY = re.compile(r"\b(?:recently|lately|the\sother\sday|in\srecent\s(?:days|weeks|months))\b", re.IGNORECASE)
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, in the order in which they are tried."""
+    tables = (
+        NUMBERS,
+        HOLIDAY_RULES,
+        TRAPS,
+        DATES,
+        DURATIONS,
+        DAYS,
+        COUNTS,
+        PARTS,
+        NEIGHBOURS,
+        TIMES,
+        OFFSETS,
+        LATE,
+        RANGES,
+        BOUNDS,
+    )
+    return tuple(rule for table in tables for rule in table)
+
+
+@functools.cache
+def _grammar() -> Grammar:
+    return Grammar(all_rules())
+
+
+def parse_window(
+    text: str, now: datetime, *, week_start: int = 0, names: Collection[str] = ()
+) -> TemporalWindow | None:
+    """The span of time that `text` speaks of, or `None`.
+
+    Where a phrase fits the past and the future ("in March", "on Friday") the past is meant: this reads questions to
+    a memory. The right end of a range is its first moment ("from March to June" ends where June begins); "before"
+    and "since" leave one side open; "after" a day begins with that day, "after" anything longer when it is over.
+    Of several phrases the first one counts, unless a later one is surer.
+
+    Args:
+        text: the query.
+        now: the moment it is read against, timezone-aware. The window is in its time zone.
+        week_start: first day of the week, 0 = Monday … 6 = Sunday.
+        names: lower-cased names the store knows ("april", "sunday"). A set is fastest. They are no dates unless
+            other date words stand beside them ("April 5th", "last April").
+
+    Returns:
+        A window with `start` and exclusive `end` in the zone of `now` (`None` = open), the `span` in characters of
+        `text`, and a `confidence`. It is below 0.5 where the time is only implied ("did I finish …": the last 30
+        days, span `(0, 0)`) or the phrase is vague ("the week").
+
+    Raises:
+        InvalidArgument: `now` is naive, `text` is not text, or `week_start` is not 0 to 6.
+    """
+    if not isinstance(text, str):
+        raise InvalidArgument(f"text must be a str, not {type(text).__name__}.")
+    checked_time(now, "now", InvalidArgument)
+    if isinstance(week_start, bool) or not isinstance(week_start, int) or not 0 <= week_start <= 6:
+        raise InvalidArgument(f"week_start must be 0 (Monday) to 6 (Sunday), not {week_start!r}.")
+    if _DIGIT.search(text) is None and TRIGGERS.isdisjoint(_WORDS.findall(text.lower())):
+        return None
+    if ":" in text and (stamp := find_timestamp(text, now)):
+        return _window(stamp[0], stamp[1], stamp[2], 0.98)
+    ctx = Context.of(text, now, week_start, names)
+    tokens, _ = _grammar().reduce(ctx)
+    return _choose(ctx, tokens) or _implicit(ctx)
+
+
+def explain(text: str, now: datetime, *, week_start: int = 0, names: Collection[str] = ()) -> tuple[str, ...]:
+    """The names of the rules that fire on `text`, in order: for tests and for whoever extends the tables."""
+    checked_time(now, "now", InvalidArgument)
+    return tuple(_grammar().reduce(Context.of(text, now, week_start, names))[1])
+
+
+def _choose(ctx: Context, tokens: list[Token]) -> TemporalWindow | None:
+    found = [t for t in tokens if isinstance(t.value, Period | Interval)]
+    if not found:
+        return None
+    enough = max(t.confidence for t in found) - CONFIDENCE_BAND
+    for token in found:
+        if token.confidence >= enough and (window := _resolve(ctx, token)):
+            return window
+    return None
+
+
+def _resolve(ctx: Context, token: Token) -> TemporalWindow | None:
+    try:
+        found = ctx.place(token.value) if isinstance(token.value, Period) else token.value
+        if found is None:
+            return None
+        start, end = (_instant(ctx, wall) for wall in (found.start, found.end))
+    except (OverflowError, ValueError):  # the first and last day of the calendar in a zone that moves them out of it
+        return None
+    return _window(start, end, (token.start, token.end), token.confidence)
+
+
+def _instant(ctx: Context, wall: datetime | None) -> datetime | None:
+    if wall is None or not 2 <= wall.year <= 9998:  # clipped: nobody remembers the year 1, and UTC may not reach it
+        return None
+    assert ctx.now.tzinfo is not None
+    return ctx.now if wall == ctx.local else to_instant(wall, ctx.now.tzinfo)
+
+
+def _window(
+    start: datetime | None, end: datetime | None, span: tuple[int, int], confidence: float
+) -> TemporalWindow | None:
+    if start is None and end is None:
+        return None
+    if start is not None and end is not None and start >= end:
+        # Either nothing, or the hour that comes twice in autumn, where clocks compare wrongly: widen to its start.
+        if end.timestamp() <= start.timestamp():
+            return None
+        start = end.replace(minute=0, second=0, microsecond=0, fold=0) - timedelta(hours=1)
+    return TemporalWindow(start=start, end=end, span=span, confidence=round(confidence, 3))
+
+
+def _implicit(ctx: Context) -> TemporalWindow | None:
+    """ "Did I finish …" and "recently" mean the last weeks: a hint for the ranking, not a filter."""
+    if not _FINISHED.search(ctx.text) and not _RECENTLY.search(ctx.text):
+        return None
+    start = _instant(ctx, ctx.today - timedelta(days=IMPLICIT_DAYS)) if ctx.today.year > 2 else None
+    return _window(start, ctx.now, (0, 0), IMPLICIT_CONFIDENCE)

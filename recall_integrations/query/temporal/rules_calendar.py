@@ -1,0 +1,468 @@
+"""Rules for numbers, for what looks like a date and is none, and for dates of the calendar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from recall_integrations.query.temporal.calendar import (
+    Cycle,
+    Interval,
+    Period,
+    add_months,
+    day,
+    days_in,
+    monthly,
+    one_day,
+    weekly,
+    yearly,
+)
+from recall_integrations.query.temporal.grammar import Built, Hit, Rule
+from recall_integrations.query.temporal.holidays import HOLIDAYS
+from recall_integrations.query.temporal.lexicon import CLEAR_MONTHS, CLEAR_WEEKDAYS, ONES, ORDINAL, TEENS, TENS
+from recall_integrations.query.temporal.tokens import full_year, number_symbol, year_part
+
+# ------------------------------------------------------------------------------------------------ numbers in words
+
+
+_NUMBER_WORDS = ONES | TEENS | TENS | ORDINAL
+
+
+def _words(hit: Hit, *names: str) -> int:
+    return sum(_NUMBER_WORDS.get(hit.word(name), 0) for name in names)
+
+
+def _year_hundreds(hit: Hit) -> Built:
+    year = 100 * _words(hit, "h") + _words(hit, "t", "o", "s")
+    return (number_symbol(year), year) if _words(hit, "h") >= 15 else None
+
+
+def _year_thousand(hit: Hit) -> Built:
+    return "y", 2000 + _words(hit, "t", "o", "s")
+
+
+def _ordinal(hit: Hit) -> Built:
+    value = _words(hit, "t", "o")
+    return ("o", value) if value <= 31 else None
+
+
+def _cardinal(hit: Hit) -> Built:
+    value = _words(hit, "t", "o")
+    return number_symbol(value), value
+
+
+NUMBERS = (
+    Rule("year_hundreds", "h:(TEEN|twenty) hundred and? (t:TEN DASH? o:ONE?|s:(TEEN|ONE))?", _year_hundreds, 1.0,
+         "eighteen hundred forty eight"),
+    Rule("year_pair", "h:(TEEN|twenty) DASH? (t:TEN (DASH? o:ONE)?|s:TEEN|oh s2:ONE)",
+         lambda h: _year_hundreds(h) if not h.word("s2") else ("y", 100 * _words(h, "h") + _words(h, "s2")), 1.0,
+         "in nineteen eighty-six"),
+    Rule("year_thousand", "two thousand and? (t:TEN (DASH? o:ONE)?|s:(TEEN|ONE))?", _year_thousand, 1.0,
+         "in two thousand and five"),
+    Rule("ordinal_of_two_words", "t:TEN DASH? o:ORDW", _ordinal, 1.0, "the twenty-second of May"),
+    Rule("ordinal_word", "o:ORDW", _ordinal, 1.0, "the seventeenth of April"),
+    Rule("cardinal_of_two_words", "t:TEN DASH? o:ONE", _cardinal, 1.0, "twenty-five days ago"),
+    Rule("cardinal_word", "o:(ONE|TEEN|TEN)", _cardinal, 1.0, "three weeks ago"),
+)  # fmt: skip
+
+# --------------------------------------------------------------------------------------------- holidays and traps
+
+
+def _holiday(date: Callable[[int], datetime]) -> Callable[[Hit], Built]:
+    period = Period("day", cycle=yearly(lambda year: one_day(date(year))))
+    return lambda hit: ("H", period)
+
+
+HOLIDAY_RULES = (
+    Rule("july_fourth", "(the? o:(ORD|DAYNUM) of july|july o2:(ORD|DAYNUM))(?!(SEP|of|in)? YR)",
+         lambda h: _holiday(lambda year: datetime(year, 7, 4))(h) if (h.value("o") or h.value("o2")) == 4 else None,
+         0.9, "the 4th of July"),
+    *(
+        Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern, _holiday(row.date),
+             0.85, row.example, weak=True)
+        for row in HOLIDAYS
+    ),
+)  # fmt: skip
+
+
+def _nothing(hit: Hit) -> Built:
+    return "x", None
+
+
+def _same_word(hit: Hit) -> Built:
+    return ("x", None) if hit.word("a") == hit.word("b") else None
+
+
+def _always_on(hit: Hit) -> Built:
+    token = hit.tokens[0]
+    return ("x", None) if hit.ctx.text[token.start : token.end] == "24/7" else None
+
+
+TRAPS = (
+    Rule("numbered_thing",
+         "(port|ports|version|versions|room|error|code|line|issue|pr|ticket|step|chapter|page|section|model|"
+         "build|id|number|no|rfc|iso|flight|bus|channel|part|episode|item|option|tel|phone|fax|zip|ssn|"
+         "level|table|figure|bug|commit|invoice|order|area|highway|route|apartment|gate|badge|status|http|"
+         "seed|python|windows|office) (DOT|COLON|EQ)? (NUM(?!SEP? of? MONTH)|MD|MDX|N|D)", _nothing, 1.0,
+         "which service runs on port 2020"),
+    Rule("counted_things", "NUM COUNTED", _nothing, 1.0, "in 2000 words"),
+    Rule("currency_symbol", "DOLLAR MONTH", _nothing, 1.0, "the $DEC farm"),
+    Rule("modal_may", "PRON may", _nothing, 1.0, "who may help in this"),
+    Rule("up_to_date", "up DASH? to DASH? date", _nothing, 1.0, "is it up to date"),
+    Rule("greeting", "(happy|merry) H", _nothing, 1.0, "Merry Christmas"),
+    Rule("holiday_compound", "H (egg|eggs|bunny|island|islands|resolution|resolutions|carol)", _nothing, 1.0,
+         "the easter egg in the app"),
+    Rule("recurring", "(every|each|any|all|most|per|another) (other|single)? (WD|UNIT|MONTH|SEASON|POD|H)", _nothing,
+         1.0, "what do I do every Monday"),
+    Rule("rate", "(once|twice|times|x|NUM UNIT) (a|per) UNIT", _nothing, 1.0, "twice a week"),
+    Rule("day_after_day", "a:UNIT1 (after|by|in|over|to) b:UNIT1", _same_word, 1.0, "day after day"),
+    Rule("always_on", "MD", _always_on, 1.0, "is it up 24/7"),
+    Rule("title_year", "TITLEWORD (of|called|titled|named|by)? YEAR", _nothing, 1.0, "who is the author of 1984"),
+    Rule("age_decade", "(my|his|her|their|our|your) DASH? (early|mid|late)? DASH? (DECADE|S)", _nothing, 1.0,
+         "when she was in her twenties"),
+    Rule("at_the_end_of_the_day", "at the end of the day", _nothing, 1.0, "at the end of the day it works"),
+    Rule("march_of", "the march (of|for|on|to|in|from)", _nothing, 1.0, "during the march of progress"),
+)  # fmt: skip
+
+# ------------------------------------------------------------------------------------------------- dates in full
+
+
+def _modal(hit: Hit, *, number: bool = True) -> bool:
+    """Whether "may" or "march" beside a number is more likely the verb: small letters and a word right after."""
+    if hit.word("m") not in ("may", "march", "mar") or hit.capital("m"):
+        return False
+    after = hit.beside(0)
+    token = hit.token("d")
+    return (token is not None and token.spelled) or (number and after is not None and after.symbol == "x")
+
+
+def _full_date(hit: Hit) -> Built:
+    return _day_or_nothing(hit.value("y"), hit.lex("m", "MONTH"), hit.value("d"))
+
+
+def _day_or_nothing(year: int, month: int, number: int) -> Built:
+    """The day; where there is no such day (29 February 2023) nothing at all, rather than what is left of it."""
+    try:
+        return "D", Period("day", day(year, month, number))
+    except ValueError:
+        return "x", None
+
+
+def _short_year_date(hit: Hit) -> Built:
+    token = hit.token("n")
+    if token is None or (not token.spelled and token.end - token.start != 2):
+        return None
+    year = full_year(token.value, hit.ctx.now)
+    return _day_or_nothing(year, hit.lex("m", "MONTH"), hit.value("d"))
+
+
+def _month_day(hit: Hit) -> Built:
+    mark, number = hit.word("m"), hit.token("d")
+    between = hit.token("p")
+    if number is None or _modal(hit):
+        return None
+    if between is not None and between.symbol in ".," and number.symbol != "o" and len(mark) > 4:
+        return None  # "in March. 5 people …"
+    month = hit.lex("m", "MONTH")
+    return _yearly_day(month, number.value)
+
+
+def _yearly_day(month: int, number: int) -> Built:
+    if not 1 <= number <= days_in(2000, month):
+        return "x", None
+    return "D", Period("day", cycle=yearly(lambda year: day(year, month, number)))
+
+
+def _dashed_days(hit: Hit) -> Built:
+    """ "May 3-7": a run of days that the tokenizer read as one number pair."""
+    token = hit.token("r") or hit.token("r2")
+    if token is None:
+        return None
+    first, mark, last = hit.ctx.text[token.start : token.end].replace("–", "-").partition("-")
+    if not mark or int(first) >= int(last):
+        return None
+    month = hit.lex("m", "MONTH") or hit.lex("m2", "MONTH")
+
+    def build(year: int) -> Interval:
+        return Interval(datetime(year, month, int(first)), datetime(year, month, int(last)))
+
+    if hit.token("y"):
+        return "S", Period("span", build(hit.value("y")))
+    return "S", Period("span", cycle=yearly(build))
+
+
+def _days_in_year(hit: Hit) -> Built:
+    year, month = hit.value("y"), hit.lex("m", "MONTH")
+    first, last = datetime(year, month, hit.value("a")), datetime(year, month, hit.value("b"))
+    return ("S", Period("span", Interval(first, last))) if first < last else None
+
+
+def _month_in(year: int, month: int) -> Interval:
+    start = datetime(year, month, 1)
+    return Interval(start, add_months(start, 1))
+
+
+def _month_year(hit: Hit) -> Built:
+    token = hit.token("n")
+    if token is not None:
+        if token.end - token.start != 2:
+            return None
+        return "N", Period("month", _month_in(full_year(token.value, hit.ctx.now), hit.lex("m", "MONTH")))
+    return "N", Period("month", _month_in(hit.value("y"), hit.lex("m", "MONTH")))
+
+
+def _year_month(hit: Hit) -> Built:
+    if hit.word("m") in ("may", "march") and not hit.capital("m"):
+        return None  # "the 2019 edition may …"
+    return _month_year(hit)
+
+
+def month_cycle(month: int) -> Period:
+    """Every such month."""
+    return Period("month", cycle=yearly(lambda year: _month_in(year, month)))
+
+
+def weekday_cycle(weekday: int) -> Period:
+    """Every such weekday."""
+    return Period("day", cycle=weekly(weekday))
+
+
+def quarter_cycle(months: int, which: int) -> Period:
+    """Every such quarter (3 months) or half (6 months)."""
+    return Period("quarter" if months == 3 else "half", cycle=yearly(lambda year: year_part(year, months, which)))
+
+
+def season_in(year: int, first: int) -> Interval:
+    """A meteorological season of the northern hemisphere: three whole months; winter from December of that year."""
+    start = datetime(year, first, 1)
+    return Interval(start, add_months(start, 3))
+
+
+def season_cycle(first: int) -> Period:
+    """Every such season."""
+    return Period("span", cycle=yearly(lambda year: season_in(year, first)))
+
+
+def _quarter(hit: Hit) -> Built:
+    return "Q", quarter_cycle(*hit.value("q"))
+
+
+def _quarter_year(hit: Hit) -> Built:
+    months, which = hit.value("q") or (3 if hit.word("k") == "quarter" else 6, hit.value("o"))
+    found = year_part(hit.value("y"), months, which) if which * months <= 12 else None
+    return ("Q", Period("quarter" if months == 3 else "half", found)) if found else None
+
+
+def _century(hit: Hit) -> Built:
+    first = 100 * (hit.value("o") - 1)
+    return "S", Period("century", Interval(datetime(max(1, first), 1, 1), datetime(first + 100, 1, 1)))
+
+
+def _decade(hit: Hit) -> Built:
+    first = hit.lex("d", "DECADE")
+    return "S", Period("decade", Interval(datetime(first, 1, 1), datetime(first + 10, 1, 1)))
+
+
+def _numeric(hit: Hit) -> Built:
+    """5/12 with something before it that makes it a date."""
+    month, number = hit.value("md")
+    built = _yearly_day(month, number)
+    if built is None or built[1] is None:
+        return built
+    cycle, today = built[1].cycle, hit.ctx.today
+    relation = hit.lex("r", "REL")
+    if relation is None:
+        return built
+    if relation == 0:
+        return "D", Period("day", day(today.year, month, number))
+    strict = hit.token("w") is None
+    found = cycle.next(today, strict=strict) if relation > 0 else cycle.last(today, strict=strict)
+    return ("D", Period("day", found)) if found else None
+
+
+def _weekday_date(hit: Hit) -> Built:
+    """A date behind its weekday: the date counts."""
+    period = hit.value("d")
+    return ("D", period) if period.unit == "day" else None
+
+
+def _weekday_number(hit: Hit) -> Built:
+    """ "Tue 13th": this month's 13th if it is a Tuesday, or else the newest past 13th that was one."""
+    weekday, number = hit.lex("w", "WD"), hit.value("d")
+
+    def build(year: int, month: int) -> Interval | None:
+        found = day(year, month, number)
+        return found if found.start and found.start.weekday() == weekday else None
+
+    cycle: Cycle = monthly(build, reach=200)
+    now = cycle.at(cycle.number(hit.ctx.today))
+    return "D", Period("day", now) if now else Period("day", cycle=cycle)
+
+
+_BEHIND_A_DAY = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
+
+
+def _nth_of_month(hit: Hit) -> Built:
+    """ "on the 4th": a bare day of a month, only where nothing follows that it could count."""
+    after, token = hit.beside(0), hit.token("d")
+    if token is None or token.spelled:
+        return None
+    if after is not None and after.symbol not in "!.,:)" and after.word not in _BEHIND_A_DAY:
+        return None
+    number = token.value
+    return "D", Period("day", cycle=monthly(lambda year, month: day(year, month, number)))
+
+
+def year_period(year: int) -> Period:
+    """A calendar year."""
+    return Period("year", Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1)))
+
+
+def _year(hit: Hit) -> Built:
+    return "Y", year_period(hit.value("y"))
+
+
+def _bare_month(hit: Hit) -> Built:
+    """A month alone. Some are words or names as well, and are months only behind a preposition or the like."""
+    word, before, after = hit.word("m"), hit.beside(-1), hit.beside(0)
+    if word not in ("may", "march"):
+        return "N", month_cycle(hit.lex("m", "MONTH"))
+    cue = before.word if before else ""
+    if before is not None and before.symbol == "," and (after is None or after.symbol == "x"):
+        return None
+    if cue == "the" or (cue == "to" and not _month_before(hit)):
+        return None
+    if cue in ("this", "and", "or") and not hit.capital("m") and after is not None and after.symbol == "x":
+        return None
+    return "N", month_cycle(hit.lex("m", "MONTH"))
+
+
+def _month_before(hit: Hit) -> bool:
+    before = hit.beside(-2)
+    return before is not None and before.symbol in "NDYQ"
+
+
+def _clear_month(hit: Hit) -> Built:
+    return ("N", month_cycle(hit.lex("m", "MONTH"))) if hit.word("m") in CLEAR_MONTHS else None
+
+
+def _first_of_months(hit: Hit) -> Built:
+    """The first of two months; before "and" the second may be anything, so there it needs a "between"."""
+    before, after = hit.beside(-1), hit.beside(0)
+    if after is not None and after.word == "and" and (before is None or before.word != "between"):
+        return _bare_month(hit) if before is not None and before.word in ("in", "during") else None
+    return "N", month_cycle(hit.lex("m", "MONTH"))
+
+
+def _season(hit: Hit) -> Built:
+    if hit.token("y"):
+        return "S", Period("span", season_in(hit.value("y"), hit.lex("s", "SEASON")))
+    after = hit.beside(0)
+    if hit.word("s") in ("spring", "fall") and not hit.token("the") and after is not None and after.symbol == "x":
+        return None  # Spring Boot, fall short
+    return "S", season_cycle(hit.lex("s", "SEASON"))
+
+
+def clear_weekday(hit: Hit) -> Built:
+    """A weekday's full name."""
+    return ("D", weekday_cycle(hit.lex("w", "WD"))) if hit.word("w") in CLEAR_WEEKDAYS else None
+
+
+def cued_weekday(hit: Hit) -> Built:
+    """A weekday, also abbreviated, behind a preposition."""
+    after = hit.beside(0)
+    if hit.word("w") in ("sun", "sat", "wed") and not hit.capital("w") and after is not None and after.symbol == "x":
+        return None
+    return "D", weekday_cycle(hit.lex("w", "WD"))
+
+
+_CUES = "(in|during|since|until|till|through|throughout|around|early|late|mid|month|REL|back)"
+_SOFT_CUES = "(from|by|before|after|of|for|between|starting|beginning|DASH)"
+_YEAR_CUES = (
+    "(in|during|since|until|till|from|by|before|after|of|for|through|throughout|between|around|circa|early|late|mid|year"
+    "|starting|beginning|than|as|EQ|LT|GT)"
+)
+_SEASON_CUES = "(in|during|since|until|before|after|from|to|throughout|over|early|late|mid)"
+_COMPARED = "(later|greater|more|after|newer|above|onward|onwards|earlier|before|older|less|below)"
+_DAY_CUES = "(on|by|since|until|till|from|before|after|between|starting|due|around)"
+
+DATES = (
+    Rule("days_of_month_dashed", "(m:MONTH DOT? r:MDX|r2:MDX (of|in|SEP)? m2:MONTH) (COMMA? (of|in)? y:YR)?",
+         _dashed_days, 0.95, "May 3-7, 2025"),
+    Rule("year_month_day", "y:YEAR SEP? m:MONTH SEP? d:DAY(?!COMMA? (of|in)? YR)", _full_date, 0.95, "2021/Nov/17"),
+    Rule("month_year_day", "m:MONTH (DASH|SLASH) y:YEAR (DASH|SLASH) d:DAYNUM", _full_date, 0.95, "November-2021-17"),
+    Rule("month_day_year", "m:MONTH DOT? SEP? the? d:DAY (DASH|SLASH|COMMA)? (of|in)? (the? year)? y:YR", _full_date,
+         0.98, "on July 13th, 2024"),
+    Rule("day_month_year",
+         "the? d:DAY (day of|of|SEP of?)? m:MONTH DOT? (DASH|SLASH|COMMA|DOT)? (of|in)? (the? year)? y:YR", _full_date,
+         0.98, "on 13 July 2024"),
+    Rule("month_ordinal_short_year", "m:MONTH the? d:ORD COMMA? n:SMALL(?!(UNIT|T|COLON|DASH|of))", _short_year_date,
+         0.8, "October third 11"),
+    Rule("month_day_short_year", "m:MONTH d:DAYNUM COMMA n:SMALL(?!(UNIT|T|COLON|DASH|of|X))", _short_year_date, 0.8,
+         "on March 5, 98"),
+    Rule("day_month_short_year", "d:DAY (DASH|SLASH|of)? m:MONTH (DASH|SLASH|COMMA)? n:SMALL(?!(UNIT|T|COLON|of))",
+         _short_year_date, 0.8, "on 14-Nov-23"),
+    Rule("month_year", "m:MONTH DOT? SEP? (of|in)? (the? year)? y:YR", _month_year, 0.95, "in March 2024"),
+    Rule("year_month", "y:YEAR SEP? m:MONTH(?!SEP? (DAY|YEAR))", _year_month, 0.9, "in 2024 June"),
+    Rule("month_of_short_year", "m:MONTH of n:SMALL", _month_year, 0.85, "born in August of 91"),
+    Rule("days_of_month_year",
+         "m:MONTH DOT? the? a:DAY (DASH|to|through|until|till|and) the? b:DAY COMMA? (of|in)? y:YR", _days_in_year,
+         0.95, "June 26 to 28, 2020"),
+    Rule("month_day", "m:MONTH p:SEP? the? d:DAY(?!(COLON|UNIT|SMALLUNIT|COUNTED|CLOSE? YEAR))", _month_day, 0.95,
+         "on May 3rd"),
+    Rule("day_month", "the? d:DAY (day of|of|SEP of?)? m:MONTH", _month_day, 0.95, "on the 3rd of May"),
+    Rule("quarter_year", "q:QX (COMMA|of|in|DASH)? y:YR", _quarter_year, 0.95, "in Q3 of 2024"),
+    Rule("year_quarter", "y:YR (COMMA|DASH)? q:QX", _quarter_year, 0.95, "in 2024, Q3"),
+    Rule("nth_quarter_year", "the? o:ORD k:(quarter|half) (of|in|COMMA)? y:YR", _quarter_year, 0.95,
+         "the third quarter of 2024"),
+    Rule("year_nth_quarter", "y:YR (COMMA|DASH)? the? o:ORD k:(quarter|half)", _quarter_year, 0.93,
+         "2024, the third quarter"),
+    Rule("quarter_before_quarter", "q:QX(?=(DASH|SLASH|to|till|until|through|and|or) (Q|QX))", _quarter, 0.9,
+         "Q1 to Q3 2018"),
+    Rule("quarter_after_quarter", "(?<=Q(DASH|SLASH|to|till|until|through|and|or)) q:QX", _quarter, 0.85,
+         "between Q1 and Q2"),
+    Rule("quarter", "(?<=(in|of|during|since|for|last|this|next|from|to|by|before|after)) q:QX", _quarter, 0.8,
+         "the plan for Q3"),
+    Rule("century", "the? o:ORD century", _century, 0.9, "in the 20th century"),
+    Rule("decade_words", "the d:DECADE", _decade, 0.8, "in the eighties"),
+    Rule("season_year", "the? s:SEASON (of|in|COMMA)? y:YR", _season, 0.9, "in the summer of 2022"),
+    Rule("season", f"(?<={_SEASON_CUES}) the:the? s:SEASON", _season, 0.75, "during the winter", weak=True),
+    Rule("season_of_part", "(?<=(end|start|beginning|middle) of) the? s:SEASON", _season, 0.75, "at the end of summer"),
+    Rule("weekday_date", "REL? w:WD DOT? COMMA? (OPEN|DASH)? the? d:D CLOSE?", _weekday_date, 0.97, "on Thu June 4"),
+    Rule("weekday_numeric", "r:REL? w:WD COMMA? md:(MD|MDX)", _numeric, 0.9, "on Monday 8/3"),
+    Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|COLON|X|SLASH))", _weekday_number, 0.85,
+         "on Tue 13th"),
+    Rule("relative_numeric", "r:REL md:MD", _numeric, 0.85, "next 6/21"),
+    Rule("numeric", f"(?<={_DAY_CUES}) md:MD(?!(of|UNIT|COUNTED))", _numeric, 0.75, "on 5/12"),
+    Rule("numeric_range_end", "(?<=D(to|and|DASH|until|till|through)) md:MD", _numeric, 0.75, "from 5/1 to 5/7"),
+    Rule("numeric_alone", "^ md:MD $", _numeric, 0.6, "5/12"),
+    Rule("numeric_before_dash", "md:MD(?=DASH D)", _numeric, 0.75, "6/2-6/9/2021"),
+    Rule("nth_of_month", "(?<=(on|by|since|until|till|before|after) the) d:ORD", _nth_of_month, 0.6,
+         "on the 4th with Jim"),
+    Rule("day_of_month_number", "(?<=on) d:DAYNUM(?=(BREAK|DOT|$))", _nth_of_month, 0.5, "what happened on 15?"),
+    Rule("year_named", "the? (calendar|fiscal)? year of? y:YEAR", _year, 0.95, "the calendar year 2011"),
+    Rule("year_run", "y:YEAR(?=(DASH|to|till|through|until) YEAR(?!DASH))", _year, 0.85, "from 2015-2019"),
+    Rule("year_run_end", "(?<=Y(DASH|to|and|or|till|through|until)) y:YEAR", _year, 0.85, "2015 to 2019"),
+    Rule("year", f"(?<={_YEAR_CUES}) y:YR(?!(DASH NUM|COLON))", _year, 0.9, "since 2024", weak=True),
+    Rule("year_up_to", "(?<=(up|prior|back) to) y:YR(?!COUNTED)", _year, 0.85, "up to 2020", weak=True),
+    Rule("year_or_later",
+         "y:YEAR(?=(or|and) (later|greater|more|after|newer|above|onward|onwards|earlier|before|older|less|"
+         "below))", _year, 0.85, "2019 and later"),
+    Rule("year_pair_list", "(?<=Y(and|or|DASH|to|till|through|until)) y:YEAR", _year, 0.85, "between 2015 and 2019"),
+    Rule("year_hyphen", "(?<=(early|late|mid)DASH) y:YEAR", _year, 0.9, "mid-2022"),
+    Rule("year_as_adjective", "the y:YEAR(?=X)", _year, 0.7, "at the 2019 offsite", weak=True),
+    Rule("year_alone", "^ y:YEAR BREAK? $", _year, 0.6, "2019?", weak=True),
+    Rule("month_before_month", "m:MONTH(?=(DASH|SLASH|to|till|until|through|and|or) (MONTH|N|D))", _first_of_months,
+         0.85, "June to April"),
+    Rule("month_hyphen", "(?<=(early|late|mid)DASH) m:MONTH", _bare_month, 0.85, "mid-March"),
+    Rule("month_behind_preposition", f"(?<={_CUES}) m:MONTH", _bare_month, 0.85, "what happened in May", weak=True),
+    Rule("month_behind_soft_preposition", f"(?<={_SOFT_CUES}) m:MONTH", _bare_month, 0.7, "the plans for June",
+         weak=True),
+    Rule("month_after_month", "(?<=N(DASH|to|till|until|through|and|or|COMMA)) m:MONTH", _bare_month, 0.85,
+         "from April to July"),
+    Rule("month_after_months", "(?<=N(DASH|to|till|until|through|and|or|COMMA)) m:MONTH", _bare_month, 0.85,
+         "in March, April and May"),
+    Rule("month_behind_article", "(?<=(in|during|since|until|of|by) the) m:MONTH", _bare_month, 0.7, "in the April",
+         weak=True),
+    Rule("month", "m:MONTH", _clear_month, 0.75, "the September offsite", weak=True),
+)  # fmt: skip

@@ -1,0 +1,376 @@
+"""Rules for parts of a period ("early June"), for periods beside another ("the week before") and for times of day."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from recall_integrations.query.temporal.calendar import (
+    DAY,
+    WEEK,
+    Duration,
+    Interval,
+    Period,
+    add_months,
+    duration,
+    first_week,
+    one_day,
+    shift,
+    unit_of,
+    unit_shifted,
+    week_of,
+)
+from recall_integrations.query.temporal.grammar import Built, Hit, Rule
+from recall_integrations.query.temporal.rules_calendar import month_cycle, quarter_cycle, season_cycle, year_period
+from recall_integrations.query.temporal.tokens import year_part
+
+_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "half": "Q", "year": "Y"}
+_EARLY, _MID, _LATE = "early", "mid", "late"
+_PART = {
+    "early": _EARLY, "earlier": _EARLY, "beginning": _EARLY, "start": _EARLY,
+    "mid": _MID, "middle": _MID,
+    "late": _LATE, "later": _LATE, "end": _LATE, "close": _LATE,
+}  # fmt: skip
+
+
+def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
+    """The early, middle or late part of an interval.
+
+    A year has thirds (January–April, May–August, September–December); a month turns at the 16th and has its middle
+    from the 10th to the 20th; a week is early until Wednesday. Everything else has thirds. `point` is what
+    "the beginning / middle / end of" means as one end of a range.
+    """
+    start, end = whole.start, whole.end
+    if start is None or end is None:
+        return None
+    days = (end - start).days
+    point = {_EARLY: start, _MID: start + timedelta(days=days // 2), _LATE: end}[which]
+    if unit == "year":
+        edges = (start, add_months(start, 4), add_months(start, 8), end)
+    elif unit == "month":
+        if which == _MID:
+            return Interval(start + 9 * DAY, start + 20 * DAY, point)
+        edges = (start, start + 15 * DAY, start + 15 * DAY, end)
+    elif unit == "week":
+        if which == _MID:
+            return Interval(start + DAY, start + 4 * DAY, point)
+        edges = (start, start + 3 * DAY, start + 3 * DAY, end)
+    elif unit == "decade":  # 0–3, 4–6, 7–9
+        edges = (start, add_months(start, 48), add_months(start, 84), end)
+    elif days < 3:
+        return Interval(start, end, point)
+    else:
+        third = timedelta(days=days // 3)
+        edges = (start, start + third, end - third, end)
+    first = {_EARLY: 0, _MID: 1, _LATE: 2}[which]
+    return Interval(edges[first], edges[first + 1], point)
+
+
+def _part(hit: Hit) -> Built:
+    word = hit.word("k") or hit.word("k2") or hit.word("k3")
+    which = _PART[word]
+    token = hit.token("p")
+    if token is None:
+        return None
+    period: Period = token.value
+    if period.unit in ("day", "time") and which != _LATE:
+        return None
+    ctx = hit.ctx
+
+    def change(whole: Interval) -> Interval | None:
+        found = part_of(whole, period.unit, which)
+        if found is None or found.start is None or found.end is None:
+            return None
+        running = whole.start is not None and whole.end is not None and whole.start <= ctx.today < whole.end
+        if word == "earlier" and running:
+            end = ctx.local if period.unit == "year" else min(found.end, ctx.local)
+            return Interval(found.start, end) if end > found.start else Interval(found.start, found.start + DAY)
+        if word == "later" and running:
+            start = max(found.start, ctx.today) if period.unit != "year" else ctx.today
+            return Interval(start, found.end)
+        return found
+
+    built = period.map(change, "span", whole=False)
+    return ("S", built) if built else None
+
+
+def _half(hit: Hit) -> Built:
+    """ "the first half of June", "the latter half of 2022"."""
+    second = hit.says("latter", "last") or hit.value("o") == 2
+    if hit.token("o") and hit.value("o") > 2:
+        return None
+    period: Period = hit.value("p")
+
+    def change(whole: Interval) -> Interval | None:
+        if whole.start is None or whole.end is None:
+            return None
+        if period.unit == "year":
+            middle = add_months(whole.start, 6)
+        else:
+            middle = whole.start + timedelta(days=(whole.end - whole.start).days // 2)
+        return Interval(middle, whole.end) if second else Interval(whole.start, middle)
+
+    built = period.map(change, "half")
+    return ("Q", built) if built else None
+
+
+def _nth_unit(hit: Hit) -> Built:
+    """ "the first week of July", "the third quarter of last year", "the last weekend of May"."""
+    unit = hit.lex("u", "UNIT")
+    number = -1 if hit.says("last", "final") else hit.value("o")
+    period: Period = hit.value("p")
+    week_start = hit.ctx.week_start
+    if not _fits(unit, period.unit):
+        return None
+
+    def change(whole: Interval) -> Interval | None:
+        return _nth_inside(whole, unit, number, week_start)
+
+    built = period.map(change, unit)
+    return (_SYMBOL.get(unit, "S"), built) if built else None
+
+
+def _nth_inside(whole: Interval, unit: str, number: int, week_start: int) -> Interval | None:
+    start, end = whole.start, whole.end
+    if start is None or end is None:
+        return None
+    if unit == "week":
+        first = first_week(start, week_start) if (end - start).days > 20 else start
+        after = first_week(end, week_start) if (end - start).days > 20 else end
+        found = after - WEEK if number < 0 else first + (number - 1) * WEEK
+        return Interval(found, found + WEEK) if first <= found < after else None
+    if unit in ("weekend", "workweek"):
+        saturday = unit_of(start, unit, week_start).start
+        assert saturday is not None
+        first = saturday if saturday >= start else saturday + WEEK
+        count = (end - first).days // 7 + (1 if (end - first).days % 7 else 0)
+        index = count if number < 0 else number
+        found = first + (index - 1) * WEEK
+        return unit_of(found, unit, week_start) if start <= found < end else None
+    length = duration(1, unit)
+    found = shift(end, length, -1) if number < 0 else shift(start, duration(number - 1, unit))
+    stop = shift(found, length)
+    return Interval(found, stop) if start <= found and stop <= end else None
+
+
+_SIZES = ("day", "week", "month", "quarter", "half", "year", "decade", "century")
+
+
+def _fits(unit: str, whole: str) -> bool:
+    """Whether a unit can be a part of another: a week of a month, not a year of one."""
+    return unit not in _SIZES or whole not in _SIZES or _SIZES.index(unit) < _SIZES.index(whole)
+
+
+def _edge_length(hit: Hit) -> Built:
+    """ "the first twelve days of last month", "the last five months of 2022"."""
+    length: Duration = hit.value("u")
+    period: Period = hit.value("p")
+    last = hit.says("last", "final")
+
+    def change(whole: Interval) -> Interval | None:
+        if whole.start is None or whole.end is None:
+            return None
+        if last:
+            return Interval(max(whole.start, shift(whole.end, length, -1)), whole.end)
+        return Interval(whole.start, min(whole.end, shift(whole.start, length)))
+
+    built = period.map(change, "span")
+    return ("S", built) if built else None
+
+
+def _nth_weekday_of(hit: Hit) -> Built:
+    weekday = hit.lex("w", "WD")
+    number = -1 if hit.says("last", "final") else hit.value("o")
+    period: Period = hit.value("p")
+
+    def change(whole: Interval) -> Interval | None:
+        start = whole.start
+        if start is None or whole.end is None:
+            return None
+        if number < 0:
+            last = whole.end - DAY
+            return one_day(last - ((last.weekday() - weekday) % 7) * DAY)
+        found = start + ((weekday - start.weekday()) % 7 + 7 * (number - 1)) * DAY
+        return one_day(found) if found < whole.end else None
+
+    built = period.map(change, "day")
+    return ("D", built) if built else None
+
+
+def _nth_day_of(hit: Hit) -> Built:
+    number = hit.value("o")
+    last = hit.says("last", "final")
+    period: Period = hit.value("p")
+
+    def change(whole: Interval) -> Interval | None:
+        if whole.start is None or whole.end is None:
+            return None
+        found = whole.end - DAY if last else whole.start + (number - 1) * DAY
+        return one_day(found) if whole.start <= found < whole.end else None
+
+    built = period.map(change, "day")
+    return ("D", built) if built else None
+
+
+def _days_in_month(hit: Hit) -> Built:
+    """ "last month from 4 to 23": days of a month that another phrase gives."""
+    pair = hit.token("r")
+    if pair is not None:
+        texts = hit.ctx.text[pair.start : pair.end].replace("–", "-").split("-")
+        if len(texts) != 2:
+            return None
+        first, last = int(texts[0]), int(texts[1])
+    else:
+        first, last = hit.value("a"), hit.value("b")
+    period: Period = hit.value("p") or month_cycle(hit.lex("m", "MONTH"))
+
+    def change(month: Interval) -> Interval | None:
+        if month.start is None or first >= last or period.unit != "month":
+            return None
+        return Interval(month.start.replace(day=first), month.start.replace(day=last))
+
+    built = period.map(change, "span")
+    return ("S", built) if built else None
+
+
+def _numbered_week(hit: Hit) -> Built:
+    """ "week 30 of last year": weeks of a year are counted as in ISO 8601."""
+    period: Period = hit.value("p") or year_period(hit.ctx.today.year)
+    whole = hit.ctx.place(period)
+    if whole is None:
+        return None
+    found = _nth_inside(whole, "week", hit.value("n"), hit.ctx.week_start)
+    return ("W", Period("week", found)) if found else None
+
+
+def _week_of(hit: Hit) -> Built:
+    period: Period = hit.value("p")
+    if period.unit not in ("day", "time"):
+        return None
+    built = period.map(lambda i: week_of(i.start, hit.ctx.week_start) if i.start else None, "week")
+    return ("W", built) if built else None
+
+
+def _weekend_of(hit: Hit) -> Built:
+    """The weekend at a day, joined with it: a Monday's is the one before, any other day's the one after."""
+
+    def change(whole: Interval) -> Interval | None:
+        if whole.start is None:
+            return None
+        weekday = whole.start.weekday()
+        if weekday < 2:
+            return Interval(whole.start - (weekday + 2) * DAY, whole.start + DAY)
+        monday = whole.start + (7 - weekday) * DAY
+        return Interval(min(whole.start, monday - 2 * DAY), monday)
+
+    built = hit.value("p").map(change, "weekend")
+    return ("S", built) if built else None
+
+
+def _in_year(hit: Hit) -> Built:
+    """ "March of last year", "Christmas 2023": the recurring one that begins in that year."""
+    token, year = hit.token("c"), hit.token("p") or hit.token("y")
+    if token is not None:
+        symbol, period = token.symbol, token.value
+    elif hit.token("s"):
+        symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
+    else:
+        symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
+    if year is None or period.cycle is None:
+        return None
+    whole = hit.ctx.place(year.value) if year.symbol == "Y" else year_period(year.value).fixed
+    if whole is None or whole.start is None or whole.end is None:
+        return None
+    found = period.cycle.next(whole.start)
+    if found is None or found.start is None or found.start >= whole.end:
+        return None
+    return symbol, Period(period.unit, found, whole=period.whole)
+
+
+def _bare_quarter(hit: Hit) -> Built:
+    months = 3 if hit.word("u") == "quarter" else 6
+    which = hit.value("o")
+    return ("Q", quarter_cycle(months, which)) if which * months <= 12 else None
+
+
+def _rest(hit: Hit) -> Built:
+    """ "the rest of the week": from today on."""
+    if hit.token("p"):
+        whole = hit.ctx.place(hit.value("p"))
+    else:
+        whole = unit_of(hit.ctx.today, hit.lex("u", "UNIT"), hit.ctx.week_start)
+    if whole is None or whole.start is None or whole.end is None or whole.end <= hit.ctx.today:
+        return None
+    return "S", Period("span", Interval(max(whole.start, hit.ctx.today), whole.end))
+
+
+def _label_in_year(hit: Hit) -> Built:
+    whole = hit.ctx.place(hit.value("p"))
+    found = year_part(whole.start.year, *hit.value("q")) if whole and whole.start else None
+    return ("Q", Period("quarter", found)) if found else None
+
+
+def _weekday_in(hit: Hit) -> Built:
+    """ "Thursday of last week", "next week Thursday", "the first week of October on Friday"."""
+    weekday = hit.lex("w", "WD")
+
+    def pick(week: Interval) -> Interval | None:
+        if week.start is None or week.end is None:
+            return None
+        found = week.start + ((weekday - week.start.weekday()) % 7) * DAY
+        return one_day(found) if found < week.end else None
+
+    period: Period = hit.value("p")
+    if period.unit not in ("week", "weekend", "workweek"):
+        return None
+    built = period.map(pick, "day")
+    return ("D", built) if built else None
+
+
+def bare_unit(hit: Hit) -> Built:
+    """ "the week", "for the month": the present one."""
+    ctx, unit = hit.ctx, hit.lex("u", "UNIT")
+    back = 0
+    if unit == "weekend" and ctx.today.weekday() < 3 and not ctx.plans:
+        back = -1  # early in the week "the weekend" is the one just past
+    return _SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, back, ctx.week_start))
+
+
+PARTS = (
+    Rule("unit_of_part",
+         "(?<=(early|earlier|late|later|end|start|beginning|middle|mid|quarter|half|week|weekend|month|day|"
+         "WD|WDS|U) (in|of) the) u:UNIT1", bare_unit, 0.8, "the second quarter of the year"),
+    Rule("unit_of_bare_part", "(?<=(end|start|beginning|middle) of) u:UNIT1", bare_unit, 0.8, "end of week"),
+    Rule("cycle_in_year", "(c:(N|D|H|S|Q)|m:MONTH|s:SEASON) (of|in|COMMA)? p:Y", _in_year, 0.95,
+         "in March of last year"),
+    Rule("year_cycle", "(p:Y|y:YEAR) (COMMA|in)? (c:(N|H|S|Q)|m:MONTH(?!DAY))", _in_year, 0.93, "last year in May"),
+    Rule("label_in_year", "q:QX (of|in|COMMA)? p:Y", _label_in_year, 0.95, "Q3 of last year"),
+    Rule("nth_quarter_in_year", "the? o:ORD u:(quarter|half) p:Y", _nth_unit, 0.93, "the third quarter this year"),
+    Rule("holiday_year", "c:H (of|in|COMMA)? y:YR", _in_year, 0.95, "on Black Friday 2014"),
+    Rule("nth_weekday_of", "the? (o:ORD|last|final) w:WD (of|in) the? p:(P)", _nth_weekday_of, 0.95,
+         "the second Friday of March"),
+    Rule("nth_day_of", "the? (o:ORD (day)?|last day|final day) (of|in) the? p:(N|Q|Y|W)", _nth_day_of, 0.93,
+         "the 12th day of last month"),
+    Rule("days_in_month",
+         "(p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (to|till|until|through|and|DASH) the? b:DAY)",
+         _days_in_month, 0.93, "last month from 4 to 23"),
+    Rule("days_before_month",
+         "(from|between)? the? a:DAY (to|till|until|through|and|DASH) the? b:DAY (of|in)? the? p:N", _days_in_month,
+         0.93, "the 4th until the 22nd this month"),
+    Rule("rest_of", "the? (rest|remainder|remaining) (of|in)? the? (p:P|u:UNIT1)", _rest, 0.9, "the rest of this week"),
+    Rule("half_of", "the? (o:ORD|latter|last) half (of|in) the? p:P", _half, 0.93, "the first half of June"),
+    Rule("nth_unit_of", "the? (o:ORD|last|final) u:UNIT1 (of|in) the? p:P", _nth_unit, 0.95, "the first week of July"),
+    Rule("edge_length_of", "the? (first|o:ORD|last|final) u:U (of|in) the? p:P", _edge_length, 0.93,
+         "the last five months of 2022"),
+    Rule("bare_quarter", "the o:ORD u:(quarter|half)(?!of)", _bare_quarter, 0.7, "in the second quarter"),
+    Rule("numbered_week", "the? week n:NUM ((of|in|COMMA)? p:Y)?", _numbered_week, 0.85, "week 30 of last year"),
+    Rule("week_of_day", "the? (week (of|commencing|starting|beginning|ending)|w SLASH c|wc) on? the? p:D", _week_of,
+         0.93, "the week of March 9th"),
+    Rule("weekend_of", "the? weekend (of|around) the? p:D", _weekend_of, 0.93, "the weekend of Christmas"),
+    Rule("holiday_week", "the? p:H week", _week_of, 0.9, "in Christmas week"),
+    Rule("holiday_weekend", "the? p:H weekend", _weekend_of, 0.93, "on Memorial Day weekend"),
+    Rule("weekday_of_week", "on? w:WD (of|in|COMMA|DASH)? the? p:(W|S)", _weekday_in, 0.95, "Thursday of last week"),
+    Rule("week_weekday", "p:(W|S) (COMMA|DASH|DOT)? on? w:WD", _weekday_in, 0.95, "next week Thursday"),
+    Rule("part",
+         "the? (very)? (k:(early|earlier|late|later) DASH? (in|on)?|k2:(mid|middle|end) DASH? of?|"
+         "k3:(beginning|start|close) (of|DASH)) the? p:P", _part, 0.92, "in early June"),
+)  # fmt: skip

@@ -1,0 +1,295 @@
+"""Rules that join periods: offsets from a date, ranges, lists and open bounds.
+
+The right end of a range is its first moment, as the specifications of Recognizers-Text have it: "from March to June"
+ends where June begins, "between May 3rd and May 10" where May 10 begins. A list ("March and April") holds both whole.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from recall_integrations.query.temporal.calendar import DAY, Duration, Interval, Period, duration, one_day, shift
+from recall_integrations.query.temporal.grammar import Built, Context, Hit, Rule
+from recall_integrations.query.temporal.rules_relative import fixed, to_date
+from recall_integrations.query.temporal.tokens import Token
+
+# ---------------------------------------------------------------------------------------------------------- offsets
+
+
+def _anchor(ctx: Context, period: Period, *, ahead: bool) -> Interval | None:
+    """The date an offset counts from; a recurring one lies ahead where the text plans something."""
+    return (period.future(ctx.today) if ahead else None) or ctx.place(period)
+
+
+def _from_date(hit: Hit) -> Built:
+    """ "two weeks before X" is a day; "the week before X" the days up to it."""
+    length: Duration = hit.value("u")
+    period: Period = hit.value("p")
+    before = hit.says("before", "prior", "preceding")
+    ahead = hit.ctx.plans or (not before and hit.says("from"))
+    anchor = _anchor(hit.ctx, period, ahead=ahead)
+    if anchor is None or anchor.start is None or anchor.end is None:
+        return None
+    base = anchor.start if before or period.unit in ("day", "time") else anchor.end - DAY
+    found = shift(base, length, -1 if before else 1)
+    return "D", (Period("time" if length.seconds else "day", one_day(found)))
+
+
+def _bounded_offset(hit: Hit) -> Built:
+    """ "less than 3 days after X", "more than two weeks before X"."""
+    length: Duration = hit.value("u")
+    anchor = _anchor(hit.ctx, hit.value("p"), ahead=hit.ctx.plans)
+    if anchor is None or anchor.start is None:
+        return None
+    before = hit.says("before", "prior")
+    edge = shift(anchor.start, length, -1 if before else 1)
+    if hit.says("more", "over"):
+        return "R", Interval(None, edge) if before else Interval(edge, None)
+    return "R", Interval(edge, anchor.start) if before else Interval(anchor.start, edge)
+
+
+def _neighbour(hit: Hit) -> Built:
+    """ "the week before 9 June 2023": the seven days up to it. Beside a calendar unit it is the calendar unit."""
+    length = duration(1, hit.word("k"))
+    anchor = hit.ctx.place(hit.value("p"))
+    if anchor is None or anchor.start is None or anchor.end is None:
+        return None
+    if hit.says("before", "preceding"):
+        return fixed(shift(anchor.start, length, -1), anchor.start, length.unit)
+    return fixed(anchor.end, shift(anchor.end, length), length.unit)
+
+
+def _neighbour_weekend(hit: Hit) -> Built:
+    anchor = hit.ctx.place(hit.value("p"))
+    if anchor is None or anchor.start is None or anchor.end is None:
+        return None
+    weekday, days = (5, 2) if hit.token("weekend") else (hit.lex("w", "WD"), 1)
+    if hit.says("before", "preceding"):
+        last = anchor.start - days * DAY
+        start = last - ((last.weekday() - weekday) % 7) * DAY
+    else:
+        start = anchor.end + ((weekday - anchor.end.weekday()) % 7) * DAY
+    return fixed(start, start + days * DAY, "day" if days == 1 else "weekend")
+
+
+def _day_beside_today(hit: Hit) -> Built:
+    return "D", Period("day", one_day(hit.ctx.today + (DAY if hit.says("after") else -DAY)))
+
+
+def _starting(hit: Hit) -> Built:
+    """ "for two weeks from May 20th"."""
+    length: Duration = hit.value("u")
+    anchor = hit.ctx.place(hit.value("p"))
+    if anchor is None or anchor.start is None:
+        return None
+    return fixed(anchor.start, shift(anchor.start, length))
+
+
+NEIGHBOURS = (
+    Rule("neighbour_weekend", "the? last? (weekend:weekend|w:WD) (before|after|preceding|following) the? p:P",
+         _neighbour_weekend, 0.93, "the weekend before 9 June 2023"),
+)  # fmt: skip
+
+OFFSETS = (
+    Rule("bounded_offset", "(less|more|over|fewer|within) (than)? u:U (before|after|from|of|prior to) the? p:P",
+         _bounded_offset, 0.9, "less than 3 days after yesterday"),
+    Rule("length_starting", "for? u:U COMMA? (starting|beginning|commencing) (on|from|in)? the? p:P", _starting, 0.85,
+         "for 3 days starting next Monday"),
+    Rule("for_length_from", "for u:U COMMA? from the? p:P(?!(to|until|till|through))", _starting, 0.85,
+         "for 3 days from last Monday"),
+    Rule("length_comma_from", "u:U COMMA from the? p:P(?!(to|until|till|through))", _starting, 0.8,
+         "3 days, from last Monday"),
+    Rule("from_date", "u:U (before|after|from|prior to|following|preceding) the? p:P", _from_date, 0.9,
+         "4 days after March 11th"),
+    Rule("neighbour",
+         "the? last? k:(day|week|fortnight|month|quarter|year) (before|after|preceding|following) the? p:P",
+         _neighbour, 0.93, "the week before 9 June 2023"),
+    Rule("day_beside_today", "the day (before|after)(?=(BREAK|DOT|COMMA|$))", _day_beside_today, 0.6,
+         "who called the day before"),
+)  # fmt: skip
+
+# ----------------------------------------------------------------------------------------------------------- ranges
+
+
+def _right_edge(ctx: Context, token: Token, found: Interval) -> datetime | None:
+    """Where a range stops: the start of its right end; "today" stops now, "the end of June" when June ends."""
+    if found.point is not None:
+        return found.point
+    if found.start == ctx.today and token.value.unit == "day":
+        return ctx.local if ctx.local > ctx.today else ctx.today
+    return found.start if token.value.whole or token.value.unit == "time" else found.end
+
+
+def _left_edge(found: Interval) -> datetime | None:
+    return found.point if found.point is not None else found.start
+
+
+def place_pair(ctx: Context, left: Period, right: Period) -> tuple[Interval, Interval] | None:
+    """Two periods in order, a recurring one as near to the other as it can be; two of them start in the past."""
+    if left.fixed and right.fixed:
+        return left.fixed, right.fixed
+    if right.fixed and left.cycle and right.fixed.start:
+        first = left.cycle.last(right.fixed.start, strict=True)
+        return (first, right.fixed) if first else None
+    first = ctx.place(left)
+    if first is None or first.start is None or right.cycle is None:
+        return None
+    second = right.cycle.next(first.start, strict=True)
+    return (first, second) if second else None
+
+
+def _range(hit: Hit) -> Built:
+    left, right = hit.token("a"), hit.token("b")
+    if left is None or right is None:
+        return None
+    pair = place_pair(hit.ctx, left.value, right.value)
+    if pair is None:
+        return None
+    start, end = _left_edge(pair[0]), _right_edge(hit.ctx, right, pair[1])
+    if start and end and start > end:
+        start, end = end, start
+    return ("R", Interval(start, end)) if start and end and start < end else None
+
+
+def _range_to_now(hit: Hit) -> Built:
+    found = hit.ctx.place(hit.value("a"))
+    start = _left_edge(found) if found else None
+    if start is None or start > hit.ctx.local:
+        return None
+    return "R", Interval(start, hit.ctx.local if hit.ctx.local > start else start + DAY)
+
+
+def _range_from_now(hit: Hit) -> Built:
+    token = hit.token("b")
+    if token is None:
+        return None
+    period: Period = token.value
+    found = period.future(hit.ctx.today) or hit.ctx.place(period)
+    end = _right_edge(hit.ctx, token, found) if found else None
+    return ("R", Interval(hit.ctx.today, end)) if end and end > hit.ctx.today else None
+
+
+def _days_of_month(hit: Hit) -> Built:
+    """ "October 8th through 15th", "the 9th to the 17th of April": the bare day borrows the other's month."""
+    number, token = hit.value("n"), hit.token("d")
+    if token is None:
+        return None
+    period: Period = token.value
+    bare_first = hit.token("left") is not None
+
+    def change(found: Interval) -> Interval | None:
+        if found.start is None:
+            return None
+        other = found.start.replace(day=number)
+        first, last = (other, found.start) if bare_first else (found.start, other)
+        return Interval(first, last) if first < last else None
+
+    if period.unit != "day" or (period.cycle and period.cycle.reach in (4, 200)):
+        return None
+    built = period.map(change, "span")
+    return ("S", built) if built else None
+
+
+def _list(hit: Hit) -> Built:
+    """ "March and April", "Monday and Wednesday", "2022 or 2023": from the first to the last, both whole."""
+    left, right = hit.token("a"), hit.token("b")
+    if left is None or right is None or left.value.unit != right.value.unit:
+        return None
+    pair = place_pair(hit.ctx, left.value, right.value)
+    if pair is None:
+        return None
+    first, second = pair
+    if first.start and second.start and second.start < first.start:
+        first, second = second, first
+    if first.start is None or second.end is None or first.start >= second.end:
+        return None
+    return ("R", Interval(first.start, second.end)) if (second.end - first.start) < timedelta(days=3700) else None
+
+
+_NOW = "(now|today|(the present|present) (day|time)?|the? current (date|day|time)|date)"
+RANGES = (
+    Rule("days_of_month", "from? d:D (to|through|until|till|DASH) the? n:DAY(?!(UNIT|COLON))", _days_of_month, 0.93,
+         "October 8th through 15th"),
+    Rule("days_of_month_between", "between d:D and the? n:DAY(?!(UNIT|COLON|MONTH))", _days_of_month, 0.93,
+         "between May 3 and 10"),
+    Rule("days_of_month_reversed", "(from|between)? left:(the? n:DAY (to|through|until|till|DASH|and)) the? d:D",
+         _days_of_month, 0.93, "between the fifth and the eleventh of October"),
+    Rule("range_to_now", f"(from|between|since) the? a:P (and|to|till|until|through|thru|up to|DASH) {_NOW}",
+         _range_to_now, 0.95, "from April to date"),
+    Rule("range_from_now", "(from|between)? (now|today) (and|to|till|until|through|thru) the? b:P", _range_from_now,
+         0.9, "between now and October 20th"),
+    Rule("between", "between the? a:P (and|to|till|until|through|thru|DASH) the? b:P", _range, 0.97,
+         "between May 3rd and May 10"),
+    Rule("from_to", "from (on|in|the)? a:P (and|to|till|until|through|thru|up to|DASH) (on|in|the)? b:P", _range, 0.97,
+         "from March to June"),
+    Rule("to", "(in|on)? a:P (to|till|until|through|thru|DASH) (the|in|on)? b:P", _range, 0.93, "2015 to 2019"),
+    Rule("list", "a:P (COMMA P){0,3} (COMMA|SLASH|and|or|COMMA and|COMMA or) (in|on|the)? b:P", _list, 0.9,
+         "in March and April"),
+)  # fmt: skip
+
+# ----------------------------------------------------------------------------------------------------------- bounds
+
+
+def _place(hit: Hit) -> Interval | None:
+    return hit.ctx.place(hit.value("p"))
+
+
+def _after(hit: Hit) -> Built:
+    """After a day or a time: from it on. After anything longer: when it is over."""
+    found = _place(hit)
+    if found is None:
+        return None
+    if found.point is not None:
+        return "R", Interval(found.point, None)
+    return "R", Interval(found.start if hit.value("p").unit == "day" else found.end, None)
+
+
+def _since(hit: Hit) -> Built:
+    found = _place(hit)
+    return ("R", Interval(found.start, None)) if found and found.start else None
+
+
+def _before(hit: Hit) -> Built:
+    found = _place(hit)
+    end = (found.point or found.start) if found else None
+    return ("R", Interval(None, end)) if end else None
+
+
+def _same(hit: Hit) -> Built:
+    token = hit.token("p")
+    return (token.symbol, token.value) if token else None
+
+
+def _through(hit: Hit) -> Built:
+    found = _place(hit)
+    return ("R", Interval(None, found.end)) if found and found.end else None
+
+
+BOUNDS = (
+    Rule("to_date",
+         "(ytd|mtd|wtd|qtd|(?<!(equal|equals|due|out|prior)) (to|till|until) (current|present)? date(?!NUM))", to_date,
+         0.8, "how many were sold to date"),
+    Rule("at_most", "((LT EQ|EQ LT)|(no|not) later than the?|as late as the?) p:P", _through, 0.9, "<= 2019"),
+    Rule("at_least", "(GT EQ|EQ GT) p:P", _since, 0.9, ">= 2019"),
+    Rule("or_later", "p:P (or|and) (later|greater|more|after|newer|above|onward|onwards|beyond|since)", _since, 0.93,
+         "year 2016 or later"),
+    Rule("or_earlier", "p:P (or|and) (earlier|before|older|less|below|prior)", _through, 0.93, "2012 or earlier"),
+    Rule("than_later", "(later|greater|more|newer|younger|other) than (or (equal|equals) to)? the? p:P", _after, 0.93,
+         "later than 2016"),
+    Rule("than_earlier", "(earlier|less|older|sooner|smaller|fewer) than (or (equal|equals) to)? the? p:P", _before,
+         0.93, "earlier than 2018"),
+    Rule("greater", "GT p:P", _after, 0.9, "> 2019"),
+    Rule("less", "LT p:P", _before, 0.9, "< 2019"),
+    Rule("equal", "EQ p:P", _same, 0.9, "= 2019"),
+    Rule("since", "(ever since|since|as early as) (the|about|around|in|on)? p:P", _since, 0.96, "since 2024"),
+    Rule("onwards", "from (the|about|around)? p:P (on|onward|onwards|forward|and beyond)(?!P)", _since, 0.94,
+         "from May 2023 onwards"),
+    Rule("starting", "(starting|beginning|commencing|effective) (on|from|in|at)? the? p:P", _since, 0.9,
+         "starting October 6th"),
+    Rule("after", "(right|just|shortly|soon|any time|anytime|sometime)? (after|following) (the|about|around)? p:P",
+         _after, 0.96, "after 2023"),
+    Rule("before",
+         "(right|just|shortly|any time|anytime|sometime)? (before|(prior|previous) to|ahead of|by|until|"
+         "till|up (to|until|till)|in advance of|through) (the|about|around)? p:P", _before, 0.95,
+         "before last Christmas"),
+)  # fmt: skip

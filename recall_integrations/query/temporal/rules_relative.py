@@ -1,0 +1,360 @@
+"""Rules for what is relative to now ("last week", "two days ago") and for parts of a period ("early June")."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from recall_integrations.query.temporal.calendar import (
+    DAY,
+    WEEK,
+    Duration,
+    Interval,
+    Period,
+    duration,
+    one_day,
+    shift,
+    unit_of,
+    unit_shifted,
+    week_of,
+)
+from recall_integrations.query.temporal.grammar import Built, Context, Hit, Rule
+from recall_integrations.query.temporal.lexicon import MONTH
+from recall_integrations.query.temporal.rules_calendar import (
+    month_cycle,
+    season_cycle,
+    weekday_cycle,
+)
+
+_UNIT_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "year": "Y"}
+CALENDAR_ONLY = ("quarter", "decade", "century", "weekend", "workweek")  # "the last two quarters" are whole ones
+
+
+def fixed(start: datetime, end: datetime, unit: str = "span") -> Built:
+    """A finished interval as a token."""
+    return _UNIT_SYMBOL.get(unit, "S"), Period(unit, Interval(start, end))
+
+
+def days_from_today(ctx: Context, days: int) -> Built:
+    """The day that lies so many days after today."""
+    return "D", Period("day", one_day(ctx.today + days * DAY))
+
+
+# -------------------------------------------------------------------------------------------------------- durations
+
+
+def _duration(hit: Hit) -> Built:
+    count = hit.value("n")
+    if count is None:
+        few = {"couple": 2, "few": 3, "several": 5}
+        count = next((few[t.word] for t in hit.tokens if t.word in few), 1)
+    if count > 100_000:
+        return None
+    if hit.token("work"):
+        return "U", Duration(days=count, unit="workday", count=count)
+    unit = hit.lex("u", "UNIT") or hit.lex("u", "SMALLUNIT")
+    return "U", duration(count, unit)
+
+
+def _half_unit(hit: Hit) -> Built:
+    whole = duration(1, hit.lex("u", "UNIT"))
+    return "U", Duration(months=whole.months // 2, days=15 if whole.months == 1 else 0, unit="month")
+
+
+def _and_a_half(hit: Hit) -> Built:
+    built = ("U", duration(hit.value("n2"), hit.lex("u2", "UNIT"))) if hit.token("n2") else _duration(hit)
+    if built is None:
+        return None
+    length: Duration = built[1]
+    return "U", Duration(months=length.months + (6 if length.unit == "year" else 60), unit="month")
+
+
+def _sum(hit: Hit) -> Built:
+    total = hit.value("a")
+    for name in ("b", "c", "d"):
+        if hit.token(name):
+            total = total + hit.value(name)
+    return "U", total
+
+
+def _rolling(ctx: Context, length: Duration, sign: int) -> Built:
+    """A run of time that ends now (sign −1) or begins tomorrow (+1); whole units where the unit is a calendar one."""
+    today = ctx.today
+    if length.unit in CALENDAR_ONLY:
+        near = unit_shifted(today, length.unit, sign, ctx.week_start)
+        far = unit_shifted(today, length.unit, sign * length.count, ctx.week_start)
+        first, last = (far, near) if sign < 0 else (near, far)
+        assert first.start is not None and last.end is not None
+        return fixed(first.start, last.end)
+    if length.unit == "workday":
+        return _work_days(today, length.count, sign)
+    if length.seconds:
+        other = shift(ctx.local, length, sign)
+        return fixed(min(other, ctx.local), max(other, ctx.local), "time") if sign else None
+    if sign < 0:
+        return fixed(shift(today, length, -1), max(ctx.local, today), "rolling")
+    return fixed(today + DAY, shift(today + DAY, length), "rolling")
+
+
+def _work_days(today: datetime, count: int, sign: int) -> Built:
+    if count > 10_000:
+        return None
+    found: list[datetime] = []
+    moment = today
+    while len(found) < count:
+        moment += sign * DAY
+        if moment.weekday() < 5:
+            found.append(moment)
+    return fixed(min(found), today if sign < 0 else max(found) + DAY) if found else None
+
+
+def _counted_plural(hit: Hit) -> Built:
+    sign = hit.lex("r", "REL")
+    return _rolling(hit.ctx, duration(hit.value("n"), hit.lex("u", "UNIT")), sign) if sign else None
+
+
+def _offset(hit: Hit) -> Built:
+    """ "two weeks ago", "in three days": the day that lies so far from today."""
+    ctx, length = hit.ctx, hit.value("u")
+    sign = -1 if hit.token("ago") else 1
+    if length.unit in CALENDAR_ONLY:
+        found = unit_shifted(ctx.today, length.unit, sign * length.count, ctx.week_start)
+        return _UNIT_SYMBOL.get(length.unit, "S"), Period(length.unit, found)
+    if length.unit == "workday":
+        built = _work_days(ctx.today, length.count, sign)
+        span: Interval = built[1].fixed if built else Interval(None, None)
+        edge = span.start if sign < 0 else span.end and span.end - DAY
+        return ("F", Period("day", one_day(edge))) if edge else None
+    if length.seconds:
+        if sign > 0:
+            return None  # "bake it in 20 minutes" is no date
+        moment = shift(ctx.local, length, -1)
+        slack = timedelta(minutes=30) if length.seconds >= 3600 else timedelta(minutes=5)
+        return "F", Period("time", Interval(moment - slack, min(moment + slack, ctx.local)))
+    return "F", Period("day", one_day(shift(ctx.today, length, sign)))
+
+
+_SOME = "(a? couple of?|a? few|several|an|a|n:NUM)"
+DURATIONS = (
+    Rule("work_days", "(a? couple of?|n:NUM) work:(business|working|week|work) u:(day|days)", _duration, 0.9,
+         "the next 5 business days"),
+    Rule("relative_count", "n:NUM r:REL u:UNITS", _counted_plural, 0.9, "in the 4 next days"),
+    Rule("half_unit", "half (a|an|the)? u:(year|month|decade|century)", _half_unit, 0.9, "half a year ago"),
+    Rule("duration_and_a_half",
+         f"({_SOME} u:(year|years|decade|decades) and a half|n2:NUM and a half u2:(years|decades))", _and_a_half, 0.9,
+         "a year and a half ago"),
+    Rule("duration", f"{_SOME} DASH? u:(UNIT|SMALLUNIT)", _duration, 0.9, "three weeks ago"),
+    Rule("duration_sum", "a:U (COMMA|and|COMMA and)? b:U ((COMMA|and|COMMA and)? c:U)? ((COMMA|and|COMMA and)? d:U)?",
+         _sum, 0.9, "2 years, 3 months and 4 days ago"),
+    Rule("from_now", "(?<!for) in? (about|around|exactly|just)? u:U (from (now|today)|hence|later|after today|time)",
+         _offset, 0.85, "three days from now"),
+    Rule("age", "U DASH? old", lambda h: ("x", None), 1.0, "when I was ten years old"),
+)  # fmt: skip
+
+# ------------------------------------------------------------------------------------------------ days and weekdays
+
+
+def _relative_weekday(hit: Hit) -> Built:
+    weekday = hit.lex("w", "WD")
+    today, word = hit.ctx.today, hit.word("r")
+    week = week_of(today, hit.ctx.week_start).start
+    assert week is not None
+    here = week + ((weekday - hit.ctx.week_start) % 7) * DAY
+    if hit.lex("r", "REL") < 0:
+        back = (today.weekday() - weekday) % 7 or 7
+        return "D", Period("day", one_day(today - back * DAY))
+    if word in ("coming", "upcoming"):
+        return "D", Period("day", one_day(today + ((weekday - today.weekday()) % 7 or 7) * DAY))
+    return "D", Period("day", one_day(here + (WEEK if hit.lex("r", "REL") > 0 else 0 * DAY)))
+
+
+def _weekday_list(hit: Hit) -> Built:
+    """ "last Tuesday and Wednesday": neighbouring days, all before today, as one run."""
+    first, second = hit.lex("a", "WD"), hit.lex("b", "WD")
+    if (first - second) % 7 == 1 and not hit.token("middle"):  # "Wednesday and Tuesday"
+        first, second = second, first
+    today = hit.ctx.today
+    if hit.token("r") and hit.lex("r", "REL") >= 0:
+        week = week_of(today, hit.ctx.week_start).start
+        assert week is not None
+        week += WEEK * hit.lex("r", "REL")
+        start = week + ((first - hit.ctx.week_start) % 7) * DAY
+        return fixed(start, start + ((second - first) % 7 + 1) * DAY)
+    end = today - ((today.weekday() - second) % 7 or 7) * DAY
+    return fixed(end - ((second - first) % 7) * DAY, end + DAY)
+
+
+def _nights(hit: Hit) -> Built:
+    today = hit.ctx.today - (DAY if hit.word("r") == "last" else 0 * DAY)
+    return "D", Period("time", Interval(today + timedelta(hours=18), today + timedelta(hours=28)))
+
+
+def _two_away(hit: Hit) -> Built:
+    """ "the week before last", "the month after next"."""
+    sign = -2 if hit.says("before") else 2
+    ctx, unit = hit.ctx, hit.lex("u", "UNIT")
+    if unit:
+        found = unit_shifted(ctx.today, unit, sign, ctx.week_start)
+        return _UNIT_SYMBOL.get(unit, "S"), Period(unit, found)
+    if hit.token("w"):
+        symbol, period = "D", weekday_cycle(hit.lex("w", "WD"))
+    elif hit.token("s"):
+        symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
+    else:
+        symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
+    assert period.cycle is not None
+    step = period.cycle.last if sign < 0 else period.cycle.next
+    first = step(ctx.today, strict=True)
+    second = step(first.start, strict=True) if first and first.start else None
+    return (symbol, Period(period.unit, second)) if second else None
+
+
+def _weekdays_ago(hit: Hit) -> Built:
+    weekday, today = hit.lex("w", "WDS"), hit.ctx.today
+    back = (today.weekday() - weekday) % 7 or 7
+    return "D", Period("day", one_day(today - (back + 7 * (hit.value("n") - 1)) * DAY))
+
+
+def _last_weekdays(hit: Hit) -> Built:
+    weekday, today = hit.lex("w", "WDS"), hit.ctx.today
+    newest = today - ((today.weekday() - weekday) % 7 or 7) * DAY
+    return fixed(newest - 7 * (hit.value("n") - 1) * DAY, newest + DAY)
+
+
+DAYS = (
+    Rule("two_days_ago", "the? day before yesterday", lambda h: days_from_today(h.ctx, -2), 0.98,
+         "the day before yesterday"),
+    Rule("in_two_days", "the? day after tomorrow", lambda h: days_from_today(h.ctx, 2), 0.98, "the day after tomorrow"),
+    Rule("today", "(today|otd|(current|present) (day|date))", lambda h: days_from_today(h.ctx, 0), 0.95,
+         "what happened today"),
+    Rule("yesterday", "yesterday", lambda h: days_from_today(h.ctx, -1), 0.97, "what did Priya say yesterday"),
+    Rule("tomorrow", "(tomorrow|tmrw|tmr)", lambda h: days_from_today(h.ctx, 1), 0.95, "what is due tomorrow"),
+    Rule("night", "(r:last night|tonight)", _nights, 0.9, "what did we cook last night"),
+    Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON) (before last|after next)", _two_away, 0.95,
+         "the weekend before last"),
+    Rule("weekday_list",
+         "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? b:WD",
+         _weekday_list, 0.95, "what did I work on last Tuesday and Wednesday"),
+    Rule("nth_weekday_ago", "n:NUM w:WDS ago", _weekdays_ago, 0.95, "two Mondays ago"),
+    Rule("last_weekdays", "the? r:LAST n:NUM w:WDS", _last_weekdays, 0.9, "the last three Mondays"),
+    Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) P|before D))", _relative_weekday, 0.95,
+         "last Tuesday"),
+)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------- units and counts
+
+
+def _relative_unit(hit: Hit) -> Built:
+    """ "last month", "last working week", "the coming quarter"."""
+    ctx, unit, sign, word = hit.ctx, hit.lex("u", "UNIT"), hit.lex("r", "REL"), hit.word("r")
+    if hit.says("working", "business") and unit == "week":
+        unit = "workweek"
+    if unit == "day":
+        if word == "last":
+            return None  # "the last day of …" is a rule of its own
+        return days_from_today(ctx, sign)
+    after, beyond = hit.beside(0), hit.beside(1)
+    if unit in ("week", "weekend") and after is not None and beyond is not None:
+        # "the last weekend in May" is a part of May, "the last weekend before 3 May" its neighbour
+        if after.word == "in" and (beyond.symbol in "NY" or beyond.word in MONTH):
+            return None
+        if after.word == "before" and beyond.symbol in "DHFNY":
+            return None
+    before = hit.beside(-1)
+    if word == "past" and before is not None and before.word in ("in", "over", "during", "within", "for"):
+        return _rolling(ctx, duration(1, unit), -1)
+    return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, sign, ctx.week_start))
+
+
+def _relative_cycle(hit: Hit) -> Built:
+    """ "last March", "this summer", "next Easter"."""
+    ctx, sign, token = hit.ctx, hit.lex("r", "REL"), hit.token("h")
+    after = hit.beside(0)
+    if hit.word("m") in ("may", "march") and not hit.capital("m") and after is not None and after.symbol == "x":
+        return None  # "this may help"
+    if hit.token("m"):
+        symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
+    elif hit.token("s"):
+        symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
+    elif token is not None:
+        symbol, period = token.symbol, token.value
+    else:
+        return None
+    if period.cycle is None:
+        return None
+    if sign == 0:
+        found = period.cycle.at(ctx.today.year)
+    elif sign > 0:
+        found = period.cycle.next(ctx.today, strict=True)
+    else:
+        found = period.cycle.last(ctx.today, strict=True)
+        if found and found.end and found.end > ctx.today + DAY and found.start:  # still running: the one before
+            found = period.cycle.last(found.start, strict=True)
+    return (symbol, Period(period.unit, found)) if found else None
+
+
+def _last_length(hit: Hit) -> Built:
+    sign = hit.lex("r", "REL")
+    length: Duration = hit.value("u")
+    return _rolling(hit.ctx, length, sign) if sign else None
+
+
+def _offset_weekday(hit: Hit) -> Built:
+    """ "Thursday three weeks from now": that week's Monday; months and years away: the next Monday from there on."""
+    period: Period = hit.value("f")
+    start = period.fixed.start if period.fixed else None
+    if start is None or period.unit != "day":
+        return None
+    weekday = hit.lex("w", "WD")
+    far = abs((start - hit.ctx.today).days) > 27
+    week = week_of(start, hit.ctx.week_start).start
+    assert week is not None
+    base = start if far else week
+    return "D", Period("day", one_day(base + ((weekday - base.weekday()) % 7) * DAY))
+
+
+def _ago_bound(hit: Hit) -> Built:
+    length: Duration = hit.value("u")
+    edge = shift(hit.ctx.local if length.seconds else hit.ctx.today, length, -1)
+    if hit.says("more", "over"):
+        return "R", Interval(None, edge)
+    return "R", Interval(edge, hit.ctx.local)
+
+
+def _within(hit: Hit) -> Built:
+    """ "within two years": the past ones, unless the text speaks of the future."""
+    length: Duration = hit.value("u")
+    if hit.ctx.plans:
+        return fixed(hit.ctx.today, shift(hit.ctx.today, length), "rolling")
+    return _rolling(hit.ctx, length, -1)
+
+
+def to_date(hit: Hit) -> Built:
+    """ "quarter to date", "ytd", "to date": from the start of the unit (or ever) until now."""
+    if hit.token("u"):
+        start = unit_of(hit.ctx.today, hit.lex("u", "UNIT"), hit.ctx.week_start).start
+    else:
+        start = {"ytd": "year", "mtd": "month", "wtd": "week", "qtd": "quarter"}.get(hit.tokens[0].word)  # type: ignore[assignment]
+        start = unit_of(hit.ctx.today, str(start), hit.ctx.week_start).start if start else None
+    return "R", Interval(start, hit.ctx.local if hit.ctx.local != start else hit.ctx.today + DAY)
+
+
+COUNTS = (
+    Rule("relative_unit", "the? r:REL (calendar|fiscal|school|working|business|full|entire|whole)? u:UNIT1(?!of)",
+         _relative_unit, 0.95, "what happened last month"),
+    Rule("relative_cycle", "the? r:REL (m:MONTH|s:SEASON|h:(H|N|Q))(?!DAY)", _relative_cycle, 0.93,
+         "before last Christmas"),
+    Rule("relative_length", "the? r:REL u:U(?!(of|in) the? (P|REL|UNIT1|MONTH))", _last_length, 0.93,
+         "in the last 10 days"),
+    Rule("more_than_ago", "(more|less|fewer|over|under) than? u:U ago", _ago_bound, 0.85, "more than two weeks ago"),
+    Rule("ago", "(about|around|roughly|nearly|almost|approximately|exactly|some|just)? u:U ago:AGO(?!than)", _offset,
+         0.9, "two weeks ago"),
+    Rule("in_length", "in (about|around|exactly|just)? u:U time?(?!(of|on|before|after|from|starting))", _offset, 0.6,
+         "in three weeks"),
+    Rule("in_length_on", "in u:U(?=on? WD)", _offset, 0.7, "in three days on Friday"),
+    Rule("offset_weekday", "(f:F COMMA? on? (last|next|this)? w:WD)", _offset_weekday, 0.9,
+         "four months from today on Friday"),
+    Rule("weekday_offset", "on? w:WD COMMA? f:F", _offset_weekday, 0.9, "Thursday three weeks from now"),
+    Rule("within", "within (a|the)? u:U(?!(of|from|after|before))", _within, 0.8, "within two years"),
+    Rule("unit_to_date", "the? u:UNIT1 to DASH? date", to_date, 0.9, "the quarter to date"),
+)  # fmt: skip

@@ -1,0 +1,315 @@
+"""Text to tokens: words by the vocabulary, numbers by their shape. One pass, linear in the text.
+
+Each token carries a symbol, one character: a word of the vocabulary has its own, numbers and dates have a letter by
+their shape, and whatever means nothing here is `x` (a word) or `!` (punctuation). Rules are matched over the string
+of symbols, so a position in it is the index of a token.
+
+| symbol | token | | symbol | token |
+|---|---|---|---|---|
+| `a` | whole number 1–12 | | `t` | time of day (value: minutes, length in minutes) |
+| `b` | whole number 13–31 | | `D` `F` `H` | day; day as an offset; holiday |
+| `c` | 0 and 32–99 | | `W` `N` `Q` `Y` | week, month, quarter or half, year |
+| `g` | other whole numbers | | `S` | season, decade, weekend, run of days |
+| `y` | 1500–2199, could be a year | | `U` | duration |
+| `o` | ordinal 1–31 | | `R` | a finished window |
+| `u` | year behind an apostrophe ('98) | | `s` `m` | 5/12; 5-12 or 5.12 |
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from recall_integrations.query.temporal.calendar import Interval, Period, day
+from recall_integrations.query.temporal.lexicon import MONTH
+
+_SCAN = re.compile(
+    r"""
+    (?P<url>(?:https?://|www\.|<a\b)\S+ | [\w.+]{1,64}@\S+)
+  | (?P<stamp>(?<![\w./-])\d{4}-\d\d?-\d\d?[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z\b|[+-]\d\d:?\d\d\b)?)
+  | (?P<clock>(?<![\w.:/])\d{1,2}(?:[:.]\d\d)?\ ?(?:[ap]\.m\.|[ap]m\b)|(?<![\w.:/-])\d{1,2}\ ?o['’]?clock\b)
+  | (?P<week>(?<![\w./-])\d{4}-?W\d\d?\b)
+  | (?P<ordinal>(?<![\w/])(?<!\d\.)\d{1,4}(?:st|nd|rd|th)\b)
+  | (?P<decade>(?<![\w./])['’]?(?:\d\d)?\d0(?:['’]?|\ )s\b)
+  | (?P<label>(?<![\w./])(?:\d{4}[-/ ]?)?(?:[qQ][1-4]|[hH][12])(?:[-/ ]?(?:\d{4}|['’]\d\d))?\b(?![-/.]\d)
+      |(?<![\w./])(?:cy|fy|CY|FY)\ ?(?:\d{4}|['’]?\d\d)\b)
+  | (?P<short>(?<![\w])['’]\d\d\b(?!['’]))
+  | (?P<number>[$€£#+@_]?\d+(?:[.,/:~–-]\d+)*(?:\ ?%)?(?P<tail>\w*))
+  | (?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?(?P<junk>[\d_]\w*)?)
+  | (?P<mark>[-–—/.,:~()=<>$])
+  | (?P<other>[^\s\w'’])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SPACED_DATE = re.compile(r"(?<![\w./-])(\d{4}) (\d{1,2}) (\d{1,2})(?![\w/:-]|\.\d)")
+_MARKS = {"–": "-", "—": "-"}
+_DATE = re.compile(r"(\d+)([-/.])(\d+)\2(\d+)")
+_TWO = re.compile(r"(\d+)([-/.])(\d+)")
+
+
+@dataclass(slots=True)
+class Token:
+    """A token, or what a rule has made of several.
+
+    Args:
+        symbol: one character, see the table above.
+        value: a number, a lexicon value, a `Period`, a `Duration` or an `Interval`, by symbol.
+        start: first character in the text.
+        end: first character after it.
+        word: the normal form of a word; "" for what is not one.
+        confidence: how sure it is, in [0, 1].
+        spelled: the text writes the number as a word.
+    """
+
+    symbol: str
+    value: Any
+    start: int
+    end: int
+    word: str = ""
+    confidence: float = 1.0
+    spelled: bool = False
+
+
+def number_symbol(value: int) -> str:
+    """The symbol of a whole number."""
+    if 1 <= value <= 12:
+        return "a"
+    if value <= 31 and value:
+        return "b"
+    if value < 100:
+        return "c"
+    return "y" if 1500 <= value <= 2199 else "g"
+
+
+def full_year(value: int, now: datetime) -> int:
+    """A two-digit year: of this century up to '29 or the present year, whichever is later, else of the last one."""
+    return value + 2000 if value <= max(29, now.year % 100) else value + 1900
+
+
+def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[Token]:
+    """The tokens of `text` in order; `vocabulary` gives the symbol of a word, `now` the century of two-digit years."""
+    out: list[Token] = []
+    position = 0
+    while match := _SCAN.search(text, position):
+        position = match.end()
+        kind = match.lastgroup if match.lastgroup not in ("tail", "junk") else ("number" if match["number"] else "word")
+        start, raw = match.start(), match.group()
+        if kind == "word":
+            out.append(_word(raw, start, bool(match["junk"]), vocabulary))
+        elif kind == "mark":
+            out.append(Token(_MARKS.get(raw, raw), raw, start, position))
+        elif kind == "number":
+            spaced = _SPACED_DATE.match(text, start) if len(raw) == 4 else None
+            if spaced and (found := _date(spaced[1], spaced[2], spaced[3], now)):
+                position = spaced.end()
+                out.append(Token("D", Period("day", found), start, position))
+            else:
+                _number(raw, bool(match["tail"]), start, out, now)
+        elif kind == "decade" and not _is_decade(raw, out):
+            out.append(Token("x", None, start, position))
+        else:
+            out.append(_special(kind or "", raw, start, now))
+    return out
+
+
+def _is_decade(raw: str, out: list[Token]) -> bool:
+    """ "1990s" and "'90s" are decades; "60s" may be a minute, and needs a word before it that says otherwise."""
+    if raw[:4].isdigit() or raw[0] in "'’":
+        return True
+    before = out[-1].word or out[-1].symbol if out else ""
+    return " " not in raw and before in ("the", "early", "late", "mid", "-")
+
+
+def _word(raw: str, start: int, junk: bool, vocabulary: dict[str, str]) -> Token:
+    word = raw.lower().replace("’", "'")
+    end = start + len(raw)
+    if junk:
+        return Token("x", None, start, end, word)
+    symbol = vocabulary.get(word)
+    if symbol is None and word.endswith("'s"):
+        word = word[:-2]
+        symbol = vocabulary.get(word)
+    return Token(symbol or "x", None, start, end, word)
+
+
+def _special(kind: str, raw: str, start: int, now: datetime) -> Token:
+    end = start + len(raw)
+    junk = Token("x", None, start, end)
+    digits = [int(d) for d in re.findall(r"\d+", raw)]
+    if kind == "ordinal":
+        return Token("o" if 1 <= digits[0] <= 31 else "x", digits[0], start, end)
+    if kind == "short":
+        return Token("u", full_year(digits[0], now), start, end)
+    if kind == "clock":
+        return _clock(raw, digits, start)
+    if kind == "stamp":
+        return _stamp(raw, start) or junk
+    if kind == "decade":
+        first = digits[0]
+        year = first if first > 99 else 1900 + first if first > (now.year % 100) else 2000 + first
+        if not 1000 <= year <= 2190:
+            return junk
+        return Token("S", Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1))), start, end)
+    if kind == "week" and 1 <= digits[1] <= 53 and digits[0] > 1:
+        monday = day(digits[0], 1, 4).start
+        assert monday is not None
+        monday += timedelta(days=7 * (digits[1] - 1) - monday.weekday())
+        return Token("W", Period("week", Interval(monday, monday + timedelta(days=7))), start, end)
+    if kind == "label":
+        return _label(raw, start, now) or junk
+    return Token("!" if kind == "other" else "x", None, start, end)
+
+
+def _label(raw: str, start: int, now: datetime) -> Token | None:
+    """`Q3 2024`, `2021-H1`, `FY24`; without a year the value is `(months, which)` under the symbol `q`."""
+    end = start + len(raw)
+    year_text = re.search(r"(?<![qQhH\d])\d{4}|(?<=['’])\d\d|(?<=y)\d\d$|(?<=y )\d\d$", raw.lower())
+    year = int(year_text[0]) if year_text else 0
+    year = full_year(year, now) if year_text and year < 100 else year
+    part = re.search(r"([qh])(\d)", raw.lower())
+    if part is None:
+        if not 1 <= year < 9999:
+            return None
+        return Token("Y", Period("year", Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1))), start, end)
+    months, which = (3 if part[1] == "q" else 6), int(part[2])
+    if not year_text:
+        return Token("q", (months, which), start, end)
+    found = year_part(year, months, which)
+    return Token("Q", Period("quarter" if months == 3 else "half", found), start, end) if found else None
+
+
+def year_part(year: int, months: int, which: int) -> Interval | None:
+    """The `which`-th quarter (3 months) or half (6 months) of a year."""
+    if not 1 <= year < 9999:
+        return None
+    last = months * which
+    end = datetime(year + 1, 1, 1) if last == 12 else datetime(year, last + 1, 1)
+    return Interval(datetime(year, last - months + 1, 1), end)
+
+
+def _clock(raw: str, digits: list[int], start: int) -> Token:
+    hour, minute = digits[0], digits[1] if len(digits) > 1 else 0
+    end = start + len(raw)
+    letter = "p" if "p" in raw.lower() else "a" if "a" in raw.lower() else ""
+    if hour > (12 if letter else 24) or minute > 59 or (letter and not hour):
+        return Token("x", None, start, end)
+    hour = hour % 12 + (12 if letter == "p" else 0) if letter else hour % 24
+    return Token("t", (60 * hour + minute, 60 if len(digits) == 1 else 30), start, end)
+
+
+def _stamp(raw: str, start: int) -> Token | None:
+    """An ISO 8601 date and time. Seconds give a window of a minute, minutes one of half an hour."""
+    parts = [int(d) for d in re.findall(r"\d+", raw)[:5]]
+    seconds = raw.count(":", 0, 19) > 1
+    try:
+        moment = datetime(*parts[:5])  # type: ignore[arg-type]
+        length = timedelta(minutes=1 if seconds else 30)
+        zone = re.search(r"(?:Z|[+-]\d\d:?\d\d)$", raw[12:], re.IGNORECASE)
+        value = Period("time", Interval(moment, moment + length))
+    except (ValueError, OverflowError):
+        return None
+    return Token("D", value, start, start + len(raw), word=zone[0] if zone else "")
+
+
+def _number(raw: str, tail: bool, start: int, out: list[Token], now: datetime) -> None:
+    """Append what a run of digits and separators means: a number, a date, a time, two of them, or nothing."""
+    end = start + len(raw)
+    if tail or not raw[0].isdigit() or raw.endswith("%") or not raw.isascii():
+        out.append(Token("x", None, start, end))
+        return
+    run = raw.replace("–", "-")
+    if match := re.fullmatch(r"(\d{1,2}),(\d{4})", run):  # December 1,2023
+        comma = start + len(match[1])
+        parts = (_plain(match[1], start, now), _plain(match[2], comma + 1, now))
+        if parts[0] and parts[1]:
+            out += [parts[0], Token(",", ",", comma, comma + 1), parts[1]]
+            return
+    beside_month = len(out) > 1 and out[-1].symbol in "-/" and out[-2].word in MONTH and out[-2].end == out[-1].start
+    if found := _run(run, start, beside_month, now):
+        out.append(found)
+        return
+    for separator in "~-/":
+        left, mark, right = run.partition(separator)
+        if separator == "-" and run.count("-") == 5:  # 02-02-2020-03-03-2020
+            left, right = "-".join(run.split("-")[:3]), "-".join(run.split("-")[3:])
+        if not mark or not right:
+            continue
+        first = _run(left, start, False, now)
+        second = _run(right, end - len(right), False, now)
+        if first and second and (_range_like(first.symbol, second.symbol) or beside_month):
+            out += [first, Token("~" if separator == "~" else "-", mark, first.end, second.start), second]
+            return
+    out.append(Token("x", None, start, end))
+
+
+def _range_like(left: str, right: str) -> bool:
+    return left + right in {"yy", "sD", "DD", "ss", "aa", "ab", "bb", "NN"}
+
+
+def _run(run: str, start: int, beside_month: bool, now: datetime) -> Token | None:
+    end = start + len(run)
+    if run.isdigit():
+        return _plain(run, start, now)
+    if match := _DATE.fullmatch(run):
+        if match[2] == "." and len(match[4]) != 4 and len(match[1]) != 4:
+            return None  # a version number
+        found = _date(match[1], match[3], match[4], now)
+        return Token("D", Period("day", found), start, end) if found else None
+    if match := re.fullmatch(r"(\d{1,2}):(\d\d)(?::\d\d)?", run):
+        hour, minute = int(match[1]), int(match[2])
+        return Token("t", (60 * hour + minute, 30), start, end) if hour < 24 and minute < 60 else None
+    match = _TWO.fullmatch(run)
+    if not match or beside_month:
+        return None
+    left, mark, right = match[1], match[2], match[3]
+    if len(left) == 4 and len(right) <= 2 and mark != "." and 1 <= int(right) <= 12 and 1500 <= int(left) <= 2199:
+        return Token("N", Period("month", _month(int(left), int(right))), start, end)
+    if len(right) == 4 and len(left) <= 2 and mark != "." and 1 <= int(left) <= 12 and 1500 <= int(right) <= 2199:
+        return Token("N", Period("month", _month(int(right), int(left))), start, end)
+    if len(left) <= 2 and len(right) <= 2 and (pair := _month_day(int(left), int(right))):
+        return Token("s" if mark == "/" else "m", pair, start, end)
+    return None
+
+
+def _plain(run: str, start: int, now: datetime) -> Token | None:
+    end = start + len(run)
+    if len(run) == 8 and run[:2] in ("19", "20") and (found := _date(run[:4], run[4:6], run[6:], now)):
+        return Token("D", Period("day", found), start, end)
+    if len(run) > 9:
+        return None
+    value = int(run)
+    symbol = number_symbol(value)
+    return Token("g" if symbol == "y" and len(run) != 4 else symbol, value, start, end)
+
+
+def _month(year: int, month: int) -> Interval:
+    start = datetime(year, month, 1)
+    return Interval(start, datetime(year + month // 12, month % 12 + 1, 1))
+
+
+def _month_day(left: int, right: int) -> tuple[int, int] | None:
+    """`(month, day)`: month first, as in the United States, where both can be."""
+    if 1 <= left <= 12 and 1 <= right <= 31:
+        return left, right
+    if 1 <= right <= 12 and 1 <= left <= 31:
+        return right, left
+    return None
+
+
+def _date(first: str, second: str, third: str, now: datetime) -> Interval | None:
+    """Year first if it has four digits; else month and day as in `_month_day`, year last."""
+    if len(first) == 4:
+        year, pair = int(first), (int(second), int(third)) if len(second) < 3 and len(third) < 3 else None
+    elif len(first) < 3 and len(second) < 3 and len(third) in (2, 4):
+        year = int(third) if len(third) == 4 else full_year(int(third), now)
+        pair = _month_day(int(first), int(second))
+    else:
+        return None
+    if pair is None or not 1000 <= year <= 9998:
+        return None
+    try:
+        return day(year, *pair)
+    except ValueError:
+        return None

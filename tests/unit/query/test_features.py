@@ -1,0 +1,108 @@
+"""Features by hand, and the specificity formula on the worked vectors of the sources."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from recall_integrations.config import SpecificityConfig
+from recall_integrations.errors import ConfigError
+from recall_integrations.query.features import (
+    entity_density,
+    lexical_rarity,
+    predicate_hints,
+    specificity,
+    type_cues,
+)
+from recall_integrations.records import EntityRef, MemoryType, QueryFeatures
+from recall_integrations.text import tokenize
+
+
+@pytest.mark.parametrize(
+    ("vector", "expected"),
+    [
+        ((0.9, 0.0, 0.35, 0.6), 0.4925),  # Who is Sarah's manager?
+        ((0.0, 0.0, 0.15, 0.2), 0.0675),  # Something about our API
+        ((0.0, 0.0, 0.92, 0.4), 0.29),  # What's my badge number
+        ((0.95, 0.95, 0.45, 0.3), 0.7275),  # What was happening with Inbox3 in March?
+    ],
+)
+def test_specificity(vector, expected):
+    density, temporal, rarity, cues = vector
+    features = QueryFeatures(entity_density=density, temporal=temporal, lexical_rarity=rarity, type_cues=cues)
+    assert specificity(features, SpecificityConfig()) == pytest.approx(expected)
+
+
+def test_weights_must_add_up():
+    with pytest.raises(ConfigError):
+        SpecificityConfig(entity_density=0.5)
+
+
+def ref(text: str, mention: str, confidence: float = 1.0, stage: str = "exact") -> EntityRef:
+    start = text.index(mention)
+    return EntityRef(
+        entity_id="e",
+        name=mention,
+        mention=mention,
+        span=(start, start + len(mention)),
+        confidence=confidence,
+        stage=stage,
+    )
+
+
+def test_entity_density_is_the_share_of_content_words():
+    text = "Who is Sarah's manager?"  # content: sarah, manager
+    assert entity_density(tokenize(text), [ref(text, "Sarah", 0.93)], None) == pytest.approx(0.93)
+    text = "When did Sarah visit the big red museum?"  # sarah, visit, big, red, museum
+    assert entity_density(tokenize(text), [ref(text, "Sarah")], None) == pytest.approx(1 / 5 / 0.5)
+    assert entity_density(tokenize(text), [], None) == 0.0
+
+
+def test_the_implicit_user_says_nothing_about_the_query():
+    text = "what did I do"
+    user = EntityRef(entity_id="u", name="user", mention="I", span=(9, 10), confidence=1.0, stage="implicit")
+    assert entity_density(tokenize(text), [user], None) == 0.0
+
+
+def test_lexical_rarity():
+    frequencies = {"rare": 1, "common": 100}
+    highest = math.log1p((100 - 0.5) / 1.5)
+    assert lexical_rarity(["rare"], frequencies.__getitem__, 100) == pytest.approx(1.0)
+    low = math.log1p(0.5 / 100.5) / highest
+    assert lexical_rarity(["common"], frequencies.__getitem__, 100) == pytest.approx(low)
+    assert lexical_rarity(["rare", "common", "rare"], frequencies.__getitem__, 100) == pytest.approx((1 + low) / 2)
+    assert lexical_rarity([], frequencies.__getitem__, 100) == 0.0
+
+
+def test_a_tiny_scope_has_a_prior():
+    assert 0.0 <= lexical_rarity(["x"], lambda _: 1, 1) <= 1.0
+    assert lexical_rarity(["x"], lambda _: 2, 2) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("what are my general preferences?", (MemoryType.PREFERENCE,)),
+        ("when did I visit Lisbon?", (MemoryType.EVENT,)),
+        ("what should I configure for the editor?", (MemoryType.PREFERENCE,)),
+        ("how do I rotate the keys?", (MemoryType.SKILL,)),
+        ("give me a summary of the launch", (MemoryType.SUMMARY,)),
+        ("who is Sarah's manager?", ()),
+        ("kestrel database", ()),
+    ],
+)
+def test_type_cues(text, types):
+    strength, cued, _ = type_cues(text)
+    assert cued == types
+    assert 0 <= strength <= 1
+
+
+def test_only_a_named_type_may_filter():
+    assert type_cues("what are my preferences")[2] == (MemoryType.PREFERENCE,)
+    assert type_cues("which editor do I prefer")[2] == ()
+
+
+def test_predicate_hints():
+    assert predicate_hints(tokenize("Who is Sarah's manager?")) == ("manager_of", "reports_to", "manages")
+    assert predicate_hints(tokenize("nothing here")) == ()
