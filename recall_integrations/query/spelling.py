@@ -1,0 +1,624 @@
+"""Typos in a query: a word that nobody knows is *also* read as a close one that the scope's memories use.
+
+    word ─ known? ─▶ none      in the scope, a name, in the lexicon, a number, an identifier, written like a name
+         └─ unknown ─▶ Vocabulary.close_to ─▶ best by similarity, frequency, spelling ─▶ Correction (learned, counted)
+
+A correction adds a reading and takes none away, so the word itself is still looked for. Correctly written words are
+left alone even if the scope never used them: the lexicon is the whole-word part of the bundled model's tokenizer
+(about 20,000 English words and names) and the words of `entities.words`; it costs no further file.
+
+**Similarity** is the mean of the optimal string alignment similarity `1 - edits / longer length` (Damerau 1964, with
+swaps of neighbours as one edit) and Jaro-Winkler (Winkler 1990), the better of the word and its stem against every way
+a stem is written; a lone slip of the fingers counts as three quarters of an edit. At .80 it finds clearly more than
+alignment alone, which can never accept one edit in four letters, with far fewer wrong ones than Jaro-Winkler alone
+(`scripts/measure_spelling.py` compares them).
+
+**Lookup** needs no postings. Every spelling has a 64-bit signature: which letters (modulo 32) occur at least once and
+at least twice. An edit changes two bits at most, a swap none, so everything within `d` edits is among the spellings
+of near length whose signature differs in at most `2·d` bits; numpy finds these in one pass, rapidfuzz checks them.
+Memory is about 70 bytes a stem beside the strings themselves: 3.4 MB for 50,000.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.embeddings.static import BUNDLED
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.query.entities.words import is_ordinary
+from recall_integrations.records import checked_time
+from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, fold, stem
+
+THRESHOLD = 0.80  # seed 001, `similarity_threshold`
+LEARNED_MAX = 1_000  # seed 001, `max_learned_typos`
+SLIP = 0.75  # edits that a slip of the fingers counts as
+NAME_SIMILARITY = 0.88  # from which a word written as a name may be meant as another one
+LETTERS_MIN = 4  # shorter words have neighbours everywhere
+LETTERS_MAX = 40
+CANDIDATE_LETTERS_MIN = 3
+WORDS_MAX = 16  # unknown words of one query that are looked up: bounds the cost of hostile ones
+CLOSE_MAX = 16  # matches returned at most
+VALIDATIONS_MAX = 4  # questions to the language model under way at once
+ATTEMPTS_MAX = 3  # failed or unclear answers after which a correction is not asked about again
+
+# What English puts behind a word or in front of it, so that a word of the lexicon is left. Not any "s" or "d": what
+# fingers double ("breedss") or hit beside ("emotiond") is no form of the word.
+_ENDINGS = (
+    "ed",
+    "er",
+    "ers",
+    "ing",
+    "ly",
+    "ness",
+    "less",
+    "ful",
+    "ment",
+    "able",
+    "al",
+    "ial",
+    "ary",
+    "ive",
+    "or",
+    "ors",
+)
+_BEHIND = tuple(
+    re.compile(ending + "$")
+    for ending in ("(?<![sxzy])s", "(?<=[sxzho])es", "(?<=e)[dr]s?", *_ENDINGS, "ist", "ism", "ups?")
+)
+_INSTEAD = (("ies", "y"), ("ied", "y"), ("ing", "e"), ("ily", "y"), ("ier", "y"), ("iest", "y"), ("able", "e"))
+_BEFORE = re.compile("^(?:re|un|pre|non|over|under|out|mis|dis|co|super|anti)")
+_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_NEIGHBOURS = frozenset(pair for row in _KEYS for a, b in pairwise(row) for pair in ((a, b), (b, a)))
+_JOINED_MIN = 4  # letters of either half of a compound
+_STOP_WORDS = sorted(w for w in STOP_WORDS if len(w) >= CANDIDATE_LETTERS_MIN)
+_IDENTIFIER = frozenset("_@#/\\=$%&+<>{}[]|~^`")  # next to a word, they make it a part of something that is not prose
+_JOINTS = frozenset(".:-")  # the same, if a letter or digit follows: "foo.bar", "std::sort"
+_HYPHENATED = re.compile(r"[^\W\d_]+-[^\W\d_]+")  # prose ("low-impact"); longer chains and digits are identifiers
+_CHAIN = re.compile(r"[^\s,;!?\"“”()]+")
+_CHAIN_MAX = 128  # characters
+
+
+@cache
+def lexicon() -> frozenset[str]:
+    """Correctly written words of four letters and more, and irregular verbs, in normal form. Read once, in 20 ms.
+
+    Raises:
+        OSError: the package's own model files are missing.
+    """
+    tokens = json.loads((BUNDLED / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    words = {token for token in tokens if len(token) >= LETTERS_MIN and token.isalpha()}
+    verbs = {word for word in (*IRREGULAR, *IRREGULAR.values()) if len(word) >= CANDIDATE_LETTERS_MIN}
+    return frozenset(words | verbs)
+
+
+@cache
+def _spellings() -> dict[str, tuple[str, ...]]:
+    """Words of the lexicon by their stem."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for word in sorted(lexicon()):
+        found[stem(word)].append(word)
+    return {root: tuple(words) for root, words in found.items()}
+
+
+def is_known(word: str) -> bool:
+    """Whether a normal form is a correctly written word: in the lexicon, a form of one, or two of them joined."""
+    words = lexicon()
+    if word in words or is_ordinary(word):
+        return True
+    bare = {_BEFORE.sub("", word), *(ending.sub("", word) for ending in _BEHIND)}
+    bare.update(word[: -len(ending)] + instead for ending, instead in _INSTEAD if word.endswith(ending))
+    if any(part in words for part in bare):
+        return True
+    return any(word[:i] in words and word[i:] in words for i in range(_JOINED_MIN, len(word) - _JOINED_MIN + 1))
+
+
+class Match(NamedTuple):
+    """A stem of the vocabulary that is close to a word, and the way of writing it that is closest."""
+
+    stem: str
+    similarity: float
+    frequency: int
+    spelling: str
+
+
+class _Bucket:
+    """Spellings of one length. Appended to by one writer; readers see the published part."""
+
+    __slots__ = ("_entries", "_room", "signatures")
+
+    def __init__(self) -> None:
+        self._room: NDArray[np.uint64] = np.empty(8, dtype=np.uint64)
+        self._entries: NDArray[np.object_] = np.empty((8, 2), dtype=object)  # spelling, stem
+        self.signatures: NDArray[np.uint64] = self._room[:0]
+
+    def extend(self, entries: Sequence[tuple[str, str]]) -> None:
+        start, end = len(self.signatures), len(self.signatures) + len(entries)
+        if end > len(self._room):
+            size = max(end, 2 * len(self._room))
+            room, texts = np.empty(size, dtype=np.uint64), np.empty((size, 2), dtype=object)
+            room[:start], texts[:start] = self.signatures, self._entries[:start]
+            self._room, self._entries = room, texts
+        self._room[start:end] = _signatures([spelling for spelling, _ in entries])
+        self._entries[start:end] = entries
+        self.signatures = self._room[:end]  # last: what a reader finds here has its entry
+
+    def within(self, signature: np.uint64, bits: int) -> list[list[str]]:
+        """`[spelling, stem]` of those whose signature differs in at most so many bits."""
+        near = np.flatnonzero(np.bitwise_count(self.signatures ^ signature) <= bits)
+        found: list[list[str]] = self._entries[near].tolist()
+        return found
+
+
+def _signatures(words: Sequence[str]) -> NDArray[np.uint64]:
+    """Which letters occur once (low half) and twice (high half) in each of these words of equal length."""
+    codes = np.array(words, dtype=np.dtype(f"U{len(words[0])}")).view(np.uint32).reshape(len(words), -1)
+    bits = np.uint64(1) << (codes & 31).astype(np.uint64)
+    once = np.zeros(len(words), dtype=np.uint64)
+    twice = np.zeros(len(words), dtype=np.uint64)
+    for column in bits.T:
+        twice |= once & column
+        once |= column
+    found: NDArray[np.uint64] = once | twice << np.uint64(32)
+    return found
+
+
+class Vocabulary:
+    """The stems of one scope with their document frequencies, and which of them are close to a word.
+
+    Any number of threads may look up while others update.
+    """
+
+    def __init__(self, terms: Iterable[tuple[str, int]] = ()) -> None:
+        self._lock = threading.Lock()
+        self._frequencies: dict[str, int] = {}
+        self._buckets: dict[int, _Bucket] = {}
+        self.update(terms)
+
+    def __len__(self) -> int:
+        """Stems ever added, those with frequency 0 included."""
+        return len(self._frequencies)
+
+    def frequency(self, term: str) -> int:
+        """Document frequency of a stem as last told; 0 if unknown."""
+        return self._frequencies.get(term, 0)
+
+    def update(self, terms: Iterable[tuple[str, int]]) -> None:
+        """Add stems or change their document frequency; 0 takes a stem out of the answers. Costs what is new."""
+        with self._lock:
+            fresh: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+            for term, frequency in terms:
+                if term not in self._frequencies:
+                    for spelling in _written(term):
+                        fresh[len(spelling)].append((spelling, term))
+                self._frequencies[term] = frequency
+            for length, entries in fresh.items():
+                if length not in self._buckets:
+                    self._buckets[length] = _Bucket()
+                self._buckets[length].extend(entries)
+
+    def close_to(self, word: str, *, threshold: float = THRESHOLD) -> list[Match]:
+        """Stems with a spelling at least `threshold` similar to a word (normal form or stem), best first.
+
+        By falling similarity, then falling frequency, then stem; 16 at most. Stems of frequency 0 and the word's own
+        stem are left out. Words over 40 letters are like nothing.
+        """
+        own = stem(word)
+        best: dict[str, Match] = {}
+        for typed in dict.fromkeys((word, own)):
+            if not CANDIDATE_LETTERS_MIN <= len(typed) <= LETTERS_MAX:
+                continue
+            for spelling, root, likeness in self._near(typed, threshold):
+                frequency = self._frequencies.get(root, 0)
+                if frequency > 0 and root != own and (root not in best or likeness > best[root].similarity):
+                    best[root] = Match(root, likeness, frequency, spelling)
+        return sorted(best.values(), key=lambda m: (-m.similarity, -m.frequency, m.stem))[:CLOSE_MAX]
+
+    def _near(self, typed: str, threshold: float) -> list[tuple[str, str, float]]:
+        edits = edits_max(len(typed))
+        signature = _signatures([typed])[0]
+        entries: list[list[str]] = []
+        for differ in range(-edits, edits + 1):
+            bucket = self._buckets.get(len(typed) + differ)
+            if bucket is not None:
+                # Letters put in or left out change one bit; as many edits as the lengths differ are of that kind.
+                entries += bucket.within(signature, 2 * edits - abs(differ))
+        near = _alike(typed, [spelling for spelling, _ in entries], edits, threshold)
+        return [(entries[i][0], entries[i][1], likeness) for i, likeness in near]
+
+
+def _alike(word: str, texts: Sequence[str], edits: int, threshold: float) -> list[tuple[int, float]]:
+    """Place and similarity of the texts within some edits of a word that reach the threshold."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    near = process.extract(word, texts, scorer=OSA.distance, score_cutoff=edits, limit=None)
+    return [(i, likeness) for text, _, i in near if (likeness := similarity(word, text)) >= threshold]
+
+
+def _written(term: str) -> set[str]:
+    """The ways a stem is written: itself, and the words of the lexicon that have it."""
+    if any(map(str.isdigit, term)):
+        return set()
+    written = {term, *_spellings().get(term, ())}
+    return {s for s in written if CANDIDATE_LETTERS_MIN <= len(s) <= LETTERS_MAX}
+
+
+def edits_max(letters: int) -> int:
+    """Edits within which a spelling of a word of so many letters is looked for."""
+    return 1 if letters < 6 else 2 if letters < 11 else 3
+
+
+def similarity(one: str, other: str) -> float:
+    """Mean of optimal string alignment similarity and Jaro-Winkler, in [0, 1]; 1 for equal words only.
+
+    A lone slip of the fingers counts as `SLIP` edits: a swap, a neighbouring key, a letter doubled or not.
+    """
+    from rapidfuzz.distance import OSA, JaroWinkler
+
+    edits = float(OSA.distance(one, other))
+    if edits == 1 and _is_slip(one, other):
+        edits = SLIP
+    aligned = 1 - edits / max(len(one), len(other), 1)
+    return round((aligned + JaroWinkler.normalized_similarity(one, other)) / 2, 6)
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Whether two words that are one edit apart differ by what fingers do."""
+    if len(one) != len(other):
+        return [letter for letter, _ in groupby(one)] == [letter for letter, _ in groupby(other)]
+    differ = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+    return len(differ) == 2 or differ[0] in _NEIGHBOURS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """A second reading of a word.
+
+    Args:
+        word: the word of the query, in normal form.
+        stem: its stem, which no memory of the scope holds.
+        correction: the stem to look for as well.
+        spelling: how that stem is written; the closest way to the word.
+        similarity: in [threshold, 1].
+        frequency: memories of the scope that hold `correction`.
+        learned: whether this correction had been made before.
+    """
+
+    word: str
+    stem: str
+    correction: str
+    spelling: str
+    similarity: float
+    frequency: int
+    learned: bool
+
+
+class LearnedRow(NamedTuple):
+    """A learned correction as the store keeps it.
+
+    `validated`: `True` confirmed, `False` rejected (never made again), `None` not decided.
+    """
+
+    word: str
+    stem: str
+    uses: int
+    validated: bool | None
+    last_used: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Manner:
+    """How a word stands in the query."""
+
+    capital: bool
+    first: bool
+    is_name: Callable[[str], bool] | None
+
+    def allows(self, match: Match) -> bool:
+        """Whether a word in this place may be meant as the match. Names of the scope are for the entity cascade."""
+        if self.is_name is not None and self.is_name(match.spelling):
+            return False
+        if not self.capital or (self.first and is_ordinary(match.spelling)):
+            return True
+        return match.similarity >= NAME_SIMILARITY and not is_ordinary(match.spelling)
+
+
+@dataclass(slots=True)
+class _Learned:
+    count: int
+    last_used: datetime
+    validated: bool | None = None
+    attempts: int = 0
+    asked: bool = field(default=False)  # an answer is under way
+
+
+class Speller:
+    """One scope's corrections: makes, counts and remembers them. Threads may share one.
+
+    Args:
+        vocabulary: the scope's stems.
+        threshold: least similarity, in (0, 1]; default .80.
+        frequency_min: memories that must hold a stem for it to be a correction; default 1.
+        learned_max: corrections remembered; the least recently used leaves. 0 learns nothing. Default 1,000.
+        validate: answers a prompt (a language model). Asked in the background whether a new correction is right; what
+            it rejects is not made again. It is shown the two words, never the query. Default: nobody is asked.
+        submit: runs a function in the background (`executor.submit`). Default: a daemon thread each.
+        rows: learned corrections from `rows()` of an earlier life.
+
+    Raises:
+        InvalidArgument: a setting is out of its range.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        threshold: float = THRESHOLD,
+        frequency_min: int = 1,
+        learned_max: int = LEARNED_MAX,
+        validate: Callable[[str], str] | None = None,
+        submit: Callable[[Callable[[], None]], Any] | None = None,
+        rows: Iterable[tuple[str, str, int, bool | None, datetime]] = (),
+    ) -> None:
+        if not 0 < threshold <= 1:
+            raise InvalidArgument(f"threshold must be in (0, 1], not {threshold!r}.")
+        if frequency_min < 1:
+            raise InvalidArgument(f"frequency_min must be a whole number from 1 on, not {frequency_min!r}.")
+        if learned_max < 0:
+            raise InvalidArgument(f"learned_max must be a whole number from 0 on, not {learned_max!r}.")
+        self.vocabulary = vocabulary
+        self._threshold, self._frequency_min, self._learned_max = threshold, frequency_min, learned_max
+        self._validate, self._submit = validate, submit or _in_thread
+        self._lock = threading.Lock()
+        self._learned: OrderedDict[tuple[str, str], _Learned] = OrderedDict()  # least recently used first
+        self._asking = 0
+        self._changes = 0
+        self.load(rows)
+
+    @property
+    def changes(self) -> int:
+        """Grows with each change of what was learned: when it stands still, there is nothing to write."""
+        return self._changes
+
+    # -- reading a query -------------------------------------------------------------------------------------------
+
+    def corrections(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        *,
+        now: datetime,
+        frequency: Callable[[str], int] | None = None,
+        is_name: Callable[[str], bool] | None = None,
+    ) -> tuple[Correction, ...]:
+        """Second readings of a query's words, in order, one a word; the first 16 unknown words are looked up.
+
+        Args:
+            text: the query.
+            tokens: the words to look at, with their places in `text`: without stop words, negated terms and mentions.
+            now: when they are used; timezone-aware.
+            frequency: live document frequency of a stem; default: the vocabulary's.
+            is_name: whether a normal form is a word of a name or alias of the scope.
+        """
+        shouted = text.isupper()
+        found: dict[str, Correction] = {}
+        looked: set[str] = set()
+        for token in tokens:
+            if token.word in looked or len(looked) >= WORDS_MAX or _is_identifier(text, token):
+                continue
+            written = token.word if shouted else text[token.start : token.end]
+            if not self._is_open(token.word, written, frequency, is_name):
+                continue
+            looked.add(token.word)
+            first = _begins_sentence(text, token.start)
+            made = self.correct(token.word, now=now, written=written, first=first, frequency=frequency, is_name=is_name)
+            if made is not None:
+                found[token.word] = made
+        return tuple(found.values())
+
+    def correct(
+        self,
+        word: str,
+        *,
+        now: datetime,
+        written: str | None = None,
+        first: bool = False,
+        frequency: Callable[[str], int] | None = None,
+        is_name: Callable[[str], bool] | None = None,
+    ) -> Correction | None:
+        """The second reading of one word, or `None` where it is known, may be a name, or is like nothing known.
+
+        Args:
+            word: in any case.
+            now: when it is used; timezone-aware.
+            written: the word as it stands in the query. Default: no capitals. A capital says that it is a name: it is
+                never read as an ordinary word, and as another name-like word only from a similarity of .88 on.
+            first: whether it begins a sentence, where a capital says little.
+            frequency, is_name: as for `corrections`.
+
+        Raises:
+            InvalidArgument: `now` is naive.
+        """
+        checked_time(now, "now", InvalidArgument)
+        word = fold(word)
+        written = word if written is None else written
+        capital = written[:1].isupper()
+        if not self._is_open(word, written, frequency, is_name):
+            return None
+        own = stem(word)
+        best = self._best(word, _Manner(capital=capital, first=first, is_name=is_name))
+        if best is None:
+            return None
+        learned = self._count(word, best, now)
+        return Correction(
+            word=word,
+            stem=own,
+            correction=best.stem,
+            spelling=best.spelling,
+            similarity=best.similarity,
+            frequency=best.frequency,
+            learned=learned,
+        )
+
+    def _is_open(
+        self, word: str, written: str, frequency: Callable[[str], int] | None, is_name: Callable[[str], bool] | None
+    ) -> bool:
+        """Whether nothing is known about the word."""
+        if not LETTERS_MIN <= len(word) <= LETTERS_MAX or not word.isalpha() or word in STOP_WORDS:
+            return False
+        if any(map(str.isupper, written[1:])):  # an acronym or an identifier
+            return False
+        known = (frequency or self.vocabulary.frequency)(stem(word)) > 0
+        return not (known or (is_name is not None and is_name(word)) or is_known(word))
+
+    def _best(self, word: str, manner: _Manner) -> Match | None:
+        matches = [
+            m
+            for m in self.vocabulary.close_to(word, threshold=self._threshold)
+            if m.frequency >= self._frequency_min and manner.allows(m)
+        ]
+        with self._lock:
+            verdict = {m.stem: e.validated for m in matches if (e := self._learned.get((word, m.stem))) is not None}
+        matches = [m for m in matches if verdict.get(m.stem) is not False]
+        if not matches:
+            return None
+        # A confirmed correction stays, whatever words have come since.
+        best = next((m for m in matches if verdict.get(m.stem)), matches[0])
+        return None if _means_stop_word(word, best.similarity) else best
+
+    # -- learning --------------------------------------------------------------------------------------------------
+
+    def _count(self, word: str, match: Match, now: datetime) -> bool:
+        """Remember a use; whether the correction was known before."""
+        if not self._learned_max:
+            return False
+        key = (word, match.stem)
+        with self._lock:
+            entry = self._learned.get(key)
+            known = entry is not None
+            if entry is None:
+                entry = self._learned[key] = _Learned(0, now)
+            entry.count += 1
+            entry.last_used = now
+            self._learned.move_to_end(key)
+            self._trim()
+            self._changes += 1
+            ask = (
+                self._validate is not None
+                and entry.validated is None
+                and not entry.asked
+                and entry.attempts < ATTEMPTS_MAX
+                and self._asking < VALIDATIONS_MAX
+            )
+            if ask:
+                entry.asked = True
+                self._asking += 1
+        if ask:
+            self._ask(entry, prompt(word, match.spelling))
+        return known
+
+    def _ask(self, entry: _Learned, question: str) -> None:
+        def task() -> None:
+            answer: bool | None = None
+            try:
+                assert self._validate is not None
+                answer = verdict_of(self._validate(question))
+            except Exception:  # noqa: BLE001 - foreign code; counted in `attempts`, the correction stays undecided
+                answer = None
+            finally:
+                self._answered(entry, answer)
+
+        try:
+            self._submit(task)
+        except RuntimeError:  # the pool was shut down: nobody is left to ask
+            self._answered(entry, None)
+
+    def _answered(self, entry: _Learned, answer: bool | None) -> None:
+        with self._lock:
+            self._asking -= 1
+            entry.asked = False
+            entry.attempts += answer is None
+            if answer is not None:
+                entry.validated = answer
+                self._changes += 1
+
+    def rows(self) -> list[LearnedRow]:
+        """What was learned, least recently used first."""
+        with self._lock:
+            return [
+                LearnedRow(word, root, e.count, e.validated, e.last_used) for (word, root), e in self._learned.items()
+            ]
+
+    def load(self, rows: Iterable[tuple[str, str, int, bool | None, datetime]]) -> None:
+        """Add learned corrections; a row replaces what is known about its pair. The most recently used are kept."""
+        with self._lock:
+            for word, root, count, validated, last_used in rows:
+                self._learned[word, root] = _Learned(count, last_used, validated)
+            self._learned = OrderedDict(sorted(self._learned.items(), key=lambda item: (item[1].last_used, item[0])))
+            self._trim()
+
+    def _trim(self) -> None:
+        while len(self._learned) > self._learned_max:
+            self._learned.popitem(last=False)
+
+
+def reread(text: str, tokens: Sequence[Token], corrections: Iterable[Correction]) -> str:
+    """The query as it was meant: corrected words replaced by their spelling. For embedding it as a second reading."""
+    meant = {c.word: c.spelling for c in corrections}
+    for token in sorted(tokens, key=lambda t: -t.start):
+        if token.word in meant:
+            text = text[: token.start] + meant[token.word] + text[token.end :]
+    return text
+
+
+def prompt(word: str, spelling: str) -> str:
+    """What the language model is asked. It sees the two words and nothing else of the query."""
+    return (
+        f'Somebody searching their notes typed "{word}". Is that a misspelling of "{spelling}", rather than a name or '
+        "another word? Answer with one word: yes or no."
+    )
+
+
+def verdict_of(answer: str) -> bool | None:
+    """The answer's first word, if it is yes or no."""
+    words = "".join(c if c.isalpha() else " " for c in answer.casefold()).split()
+    return {"yes": True, "no": False}.get(words[0]) if words else None
+
+
+def _in_thread(task: Callable[[], None]) -> None:
+    threading.Thread(target=task, name="recall-spelling", daemon=True).start()
+
+
+def _means_stop_word(word: str, than: float) -> bool:
+    """Whether a stop word is at least as close: "wtih" is "with", not "width"."""
+    return any(likeness >= than for _, likeness in _alike(word, _STOP_WORDS, edits_max(len(word)), than))
+
+
+def _is_identifier(text: str, token: Token) -> bool:
+    """Whether the characters around a word make it a part of a path, an address, a variable."""
+    before, after = text[max(0, token.start - 1) : token.start], text[token.end : token.end + 1]
+    if before in _IDENTIFIER or after in _IDENTIFIER:
+        return True
+    joined_on = after in _JOINTS and text[token.end + 1 : token.end + 2].isalnum()
+    joined_to = before in _JOINTS and token.start > 1 and not text[token.start - 2].isspace()
+    if not (joined_on or joined_to):
+        return False
+    chain = next(m for m in _CHAIN.finditer(text, max(0, token.start - _CHAIN_MAX)) if m.end() >= token.end)
+    return _HYPHENATED.fullmatch(chain.group().rstrip(".:'’")) is None
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    before = text[:start].rstrip(" \t\"'“‘(¿¡")
+    return not before or before[-1] in ".!?:;\n…"
