@@ -51,7 +51,7 @@ class PlannerConfig:
     rarity_promotion: float = 0.8
     window_confidence_min: float = 0.5
     entity_weight: float = 2.0
-    arm_limit: int = 100
+    arm_limit: int = 50
     precise_limit: int = 20
 
     def __post_init__(self) -> None:
@@ -100,11 +100,11 @@ class FusionConfig:
 
     strategy: str = "weighted"
     rrf_k: int = 60
-    vector: float = 0.35
-    lexical: float = 0.5
-    graph: float = 0.1
-    recency: float = 0.02
-    importance: float = 0.03
+    vector: float = 0.6
+    lexical: float = 0.65
+    graph: float = 0.04
+    recency: float = 0.01
+    importance: float = 0.01
     profile: float = 0.0
     recency_half_life_days: float = 30.0
 
@@ -282,7 +282,7 @@ def _typed(hint: Any, value: Any, where: str) -> Any:
     allowed = get_args(hint) if get_origin(hint) is not None else (hint,)
     if float in allowed and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if isinstance(value, bool) and bool not in allowed or not isinstance(value, allowed):
+    if (isinstance(value, bool) and bool not in allowed) or not isinstance(value, allowed):
         names = " or ".join(getattr(a, "__name__", str(a)) for a in allowed)
         raise ConfigError(f"{where} must be {names}, not {value!r}.")
     return value

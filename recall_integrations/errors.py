@@ -19,7 +19,7 @@
     │   └── EmbeddingMismatch          opened with another embedding than the one that made it
     ├── EmbeddingError                 the embedding failed or returned the wrong shape
     ├── IndexUnavailable               a derived index cannot be opened or searched
-    └── RecallTimeout                  nothing at all could be answered inside the deadline
+    └── RecallTimeout                  an arm gave up because the deadline had passed; never reaches a caller
 
 Messages say what was wrong and then what to do. `code` is a stable string for programs.
 """
@@ -170,6 +170,6 @@ class IndexUnavailable(RecallError):
 
 
 class RecallTimeout(RecallError):
-    """Nothing at all could be answered inside the deadline."""
+    """An arm gave up because nobody waits for its answer any more; the result names it."""
 
     code = "TIMEOUT"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput, InvalidMemory, InvalidScope
 
@@ -38,9 +38,6 @@ class MemoryType(str, Enum):
 
     def __str__(self) -> str:
         return self.value
-
-
-E_ = TypeVar("E_", bound=InvalidInput)
 
 
 def checked_text(value: object, what: str, error: type[InvalidInput], *, limit: int, blank_ok: bool = False) -> str:
@@ -72,7 +69,9 @@ def checked_time(value: object, what: str, error: type[InvalidInput]) -> datetim
     if not isinstance(value, datetime):
         raise error(f"{what} must be a datetime, not {type(value).__name__}.")
     if value.tzinfo is None or value.utcoffset() is None:
-        raise error(f"{what} is naive ({value.isoformat()}). Add a time zone, for example `.replace(tzinfo=timezone.utc)`.")
+        raise error(
+            f"{what} is naive ({value.isoformat()}). Add a time zone, for example `.replace(tzinfo=timezone.utc)`."
+        )
     return value
 
 
@@ -118,6 +117,15 @@ class Scope:
 
     def __str__(self) -> str:
         return "/".join(part or "-" for part in (self.user_id, self.agent_id, self.namespace))
+
+
+def checked_scope(scope: object) -> Scope:
+    """The scope, or the default one for `None`."""
+    if scope is None:
+        return Scope()
+    if not isinstance(scope, Scope):
+        raise InvalidScope(f"scope must be a Scope, not {type(scope).__name__}. Write Scope(user_id=...).")
+    return scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +190,27 @@ class Memory:
     refs: tuple[str, ...] = field(default=(), kw_only=True)
     metadata: Mapping[str, Any] = field(default_factory=dict, kw_only=True, hash=False)
 
+    if TYPE_CHECKING:  # what may be given is wider than what is kept
+
+        def __init__(
+            self,
+            text: str,
+            *,
+            id: str | None = None,
+            type: MemoryType | str = MemoryType.OBSERVATION,
+            actor: str | None = None,
+            channel: str | None = None,
+            event_at: datetime | None = None,
+            created_at: datetime | None = None,
+            importance: float = 0.5,
+            entities: Sequence[str] = (),
+            relations: Sequence[Relation] = (),
+            thread: str | None = None,
+            position: int | None = None,
+            refs: Sequence[str] = (),
+            metadata: Mapping[str, Any] = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         put = object.__setattr__
         checked_text(self.text, "Memory.text", InvalidMemory, limit=TEXT_CHARS_MAX)
@@ -207,12 +236,18 @@ class Memory:
             raise InvalidMemory(f"Memory.position must be a whole number below 2**62, not {self.position!r}.")
         put(self, "entities", _names(self.entities, "Memory.entities", InvalidMemory))
         put(self, "refs", _names(self.refs, "Memory.refs", InvalidMemory))
-        if isinstance(self.relations, Relation) or not all(isinstance(r, Relation) for r in self.relations or ()):
+        relations: object = self.relations or ()  # callers give lists, and mistakes
+        if not isinstance(relations, Sequence) or not all(isinstance(r, Relation) for r in relations):
             raise InvalidMemory("Memory.relations must be a list of Relation(subject, predicate, object).")
-        put(self, "relations", tuple(self.relations or ()))
+        put(self, "relations", tuple(relations))
         if not isinstance(self.metadata, Mapping):
             raise InvalidMemory(f"Memory.metadata must be a mapping, not {type(self.metadata).__name__}.")
         put(self, "metadata", _json_copy(self.metadata))
+
+
+def indexed_text(text: str, actor: str | None) -> str:
+    """What is embedded, indexed and compared: the actor in front of the text ("Lena: I renewed it")."""
+    return f"{actor}: {text}" if actor else text
 
 
 def unchecked_memory(**fields: Any) -> Memory:
@@ -230,7 +265,9 @@ def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         text.encode("utf-8")
     except (TypeError, ValueError) as e:  # UnicodeEncodeError is a ValueError
-        raise InvalidMemory(f"Memory.metadata cannot be stored as JSON: {e}. Use text, numbers, lists and mappings.") from e
+        raise InvalidMemory(
+            f"Memory.metadata cannot be stored as JSON: {e}. Use text, numbers, lists and mappings."
+        ) from e
     copy: dict[str, Any] = json.loads(text)
     return copy
 
@@ -264,9 +301,28 @@ class Filters:
     recency_days: float | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            types: Sequence[MemoryType | str] | str = (),
+            entities: Sequence[str] = (),
+            actors: Sequence[str] = (),
+            channels: Sequence[str] = (),
+            threads: Sequence[str] = (),
+            after: datetime | None = None,
+            before: datetime | None = None,
+            recency_days: float | None = None,
+            metadata: Mapping[str, Any] = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         put = object.__setattr__
-        types = (self.types,) if isinstance(self.types, str) else tuple(self.types)
+        given: object = self.types
+        if not isinstance(given, str | Sequence | set | frozenset):
+            raise InvalidFilter(f"Filters.types must be a list of memory types, not {type(given).__name__}.")
+        types = (given,) if isinstance(given, str) else tuple(given)
         put(self, "types", tuple(dict.fromkeys(checked_type(t, InvalidFilter) for t in types)))
         for name in ("entities", "actors", "channels", "threads"):
             put(self, name, _names(getattr(self, name), f"Filters.{name}", InvalidFilter))
@@ -276,13 +332,15 @@ class Filters:
         if self.after is not None and self.before is not None and self.after >= self.before:
             raise InvalidFilter("Filters.after must lie before Filters.before; nothing could match.")
         days = self.recency_days
-        if days is not None and (isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days < math.inf):
+        if days is not None and (
+            isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days < math.inf
+        ):
             raise InvalidFilter(f"Filters.recency_days must be a positive number, not {days!r}.")
         if not isinstance(self.metadata, Mapping):
             raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")
         for key, value in self.metadata.items():
             checked_id(key, "A key of Filters.metadata", InvalidFilter)
-            if not isinstance(value, str | int | float | bool) or value != value:
+            if not isinstance(value, str | int | float | bool) or (isinstance(value, float) and math.isnan(value)):
                 raise InvalidFilter(f"Filters.metadata[{key!r}] must be text, a number or a boolean, not {value!r}.")
         put(self, "metadata", dict(self.metadata))
 
@@ -365,6 +423,7 @@ class ParsedQuery:
         negations: what it excludes ("not frontend" → `frontend`).
         specificity: `0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.15·type_cues`.
         features: the vector behind the specificity.
+        type_cues: types that its words point at, which the optimizer may turn into `type_hints`.
         terms: the stems that lexical search looks for, in order, without stop words and negated words.
         now: the moment relative dates were read against.
     """
@@ -455,7 +514,7 @@ class Contribution:
         source: an arm (`semantic`, `lexical`, …) or a ranking term (`recency`, `importance`, …).
         rank: 1-based place in that arm's list; `None` for terms that do not rank.
         score: the source's own score (cosine, BM25, …), on its own scale.
-        added: what it added to the fused score before normalisation.
+        added: what it added to the fused score.
     """
 
     source: str
@@ -470,7 +529,8 @@ class Hit:
 
     Args:
         memory: the memory; under `privacy="redact"` its text is redacted, under `"block"` it is empty.
-        score: relevance in [0, 1]; hits come in falling order of it.
+        score: relevance in [0, 1]; hits come in falling order of it. A reranker or the diversity stage changes the
+            order and shares out the scores that the fusion gave.
         reason: why it is here, in words.
         contributions: what each source added, largest first.
     """
@@ -517,8 +577,8 @@ class RecallResult:
         rewrite: what the LLM rewrite did.
         degraded: what did not work or was left out; empty when all went well.
         timings_ms: milliseconds per stage, and `total`.
-        cache: `off`, `miss` or `hit`.
-        confidence: probability in [0, 1] that something relevant is among the hits; `None` if unknown.
+        cache: `off`: there is no result cache yet.
+        confidence: the best hit's score, 0 without hits; not calibrated yet.
     """
 
     hits: tuple[Hit, ...]

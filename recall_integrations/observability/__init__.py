@@ -1,1 +1,1 @@
-"""observability."""
+"""What long work shows of itself."""

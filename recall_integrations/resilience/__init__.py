@@ -1,1 +1,1 @@
-"""resilience."""
+"""Deadlines, and threads for what may hang."""

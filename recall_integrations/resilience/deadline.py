@@ -1,0 +1,115 @@
+"""One time limit for a whole recall, handed down to its stages.
+
+A `Deadline` is an end on a monotonic clock plus a cancel flag. A stage that may take only part of what is left asks for
+a `child`: it never ends after its parent and is cancelled with it, while cancelling a child leaves the parent alone.
+Nothing here interrupts a thread; work that can be stopped looks at `over` between steps or sleeps with `wait`.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import weakref
+from collections.abc import Callable
+
+from recall_integrations.errors import InvalidArgument
+
+
+class Deadline:
+    """A moment after which an answer is no longer wanted. Thread-safe.
+
+    Made by `Deadline.after` and `child`.
+
+    Args:
+        end: in seconds on `clock`; `math.inf` = no limit.
+        clock: monotonic seconds; a parameter so that tests need not sleep.
+    """
+
+    __slots__ = ("__weakref__", "_children", "_clock", "_end", "_event", "_lock", "_parent")
+
+    def __init__(
+        self, end: float, clock: Callable[[], float] = time.monotonic, *, parent: Deadline | None = None
+    ) -> None:
+        self._clock = clock
+        self._end = end
+        self._event = threading.Event()
+        self._lock = threading.Lock()
+        self._children: weakref.WeakSet[Deadline] = weakref.WeakSet()
+        self._parent = parent  # kept alive, so that its cancellation reaches this one however long it lives
+
+    @classmethod
+    def after(cls, ms: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:
+        """A deadline `ms` milliseconds from now; `None` = no limit, 0 = already over.
+
+        Raises:
+            InvalidArgument: `ms` is negative, NaN or not a number.
+        """
+        return cls(math.inf if ms is None else clock() + checked_ms(ms) / 1000, clock)
+
+    def child(self, ms: float | None = None) -> Deadline:
+        """A deadline for one step: `ms` milliseconds from now, or the end of this one if that comes first.
+
+        Raises:
+            InvalidArgument: `ms` is negative, NaN or not a number.
+        """
+        end = self._end if ms is None else min(self._end, self._clock() + checked_ms(ms) / 1000)
+        made = Deadline(end, self._clock, parent=self)
+        with self._lock:  # either cancel() finds the child, or the child finds the flag set
+            self._children.add(made)
+            cancelled = self._event.is_set()
+        if cancelled:
+            made.cancel()
+        return made
+
+    def remaining(self) -> float:
+        """Seconds left, never negative; `math.inf` without a limit; 0 once cancelled. Fits every `timeout=`."""
+        return 0.0 if self._event.is_set() else max(0.0, self._end - self._clock())
+
+    def remaining_ms(self) -> float:
+        """`remaining()` in milliseconds."""
+        return self.remaining() * 1000
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time is up."""
+        return self._clock() >= self._end
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel()` was called here or on a parent."""
+        return self._event.is_set()
+
+    @property
+    def over(self) -> bool:
+        """Expired or cancelled: whether to stop."""
+        return self.cancelled or self.expired
+
+    def cancel(self) -> None:
+        """Stop everything under this deadline. Calling it again changes nothing."""
+        stack = [self]
+        while stack:  # a loop, not recursion: a long chain of children must not exhaust the stack
+            deadline = stack.pop()
+            with deadline._lock:
+                deadline._event.set()
+                stack.extend(deadline._children)
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep up to `seconds`, but not beyond the end; wake at once when cancelled.
+
+        Returns:
+            whether the deadline is over.
+        """
+        self._event.wait(min(max(0.0, seconds), self.remaining(), threading.TIMEOUT_MAX))
+        return self.over
+
+    def __repr__(self) -> str:
+        state = "cancelled" if self.cancelled else f"{self.remaining() * 1000:.1f} ms left"
+        return f"Deadline({state})"
+
+
+def checked_ms(value: object) -> float:
+    """A number of milliseconds from zero on, as a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise InvalidArgument(f"A time limit must be a number of milliseconds from 0 on, not {value!r}.")
+    return float(value)

@@ -1,0 +1,36 @@
+"""What a forked child must not do: release objects whose threads exist in its parent only.
+
+tantivy's writer and Chroma's core join their threads when they are released, as happens when an interpreter ends. In a
+forked child those threads do not exist, and it would wait for them for ever.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from typing import Protocol
+
+
+class Parked(Protocol):
+    """An owner of such objects. `park` is called in the child, and gives those that must never be released."""
+
+    def park(self) -> list[object]: ...
+
+
+_owners: weakref.WeakSet[Parked] = weakref.WeakSet()
+
+
+def park_in_children(owner: Parked) -> None:
+    """From now on, in a forked child, keep what `owner.park()` gives alive until the process is gone."""
+    _owners.add(owner)
+
+
+def _park() -> None:
+    for owner in list(_owners):
+        for thing in owner.park():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_park)

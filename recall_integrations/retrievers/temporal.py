@@ -1,0 +1,66 @@
+"""The temporal arm: a B-tree range scan over `event_at` (over `created_at` for memories without one).
+
+What lies in the window is ordered by similarity to the query, or by recency where no vectors are at hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine, and_, select
+
+from recall_integrations.retrievers.base import ArmRequest, ArmResult
+from recall_integrations.store import schema
+from recall_integrations.store.filtering import window_mask
+from recall_integrations.store.rows import to_micros
+
+SCAN_MAX = 1_000  # newest memories of a window that are considered
+
+
+class TemporalRetriever:
+    """Memories inside the query's window."""
+
+    name = "temporal"
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def search(self, request: ArmRequest) -> ArmResult:
+        """Candidates with a score in [0, 1]: half for being inside, half by similarity (or recency)."""
+        window = request.parsed.temporal_window
+        view = request.view
+        if window is None or not view.size:
+            return ArmResult.empty(self.name, "no window")
+        start = None if window.start is None else to_micros(window.start)
+        end = None if window.end is None else to_micros(window.end)
+        if request.allowed is None:
+            with self._engine.connect() as connection:
+                nums = self._scan(connection, view.scope_id, start, end)
+            rows = view.rows_of(sorted(nums))
+        else:  # the newest of the window may all be filtered out: look at what is allowed
+            rows = np.flatnonzero(request.allowed & view.alive & window_mask(view, window.start, window.end))
+            if len(rows) > SCAN_MAX:
+                newest = np.argsort(view.at[rows], kind="stable")[-SCAN_MAX:]
+                rows = np.sort(rows[newest])
+        if not len(rows):
+            return ArmResult.empty(self.name, "nothing in the window")
+        scores = (0.5 + 0.5 * request.closeness(rows)).astype(np.float32)
+        return request.result(self.name, rows, scores, note=f"{len(rows)} in the window")
+
+    @staticmethod
+    def _scan(connection: Any, scope_id: int, start: int | None, end: int | None) -> list[int]:
+        """Two range scans of one index `(scope_id, event_at, created_at, num)`."""
+        m = schema.memories
+        found: list[int] = []
+        for column, only in ((m.c.event_at, m.c.event_at.is_not(None)), (m.c.created_at, m.c.event_at.is_(None))):
+            bounds = [m.c.scope_id == scope_id, only]
+            if start is not None:
+                bounds.append(column >= start)
+            if end is not None:
+                bounds.append(column < end)
+            order = (m.c.event_at.desc(), m.c.created_at.desc(), m.c.num.desc())  # the index read backwards: no sort
+            found.extend(
+                connection.execute(select(m.c.num).where(and_(*bounds)).order_by(*order).limit(SCAN_MAX)).scalars()
+            )
+        return found

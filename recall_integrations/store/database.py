@@ -1,0 +1,141 @@
+"""Opening the SQLite system of record. The only module that holds SQLite's own SQL."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Engine, create_engine, event, text
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+
+from recall_integrations.errors import StoreCorrupt, StoreError, StorePathError, StoreVersionError
+
+CHECK_MAX = 1_000_000_000  # bytes; about a second
+_MAGIC = b"SQLite format 3\x00"
+_DAMAGE = re.compile(r"malformed|not a database|corrupt|file is encrypted|disk image", re.IGNORECASE)
+
+
+def open_sqlite(path: Path) -> Engine:
+    """An engine on the database file at `path`, made if absent: WAL, full durability, foreign threads allowed.
+
+    Raises:
+        StoreCorrupt: the file is not a readable SQLite database. It is not touched.
+        StoreVersionError: it is a database, but not a store. It is not touched.
+        StorePathError: it cannot be opened.
+    """
+    check_header(path)
+    check_content(path)
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),  # not as text: a path may hold "?" or "%"
+        connect_args={"check_same_thread": False, "timeout": 30},
+        pool_size=16,
+        max_overflow=16,
+    )
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("SELECT count(*) FROM sqlite_master")).scalar()
+    except DatabaseError as e:
+        engine.dispose()
+        raise _mapped(e, path) from e
+    return engine
+
+
+def check_header(path: Path) -> None:
+    """Refuse a file that is not SQLite before SQLite sees it: opening may write to it."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_MAGIC))
+    except FileNotFoundError:
+        return
+    except OSError as e:
+        raise StorePathError(f"Cannot read {path}: {e.strerror or e}. Check its permissions.") from e
+    if head and head != _MAGIC:
+        raise StoreCorrupt(
+            f"{path} is not an SQLite database. It was left untouched; restore it from a backup, "
+            "or move it away to start an empty store."
+        )
+
+
+def check_content(path: Path) -> None:
+    """Refuse a damaged database, or another program's, before anything writes to it (a leftover WAL would be).
+
+    Databases larger than `CHECK_MAX` are not read whole at every open; damage in them is found when it is met.
+
+    Raises:
+        StoreCorrupt: pages are damaged.
+        StoreVersionError: it holds tables, but not those of a store.
+    """
+    try:
+        size = path.stat().st_size
+        wal = path.with_name(f"{path.name}-wal")
+        # Without a WAL to read, `immutable` leaves no files beside the database.
+        mode = "mode=ro" if wal.is_file() and wal.stat().st_size else "mode=ro&immutable=1"
+    except OSError:
+        return  # there is none yet
+    if not size:
+        return
+    check = "PRAGMA quick_check(3)" if size <= CHECK_MAX else "SELECT 'ok' FROM sqlite_master LIMIT 1"
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=30)) as connection:
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            found = [str(row[0]) for row in connection.execute(check)]
+    except sqlite3.DatabaseError as e:
+        if not _DAMAGE.search(str(e)):
+            return  # not readable this way: opening it for writing says why
+        raise _corrupt(path, e) from e
+    if tables and not {"meta", "memories"} <= tables:
+        raise StoreVersionError(
+            f"{path} is a database, but not one of recall-integrations. Give another directory. Nothing was changed."
+        )
+    if found not in (["ok"], []):
+        raise _corrupt(path, "; ".join(found)[:300])
+
+
+def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.isolation_level = None  # SQLAlchemy's documented recipe: we emit BEGIN ourselves
+    cursor = connection.cursor()
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",  # acknowledged means on disk, also after a power cut
+        "busy_timeout=30000",
+        "cache_size=-32000",
+        "mmap_size=268435456",
+        "temp_store=MEMORY",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+@contextmanager
+def mapped_errors(path: Path) -> Iterator[None]:
+    """Turn SQLAlchemy's errors into ours."""
+    try:
+        yield
+    except SQLAlchemyError as e:
+        raise _mapped(e, path) from e
+
+
+def _mapped(error: SQLAlchemyError, path: Path) -> StoreError:
+    cause = getattr(error, "orig", None) or error
+    if _DAMAGE.search(str(cause)):
+        return _corrupt(path, cause)
+    if "unable to open" in str(cause) or "readonly" in str(cause):
+        return StorePathError(f"Cannot open {path}: {cause}. Check that the directory is writable.")
+    return StoreError(f"The database {path} refused an operation: {cause}.")
+
+
+def _corrupt(path: Path, cause: object) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"The database {path} is damaged ({cause}). It was left untouched; restore it from a backup, "
+        "or try `sqlite3 recall.db .recover` on a copy."
+    )

@@ -1,0 +1,761 @@
+"""`MemoryStore`: the write side, and the reads that the arms are built on.
+
+    remember   Memory -> validate -> entities -> one SQL transaction (memory, mentions, edges, change row,
+               scope version + 1) -> pending changes applied to tantivy and Chroma, cursors moved
+
+The SQL database is the truth. A memory is acknowledged when its transaction has committed; what comes after can fail
+without losing it, is caught up at the next write or open, and is named in `recall`'s result until then.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from filelock import FileLock, Timeout
+from sqlalchemy import Connection, Engine, bindparam, delete, func, insert, select, update
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.embeddings.adapters import resolve_embedding
+from recall_integrations.embeddings.base import Embedding
+from recall_integrations.errors import (
+    EmbeddingMismatch,
+    IndexUnavailable,
+    InvalidArgument,
+    InvalidMemory,
+    StoreClosed,
+    StoreLocked,
+    StorePathError,
+)
+from recall_integrations.extraction import Extractor, resolve_extractor
+from recall_integrations.observability.progress import progress_bar
+from recall_integrations.query.entities import EntityIndex
+from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope
+from recall_integrations.retrievers.lexical import LexicalIndex
+from recall_integrations.retrievers.semantic import SHARED, SemanticIndex
+from recall_integrations.store import journal, schema
+from recall_integrations.store.database import mapped_errors, open_sqlite
+from recall_integrations.store.directory import DATABASE, check_directory, size_of
+from recall_integrations.store.entity_catalog import EntityCatalog, ScopeEntities
+from recall_integrations.store.filtering import filter_mask
+from recall_integrations.store.indexes import Indexes, Progress
+from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.meta import get_meta, put_meta
+from recall_integrations.store.migrations import migrate
+from recall_integrations.store.rows import to_memory, to_row
+from recall_integrations.store.scope_view import Mask, ScopeView, ScopeViews
+from recall_integrations.text import stems
+
+REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
+BATCH = 1_000
+BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up in
+_SQL_VARIABLES = 500
+
+# Built once: on the hot path, making a statement costs as much as running it.
+_FETCH = select(schema.memories).where(
+    schema.memories.c.scope_id == bindparam("scope_id"), schema.memories.c.num.in_(bindparam("nums", expanding=True))
+)
+
+Clock = Callable[[], datetime]
+_OPEN: weakref.WeakValueDictionary[str, MemoryStore] = weakref.WeakValueDictionary()  # of this process, for `attach`
+
+
+def utc_now() -> datetime:
+    """The wall clock, timezone-aware."""
+    return datetime.now(timezone.utc)
+
+
+class MemoryStore:
+    """Memories of many scopes in one directory. Make one with `MemoryStore.open`.
+
+    One process at a time may have a directory open; threads of it share the object. It is a context manager.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        engine: Engine,
+        lock: FileLock,
+        embedding: Embedding,
+        config: RecallConfig,
+        *,
+        clock: Clock,
+        new_id: Callable[[], str],
+        extractor: Extractor | None = None,
+    ) -> None:
+        self.path = directory
+        self.config = config
+        self.embedding = embedding
+        self.embedding_source: Any = None
+        self._engine = engine
+        self._file_lock = lock
+        self._clock = clock
+        self._new_id = new_id
+        self._write_lock = threading.RLock()
+        self._pid = os.getpid()
+        self._closed = False
+        self._scopes: dict[Scope, int] = {}
+        # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
+        shown: dict[int, tuple[int, int]] = {}
+        self._shown = shown
+        self._next_seq = 1
+        self._stamped = False
+        self._catalog = EntityCatalog(engine, extractor)
+        self._indexes = Indexes(
+            engine, directory, embedding, exact_max=config.retrieval.exact_max, write_lock=self._write_lock
+        )
+        self._views = ScopeViews(
+            engine,
+            shown=lambda scope_id: shown.get(scope_id, (0, 0)),  # not through self: a cycle would keep the lock
+            dimensions=lambda: embedding.dimensions,
+            exact_max=config.retrieval.exact_max,
+            budget_bytes=config.retrieval.cache_mb * 1_000_000,
+        )
+
+    # -- opening and closing ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        embedding: Any = None,
+        config: RecallConfig | None = None,
+        reindex: bool = False,
+        clock: Clock = utc_now,
+        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+        extractor: Any = False,
+    ) -> MemoryStore:
+        """Open a store directory, made if absent.
+
+        Args:
+            path: the directory; `None` = a temporary one that is removed at `close` (or when the process ends).
+            embedding: `None` (the bundled static model), a LangChain `Embeddings`, a LlamaIndex `BaseEmbedding`, a
+                sentence-transformers name or path, or `Callable[[list[str]], array (n, d)]`.
+            config: its `retrieval` section sets the layout of vectors and the memory for them.
+            reindex: make every vector anew if the store was made by another embedding.
+            clock: where `created_at` comes from.
+            new_id: where ids come from.
+            extractor: finds names and relations in what is remembered: `False` (declared ones only, the default),
+                `None` (built-in rules, no model), a spaCy `Language`, a GLiNER model, or `Callable[[str], names]`.
+
+        Raises:
+            StorePathError: the path is a file, not accessible, or a directory that holds other things.
+            StoreLocked: another process, or another object of this one, has it open.
+            StoreCorrupt: the database is damaged or missing; nothing was touched.
+            StoreVersionError: a newer version wrote it; nothing was touched.
+            EmbeddingMismatch: another embedding made it, and `reindex` is false.
+        """
+        resolved = resolve_embedding(embedding)
+        finder = resolve_extractor(extractor)
+        directory, temporary = (Path(tempfile.mkdtemp(prefix="recall-")), True) if path is None else (Path(path), False)
+        if not temporary:
+            check_directory(directory)
+        lock = FileLock(str(directory / "LOCK"), thread_local=False)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise StoreLocked(
+                f"The store {directory} is open in another process (or another MemoryStore of this one). Close that, "
+                "or share one MemoryStore between threads. Many processes need the server engine."
+            ) from None
+        except OSError as e:
+            raise StorePathError(f"Cannot write to {directory}: {e.strerror or e}. Check its permissions.") from e
+        engine: Engine | None = None
+        store: MemoryStore | None = None
+        try:
+            engine = open_sqlite(directory / DATABASE)
+            store = cls(
+                directory,
+                engine,
+                lock,
+                resolved,
+                config or RecallConfig(),
+                clock=clock,
+                new_id=new_id,
+                extractor=finder,
+            )
+            with mapped_errors(directory / DATABASE):
+                migrate(engine)
+                store._start(reindex)
+        except BaseException:
+            if store is not None:
+                store._indexes.close(sealed=False)
+            if engine is not None:
+                engine.dispose()
+            lock.release()
+            if temporary:
+                shutil.rmtree(directory, ignore_errors=True)
+            raise
+        store.embedding_source = embedding
+        _OPEN[str(directory.resolve())] = store
+        store._finalizer = weakref.finalize(
+            store, _release, os.getpid(), engine, lock, store._indexes, directory if temporary else None
+        )
+        return store
+
+    @classmethod
+    def attach(
+        cls, path: str | os.PathLike[str], *, embedding: Any = None, config: RecallConfig | None = None
+    ) -> MemoryStore:
+        """The store of this directory that is open in this process, or else `open` it. For copies made by pickle.
+
+        Raises:
+            StorePathError: there is no such directory: a temporary store does not outlive its process.
+        """
+        directory = Path(path).resolve()
+        found = _OPEN.get(str(directory))
+        if found is not None and not found._closed and found._pid == os.getpid():
+            return found
+        if not directory.is_dir():
+            raise StorePathError(
+                f"There is no store at {directory} (any more). Pickle a retriever over a lasting directory."
+            )
+        return cls.open(directory, embedding=embedding, config=config)
+
+    _finalizer: weakref.finalize[..., Any]
+
+    def _start(self, reindex: bool) -> None:
+        s = schema.scopes
+        with self._engine.connect() as connection:
+            for row in connection.execute(select(s)):
+                self._scopes[Scope(row.user_id, row.agent_id, row.namespace)] = row.scope_id
+                self._shown[row.scope_id] = (row.version, journal.last_seq(connection))
+            self._next_seq = journal.last_seq(connection) + 1
+            made_by = get_meta(connection, "embedding")
+            half_way = get_meta(connection, REEMBEDDING)
+        self._stamped = made_by is not None
+        changed = made_by is not None and made_by != self.embedding.fingerprint
+        if changed and not reindex and half_way != self.embedding.fingerprint:
+            raise EmbeddingMismatch(
+                f"This store was made with the embedding {made_by!r} and is opened with "
+                f"{self.embedding.fingerprint!r}. Open it with the one that made it, or pass `reindex=True` "
+                "(`recall reindex STORE`) to make every vector anew."
+            )
+        if changed or half_way is not None:
+            self._reembed(None, changing=True)
+        self._indexes.open()
+        with self._engine.begin() as connection:  # nothing reads along with the journal yet
+            journal.prune_applied(connection)
+
+    def _reembed(self, progress: Progress | None, *, changing: bool) -> None:
+        """Make every vector anew; with another embedding, a mark says until then that they may be of two kinds."""
+        if changing:
+            with self._engine.begin() as connection:
+                put_meta(connection, REEMBEDDING, self.embedding.fingerprint)
+        self._indexes.rebuild(SEMANTIC, embed=True, progress=progress)
+        with self._engine.begin() as connection:
+            self._stamp(connection)
+            connection.execute(delete(schema.meta).where(schema.meta.c.key == REEMBEDDING))
+        self._stamped = True
+
+    def close(self) -> None:
+        """Release files and locks; a temporary store is removed. Closing twice, or in a forked child, is harmless."""
+        if os.getpid() != self._pid:
+            return  # all of it belongs to the parent, which may even have been forked while it held the lock below
+        with self._write_lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._views.drop()
+            self._finalizer()
+
+    def __enter__(self) -> MemoryStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"MemoryStore({str(self.path)!r}, {'closed' if self._closed else f'{len(self._scopes)} scopes'})"
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed(f"The store {self.path} is closed. Open it again with MemoryStore.open.")
+        if os.getpid() != self._pid:
+            raise StoreClosed(
+                f"The store {self.path} was opened in process {self._pid} and is used in its child {os.getpid()}. "
+                "Open it after the fork."
+            )
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def remember(self, memory: Memory | str, *, scope: Scope | None = None) -> str:
+        """Store one memory and return its id. It is durable and can be recalled when this returns.
+
+        Raises:
+            InvalidMemory, InvalidScope: nothing was changed.
+            EmbeddingError: the embedding has never worked with this store; nothing was changed.
+        """
+        return self.remember_many([memory], scope=scope)[0]
+
+    def remember_many(
+        self,
+        memories: Iterable[Memory | str],
+        *,
+        scope: Scope | None = None,
+        progress: bool = False,
+        batch_size: int = BATCH,
+    ) -> list[str]:
+        """Store memories in batches, one transaction each, and return their ids in order.
+
+        A list is checked whole before anything is changed; of any other iterable, the batches before a bad item stand.
+        An id that is already there is replaced; the same id twice in one call is an error.
+
+        Args:
+            memories: `Memory` objects or plain texts.
+            scope: the tenant; default `Scope()`.
+            progress: show a bar on standard error.
+            batch_size: memories per transaction.
+
+        Raises:
+            InvalidMemory: an item is not a memory, or its id occurs twice; the message gives its position.
+        """
+        self._check_open()
+        where = checked_scope(scope)
+        if isinstance(memories, str | bytes | Memory | Mapping):
+            raise InvalidMemory("remember_many takes an iterable of memories. Use `remember` for a single one.")
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+            raise InvalidArgument(f"batch_size must be at least 1, not {batch_size!r}.")
+        seen: set[str] = set()
+        source: Iterator[Memory] = _checked(memories, seen)
+        total = len(memories) if isinstance(memories, Sequence) else None
+        if total is not None:
+            source = iter(list(source))
+        ids: list[str] = []
+        with progress_bar("Remembering", total, shown=progress) as advance:
+            while batch := list(itertools.islice(source, batch_size)):
+                ids.extend(self._write(where, batch))
+                advance(len(batch))
+        return ids
+
+    def _write(self, scope: Scope, batch: Sequence[Memory]) -> list[str]:
+        now = self._clock()
+        with self._write_lock, mapped_errors(self.path / DATABASE):
+            self._check_open()
+            if not self._stamped:
+                _ = self.embedding.dimensions  # an embedding that never worked is an error before anything is stored
+            scope_id = self._scopes.get(scope)
+            ids = [m.id if m.id is not None else self._new_id() for m in batch]
+            try:
+                with self._engine.begin() as connection:
+                    if not self._stamped:
+                        self._stamp(connection)
+                    if scope_id is None:
+                        scope_id = self._add_scope(connection, scope)
+                    last, version, entity_rows = self._write_rows(connection, scope_id, batch, ids, now)
+                    self._next_seq = last + 1  # before the commit: numbers may be skipped, never given twice
+            except BaseException:
+                if scope_id is not None:
+                    self._catalog.drop(scope_id)
+                raise
+            self._stamped = True
+            self._scopes[scope] = scope_id
+            self._catalog.committed(scope_id, entity_rows)
+            try:
+                self._catch_up(scope_id)
+            finally:  # vectors are written while indexing: show the memories when they are whole
+                self._shown[scope_id] = (version, last)
+        return ids
+
+    def _catch_up(self, writing: int) -> None:
+        """Bring the indexes up to date; columns of scopes that only now got their vectors are loaded anew."""
+        was_behind = self._indexes.lag[SEMANTIC] > 0
+        for scope_id in self._indexes.catch_up():
+            if scope_id != writing or was_behind:
+                self._views.drop(scope_id)
+
+    def _write_rows(
+        self, connection: Connection, scope_id: int, batch: Sequence[Memory], ids: Sequence[str], now: datetime
+    ) -> tuple[int, int, Any]:
+        replaced = self._find(connection, scope_id, ids)
+        seq = self._next_seq
+        entries: list[dict[str, Any]] = []
+        for num in sorted(num for num, _, _ in replaced.values()):
+            entries.append({"seq": seq, "scope_id": scope_id, "op": "del", "num": num})
+            seq += 1
+        nums = list(range(seq, seq + len(batch)))
+        entries.extend({"seq": num, "scope_id": scope_id, "op": "put", "num": num} for num in nums)
+        positions = self._positions(connection, scope_id, batch, ids, replaced)
+        self._delete_rows(connection, scope_id, [num for num, _, _ in replaced.values()])
+        rows = [
+            to_row(m, scope_id=scope_id, num=num, memory_id=i, created_at=m.created_at or now, position=position)
+            for m, num, i, position in zip(batch, nums, ids, positions, strict=True)
+        ]
+        connection.execute(insert(schema.memories), rows)
+        entity_rows = self._catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)))
+        entity_rows.write(connection)
+        journal.append(connection, entries)
+        version = self._bump_row(connection, scope_id, len(batch) - len(replaced))
+        return nums[-1], version, entity_rows
+
+    def _positions(
+        self,
+        connection: Connection,
+        scope_id: int,
+        batch: Sequence[Memory],
+        ids: Sequence[str],
+        replaced: dict[str, tuple[int, str | None, int | None]],
+    ) -> list[int | None]:
+        """Places in their threads: as given, else that of the memory it replaces, else the next one."""
+        m = schema.memories
+        following: dict[str, int] = {}  # next place, of threads whose last one is known
+        given: dict[str, int] = {}  # behind the places that this batch names itself
+        positions: list[int | None] = []
+        for memory, memory_id in zip(batch, ids, strict=True):
+            thread, position = memory.thread, memory.position
+            if thread is not None and position is None:
+                old = replaced.get(memory_id)
+                if old is not None and old[1] == thread:
+                    position = old[2]
+                else:
+                    if thread not in following:
+                        query = select(func.max(m.c.position)).where(m.c.scope_id == scope_id, m.c.thread == thread)
+                        newest = connection.execute(query).scalar()
+                        following[thread] = max(0 if newest is None else newest + 1, given.get(thread, 0))
+                    position = following[thread]
+            if thread is not None and position is not None:
+                places = following if thread in following else given
+                places[thread] = max(places.get(thread, 0), position + 1)
+            positions.append(position)
+        return positions
+
+    def forget(self, memory_id: str, *, scope: Scope | None = None) -> bool:
+        """Remove a memory everywhere. Returns whether it was there."""
+        self._check_open()
+        where = checked_scope(scope)
+        checked_id(memory_id, "memory_id", InvalidArgument)
+        with self._write_lock, mapped_errors(self.path / DATABASE):
+            scope_id = self._scopes.get(where)
+            if scope_id is None:
+                return False
+            with self._engine.begin() as connection:
+                found = self._find(connection, scope_id, [memory_id])
+                if not found:
+                    return False
+                num = found[memory_id][0]
+                self._delete_rows(connection, scope_id, [num])
+                seq, self._next_seq = self._next_seq, self._next_seq + 1
+                journal.append(connection, [{"seq": seq, "scope_id": scope_id, "op": "del", "num": num}])
+                version = self._bump_row(connection, scope_id, -1)
+            self._shown[scope_id] = (version, seq)
+            self._catch_up(scope_id)
+        return True
+
+    def add_entity(self, name: str, *, aliases: Iterable[str] = (), scope: Scope | None = None) -> str:
+        """Declare an entity and other names for it; returns its id. Declaring it again adds aliases.
+
+        An alias that so far was only seen as a name in memories is taken over with its mentions. Earlier memories that
+        say one of the names are found through the lexical index and linked (the best 1,000 per name).
+        """
+        self._check_open()
+        where = checked_scope(scope)
+        checked_id(name, "The name of an entity", InvalidArgument)
+        if isinstance(aliases, str):
+            raise InvalidArgument(f"aliases must be a list of names. Write [{aliases!r}] for a single one.")
+        others = [checked_id(alias, "An alias", InvalidArgument) for alias in aliases]
+        with self._write_lock, mapped_errors(self.path / DATABASE):
+            scope_id = self._scopes.get(where)
+            try:
+                with self._engine.begin() as connection:
+                    if scope_id is None:
+                        scope_id = self._add_scope(connection, where)
+                    ent, _ = self._catalog.declare(connection, scope_id, name, others)
+                    version = self._bump_row(connection, scope_id, 0)
+            finally:
+                if scope_id is not None:
+                    self._catalog.drop(scope_id)
+            self._scopes[where] = scope_id
+            try:
+                self._backfill(scope_id, ent, [name, *others])
+            finally:
+                self._shown[scope_id] = (version, self._shown.get(scope_id, (0, 0))[1])
+                self._catalog.drop(scope_id)  # mentions that were read meanwhile are out of date
+            return self._catalog.of(scope_id).id_of[ent]
+
+    def _backfill(self, scope_id: int, ent: int, names: Sequence[str]) -> None:
+        """Link earlier memories that say one of an entity's names."""
+        count = self.count_of(scope_id)
+        if not count:
+            return
+        nums: set[int] = set()
+        for name in names:
+            nums.update(self._saying(scope_id, name, count))
+        gazetteer = EntityIndex()
+        gazetteer.add("it", names[0], tuple(names[1:]))
+        n, m = schema.mentions, schema.memories
+        with self._engine.begin() as connection:
+            for part in _parts(sorted(nums)):
+                rows = connection.execute(
+                    select(m.c.num, m.c.text).where(m.c.scope_id == scope_id, m.c.num.in_(part))
+                ).all()
+                linked = set(
+                    connection.execute(
+                        select(n.c.num).where(n.c.scope_id == scope_id, n.c.ent == ent, n.c.num.in_(part))
+                    ).scalars()
+                )
+                fresh = [num for num, text in rows if num not in linked and gazetteer.mentions(text)]
+                if fresh:
+                    connection.execute(
+                        insert(n), [{"scope_id": scope_id, "ent": ent, "num": num, "role": "text"} for num in fresh]
+                    )
+
+    def _saying(self, scope_id: int, name: str, count: int) -> list[int]:
+        """Nums of memories that may say a name: by the lexical index, or by the text where that cannot be asked."""
+        words = stems(name)
+        if words and not self._indexes.lag[LEXICAL]:
+            try:
+                found: list[int] = self._indexes.lexical.search(scope_id, words, count, min(count, BACKFILL_MAX))[
+                    0
+                ].tolist()
+                return found
+            except IndexUnavailable:
+                pass  # named at the next write
+        m = schema.memories
+        query = select(m.c.num).where(m.c.scope_id == scope_id, m.c.text.icontains(name, autoescape=True))
+        with self._engine.connect() as connection:
+            return list(connection.execute(query.order_by(m.c.num.desc()).limit(BACKFILL_MAX)).scalars())
+
+    def reindex(self, *, progress: Progress | None = None) -> None:
+        """Make both indexes anew from the store, and every vector with the embedding it is open with."""
+        self._check_open()
+        with self._write_lock, mapped_errors(self.path / DATABASE):
+            self._indexes.rebuild(LEXICAL, progress=progress)
+            try:
+                self._reembed(progress, changing=False)
+            finally:
+                self._views.drop()
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def get(self, memory_id: str, *, scope: Scope | None = None) -> Memory | None:
+        """The memory with this id, or `None`."""
+        self._check_open()
+        scope_id = self._scopes.get(checked_scope(scope))
+        checked_id(memory_id, "memory_id", InvalidArgument)
+        if scope_id is None:
+            return None
+        m = schema.memories
+        with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
+            row = connection.execute(select(m).where(m.c.scope_id == scope_id, m.c.id == memory_id)).first()
+        return None if row is None else to_memory(row)
+
+    def count(self, *, scope: Scope | None = None) -> int:
+        """How many memories the scope holds; 0 for a scope never seen."""
+        self._check_open()
+        scope_id = self._scopes.get(checked_scope(scope))
+        return 0 if scope_id is None else self.count_of(scope_id)
+
+    def count_of(self, scope_id: int) -> int:
+        """How many memories the scope with this number holds."""
+        s = schema.scopes
+        with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
+            return int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar_one())
+
+    def scopes(self) -> list[tuple[Scope, int]]:
+        """All scopes with their number of memories, in the order they were made."""
+        self._check_open()
+        s = schema.scopes
+        with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
+            rows = connection.execute(select(s).order_by(s.c.scope_id)).all()
+        return [(Scope(r.user_id, r.agent_id, r.namespace), int(r.memories)) for r in rows]
+
+    def stats(self) -> dict[str, Any]:
+        """Sizes, per scope and in all, the embedding, how far each index is behind, and notices of repairs."""
+        self._check_open()
+        m = schema.memories
+        with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
+            counted = connection.execute(select(m.c.type, func.count()).group_by(m.c.type))
+            by_type = {str(kind): int(count) for kind, count in counted}
+            span = connection.execute(select(func.min(m.c.event_at), func.max(m.c.event_at))).one()
+            sizes = {
+                table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
+                for table in (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.vectors)
+            }
+        scopes = self.scopes()
+        return {
+            "path": str(self.path),
+            "schema_version": schema.SCHEMA_VERSION,
+            "embedding": self.embedding.fingerprint,
+            "memories": sum(n for _, n in scopes),
+            "scopes": [{"scope": str(s), "memories": n} for s, n in scopes],
+            "types": by_type,
+            "event_at": [None if t is None else int(t) for t in span],
+            **sizes,
+            "index_lag": dict(self._indexes.lag),
+            "bytes": size_of(self.path),
+            "notices": list(self._indexes.notices),
+        }
+
+    # -- what the arms are built on (internal) ---------------------------------------------------------------------
+
+    @property
+    def engine(self) -> Engine:
+        """The SQL engine."""
+        return self._engine
+
+    @property
+    def lexical(self) -> LexicalIndex:
+        """The lexical index."""
+        return self._indexes.lexical
+
+    @property
+    def semantic(self) -> SemanticIndex:
+        """The semantic index; opened on first use."""
+        return self._indexes.semantic
+
+    @property
+    def indexes(self) -> Indexes:
+        """Both indexes and their state."""
+        return self._indexes
+
+    def scope_id(self, scope: Scope) -> int | None:
+        """The scope's number, or `None` for a scope never seen."""
+        self._check_open()
+        return self._scopes.get(scope)
+
+    def version(self, scope_id: int) -> int:
+        """Bumped by every write to the scope."""
+        return self._shown.get(scope_id, (0, 0))[0]
+
+    def view(self, scope_id: int) -> ScopeView:
+        """The scope's columns, up to date."""
+        with mapped_errors(self.path / DATABASE):
+            return self._views.get(scope_id)
+
+    def entities(self, scope_id: int) -> ScopeEntities:
+        """The scope's entities."""
+        return self._catalog.of(scope_id)
+
+    def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
+        """Rows that meet the filters, or `None` for all."""
+        with mapped_errors(self.path / DATABASE):
+            return filter_mask(self._engine, view, filters, now, self._catalog)
+
+    def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
+        """Memories by num; those that are gone are left out."""
+        found: dict[int, Memory] = {}
+        with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
+            for part in _parts(list(nums)):
+                for row in connection.execute(_FETCH, {"scope_id": scope_id, "nums": list(part)}):
+                    found[row.num] = to_memory(row)
+        return found
+
+    def fetch_ids(self, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
+        """Memories by id; those that are gone are left out."""
+        m = schema.memories
+        found: dict[str, Memory] = {}
+        with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
+            for part in _parts(ids):
+                for row in connection.execute(select(m).where(m.c.scope_id == scope_id, m.c.id.in_(part))):
+                    found[row.id] = to_memory(row)
+        return found
+
+    def warm(self, *, scope: Scope | None = None) -> None:
+        """Load what the first recall of a scope would load: its columns, and Chroma if the scope is large."""
+        scope_id = self.scope_id(checked_scope(scope))
+        if scope_id is None:
+            return
+        view = self.view(scope_id)
+        if view.size and not view.exact:
+            query = np.zeros(self.embedding.dimensions, dtype=np.float32)
+            query[0] = 1.0
+            self.semantic.nearest(self._indexes.home_of(scope_id), query, 1)
+
+    # -- rows ------------------------------------------------------------------------------------------------------
+
+    def _stamp(self, connection: Connection) -> None:
+        put_meta(connection, "embedding", self.embedding.fingerprint)
+
+    def _add_scope(self, connection: Connection, scope: Scope) -> int:
+        s = schema.scopes
+        same = [getattr(s.c, part) == getattr(scope, part) for part in ("user_id", "agent_id", "namespace")]
+        known = connection.execute(select(s.c.scope_id).where(*same)).scalar()
+        if known is not None:  # committed by a call that was interrupted before it could say so
+            return int(known)
+        scope_id = (connection.execute(select(func.max(s.c.scope_id))).scalar() or 0) + 1
+        connection.execute(
+            insert(s).values(
+                scope_id=scope_id,
+                user_id=scope.user_id,
+                agent_id=scope.agent_id,
+                namespace=scope.namespace,
+                version=0,
+                memories=0,
+                vector_home=SHARED,
+            )
+        )
+        return scope_id
+
+    @staticmethod
+    def _find(
+        connection: Connection, scope_id: int, ids: Sequence[str]
+    ) -> dict[str, tuple[int, str | None, int | None]]:
+        m = schema.memories
+        found: dict[str, tuple[int, str | None, int | None]] = {}
+        for part in _parts(ids):
+            query = select(m.c.id, m.c.num, m.c.thread, m.c.position).where(m.c.scope_id == scope_id, m.c.id.in_(part))
+            found.update({i: (num, thread, position) for i, num, thread, position in connection.execute(query)})
+        return found
+
+    @staticmethod
+    def _delete_rows(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
+        for part in _parts(nums):
+            for table in (schema.memories, schema.vectors, schema.mentions, schema.edges):
+                connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))
+
+    def _bump_row(self, connection: Connection, scope_id: int, added: int) -> int:
+        s = schema.scopes
+        connection.execute(
+            update(s).where(s.c.scope_id == scope_id).values(version=s.c.version + 1, memories=s.c.memories + added)
+        )
+        return int(connection.execute(select(s.c.version).where(s.c.scope_id == scope_id)).scalar_one())
+
+
+def _checked(memories: Iterable[Memory | str], seen: set[str]) -> Iterator[Memory]:
+    if not isinstance(memories, Iterable):
+        raise InvalidMemory(f"remember_many takes an iterable of memories, not {type(memories).__name__}.")
+    for position, item in enumerate(memories):
+        try:
+            memory = Memory(item) if isinstance(item, str) else item
+        except InvalidMemory as e:
+            raise InvalidMemory(f"Item {position}: {e}") from None
+        if not isinstance(memory, Memory):
+            raise InvalidMemory(f"Item {position} is {type(item).__name__}. Give Memory objects or texts.")
+        if memory.id is not None:
+            if memory.id in seen:
+                raise InvalidMemory(
+                    f"Item {position} repeats the id {memory.id[:80]!r} of an earlier one. Give each its own."
+                )
+            seen.add(memory.id)
+        yield memory
+
+
+def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), _SQL_VARIABLES):
+        yield values[start : start + _SQL_VARIABLES]
+
+
+def _release(pid: int, engine: Engine, lock: FileLock, indexes: Indexes, temporary: Path | None) -> None:
+    if os.getpid() != pid:
+        return  # a forked child that ends must not unlock, or remove, what its parent uses
+    try:
+        indexes.close(sealed=temporary is None)
+    finally:
+        engine.dispose()
+        lock.release()
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)

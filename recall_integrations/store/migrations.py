@@ -1,0 +1,74 @@
+"""Schema migrations: decorated functions, one transaction each, from the first version on.
+
+A new version adds a function decorated with `@migration(to=N)`; a store of version `N - 1` is brought forward when it
+is opened. A store of a newer version than this package knows is refused, untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection, Engine, inspect, select
+
+from recall_integrations.errors import StoreVersionError
+from recall_integrations.store import schema
+from recall_integrations.store.meta import put_meta
+
+Migration = Callable[[Connection], None]
+_MIGRATIONS: dict[int, Migration] = {}
+
+
+def migration(*, to: int) -> Callable[[Migration], Migration]:
+    """Register the step that leads to version `to`."""
+
+    def register(step: Migration) -> Migration:
+        assert to not in _MIGRATIONS, f"two migrations lead to version {to}"
+        _MIGRATIONS[to] = step
+        return step
+
+    return register
+
+
+@migration(to=1)
+def _create_tables(connection: Connection) -> None:
+    schema.metadata.create_all(connection)
+
+
+def current_version(engine: Engine) -> int:
+    """Version of the store; 0 for an empty database.
+
+    Raises:
+        StoreVersionError: it holds tables, but not those of a store.
+    """
+    with engine.connect() as connection:
+        tables = set(inspect(connection).get_table_names())
+        if not tables:
+            return 0
+        row = None
+        if {schema.meta.name, schema.memories.name} <= tables:
+            row = connection.execute(select(schema.meta.c.value).where(schema.meta.c.key == "schema_version")).first()
+    if row is None or not str(row[0]).isdecimal():
+        raise StoreVersionError(
+            f"{engine.url.database} is a database, but not one of recall-integrations. Give another directory. "
+            "Nothing was changed."
+        )
+    return int(row[0])
+
+
+def migrate(engine: Engine) -> int:
+    """Bring the store to this package's version and return it.
+
+    Raises:
+        StoreVersionError: it was written by a newer version, or is not a store.
+    """
+    version = current_version(engine)
+    if version > schema.SCHEMA_VERSION:
+        raise StoreVersionError(
+            f"This store has schema version {version}; this package knows up to {schema.SCHEMA_VERSION}. "
+            "Upgrade recall-integrations to open it. Nothing was changed."
+        )
+    for target in range(version + 1, schema.SCHEMA_VERSION + 1):
+        with engine.begin() as connection:
+            _MIGRATIONS[target](connection)
+            put_meta(connection, "schema_version", str(target))
+    return schema.SCHEMA_VERSION

@@ -1,0 +1,152 @@
+"""Tables of the system of record, in SQLAlchemy Core so that SQLite and PostgreSQL share them.
+
+Every table of a tenant's data is keyed by `scope_id` first, so that it can become a distribution column. Times are
+integers: microseconds since 1970-01-01T00:00Z. `num` identifies one version of a memory in the whole store: it is the
+sequence number of the change that wrote it, so replacing a memory gives it a new one and an old one never comes back.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+SCHEMA_VERSION = 1
+
+metadata = MetaData()
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+scopes = Table(
+    "scopes",
+    metadata,
+    Column("scope_id", Integer, primary_key=True),
+    Column("user_id", String, nullable=False),
+    Column("agent_id", String, nullable=False),
+    Column("namespace", String, nullable=False),
+    Column("version", BigInteger, nullable=False),  # bumped by every write; keys caches
+    Column("memories", Integer, nullable=False),
+    Column("vector_home", String, nullable=False),  # Chroma collection that holds its vectors
+    UniqueConstraint("user_id", "agent_id", "namespace"),
+)
+
+memories = Table(
+    "memories",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("num", BigInteger, nullable=False),
+    Column("id", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("type", String, nullable=False),
+    Column("actor", String),
+    Column("channel", String),
+    Column("event_at", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("thread", String),
+    Column("position", BigInteger),
+    Column("entities", JSON, nullable=False),
+    Column("relations", JSON, nullable=False),
+    Column("refs", JSON, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    PrimaryKeyConstraint("scope_id", "num"),
+    UniqueConstraint("scope_id", "id"),
+    # The temporal arm scans event_at, and created_at where event_at is null: one index serves both, and holds the num.
+    Index("memories_by_event_at", "scope_id", "event_at", "created_at", "num"),
+    Index("memories_by_type", "scope_id", "type"),
+    Index("memories_by_thread", "scope_id", "thread", "position"),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("num", BigInteger, nullable=False),
+    Column("vector", LargeBinary, nullable=False),  # float16, little-endian
+    PrimaryKeyConstraint("scope_id", "num"),
+    sqlite_with_rowid=False,  # clustered: a scope's vectors are read in one sequential scan
+)
+
+entities = Table(
+    "entities",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("ent", Integer, nullable=False),
+    Column("entity_id", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("norm", String, nullable=False),
+    Column("declared", Integer, nullable=False),  # 1: by add_entity; 0: first seen in a memory
+    PrimaryKeyConstraint("scope_id", "ent"),
+    UniqueConstraint("scope_id", "norm"),
+    UniqueConstraint("scope_id", "entity_id"),
+)
+
+aliases = Table(
+    "aliases",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("norm", String, nullable=False),
+    Column("ent", Integer, nullable=False),
+    Column("alias", String, nullable=False),
+    PrimaryKeyConstraint("scope_id", "norm", "ent"),
+)
+
+mentions = Table(
+    "mentions",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("ent", Integer, nullable=False),
+    Column("num", BigInteger, nullable=False),
+    Column("role", String, nullable=False),  # actor | declared | relation | text
+    PrimaryKeyConstraint("scope_id", "ent", "num"),
+    Index("mentions_by_num", "scope_id", "num"),
+    sqlite_with_rowid=False,
+)
+
+edges = Table(
+    "edges",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("num", BigInteger, nullable=False),
+    Column("src", Integer, nullable=False),
+    Column("predicate", String, nullable=False),
+    Column("dst", Integer, nullable=False),
+    Column("confidence", Float, nullable=False),
+    PrimaryKeyConstraint("scope_id", "num", "src", "predicate", "dst"),
+    Index("edges_by_src", "scope_id", "src"),
+    Index("edges_by_dst", "scope_id", "dst"),
+)
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("scope_id", Integer, nullable=False),
+    Column("op", String, nullable=False),  # put | del
+    Column("num", BigInteger, nullable=False),
+    Index("changes_by_scope", "scope_id", "seq"),
+)
+
+cursors = Table(
+    "cursors",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+)

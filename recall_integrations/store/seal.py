@@ -1,0 +1,82 @@
+"""Seals on index directories: what their files looked like when the store was closed, so that damage shows at open.
+
+Neither tantivy nor HNSW notices a changed byte in its data: one answers wrongly, the other can take the process down.
+At `close` a checksum of every file is left in the directory; at the next open, files that no longer agree are damage.
+A file with the size and time that were noted is not read again. After a crash there is no seal and the indexes' own
+checks must do; a mark left by an attempt to open that never ended says that the directory is better not opened again.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+
+SEAL = "recall.seal"
+TRYING = "recall.opening"
+_BLOCK = 1 << 20
+
+Entry = tuple[int, int, int]  # size, time of change in ns, CRC-32
+
+
+def seal(directory: Path, known: dict[str, Entry]) -> None:
+    """Note the state of a directory that nobody writes to any more; `known` are entries of an earlier seal."""
+    if not directory.is_dir():
+        return
+    entries = {name: _entry(directory / name, known.get(name)) for name in _names(directory)}
+    target = directory / SEAL
+    draft = target.with_suffix(".new")
+    draft.write_text(json.dumps(entries), encoding="utf-8")
+    draft.replace(target)
+
+
+def broken(directory: Path) -> tuple[str | None, dict[str, Entry]]:
+    """What is wrong with a sealed directory (`None`: nothing, or there is no seal), and the entries of its seal."""
+    if (directory / TRYING).exists():
+        return "an earlier attempt to open it did not end", {}
+    try:
+        loaded = json.loads((directory / SEAL).read_text(encoding="utf-8"))
+        entries: dict[str, Entry] = {str(name): (int(v[0]), int(v[1]), int(v[2])) for name, v in loaded.items()}
+    except FileNotFoundError:
+        return None, {}
+    except (OSError, ValueError, AttributeError, TypeError, IndexError):
+        return "its seal cannot be read", {}
+    for name, noted in entries.items():
+        try:
+            found = _entry(directory / name, noted)
+        except OSError:
+            return f"{name} is missing or cannot be read", {}
+        if (found[0], found[2]) != (noted[0], noted[2]):
+            return f"{name} was changed or damaged", {}
+    return None, entries
+
+
+def unseal(directory: Path) -> None:
+    """Take the seal off: the directory is about to be written to."""
+    (directory / SEAL).unlink(missing_ok=True)
+
+
+def trying(directory: Path, begun: bool) -> None:
+    """Mark that opening has begun, or take the mark away."""
+    mark = directory / TRYING
+    if begun:
+        directory.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+    else:
+        mark.unlink(missing_ok=True)
+
+
+def _names(directory: Path) -> list[str]:
+    found = (p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file())
+    return sorted(n for n in found if not n.startswith("recall.") and not n.endswith((".lock", "-wal", "-shm")))
+
+
+def _entry(path: Path, known: Entry | None) -> Entry:
+    state = path.stat()
+    if known is not None and known[:2] == (state.st_size, state.st_mtime_ns):
+        return known
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return state.st_size, state.st_mtime_ns, checksum

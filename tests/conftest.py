@@ -1,0 +1,103 @@
+"""Fixtures that several test folders share."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.store.memory_store import MemoryStore
+
+NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
+
+
+class FakeEmbedding:
+    """Unit vectors from a hash of the text: equal texts are equal, all others about orthogonal. Can be told to fail."""
+
+    remote = False
+
+    def __init__(self, dimensions: int = 16, name: str = "fake") -> None:
+        self.dimensions = dimensions
+        self.fingerprint = f"{name}:{dimensions}"
+        self.fails: Callable[[str], bool] = lambda _text: False
+        self.error: type[Exception] | None = None
+        self.calls = 0
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self.embed_documents([text])[0]
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        from recall_integrations.errors import EmbeddingError
+
+        self.calls += 1
+        if any(self.fails(t) for t in texts):
+            raise (self.error or EmbeddingError)("the fake embedding was told to fail")
+        rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for i, text in enumerate(texts):
+            seed = int.from_bytes(hashlib.blake2b(f"{self.fingerprint}|{text}".encode(), digest_size=8).digest(), "big")
+            rows[i] = np.random.default_rng(seed).normal(size=self.dimensions)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True) if len(texts) else rows
+
+
+@pytest.fixture
+def embedding() -> FakeEmbedding:
+    return FakeEmbedding()
+
+
+@pytest.fixture(scope="session")
+def module_embedding() -> FakeEmbedding:
+    """For stores that several tests share."""
+    return FakeEmbedding()
+
+
+@pytest.fixture
+def make_embedding() -> type[FakeEmbedding]:
+    return FakeEmbedding
+
+
+@pytest.fixture
+def clock() -> Callable[[], datetime]:
+    return lambda: NOW
+
+
+OpenStore = Callable[..., MemoryStore]
+
+
+@pytest.fixture
+def fast_path(tmp_path: Path) -> Iterator[Path]:
+    """A directory in memory where there is one: every acknowledged write waits for the disk."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="recall-test-", dir=memory) as made:
+        yield Path(made)
+
+
+@pytest.fixture
+def open_store(fast_path: Path, embedding: FakeEmbedding, clock: Callable[[], datetime]) -> Iterator[OpenStore]:
+    """Opens the store of this test; may be called again after a close. Closes what is left open."""
+    opened: list[MemoryStore] = []
+
+    def open_(name: str = "store", *, config: RecallConfig | None = None, **options: object) -> MemoryStore:
+        options.setdefault("embedding", embedding)
+        store = MemoryStore.open(fast_path / name, config=config, clock=clock, **options)  # type: ignore[arg-type]
+        opened.append(store)
+        return store
+
+    yield open_
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> MemoryStore:
+    return open_store()

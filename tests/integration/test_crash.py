@@ -1,0 +1,299 @@
+"""`kill -9` at chosen and at random moments: nothing acknowledged is lost, doubled, or comes back."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recall_integrations.errors import StoreClosed, StoreLocked
+from recall_integrations.records import Scope
+from recall_integrations.store.memory_store import MemoryStore
+
+CHILD = Path(__file__).with_name("crash_child.py")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}  # also without an install
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+
+
+def load_child() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("crash_child", CHILD)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+child = load_child()
+Known = dict[tuple[str, str], int]  # (user, id) -> version that was acknowledged
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """A killed process leaves the page cache as it is, so memory is as good as a disk, and faster."""
+    fast = Path("/dev/shm")
+    path = Path(tempfile.mkdtemp(prefix="recall-test-", dir=fast if os.access(fast, os.W_OK) else None))
+    yield path / "store"
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def start(directory: Path, task: str, *point: str, seed: int = 1) -> subprocess.Popen[str]:
+    command = [sys.executable, str(CHILD), str(directory), str(seed), task, *point]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=ENVIRONMENT)
+
+
+def lines_until_death(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    assert process.stdout is not None and process.stdin is not None
+    out = process.stdout.read()  # not communicate(): it would lose what was buffered for readline
+    process.stdout.close()
+    process.stdin.close()
+    assert process.wait(timeout=60) == -signal.SIGKILL, f"the child ended by itself: {out[-3000:]}"
+    return [json.loads(line) for line in out.splitlines() if line.startswith("{") and line.endswith("}")]
+
+
+def acknowledged(lines: list[dict[str, Any]]) -> tuple[Known, Known, dict[str, Any] | None]:
+    """Versions that stand, the last ones of what was forgotten, and the operation that nobody confirmed."""
+    stand: Known = {}
+    gone: Known = {}
+    announced: dict[str, Any] | None = None
+    for line in lines:
+        if "do" in line:
+            announced = line
+        elif "done" in line and announced is not None:
+            for memory_id in announced["ids"]:
+                key = (announced["user"], memory_id)
+                if announced["do"] == "put":
+                    stand[key] = announced["ids"][memory_id]
+                    gone.pop(key, None)
+                elif key in stand:
+                    gone[key] = stand.pop(key)
+            announced = None
+    return stand, gone, announced
+
+
+def settle(store: MemoryStore, stand: Known, gone: Known, pending: dict[str, Any] | None) -> None:
+    """An operation that was never confirmed has happened or not, but not by half."""
+    if pending is None:
+        return
+    scope = Scope(user_id=pending["user"])
+    happened = set()
+    for memory_id in pending["ids"]:
+        memory, key = store.get(memory_id, scope=scope), (pending["user"], memory_id)
+        if pending["do"] == "forget":
+            happened.add(memory is None)
+            if memory is None and key in stand:
+                gone[key] = stand.pop(key)
+        else:
+            version = pending["ids"][memory_id]
+            new = memory is not None and memory.text == child.text_of(memory_id, version)
+            happened.add(new)
+            if new:
+                stand[key] = version
+                gone.pop(key, None)
+    assert len(happened) == 1, f"half of a batch is there: {pending}"
+
+
+def check(store: MemoryStore, stand: Known, gone: Known) -> None:
+    """Every way of reading finds exactly what stands."""
+    assert store.indexes.lag == {"lexical": 0, "semantic": 0}
+    embedding = store.embedding
+    for scope in (child.BIG, child.SMALL):
+        mine = {i: v for (user, i), v in stand.items() if user == scope.user_id}
+        assert store.count(scope=scope) == len(mine)
+        scope_id = store.scope_id(scope)
+        if scope_id is None:
+            assert not mine
+            continue
+        view = store.view(scope_id)
+        living = [view.ids[row] for row in np.flatnonzero(view.alive)]
+        assert sorted(living) == sorted(mine)
+        num_of = {view.ids[row]: int(view.nums[row]) for row in np.flatnonzero(view.alive)}
+        home = store.indexes.home_of(scope_id)
+        for memory_id, version in mine.items():
+            memory = store.get(memory_id, scope=scope)
+            assert memory is not None and memory.text == child.text_of(memory_id, version)
+            nums, _ = store.lexical.search(scope_id, [child.word_of(memory_id, version)], len(mine), 10)
+            assert nums.tolist() == [num_of[memory_id]]
+            vector = embedding.embed_query(f"Priya: {memory.text}")
+            row = view.rows_of([num_of[memory_id]])
+            similarity = view.similarity(row, vector)
+            assert similarity is not None and similarity[0] > 0.99
+            if home != "shared":
+                nums, cosines = store.semantic.nearest(home, vector, 2)
+                assert nums[0] == num_of[memory_id] and cosines[0] > 0.99 and cosines[1] < 0.99
+        for (user, memory_id), version in gone.items():
+            if user != scope.user_id:
+                continue
+            assert store.get(memory_id, scope=scope) is None
+            for old in range(1, version + 1):
+                nums, _ = store.lexical.search(scope_id, [child.word_of(memory_id, old)], max(1, len(mine)), 10)
+                assert not len(nums)
+        for memory_id, version in mine.items():  # replaced versions do not come back
+            for old in range(1, version):
+                assert not len(store.lexical.search(scope_id, [child.word_of(memory_id, old)], len(mine), 10)[0])
+    assert store.semantic.count() == len(stand)
+
+
+def reopen(directory: Path, name: str = "child") -> MemoryStore:
+    return MemoryStore.open(directory, embedding=child.ChildEmbedding(name), config=child.CONFIG)
+
+
+def survives(directory: Path, lines: list[dict[str, Any]]) -> None:
+    stand, gone, pending = acknowledged(lines)
+    with reopen(directory) as store:  # also: the lock died with the process
+        settle(store, stand, gone, pending)
+        check(store, stand, gone)
+        store.remember("the store goes on", scope=child.SMALL)
+        store.forget(store.remember("and on", scope=child.BIG), scope=child.BIG)
+        notices = store.stats()["notices"]
+        assert not [n for n in notices if "could not" in n], notices
+    with reopen(directory) as store:
+        assert store.stats()["notices"] == []
+        assert store.count(scope=child.BIG) + store.count(scope=child.SMALL) == len(stand) + 1
+
+
+@pytest.mark.parametrize(
+    ("point", "count"),
+    [
+        ("sql committed", 1),
+        ("sql committed", 9),
+        ("before lexical", 5),
+        ("lexical applied", 1),
+        ("lexical applied", 8),
+        ("vectors stored", 6),
+        ("chroma applied", 7),
+        ("cursor not moved", 11),
+        ("cursor moved", 10),
+        ("promotion copied", 1),
+        ("promotion done", 1),
+        ("promotion copied", 3),
+    ],
+)
+def test_killed_at_a_chosen_moment(directory: Path, point: str, count: int) -> None:
+    survives(directory, lines_until_death(start(directory, "write", point, str(count), seed=count)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_killed_at_a_random_moment(directory: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    lines: list[dict[str, Any]] = []
+    process = start(directory, "write", seed=seed)
+    assert process.stdout is not None
+    for _ in range(rng.randrange(4, 60)):
+        lines.append(json.loads(process.stdout.readline()))
+    time.sleep(rng.random() * 0.03)
+    process.kill()
+    lines += lines_until_death(process)
+    survives(directory, lines)
+
+
+def written(directory: Path) -> tuple[Known, Known]:
+    """A store with a promoted scope, its writer killed."""
+    process = start(directory, "write", "cursor moved", "50", seed=3)
+    stand, gone, pending = acknowledged(lines_until_death(process))
+    with reopen(directory) as store:
+        settle(store, stand, gone, pending)
+        assert store.indexes.home_of(store.scope_id(child.BIG) or 0) != "shared"
+    return stand, gone
+
+
+@pytest.mark.parametrize(
+    ("point", "count"),
+    [
+        ("lexical applied", 1),
+        ("epoch not switched", 1),
+        ("epoch switched", 2),
+        ("chroma applied", 1),
+        ("re-embedded", 1),
+    ],
+)
+def test_killed_while_rebuilding(directory: Path, point: str, count: int) -> None:
+    stand, gone = written(directory)
+    lines_until_death(start(directory, "reindex", point, str(count)))
+    with reopen(directory) as store:
+        check(store, stand, gone)
+
+
+def test_killed_while_changing_the_embedding(directory: Path) -> None:
+    stand, gone = written(directory)
+    lines_until_death(start(directory, "change embedding", "re-embedded", "1"))
+    # Vectors may be of two kinds now. Whichever embedding opens it, they are made anew.
+    shutil.copytree(directory, directory.with_name("copy"))
+    for path, name in ((directory, "other"), (directory.with_name("copy"), "child")):
+        with reopen(path, name) as store:
+            check(store, stand, gone)
+        with reopen(path, name) as store:
+            assert store.stats()["embedding"] == f"{name}:16"
+            check(store, stand, gone)
+
+
+def test_second_process_is_refused_and_the_lock_dies_with_its_holder(directory: Path) -> None:
+    process = start(directory, "hold")
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline()) == {"open": True}
+    with pytest.raises(StoreLocked, match="another process"):
+        reopen(directory)
+    process.kill()
+    lines_until_death(process)
+    reopen(directory).close()
+
+
+def test_second_object_of_this_process_is_refused(directory: Path) -> None:
+    with reopen(directory), pytest.raises(StoreLocked):
+        reopen(directory)
+    reopen(directory).close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*")
+def test_forked_child_is_refused_and_leaves_the_store_alone(directory: Path) -> None:
+    with reopen(directory) as store:
+        store.remember("before the fork", scope=child.SMALL)
+        pid = os.fork()
+        if not pid:
+            signal.alarm(20)  # a child that waits for its parent's threads would wait for ever
+            answer = 1
+            try:
+                store.count(scope=child.SMALL)
+            except StoreClosed as e:
+                answer = 0 if "after the fork" in str(e) else 2
+            store.close()
+            store._finalizer()  # what the end of the interpreter would call
+            os._exit(answer)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        store.remember("after the fork", scope=child.SMALL)
+        probe = f"from recall_integrations import MemoryStore; MemoryStore.open({str(directory)!r}, embedding=len)"
+        other = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env=ENVIRONMENT)
+        assert "StoreLocked" in other.stderr  # the child has not unlocked it
+    with reopen(directory) as store:
+        assert store.count(scope=child.SMALL) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*")
+def test_forked_child_does_not_remove_a_temporary_store() -> None:
+    with MemoryStore.open(embedding=child.ChildEmbedding()) as store:
+        pid = os.fork()
+        if not pid:
+            signal.alarm(20)
+            store.close()
+            store._finalizer()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert store.path.is_dir()
+        store.remember("still here")
+    assert not store.path.exists()

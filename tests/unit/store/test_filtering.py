@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from recall_integrations.records import Filters, Memory, MemoryType, Scope
+from recall_integrations.store.filtering import window_mask
+from recall_integrations.store.memory_store import MemoryStore
+
+NOW = datetime(2024, 5, 15, tzinfo=timezone.utc)
+
+
+def passing(store: MemoryStore, **filters: Any) -> set[str]:
+    scope_id = store.scope_id(Scope())
+    assert scope_id is not None
+    view = store.view(scope_id)
+    mask = store.filter_mask(view, Filters(**filters), NOW)
+    assert mask is not None and mask.shape == (view.size,)
+    return {view.ids[row] for row in range(view.size) if mask[row]}
+
+
+def days_ago(days: float) -> datetime:
+    return NOW - timedelta(days=days)
+
+
+@pytest.fixture
+def mixed(store: MemoryStore) -> MemoryStore:
+    store.remember_many(
+        [
+            Memory(
+                "1", id="a", type=MemoryType.FACT, actor="Priya", channel="slack", thread="t1", event_at=days_ago(1)
+            ),
+            Memory("2", id="b", type=MemoryType.EVENT, actor="Sam", channel="mail", thread="t1", event_at=days_ago(10)),
+            Memory(
+                "3", id="c", type=MemoryType.FACT, actor="Priya", channel="mail", thread="t2", created_at=days_ago(5)
+            ),
+        ]
+    )
+    store.remember(Memory("4", id="z", actor="Priya", channel="slack", thread="t1"), scope=Scope(user_id="u"))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"types": ["fact"]}, "ac"),
+        ({"types": ["fact", "event"]}, "abc"),
+        ({"types": ["skill"]}, ""),
+        ({"actors": ["Priya"]}, "ac"),
+        ({"actors": ["priya"]}, ""),
+        ({"channels": ["mail"]}, "bc"),
+        ({"threads": ["t1"]}, "ab"),
+        ({"entities": ["priya"]}, "ac"),
+        ({"entities": ["Priya", "Sam"]}, "abc"),
+        ({"entities": ["Nobody"]}, ""),
+        ({"types": ["fact"], "channels": ["mail"]}, "c"),
+        ({"types": ["fact"], "actors": ["Sam"]}, ""),
+        ({"after": days_ago(5)}, "ac"),
+        ({"before": days_ago(5)}, "b"),
+        ({"after": days_ago(10), "before": days_ago(1)}, "bc"),
+        ({"recency_days": 5}, "ac"),
+        ({"recency_days": 0.5}, ""),
+        ({"recency_days": 1e12}, "abc"),
+        ({"recency_days": 1e300}, "abc"),
+        ({"actors": [f"nobody {i}" for i in range(3000)]}, ""),
+    ],
+)
+def test_fields(mixed: MemoryStore, filters: dict[str, Any], expected: str) -> None:
+    assert passing(mixed, **filters) == set(expected)
+
+
+def test_no_filter_is_no_mask(mixed: MemoryStore) -> None:
+    scope_id = mixed.scope_id(Scope())
+    assert scope_id is not None
+    assert mixed.filter_mask(mixed.view(scope_id), Filters(), NOW) is None
+
+
+def test_dead_rows_do_not_pass(mixed: MemoryStore) -> None:
+    mixed.forget("a")
+    assert passing(mixed, actors=["Priya"]) == {"c"}
+
+
+VALUES: dict[str, Any] = {
+    "int": 1,
+    "float": 1.5,
+    "one": 1.0,
+    "true": True,
+    "false": False,
+    "zero": 0,
+    "text": "1",
+    "word": "true",
+    "list": [1],
+    "listed": "[1]",
+    "null": None,
+    "big": 2**60,
+    "bigger": 2**60 + 1,
+    "huge": 10**30,
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1, {"int", "one"}),
+        (1.0, {"int", "one"}),
+        (1.5, {"float"}),
+        (True, {"true"}),
+        (False, {"false"}),
+        (0, {"zero"}),
+        ("1", {"text"}),
+        ("true", {"word"}),
+        ("[1]", {"listed"}),
+        ("None", set()),
+        (2**60, {"big"}),
+        (2**60 + 1, {"bigger"}),
+        (10**30, {"huge"}),
+        (10**400, set()),
+    ],
+)
+def test_metadata_values_are_exact(store: MemoryStore, value: Any, expected: set[str]) -> None:
+    store.remember_many([Memory("x", id=name, metadata={"k": v}) for name, v in VALUES.items()])
+    store.remember(Memory("x", id="without", metadata={"other": 1}))
+    assert passing(store, metadata={"k": value}) == expected
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "a.b",
+        "a[0]",
+        "it's",
+        'say "hi"',
+        "back\\slash",
+        "$",
+        "$.a",
+        "é",
+        "日本",
+        "a b",
+        "'; DROP TABLE memories; --",
+        "%",
+        "?",
+    ],
+)
+def test_metadata_keys_are_only_names(store: MemoryStore, key: str) -> None:
+    store.remember_many([Memory("x", id="yes", metadata={key: "v"}), Memory("x", id="no", metadata={"a": {"b": "v"}})])
+    assert passing(store, metadata={key: "v"}) == {"yes"}
+    assert passing(store, metadata={key: "w"}) == set()
+
+
+def test_metadata_text_of_any_script(store: MemoryStore) -> None:
+    store.remember_many([Memory("x", id=v, metadata={"k": v}) for v in ("日本", "é", "🎉", "e\u0301")])
+    assert passing(store, metadata={"k": "é"}) == {"é"}
+    assert passing(store, metadata={"k": "🎉"}) == {"🎉"}
+
+
+def test_several_metadata_keys_are_combined_with_and(store: MemoryStore) -> None:
+    store.remember_many([Memory("x", id="a", metadata={"k": 1, "l": 2}), Memory("x", id="b", metadata={"k": 1})])
+    assert passing(store, metadata={"k": 1, "l": 2}) == {"a"}
+
+
+def test_window_mask_is_half_open(mixed: MemoryStore, clock: Callable[[], datetime]) -> None:
+    scope_id = mixed.scope_id(Scope())
+    assert scope_id is not None
+    view = mixed.view(scope_id)
+    assert window_mask(view, days_ago(10), days_ago(5)).tolist() == [False, True, False]
+    assert window_mask(view, None, None).all()

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, func, insert, select
+
+from recall_integrations.records import Memory
+from recall_integrations.store import journal, schema
+from recall_integrations.store.database import open_sqlite
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.store.migrations import migrate
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    engine = open_sqlite(tmp_path / "recall.db")
+    migrate(engine)
+    return engine
+
+
+def put(seq: int, op: str = "put") -> dict[str, object]:
+    return {"seq": seq, "scope_id": 1, "op": op, "num": seq}
+
+
+def test_numbers_survive_pruning(engine: Engine) -> None:
+    with engine.begin() as connection:
+        assert journal.last_seq(connection) == 0
+        journal.append(connection, [put(1), put(2), put(3)])
+        assert journal.last_seq(connection) == 3
+        journal.prune(connection, 3)
+        assert journal.last_seq(connection) == 3
+        journal.append(connection, [put(4)])
+        journal.prune(connection, 3)
+        assert journal.last_seq(connection) == 4
+    assert [c.seq for c in journal.pending(engine, 0, 10)] == [4]
+
+
+def test_cursors_move(engine: Engine) -> None:
+    with engine.begin() as connection:
+        assert journal.cursors(connection) == {}
+        journal.move(connection, journal.LEXICAL, 5)
+        journal.move(connection, journal.SEMANTIC, 2)
+        journal.move(connection, journal.LEXICAL, 7)
+        assert journal.cursors(connection) == {"lexical": 7, "semantic": 2}
+
+
+def test_pending_in_order_with_what_still_stands(engine: Engine) -> None:
+    row = {
+        "scope_id": 1, "num": 3, "id": "m", "text": "hello", "type": "fact", "actor": "Sam", "created_at": 1,
+        "importance": 0.5, "entities": [], "relations": [], "refs": [], "metadata": {},
+    }  # fmt: skip
+    with engine.begin() as connection:
+        journal.append(connection, [put(1), put(2, "del"), put(3)])
+        connection.execute(insert(schema.memories).values(**row))
+    changes = journal.pending(engine, 0, 10)
+    assert [(c.seq, c.op, c.content) for c in changes] == [(1, "put", None), (2, "del", None), (3, "put", "Sam: hello")]
+    assert [c.seq for c in journal.pending(engine, 1, 1)] == [2]
+    assert journal.pending(engine, 3, 10) == []
+
+
+def test_a_store_writes_one_entry_per_change(store: MemoryStore) -> None:
+    store.remember_many([Memory("x", id="a"), Memory("x", id="b")])
+    store.remember(Memory("y", id="a"))
+    store.forget("b")
+    changes = journal.pending(store.engine, 0, 100)
+    assert [(c.seq, c.op, c.num) for c in changes] == [
+        (1, "put", 1),
+        (2, "put", 2),
+        (3, "del", 1),
+        (4, "put", 4),
+        (5, "del", 2),
+    ]
+    with store.engine.connect() as connection:
+        assert set(journal.cursors(connection).values()) == {5}
+
+
+def test_pruned_store_goes_on(store: MemoryStore) -> None:
+    store.remember(Memory("x", id="a"))
+    with store.engine.begin() as connection:
+        journal.prune(connection, journal.last_seq(connection))
+    store.remember(Memory("y", id="b"))
+    store.remember(Memory("z", id="a"))
+    scope_id = store.scope_id(store.scopes()[0][0])
+    assert scope_id is not None
+    view = store.view(scope_id)
+    assert sorted(view.ids[r] for r in range(view.size) if view.alive[r]) == ["a", "b"]
+
+
+def test_applied_entries_go_once_many_have_gathered(store: MemoryStore) -> None:
+    store.remember_many([f"memory {i}" for i in range(30)])
+    with store.engine.begin() as connection:
+        journal.prune_applied(connection, keep=100)
+        assert connection.execute(select(func.count()).select_from(schema.changes)).scalar_one() == 30
+        newest = journal.last_seq(connection)
+        journal.prune_applied(connection, keep=10)
+        assert connection.execute(select(func.count()).select_from(schema.changes)).scalar_one() == 0
+        assert journal.last_seq(connection) == newest
