@@ -1,1 +1,1 @@
-"""delivery."""
+"""What leaves the package: privacy, token budget, reasons."""

@@ -1,1 +1,1 @@
-"""ranking."""
+"""Candidates in, ranked hits out: fusion, rerank, diversity, negation."""

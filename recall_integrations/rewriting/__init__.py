@@ -1,1 +1,1 @@
-"""rewriting."""
+"""The optional LLM step, and what guards it."""

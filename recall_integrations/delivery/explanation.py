@@ -1,0 +1,105 @@
+"""Why a hit is there, in words: "entities overlap: Priya; says: database, kestrel; close in meaning (0.71)"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from recall_integrations.delivery import privacy
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.records import Contribution, EntityRef, Memory, ParsedQuery
+from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
+
+CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
+WORDS_SHOWN = 5
+
+
+def reason(
+    parsed: ParsedQuery,
+    memory: Memory,
+    contributions: Sequence[Contribution],
+    *,
+    demoted: bool = False,
+    mode: str = "allow",
+) -> str:
+    """One line, strongest evidence first; never empty.
+
+    Args:
+        parsed, contributions: what the hit was found by.
+        memory: as it is shown: under `redact` and `block` a reason must not say what the text may not.
+        demoted: whether a negation moved it down.
+        mode: the privacy mode.
+    """
+    text = _reason(parsed, memory, contributions, demoted, names=mode != "block")
+    return text if mode == "allow" else privacy.redact(text)[0]
+
+
+def _reason(
+    parsed: ParsedQuery, memory: Memory, contributions: Sequence[Contribution], demoted: bool, *, names: bool
+) -> str:
+    by_source = {c.source: c for c in contributions}
+    parts: list[str] = []
+    overlap = named_in(parsed, memory)
+    if overlap:
+        parts.append(f"entities overlap: {', '.join(overlap)}")
+    elif "graph" in by_source and by_source["graph"].added > 0:
+        linked = [r.name for r in parsed.entity_refs if r.stage != IMPLICIT] if names else []
+        parts.append(f"linked to {', '.join(linked)}" if linked else "linked to the entities asked for")
+    words = shared_words(parsed, memory)
+    if words:
+        parts.append(f"says: {', '.join(words[:WORDS_SHOWN])}")
+    semantic = by_source.get("semantic")
+    if semantic is not None and semantic.score >= CLOSE:
+        parts.append(f"close in meaning ({semantic.score:.2f})")
+    window = parsed.temporal_window
+    if window is not None and "temporal" in by_source and by_source["temporal"].score > 0:
+        parts.append("in the time asked for")
+    if by_source.get("type_filter") is not None and by_source["type_filter"].score > 0:
+        parts.append(f"is a {memory.type}")
+    if not parts:
+        parts.append(f"weak match, nearest in meaning ({semantic.score:.2f})" if semantic is not None else "weak match")
+    if by_source.get("recency") is not None and by_source["recency"].score >= RECENT:
+        parts.append("recent")
+    if memory.importance >= IMPORTANT:
+        parts.append("important")
+    if "rerank" in by_source:
+        parts.append(f"reranked ({by_source['rerank'].score:.2f})")
+    if demoted:
+        parts.append(f"moved down: about {', '.join(parsed.negations)}" if names else "moved down")
+    return "; ".join(parts)
+
+
+def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
+    """Names of the query's entities that the memory itself carries or says."""
+    carried = {e.casefold() for e in memory.entities}
+    if memory.actor:
+        carried.add(memory.actor.casefold())
+    for relation in memory.relations:
+        carried.update((relation.subject.casefold(), relation.object.casefold()))
+    text = memory.text.casefold()
+    found = []
+    for ref in parsed.entity_refs:
+        if ref.stage == IMPLICIT:
+            continue
+        forms = {ref.name.casefold(), ref.mention.casefold()}
+        if forms & carried or any(form and form in text for form in forms):
+            found.append(ref.name)
+    return list(dict.fromkeys(found))
+
+
+def shared_words(parsed: ParsedQuery, memory: Memory) -> list[str]:
+    """Words of the query that the memory says (in any inflection), in the query's order, names left out."""
+    said = set(stems(memory.text))
+    return [word for word, its_stem in _asked(parsed.original, parsed.entity_refs, parsed.terms) if its_stem in said]
+
+
+@lru_cache(maxsize=64)  # the hits of one recall ask for the same
+def _asked(text: str, refs: tuple[EntityRef, ...], terms: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Words of the query and their stems, without names and words that are not looked for."""
+    named = [r.span for r in refs]
+    words = {
+        token.word: stem(token.word)
+        for token in tokenize(text)
+        if token.word not in STOP_WORDS and not any(start <= token.start < end for start, end in named)
+    }
+    return tuple((word, its_stem) for word, its_stem in words.items() if its_stem in terms)

@@ -1,0 +1,659 @@
+"""`QueryOptimizer`: the read path, one stage after the other.
+
+    text ─ parse ─▶ ParsedQuery ─ plan ─▶ RetrievalPlan ─ rewrite? ─▶ embed ─▶ arms in parallel under one deadline
+         ─▶ candidates ─ fuse ─▶ rerank? ─▶ diversify? ─▶ negation ─▶ fetch ─▶ privacy ─ pack ─ explain ─▶ RecallResult
+
+Every stage that can fail has a fallback, and its use is named in `RecallResult.degraded`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import math
+import statistics
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.delivery import packing, privacy
+from recall_integrations.delivery.explanation import reason
+from recall_integrations.embeddings.static import StaticEmbedding
+from recall_integrations.errors import InvalidArgument, InvalidFilter, RecallError, StoreClosed
+from recall_integrations.planning.planner import make_plan
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.query.parser import QueryParser, ScopeKnowledge, clean
+from recall_integrations.ranking.diversify import mmr
+from recall_integrations.ranking.fusion import Fused, FusionInput, fuse
+from recall_integrations.ranking.negation import demote, negation_scores
+from recall_integrations.ranking.rerank import resolve_reranker
+from recall_integrations.records import (
+    ArmPlan,
+    Contribution,
+    Degradation,
+    Filters,
+    Hit,
+    Memory,
+    ParsedQuery,
+    RecallResult,
+    RetrievalPlan,
+    RewriteOutcome,
+    Scope,
+    checked_scope,
+    checked_time,
+    indexed_text,
+)
+from recall_integrations.resilience.daemons import DaemonThreads
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.retrievers import fan_out
+from recall_integrations.retrievers.base import Arm, ArmRequest, ArmResult
+from recall_integrations.retrievers.graph import GraphRetriever
+from recall_integrations.retrievers.lexical import LexicalRetriever
+from recall_integrations.retrievers.semantic import SemanticRetriever
+from recall_integrations.retrievers.temporal import TemporalRetriever
+from recall_integrations.retrievers.type_filter import TypeFilterRetriever
+from recall_integrations.rewriting.llm import resolve_llm
+from recall_integrations.rewriting.rewrite import parse_rewrites, prompt_for, skip_reason
+from recall_integrations.store.filtering import window_mask
+from recall_integrations.store.memory_store import MemoryStore, utc_now
+from recall_integrations.store.scope_view import Mask, ScopeView
+
+T = TypeVar("T")
+NEGATION_POOL = 50  # candidates whose text is compared with the negated terms
+# Of the time left, for a rewrite or an embedding that may be slow; the rest is for the arms.
+SHARE_BEFORE_ARMS = 0.6
+REWRITES_REMEMBERED = 32  # recent rewrite durations that the budget check looks at
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one recall gathers on its way."""
+
+    deadline: Deadline
+    degraded: list[Degradation] = field(default_factory=list)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.timings_ms[name] = self.timings_ms.get(name, 0.0) + (time.perf_counter() - begin) * 1e3
+
+    def failed(self, stage: str, error: BaseException, code: str | None = None) -> None:
+        named = code or (error.code.lower() if isinstance(error, RecallError) else "error")
+        self.degraded.append(Degradation(stage=stage, reason=named, detail=f"{type(error).__name__}: {error}"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """The checked arguments of a recall."""
+
+    text: str
+    k: int
+    scope: Scope
+    filters: Filters
+    now: datetime
+    time_budget_ms: float
+    tokens_max: int | None
+    privacy: str
+    vector: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What the arms look at: the scope's columns, the query's vectors, their cosines, the rows that may be returned."""
+
+    view: ScopeView
+    vectors: NDArray[np.float32] | None
+    similarities: NDArray[np.float32] | None
+    allowed: Mask | None
+
+
+class QueryOptimizer:
+    """Understands a query, asks the arms that are worth asking, and says why each hit is there.
+
+    Args:
+        store: where the memories are.
+        llm: for query rewrites: a LangChain chat model / LLM / Runnable, a LlamaIndex LLM, or `Callable[[str], str]`.
+        reranker: a sentence-transformers cross-encoder name or path, a LangChain document compressor, a LlamaIndex
+            node postprocessor, or `Callable[[str, list[str]], list[float]]`.
+        config: all settings.
+        clock: where `now` comes from when a call does not give it.
+
+    Threads may share one optimizer. `close` stops its threads; the store stays open.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        *,
+        llm: Any = None,
+        reranker: Any = None,
+        config: RecallConfig | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        if not isinstance(store, MemoryStore):
+            raise InvalidArgument(
+                f"store must be a MemoryStore, not {type(store).__name__}. Use MemoryStore.open(...)."
+            )
+        self.store = store
+        self.config = config or store.config
+        self._llm_source, self._llm = llm, resolve_llm(llm)
+        self._reranker_source, self._reranker = reranker, resolve_reranker(reranker)
+        self._clock = clock
+        self._parser = QueryParser(self.config)
+        self._rewrite_ms: deque[float] = deque(maxlen=REWRITES_REMEMBERED)
+        workers = self.config.limits.workers
+        # Arms and whole recalls have pools of their own: a recall that waits for its arms must not hold their threads.
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="recall-arm")
+        self._callers = ThreadPoolExecutor(workers, thread_name_prefix="recall-async")
+        # What users bring (LLM, cross-encoder) may hang; it must not take the arms' threads with it.
+        self._outside = DaemonThreads(workers, "recall-model")
+        retrieval = self.config.retrieval
+        graph = GraphRetriever(
+            store.engine,
+            store.entities,
+            hops=retrieval.graph_hops,
+            neighbours=retrieval.graph_neighbours,
+            mentions=retrieval.graph_mentions,
+        )
+        temporal, types = TemporalRetriever(store.engine), TypeFilterRetriever()
+        # Arms over an index are made per call: opening the index is a part of the arm that may fail.
+        self._arms: dict[str, Callable[[], Arm]] = {
+            "semantic": lambda: SemanticRetriever(
+                lambda: store.semantic, store.indexes.home_of, overfetch=retrieval.overfetch
+            ),
+            "lexical": lambda: LexicalRetriever(store.lexical, overfetch=retrieval.overfetch),
+            "graph": lambda: graph,
+            "temporal": lambda: temporal,
+            "type_filter": lambda: types,
+        }
+        self._finalizer = weakref.finalize(self, _shutdown, self._pool, self._callers)
+
+    def close(self) -> None:
+        """Stop the threads. Recalls that are under way lose their arms; later ones raise `StoreClosed`."""
+        self._finalizer()
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> QueryOptimizer:
+        return self  # threads and an open store are shared, not copied
+
+    def __reduce__(self) -> Any:
+        """Pickles what it was made from. The copy uses the store that is open in its process, or opens it there."""
+        store = self.store
+        return _reopen, (
+            str(store.path.resolve()),
+            store.embedding_source,
+            self.config,
+            self._llm_source,
+            self._reranker_source,
+            self._clock,
+        )
+
+    # -- the public read side --------------------------------------------------------------------------------------
+
+    def parse(self, query: str, *, scope: Scope | None = None, now: datetime | None = None) -> ParsedQuery:
+        """Understand a query without searching.
+
+        Raises:
+            InvalidQuery: empty, blank, too long, or not valid text.
+        """
+        text = clean(query, self.config.limits.query_chars_max)
+        where, moment = checked_scope(scope), self._now(now)
+        return self._parser.parse(text, moment, self._knowledge(where))[0]
+
+    def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
+        """What would be done about a parsed query. Pure."""
+        return make_plan(parsed, self.config)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 5,
+        scope: Scope | None = None,
+        filters: Filters | None = None,
+        now: datetime | None = None,
+        time_budget_ms: float | None = None,
+        tokens_max: int | None = None,
+        privacy: str = "allow",
+        query_vector: Any = None,
+    ) -> RecallResult:
+        """Find the memories that answer a query.
+
+        Args:
+            query: a question or words, up to `limits.query_chars_max` characters.
+            k: how many hits are wanted; exactly that many come back where there are that many.
+            scope: the tenant; default `Scope()`.
+            filters: hard conditions.
+            now: what "yesterday" is relative to; timezone-aware; default the optimizer's clock.
+            time_budget_ms: the deadline; default `limits.time_budget_ms`. Arms that are late are left out and named.
+            tokens_max: keep the hits' texts together within about this many tokens.
+            privacy: `allow`, `redact` (personal data is replaced) or `block` (no text at all). It is about what the
+                caller gets: an embedding, LLM or reranker that you configure sees the query, the reranker texts too.
+            query_vector: the query's embedding, if the caller has it already.
+
+        Raises:
+            InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: nothing was searched.
+            StoreClosed: the store was closed.
+        """
+        request = self._request(query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, query_vector)
+        return self._recall(request, Deadline.after(request.time_budget_ms))
+
+    async def arecall(
+        self,
+        query: str,
+        *,
+        k: int = 5,
+        scope: Scope | None = None,
+        filters: Filters | None = None,
+        now: datetime | None = None,
+        time_budget_ms: float | None = None,
+        tokens_max: int | None = None,
+        privacy: str = "allow",
+        query_vector: Any = None,
+    ) -> RecallResult:
+        """`recall` without blocking the event loop: the same path, in a thread. Cancelling it stops its arms."""
+        request = self._request(query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, query_vector)
+        deadline = Deadline.after(request.time_budget_ms)
+        run = functools.partial(contextvars.copy_context().run, self._recall, request, deadline)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._callers, run)
+        except asyncio.CancelledError:
+            deadline.cancel()
+            raise
+
+    # -- the read path ---------------------------------------------------------------------------------------------
+
+    def _recall(self, request: _Request, deadline: Deadline) -> RecallResult:
+        begin = time.perf_counter()
+        run = _Run(deadline)
+        with run.stage("parse"):
+            parsed, problems = self._parser.parse(request.text, request.now, self._knowledge(request.scope))
+            run.degraded.extend(problems)
+        with run.stage("plan"):
+            plan = make_plan(parsed, self.config)
+            parsed = replace(parsed, type_hints=plan.type_hints)
+        parsed, rewrite = self._rewrite(parsed, plan, run)
+        scope_id = self.store.scope_id(request.scope)
+        hits: tuple[Hit, ...] = ()
+        if scope_id is not None:
+            with run.stage("view"):
+                view = self.store.view(scope_id)
+                allowed = self.store.filter_mask(view, request.filters, request.now)
+                self._admit_lag(run)
+            vectors = self._embed(parsed, request, plan, run)
+            with run.stage("scan"):
+                seen = _Seen(view=view, vectors=vectors, similarities=view.scan(vectors), allowed=allowed)
+            results = self._ask(parsed, plan, seen, request.k, run)
+            with run.stage("fuse"):
+                given = FusionInput(
+                    view=view,
+                    plan=plan,
+                    vectors=vectors,
+                    similarities=seen.similarities,
+                    window=parsed.temporal_window,
+                    now=request.now,
+                )
+                fused = fuse(results, given, self.config.fusion)
+            fused, reranked = self._rerank(parsed, plan, view, fused, run)
+            fused = self._diversify(plan, view, fused, request.k, run)
+            fused, demoted = self._negate(parsed, view, fused, request.k, run)
+            hits = self._deliver(parsed, view, fused, reranked, demoted, request, run)
+        run.timings_ms["total"] = (time.perf_counter() - begin) * 1e3
+        query, plan, degraded = _withheld(parsed, plan, run.degraded, request.privacy)
+        return RecallResult(
+            hits=hits,
+            query=query,
+            plan=plan,
+            rewrite=rewrite,
+            degraded=degraded,
+            timings_ms={name: round(ms, 3) for name, ms in run.timings_ms.items()},
+            confidence=hits[0].score if hits else 0.0,
+        )
+
+    def _rewrite(self, parsed: ParsedQuery, plan: RetrievalPlan, run: _Run) -> tuple[ParsedQuery, RewriteOutcome]:
+        """Alternative phrasings by the LLM, where one is configured and worth its time."""
+        if self._llm is None:
+            return parsed, RewriteOutcome()
+        skip = "skip.specific_query" if not plan.rewrite else skip_reason(parsed.original)
+        budget = min(self.config.limits.rewrite_timeout_ms, run.deadline.remaining_ms() * SHARE_BEFORE_ARMS)
+        if skip is None and self._rewrite_ms and statistics.median(self._rewrite_ms) > budget:
+            skip = "skip.budget"
+            self._rewrite_ms.popleft()  # old experience fades, so that a model that was cold is tried again
+        if skip is not None:
+            return parsed, RewriteOutcome(strategy="skipped", reason=skip)
+        begin = time.perf_counter()
+        with run.stage("rewrite"):
+            future = self._outside.submit(self._llm, prompt_for(parsed.original))
+            try:
+                rewrites = parse_rewrites(future.result(timeout=budget / 1e3), parsed.original)
+                why = "success" if rewrites else "failure.empty"
+            except FutureTimeout:
+                rewrites, why = (), "failure.timeout"
+                future.cancel()
+            except Exception as e:  # noqa: BLE001 - a rewrite is an optimisation; its failure is named in the result
+                rewrites, why = (), "failure.error"
+                run.failed("rewrite", e)
+        duration = (time.perf_counter() - begin) * 1e3
+        self._rewrite_ms.append(duration)
+        outcome = RewriteOutcome(
+            strategy="llm" if rewrites else "fallback", reason=why, duration_ms=duration, used=bool(rewrites)
+        )
+        return replace(parsed, rewrites=rewrites), outcome
+
+    def _embed(
+        self, parsed: ParsedQuery, request: _Request, plan: RetrievalPlan, run: _Run
+    ) -> NDArray[np.float32] | None:
+        """Vectors of the query and its rewrites, `(1 + r, d)`; `None` if the embedding failed or is not needed."""
+        if plan.arm("semantic") is None:
+            return None
+        with run.stage("embed"):
+            texts = [*([] if request.vector is not None else [parsed.original]), *parsed.rewrites]
+            given = [] if request.vector is None else [request.vector]
+            try:
+                if not texts or isinstance(self.store.embedding, StaticEmbedding):  # microseconds; a thread costs more
+                    return np.stack([*given, *map(self.store.embedding.embed_query, texts)])
+                future = self._outside.submit(lambda: [self.store.embedding.embed_query(t) for t in texts])
+                return np.stack([*given, *future.result(run.deadline.remaining() * SHARE_BEFORE_ARMS)])
+            except FutureTimeout as e:
+                run.failed("embed", e, "timeout")
+                return None
+            except Exception as e:  # noqa: BLE001 - users bring embeddings; words and graph still answer
+                run.failed("embed", e)
+                return None
+
+    def _ask(self, parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen, k: int, run: _Run) -> list[ArmResult]:
+        """Ask the arms that have something to look for."""
+        requests = [
+            (
+                arm.name,
+                ArmRequest(
+                    parsed=parsed,
+                    plan=plan,
+                    view=seen.view,
+                    vectors=seen.vectors,
+                    similarities=seen.similarities,
+                    terms=parsed.terms,
+                    allowed=self._windowed(parsed, plan, seen) if arm.name == "graph" else seen.allowed,
+                    limit=max(arm.limit, k),
+                    deadline=run.deadline,
+                ),
+            )
+            for arm in plan.arms
+            if _worth_asking(arm, parsed, plan)
+        ]
+        with run.stage("retrieve"):
+            results, problems = fan_out.ask(self._pool, self._arms, requests, run.deadline, run.timings_ms)
+        run.degraded.extend(problems)
+        return results
+
+    @staticmethod
+    def _windowed(parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen) -> Mask | None:
+        """For an entity plan with a sure window: only what lies in it, unless nothing does."""
+        window = parsed.temporal_window
+        if not plan.window_filter or window is None:
+            return seen.allowed
+        inside = window_mask(seen.view, window.start, window.end)
+        if seen.allowed is not None:
+            inside &= seen.allowed
+        return inside if bool((inside & seen.view.alive).any()) else seen.allowed
+
+    def _rerank(
+        self, parsed: ParsedQuery, plan: RetrievalPlan, view: ScopeView, fused: Fused, run: _Run
+    ) -> tuple[Fused, dict[int, float]]:
+        """Let the cross-encoder order the best candidates. They share out the scores that they had."""
+        settings = self.config.ranking
+        n = min(settings.rerank_top_n, len(fused.rows))
+        if self._reranker is None or not plan.rerank or n < settings.rerank_min_k:
+            return fused, {}
+        budget = min(self.config.limits.rerank_budget_ms, run.deadline.remaining_ms())
+        with run.stage("rerank"):
+            rows = fused.rows[:n]
+            texts = self._texts(view, rows)
+            future = self._outside.submit(self._reranker.scores, parsed.original, texts)
+            try:
+                scores = future.result(timeout=budget / 1e3)
+            except FutureTimeout as e:
+                future.cancel()
+                run.failed("rerank", e, "timeout")
+                return fused, {}
+            except Exception as e:  # noqa: BLE001 - named in the result; the fused order stands
+                run.failed("rerank", e)
+                return fused, {}
+        given = np.asarray([-math.inf if s is None else s for s in scores], dtype=np.float64)
+        order = np.lexsort((np.arange(n), -given))
+        whole = np.concatenate([order, np.arange(n, len(fused.rows))])
+        by_row = {int(rows[i]): float(s) for i, s in enumerate(scores) if s is not None}
+        return fused.take(whole, fused.scores), by_row
+
+    def _diversify(self, plan: RetrievalPlan, view: ScopeView, fused: Fused, k: int, run: _Run) -> Fused:
+        """Maximal marginal relevance over the best candidates, where the plan asks for it."""
+        n = min(len(fused.rows), max(2 * k, 20))
+        if not plan.diversity or view.vectors is None or n < 3:
+            return fused
+        with run.stage("diversify"):
+            vectors = np.asarray(view.vectors[fused.rows[:n]], dtype=np.float32)
+            order = mmr(fused.scores[:n], vectors, n, self.config.ranking.diversity_lambda)
+            return fused.take(np.concatenate([order, np.arange(n, len(fused.rows))]), fused.scores)
+
+    def _negate(
+        self, parsed: ParsedQuery, view: ScopeView, fused: Fused, k: int, run: _Run
+    ) -> tuple[Fused, frozenset[int]]:
+        """Move candidates that are about a negated term below the others; nothing is removed."""
+        n = min(len(fused.rows), max(NEGATION_POOL, 2 * k))
+        if not parsed.negations or not n:
+            return fused, frozenset()
+        with run.stage("negation"):
+            against = negation_scores(self._texts(view, fused.rows[:n]), parsed.negations)
+            moved = demote(fused.scores[:n], against, self.config.ranking.negation_threshold)
+            order = np.concatenate([moved.order, np.arange(n, len(fused.rows))])
+            scores = np.concatenate([moved.scores, np.minimum(fused.scores[n:], moved.scores.min())]).astype(np.float32)
+            demoted = frozenset(
+                int(fused.rows[i])
+                for i in np.flatnonzero((against > self.config.ranking.negation_threshold).any(axis=1))
+            )
+            return fused.take(order, scores), demoted
+
+    def _deliver(
+        self,
+        parsed: ParsedQuery,
+        view: ScopeView,
+        fused: Fused,
+        reranked: dict[int, float],
+        demoted: frozenset[int],
+        request: _Request,
+        run: _Run,
+    ) -> tuple[Hit, ...]:
+        """Fetch the best k, explain them, withhold what privacy asks for, keep within the token budget."""
+        with run.stage("deliver"):
+            memories = self._fetch(view, fused.rows, request.k)
+            hits = []
+            for place, memory in memories:
+                row = int(fused.rows[place])
+                parts = _contributions(fused, place, reranked.get(row))
+                shown = privacy.apply(memory, request.privacy)
+                why = reason(parsed, shown, parts, demoted=row in demoted, mode=request.privacy)
+                hits.append(Hit(memory=shown, score=float(fused.scores[place]), reason=why, contributions=parts))
+            kept: Sequence[Hit] = hits
+            if request.tokens_max is not None:
+                kept, dropped = packing.pack(hits, request.tokens_max)
+                if dropped:
+                    detail = f"{dropped} hits did not fit into {request.tokens_max} tokens."
+                    run.degraded.append(Degradation(stage="pack", reason="budget.tokens", detail=detail))
+            return tuple(kept)
+
+    # -- what the stages share -------------------------------------------------------------------------------------
+
+    def _fetch(self, view: ScopeView, rows: NDArray[np.int64], k: int) -> list[tuple[int, Memory]]:
+        """The first k candidates that are still in the store, as `(place, memory)`."""
+        found: list[tuple[int, Memory]] = []
+        start = 0
+        while len(found) < k and start < len(rows):
+            part = rows[start : start + k - len(found)]
+            nums = view.nums[part].tolist()
+            memories = self.store.fetch(view.scope_id, nums)
+            gone = [view.ids[row] for row, num in zip(part.tolist(), nums, strict=True) if num not in memories]
+            newer = self.store.fetch_ids(view.scope_id, gone) if gone else {}  # replaced since the columns were read
+            versions = [memories.get(n) or newer.get(view.ids[r]) for r, n in zip(part.tolist(), nums, strict=True)]
+            found.extend((start + i, memory) for i, memory in enumerate(versions) if memory is not None)
+            start += len(part)
+        return found
+
+    def _texts(self, view: ScopeView, rows: NDArray[np.int64]) -> list[str]:
+        """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""
+        nums = view.nums[rows].tolist()
+        memories = self.store.fetch(view.scope_id, nums)
+        return [indexed_text(memories[n].text, memories[n].actor) if n in memories else "" for n in nums]
+
+    def _knowledge(self, scope: Scope) -> ScopeKnowledge:
+        scope_id = self.store.scope_id(scope)
+        if scope_id is None:
+            return ScopeKnowledge()
+        return ScopeKnowledge(
+            entities=self.store.entities(scope_id).index,
+            frequency=lambda term: self.store.lexical.document_frequency(scope_id, term),
+            memories=self.store.view(scope_id).count,
+        )
+
+    def _admit_lag(self, run: _Run) -> None:
+        for name, lag in self.store.indexes.lag.items():
+            if lag:
+                run.degraded.append(
+                    Degradation(stage=name, reason="index.behind", detail=f"{lag} changes not applied yet.")
+                )
+
+    def _now(self, now: datetime | None) -> datetime:
+        return self._clock() if now is None else checked_time(now, "now", InvalidArgument)
+
+    def _request(
+        self,
+        query: str,
+        k: int,
+        scope: Scope | None,
+        filters: Filters | None,
+        now: datetime | None,
+        time_budget_ms: float | None,
+        tokens_max: int | None,
+        mode: str,
+        vector: Any,
+    ) -> _Request:
+        text = clean(query, self.config.limits.query_chars_max)
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise InvalidArgument(f"k must be a whole number from 1 on, not {k!r}.")
+        if filters is not None and not isinstance(filters, Filters):
+            raise InvalidFilter(
+                f"filters must be a Filters object, not {type(filters).__name__}. Write Filters(types=[...])."
+            )
+        budget = self.config.limits.time_budget_ms if time_budget_ms is None else time_budget_ms
+        if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget < math.inf:
+            raise InvalidArgument(f"time_budget_ms must be a positive number, not {time_budget_ms!r}.")
+        if tokens_max is not None and (
+            isinstance(tokens_max, bool) or not isinstance(tokens_max, int) or tokens_max < 1
+        ):
+            raise InvalidArgument(f"tokens_max must be a whole number from 1 on, not {tokens_max!r}.")
+        where, moment = checked_scope(scope), self._now(now)
+        if not self._finalizer.alive:
+            raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
+        self.store.scope_id(where)  # a closed store is an error before anything else happens
+        return _Request(
+            text=text,
+            k=k,
+            scope=where,
+            filters=filters or Filters(),
+            now=moment,
+            time_budget_ms=float(budget),
+            tokens_max=tokens_max,
+            privacy=privacy.check_mode(mode),
+            vector=self._checked_vector(vector),
+        )
+
+    def _checked_vector(self, vector: Any) -> NDArray[np.float32] | None:
+        if vector is None:
+            return None
+        try:
+            array = np.asarray(vector, dtype=np.float32)
+        except (TypeError, ValueError) as e:
+            raise InvalidArgument(f"query_vector must be a list of numbers: {e}.") from e
+        dimensions = self.store.embedding.dimensions
+        if array.shape != (dimensions,) or not np.isfinite(array).all():
+            raise InvalidArgument(
+                f"query_vector must be {dimensions} finite numbers, not an array of shape {array.shape}."
+            )
+        return array / max(float(np.linalg.norm(array)), 1e-12)
+
+
+def _worth_asking(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> bool:
+    """Whether the query gives the arm anything to look for."""
+    if arm.name == "graph":
+        return plan.name == "exploratory" or any(r.stage != IMPLICIT for r in parsed.entity_refs)
+    if arm.name == "temporal":
+        return parsed.temporal_window is not None
+    if arm.name == "type_filter":
+        return bool(plan.type_hints)
+    if arm.name == "lexical":
+        return bool(parsed.terms)
+    return True
+
+
+def _withheld(
+    parsed: ParsedQuery, plan: RetrievalPlan, degraded: Sequence[Degradation], mode: str
+) -> tuple[ParsedQuery, RetrievalPlan, tuple[Degradation, ...]]:
+    """What else a result says, under the privacy mode: canonical names come from the store, details from exceptions."""
+    if mode == "allow":
+        return parsed, plan, tuple(degraded)
+    names = {r.name: r.mention if mode == "block" else privacy.redact(r.name)[0] for r in parsed.entity_refs}
+
+    def without_names(text: str) -> str:
+        for name, shown in names.items():
+            text = text.replace(name, shown)
+        return text
+
+    return (
+        replace(parsed, entity_refs=tuple(replace(r, name=names[r.name]) for r in parsed.entity_refs)),
+        replace(
+            plan,
+            reason=without_names(plan.reason),
+            checks=tuple(replace(c, because=without_names(c.because)) for c in plan.checks),
+        ),
+        tuple(replace(d, detail="" if mode == "block" else privacy.redact(d.detail)[0]) for d in degraded),
+    )
+
+
+def _contributions(fused: Fused, place: int, reranked: float | None) -> tuple[Contribution, ...]:
+    parts = []
+    for source, raw in fused.raw.items():
+        score = float(raw[place])
+        if math.isnan(score):
+            continue
+        rank = int(fused.ranks[source][place]) if source in fused.ranks else 0
+        added = float(fused.added[source][place]) if source in fused.added else 0.0
+        parts.append(Contribution(source=source, rank=rank or None, score=score, added=added))
+    if reranked is not None:
+        parts.append(Contribution(source="rerank", score=reranked))
+    return tuple(sorted(parts, key=lambda c: (-c.added, c.source)))
+
+
+def _reopen(
+    path: str, embedding: Any, config: RecallConfig, llm: Any, reranker: Any, clock: Callable[[], datetime]
+) -> QueryOptimizer:
+    store = MemoryStore.attach(path, embedding=embedding, config=config)
+    return QueryOptimizer(store, llm=llm, reranker=reranker, config=config, clock=clock)
+
+
+def _shutdown(*pools: ThreadPoolExecutor) -> None:
+    for pool in pools:
+        pool.shutdown(wait=False, cancel_futures=True)

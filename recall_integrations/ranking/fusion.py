@@ -1,0 +1,219 @@
+"""Fusion: candidates of several arms become one scored list.
+
+Two strategies, chosen by `fusion.strategy`:
+
+- `rrf`: reciprocal rank fusion, `sum w / (k + rank)`, k = 60 (Cormack, Clarke and Büttcher 2009).
+- `weighted`: six terms (seed 003), each in [0, 1]: vector, lexical, graph, recency, importance, profile; and two
+  boosts for what the plan asked of the temporal and the type arm. Terms are computed for every candidate, also for
+  those that the arm itself did not return. Arms that failed leave the sum; the rest is renormalised.
+
+A single source is never fused: it keeps its own order and scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.config import FusionConfig
+from recall_integrations.records import RetrievalPlan, TemporalWindow
+from recall_integrations.retrievers.base import ArmResult
+from recall_integrations.store.filtering import window_mask
+from recall_integrations.store.rows import to_micros
+from recall_integrations.store.scope_view import TYPE_CODES, Rows, ScopeView
+
+_DAY = 86_400_000_000
+Scores = NDArray[np.float32]
+WINDOW_BOOST = 0.3
+LEXICAL_FLOOR = 0.4  # of the ceiling of BM25
+PROFILE_MEMORIES = 5_000  # newest memories that make up a scope's centroid
+TYPE_BOOST = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fused:
+    """Candidates in order.
+
+    Args:
+        rows: rows of the view, best first, ties by id.
+        scores: in [0, 1], falling.
+        added: per source, what it added to each candidate's score, aligned with `rows`.
+        raw: per source, its own score of each candidate (NaN where it has none), aligned with `rows`.
+        ranks: per arm, the candidate's 1-based place in its list (0 where it is not in it), aligned with `rows`.
+    """
+
+    rows: Rows
+    scores: Scores
+    added: Mapping[str, Scores]
+    raw: Mapping[str, Scores]
+    ranks: Mapping[str, NDArray[np.int32]]
+
+    def take(self, order: NDArray[np.int64], scores: Scores) -> Fused:
+        """The same candidates in another order, with other scores."""
+        return Fused(
+            rows=self.rows[order],
+            scores=scores,
+            added={k: v[order] for k, v in self.added.items()},
+            raw={k: v[order] for k, v in self.raw.items()},
+            ranks={k: v[order] for k, v in self.ranks.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FusionInput:
+    """What fusion may look at besides the arms' lists."""
+
+    view: ScopeView
+    plan: RetrievalPlan
+    vectors: Scores | None
+    similarities: Scores | None
+    window: TemporalWindow | None
+    now: datetime
+
+
+def fuse(results: Sequence[ArmResult], given: FusionInput, config: FusionConfig) -> Fused:
+    """Fuse by the configured strategy."""
+    filled = [r for r in results if len(r.rows)]
+    rows = np.unique(np.concatenate([r.rows for r in filled])) if filled else np.empty(0, dtype=np.int64)
+    ranks = {r.arm: _ranks(r, rows) for r in filled}
+    if len(filled) == 1:
+        raw, added = _own(filled[0], rows)
+    elif config.strategy == "rrf":
+        raw = {r.arm: _scatter(rows, r.rows, r.scores, np.nan) for r in filled}
+        added = _rrf({r.arm: _places(r, rows, ranks[r.arm]) for r in filled}, given.plan, config.rrf_k)
+    else:
+        raw, added = _weighted(filled, rows, given, config)
+    total = np.zeros(len(rows), dtype=np.float32)
+    for part in added.values():
+        total += part
+    total = np.clip(total, 0, 1)
+    order = given.view.order_by_id(rows, total) if len(rows) else np.empty(0, dtype=np.int64)
+    return Fused(rows=rows, scores=total, added=added, raw=raw, ranks=ranks).take(order, total[order])
+
+
+def _weight(plan: RetrievalPlan, arm: str) -> float:
+    planned = plan.arm(arm)
+    return 1.0 if planned is None else planned.weight
+
+
+def _scatter(rows: Rows, some: Rows, values: Scores, default: float) -> Scores:
+    """`values` of `some` rows, laid out along the sorted `rows`; `default` elsewhere."""
+    out = np.full(len(rows), default, dtype=np.float32)
+    if not len(rows) or not len(some):
+        return out
+    at = np.searchsorted(rows, some)
+    at[at == len(rows)] = 0
+    known = rows[at] == some
+    out[at[known]] = values[known]
+    return out
+
+
+def _ranks(result: ArmResult, rows: Rows) -> NDArray[np.int32]:
+    places = np.arange(1, len(result.rows) + 1, dtype=np.float32)
+    return _scatter(rows, result.rows, places, 0).astype(np.int32)
+
+
+def _places(result: ArmResult, rows: Rows, ranks: NDArray[np.int32]) -> Scores:
+    """Places that RRF counts, 0 = none: the arm's ranks; or, where the arm supports more rows than it lists, the place
+    of each by what supports it, equals sharing the mean of their places. Many memories mention the same person: their
+    order in the graph arm's list is that of another arm, and must not count twice.
+    """
+    if not len(result.support_rows):
+        return ranks.astype(np.float32)
+    own = _scatter(rows, result.support_rows, result.support_scores, np.nan)
+    rising = np.sort(result.support_scores)
+    below, upto = np.searchsorted(rising, own, "left"), np.searchsorted(rising, own, "right")
+    places = len(rising) - upto + (upto - below + 1) / 2
+    return np.where(np.isnan(own), 0, places).astype(np.float32)
+
+
+def _own(result: ArmResult, rows: Rows) -> tuple[dict[str, Scores], dict[str, Scores]]:
+    raw = _scatter(rows, result.rows, result.scores, np.nan)
+    own = np.nan_to_num(raw)
+    if result.arm == "lexical":  # BM25 has no upper bound; this keeps its order
+        own = own / (own + 10.0)
+    return {result.arm: raw}, {result.arm: np.clip(own, 0, 1)}
+
+
+def _rrf(places: Mapping[str, Scores], plan: RetrievalPlan, k: int) -> dict[str, Scores]:
+    """Weighted reciprocal ranks, divided by what the first place in every list would get."""
+    weights = {arm: _weight(plan, arm) for arm in places}
+    best = max(sum(weights.values()) / (k + 1), 1e-9)
+    return {
+        arm: np.where(place > 0, weights[arm] / (k + np.maximum(place, 1)) / best, 0).astype(np.float32)
+        for arm, place in places.items()
+    }
+
+
+def _weighted(
+    results: Sequence[ArmResult], rows: Rows, given: FusionInput, config: FusionConfig
+) -> tuple[dict[str, Scores], dict[str, Scores]]:
+    by_arm = {r.arm: r for r in results}
+    view, plan = given.view, given.plan
+    raw: dict[str, Scores] = {}
+    terms: dict[str, tuple[float, Scores]] = {}
+
+    def weight(arm: str, base: float) -> float:
+        return base * _weight(plan, arm)
+
+    if "semantic" in by_arm:
+        cosine = _cosines(by_arm["semantic"], rows, given)
+        raw["semantic"] = cosine
+        terms["semantic"] = (weight("semantic", config.vector), np.clip(np.nan_to_num(cosine), 0, 1))
+    if "lexical" in by_arm:
+        own = by_arm["lexical"]
+        raw["lexical"] = _scatter(rows, own.rows, own.scores, np.nan)
+        # Against the best candidate, but a best that says little of the query must not count as a full match.
+        top = max(float(own.scores.max(initial=0)), LEXICAL_FLOOR * own.ceiling)
+        terms["lexical"] = (weight("lexical", config.lexical), np.nan_to_num(raw["lexical"]) / max(top, 1e-6))
+    if "graph" in by_arm:
+        own = by_arm["graph"]
+        raw["graph"] = _scatter(rows, own.support_rows, own.support_scores, np.nan)
+        terms["graph"] = (weight("graph", config.graph), np.clip(np.nan_to_num(raw["graph"]), 0, 1))
+    if given.window is not None:
+        inside = window_mask(view, given.window.start, given.window.end)[rows].astype(np.float32)
+        raw["temporal"] = inside
+        terms["temporal"] = (weight("temporal", WINDOW_BOOST) * given.window.confidence, inside)
+    if "type_filter" in by_arm:
+        hinted = np.isin(view.types[rows], [TYPE_CODES[t.value] for t in plan.type_hints]).astype(np.float32)
+        raw["type_filter"] = hinted
+        terms["type_filter"] = (weight("type_filter", TYPE_BOOST), hinted)
+    age = np.maximum(to_micros(given.now) - view.at[rows], 0) / _DAY
+    raw["recency"] = np.exp2(-age / config.recency_half_life_days).astype(np.float32)
+    terms["recency"] = (config.recency, raw["recency"])
+    if config.profile > 0 and (profile := _profile(view, rows)) is not None:
+        raw["profile"] = profile
+        terms["profile"] = (config.profile, np.clip(profile, 0, 1))
+    raw["importance"] = view.importance[rows]
+    terms["importance"] = (config.importance, raw["importance"])
+    whole = sum(w for w, _ in terms.values())
+    return raw, {name: (w / max(whole, 1e-9)) * values for name, (w, values) in terms.items()}
+
+
+def _profile(view: ScopeView, rows: Rows) -> Scores | None:
+    """Cosine of each candidate with the scope's centroid (seed 003): how typical it is of what is remembered here."""
+    if view.vectors is None:
+        return None
+    newest = np.flatnonzero(view.alive)[-PROFILE_MEMORIES:]
+    centroid = np.asarray(view.vectors[newest], dtype=np.float32).mean(axis=0)
+    return view.similarity(rows, centroid / max(float(np.linalg.norm(centroid)), 1e-12))
+
+
+def _cosines(result: ArmResult, rows: Rows, given: FusionInput) -> Scores:
+    """Cosine of every candidate where vectors are at hand, else of those that the arm returned."""
+    if given.similarities is not None:
+        return given.similarities[rows]
+    if given.vectors is None:
+        return _scatter(rows, result.rows, result.scores, np.nan)
+    best: Scores | None = None
+    for vector in given.vectors:
+        cosine = given.view.similarity(rows, vector)
+        if cosine is None:
+            return _scatter(rows, result.rows, result.scores, np.nan)
+        best = cosine if best is None else np.maximum(best, cosine)
+    assert best is not None
+    return best

@@ -1,0 +1,109 @@
+"""What the query excludes goes to the bottom of the list, and nothing is removed (seed 000).
+
+Every candidate is scored against every negated term with BM25 (rank-bm25 over the candidates alone: they are few, and
+the index lives for one query). BM25 has no upper end and depends on the other candidates, so the scale is fixed:
+
+- The length normaliser is a fixed pivot, not the average length of the candidates: what a text gets does not depend on
+  what else was found. Lengths are in stems, without stop words.
+- Scores are divided by the term's ceiling `(k1 + 1)·Σ idf`, which an endless, ever-repeating text would reach. For a
+  term of one word that leaves `tf / (tf + k1·(1 − b + b·length / pivot))`, and the IDF drops out.
+- With k1 = 1.2, b = .75 and a pivot of 30, one mention reaches .6 in a text of up to 12 stems (a sentence that is about
+  it), two in up to 33, five in up to 101; one mention in 30 stems is .45, in 100 stems .23.
+- Words of a longer term are weighted by a smoothed IDF that cannot be zero or negative (Okapi's is, for a word in more
+  than half of so few texts). A word that no candidate has keeps its full weight, so half a phrase stays half a match.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.text import stems
+
+K1 = 1.2
+B = 0.75
+PIVOT = 30.0
+THRESHOLD = 0.6
+
+
+class Demoted(NamedTuple):
+    """What `demote` returns, all in the *new* ranking, best first, shape `(n,)`.
+
+    Args:
+        order: indices into the given ranking.
+        scores: unchanged for what was not demoted; for what was, lower than or equal to everything above.
+        matched: how many negated terms each item matched; 0 = not demoted.
+    """
+
+    order: NDArray[np.intp]
+    scores: NDArray[np.float64]
+    matched: NDArray[np.intp]
+
+
+def negation_scores(texts: Sequence[str], terms: Sequence[str]) -> NDArray[np.float64]:
+    """How much each text is about each negated term.
+
+    Args:
+        texts: the candidates' texts.
+        terms: the negated terms, one or more words each.
+
+    Returns:
+        Shape `(len(texts), len(terms))`, in [0, 1]; 0 = no word in common. From .6 on a text is substantially about the
+        term (the scale is in the module's docstring). A term of stop words alone matches nothing.
+    """
+    scores = np.zeros((len(texts), len(terms)))
+    wanted = [tuple(dict.fromkeys(stems(term))) for term in terms]
+    if not texts or not any(wanted):
+        return scores
+    from rank_bm25 import BM25Plus
+
+    # BM25Plus without its delta is plain BM25; the delta would be added to texts that lack the word.
+    index = BM25Plus([stems(text) for text in texts], k1=K1, b=B, delta=0)
+    frequency = {stem: sum(stem in counts for counts in index.doc_freqs) for term in wanted for stem in term}
+    index.avgdl = PIVOT
+    index.idf = {stem: math.log1p((len(texts) + 1) / (df + 0.5)) for stem, df in frequency.items()}
+    for column, term in enumerate(wanted):
+        if term:
+            ceiling = (K1 + 1) * sum(index.idf[stem] for stem in term)
+            scores[:, column] = index.get_scores(list(term)) / ceiling
+    return np.clip(scores, 0.0, 1.0)
+
+
+def demote(scores: NDArray[np.floating], penalties: NDArray[np.floating], threshold: float = THRESHOLD) -> Demoted:
+    """Move what matches a negation below everything that does not.
+
+    An item matches a term if its penalty is *above* the threshold. Items that match more terms lie below items that
+    match fewer; otherwise the given order is kept. The score of a demoted item is halved for each term it matches, and
+    capped by what stands above it.
+
+    Args:
+        scores: in ranking order, best first, shape `(n,)`, not negative.
+        penalties: of `negation_scores`, rows in the same order, shape `(n, terms)`.
+        threshold: in [0, 1]; .4 is strict, .75 soft (seed 000).
+
+    Raises:
+        InvalidArgument: shapes that do not fit, or a threshold outside [0, 1].
+    """
+    given = np.asarray(scores, dtype=np.float64)
+    rows = np.asarray(penalties, dtype=np.float64)
+    if given.ndim != 1 or rows.ndim != 2 or len(rows) != len(given):
+        raise InvalidArgument(
+            f"demote needs scores of shape (n,) and penalties of shape (n, terms), not {given.shape} and {rows.shape}."
+        )
+    if not 0 <= threshold <= 1:
+        raise InvalidArgument(f"The negation threshold must be in [0, 1], not {threshold!r}.")
+    matched = (rows > threshold).sum(axis=1).astype(np.intp)
+    adjusted = given.copy()
+    ceiling = math.inf
+    for tier in np.unique(matched):
+        members = matched == tier
+        if tier:
+            adjusted[members] = np.minimum(given[members] * 0.5 ** int(tier), ceiling)
+        ceiling = min(ceiling, float(adjusted[members].min()))
+    order = np.argsort(matched, kind="stable")
+    return Demoted(order=order, scores=adjusted[order], matched=matched[order])

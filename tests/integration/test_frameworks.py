@@ -1,0 +1,350 @@
+"""One object in both frameworks: parity, call-time arguments, and the places where people put a retriever."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import pickle
+import subprocess
+import sys
+import time
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListLLM
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.retrievers import BaseRetriever as LangChainRetriever
+from langchain_core.runnables import RunnablePassthrough
+from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.retrievers import QueryFusionRetriever
+from llama_index.core.schema import QueryBundle, TextNode
+
+from recall_integrations import (
+    Filters,
+    Memory,
+    MemoryStore,
+    OptimizedRecallRetriever,
+    QueryOptimizer,
+    Scope,
+    errors,
+)
+
+NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
+QUERIES = [
+    "who is Sarah's manager?",
+    "what happened with the deploy yesterday?",
+    "something about certificates",
+    "which database do we use, not MySQL",
+    "xyzzy",
+]
+
+
+@pytest.fixture(scope="module")
+def store():
+    with MemoryStore.open() as opened:
+        for scope, owner in ((Scope(user_id="u1"), "first"), (Scope(user_id="u2"), "second")):
+            opened.remember_many(
+                [
+                    Memory(
+                        f"{text} ({owner})",
+                        id=f"{owner}-{i}",
+                        actor=actor,
+                        type=kind,
+                        event_at=NOW - timedelta(days=i),
+                        created_at=NOW - timedelta(days=i),
+                        thread="t",
+                        metadata={"n": i},
+                    )
+                    for i, (text, actor, kind) in enumerate(
+                        [
+                            ("Sarah reports to Priya since spring", "Sam", "fact"),
+                            ("The deploy failed because a certificate had expired", "Sam", "event"),
+                            ("We use PostgreSQL as our database", "Priya", "fact"),
+                            ("We tried MySQL as a database once", "Priya", "event"),
+                            ("Certificates are renewed by a cron job", "Sam", "skill"),
+                            ("I prefer tea over coffee", "Sarah", "preference"),
+                            ("Lunch on Fridays is at the Greek place", "Sarah", "observation"),
+                        ]
+                    )
+                ],
+                scope=scope,
+            )
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def retriever(store):
+    optimizer = QueryOptimizer(store)
+    yield OptimizedRecallRetriever(optimizer=optimizer, k=4, scope=Scope(user_id="u1"), now=NOW)
+    optimizer.close()
+
+
+def test_it_is_both(retriever):
+    assert isinstance(retriever, LangChainRetriever)
+    assert isinstance(retriever, LlamaIndexRetriever)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+async def test_parity(retriever, query):
+    """Same ids, order, scores and texts through every door."""
+    hits = [(h.memory.id, h.memory.text, h.score) for h in retriever.recall(query)]
+    assert hits
+
+    def documents(found):
+        return [(d.id, d.page_content, d.metadata["recall"]["score"]) for d in found]
+
+    def nodes(found):
+        return [(n.node.node_id, n.node.text, n.score) for n in found]
+
+    assert documents(retriever.invoke(query)) == hits
+    assert documents(await retriever.ainvoke(query)) == hits
+    assert documents(retriever.batch([query, "lunch"])[0]) == hits
+    assert documents((await retriever.abatch([query]))[0]) == hits
+    assert nodes(retriever.retrieve(query)) == hits
+    assert nodes(await retriever.aretrieve(query)) == hits
+    assert nodes(retriever.retrieve(QueryBundle(query))) == hits
+
+
+def test_arguments_at_call_time(retriever):
+    assert len(retriever.invoke("database", k=1)) == 1
+    assert [len(found) for found in retriever.batch(["database", "lunch"], k=2)] == [2, 2]
+    other = retriever.invoke("database", scope=Scope(user_id="u2"))
+    assert other and all(d.id.startswith("second") for d in other)
+    only = retriever.invoke("database", filters=Filters(types=["preference"]), k=7)
+    assert [d.metadata["recall"]["type"] for d in only] == ["preference"]
+    tomorrow = retriever.recall("what happened yesterday?", now=NOW + timedelta(days=1))
+    assert tomorrow.query.temporal_window.holds(NOW)
+
+
+async def test_arguments_at_call_time_async(retriever):
+    assert len(await retriever.ainvoke("database", k=1)) == 1
+
+
+def test_arguments_when_made(store):
+    optimizer = QueryOptimizer(store)
+    made = OptimizedRecallRetriever(
+        optimizer=optimizer, k=7, scope=Scope(user_id="u2"), filters=Filters(actors=["Priya"]), now=NOW
+    )
+    assert {d.id for d in made.invoke("database")} == {"second-2", "second-3"}
+    optimizer.close()
+
+
+def test_a_misspelt_argument_is_an_error(retriever):
+    with pytest.raises(errors.InvalidArgument, match="top_k"):
+        retriever.invoke("database", top_k=3)
+    with pytest.raises(errors.InvalidArgument, match="top_k"):
+        OptimizedRecallRetriever(optimizer=retriever.optimizer, top_k=3)
+    with pytest.raises(errors.InvalidArgument, match="optimizer"):
+        OptimizedRecallRetriever()
+    for bad in (0, -1, "x", True):
+        with pytest.raises(errors.InvalidArgument):
+            OptimizedRecallRetriever(optimizer=retriever.optimizer, k=bad)
+
+
+def test_user_metadata_is_kept(retriever):
+    found = retriever.invoke("which database do we use?", k=1)[0]
+    assert found.metadata["n"] == 2
+    assert found.metadata["recall"]["actor"] == "Priya"
+    assert found.metadata["recall"]["reason"]
+    assert retriever.retrieve("which database do we use?")[0].node.reason
+
+
+def test_in_a_langchain_chain(retriever):
+    prompt = ChatPromptTemplate.from_template("Context: {context}\nQuestion: {question}")
+    chain = (
+        {
+            "context": retriever | (lambda docs: "\n".join(d.page_content for d in docs)),
+            "question": RunnablePassthrough(),
+        }
+        | prompt
+        | FakeListLLM(responses=["PostgreSQL"])
+    )
+    assert chain.invoke("which database do we use?") == "PostgreSQL"
+    assert chain.get_graph().nodes  # asks every runnable for its prompts
+
+
+def test_in_a_llama_index_query_engine(retriever):
+    engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
+    answer = engine.query("which database do we use?")
+    assert "PostgreSQL" in str(answer)
+    assert answer.source_nodes[0].node.node_id == "first-2"
+    assert engine.get_prompts()  # walks through the prompts of all its parts
+
+
+def test_inside_llama_index_fusion(retriever):
+    fusion = QueryFusionRetriever(
+        [retriever, retriever],
+        llm=MockLLM(),
+        num_queries=1,
+        mode="reciprocal_rerank",
+        similarity_top_k=3,
+        use_async=False,
+    )
+    found = [n.node.node_id for n in fusion.retrieve("which database do we use?")]
+    assert found == [d.id for d in retriever.invoke("which database do we use?", k=3)]
+
+
+def test_inside_langchain_ensemble(retriever):
+    classic = pytest.importorskip("langchain_classic.retrievers")
+    ensemble = classic.EnsembleRetriever(retrievers=[retriever, retriever], weights=[0.5, 0.5])
+    found = [d.id for d in ensemble.invoke("which database do we use?")]
+    assert found == [d.id for d in retriever.invoke("which database do we use?")]
+
+
+def test_documents_of_one_memory_are_equal_whatever_the_query(retriever):
+    """LangChain's MultiQueryRetriever keeps what is not in the list yet."""
+    unique = []
+    for query in ("which database do we use?", "PostgreSQL", "database"):
+        unique.extend(d for d in retriever.invoke(query) if d not in unique)
+    assert len(unique) == len({d.id for d in unique})
+
+
+def test_a_users_own_key_is_kept():
+    made = OptimizedRecallRetriever.from_texts(["Tea is ready"], metadatas=[{"recall": "mine"}])
+    assert made.invoke("tea")[0].metadata["recall"] == "mine"
+    assert made.retrieve("tea")[0].node.metadata["recall"] == "mine"
+    made.close()
+
+
+def test_a_document_that_cannot_be_kept_is_named():
+    documents = [
+        Document(page_content="fine"),
+        Document(page_content="bad", metadata={"at": datetime.now(timezone.utc)}),
+    ]
+    with pytest.raises(errors.InvalidMemory, match="Document 1"):
+        OptimizedRecallRetriever.from_documents(documents)
+
+
+def test_nodes_keep_their_hash_between_queries(retriever):
+    hashes = {
+        query: {n.node.node_id: n.node.hash for n in retriever.retrieve(query)}
+        for query in ("database", "certificates")
+    }
+    shared = set(hashes["database"]) & set(hashes["certificates"])
+    assert shared
+    assert all(hashes["database"][i] == hashes["certificates"][i] for i in shared)
+
+
+def test_a_query_bundle_brings_its_embedding(retriever):
+    embed = retriever.optimizer.store.embedding.embed_query
+    given = QueryBundle("qqq", embedding=embed("tea or coffee").tolist())
+    assert retriever.retrieve(given)[0].node.node_id == "first-5"
+    instead = QueryBundle("qqq", custom_embedding_strs=["tea or coffee"])
+    assert retriever.retrieve(instead)[0].node.node_id == "first-5"
+    with pytest.raises(errors.InvalidArgument, match="query_vector"):
+        retriever.retrieve(QueryBundle("qqq", embedding=[1.0, 2.0]))
+
+
+def test_events_reach_langchain_callbacks(retriever):
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    class Seen(BaseCallbackHandler):
+        def __init__(self):
+            self.events = []
+
+        def on_retriever_start(self, *_args, **_kwargs):
+            self.events.append("start")
+
+        def on_retriever_end(self, documents, **_kwargs):
+            self.events.append(len(documents))
+
+        def on_retriever_error(self, error, **_kwargs):
+            self.events.append(type(error).__name__)
+
+    seen = Seen()
+    retriever.invoke("database", config={"callbacks": [seen]}, k=2)
+    with pytest.raises(errors.InvalidQuery):
+        retriever.invoke("  ", config={"callbacks": [seen]})
+    assert seen.events == ["start", 2, "start", "InvalidQuery"]
+
+
+async def test_async_does_not_block_the_loop(store):
+    """LlamaIndex's default `aretrieve` runs the sync code in the loop; ours must leave it free."""
+
+    class Slow:
+        fingerprint, dimensions, remote = store.embedding.fingerprint, 256, False
+        embed_documents = store.embedding.embed_documents
+
+        @staticmethod
+        def embed_query(text):
+            time.sleep(0.3)
+            return store.embedding.embed_query(text)
+
+    with MemoryStore.open(embedding=Slow()) as slow:
+        slow.remember("hello world")
+        optimizer = QueryOptimizer(slow)
+        made = OptimizedRecallRetriever(optimizer=optimizer)
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.01)
+                ticks += 1
+
+        ticking = asyncio.create_task(tick())
+        await made.aretrieve("hello")
+        await made.ainvoke("hello")
+        ticking.cancel()
+        optimizer.close()
+    assert ticks >= 10
+
+
+def test_pickle_in_the_same_process(retriever):
+    twin = pickle.loads(pickle.dumps(retriever))
+    assert twin is not retriever
+    assert (twin.k, twin.scope, twin.now) == (retriever.k, retriever.scope, retriever.now)
+    assert [d.id for d in twin.invoke("database")] == [d.id for d in retriever.invoke("database")]
+    twin.optimizer.close()
+
+
+def test_pickle_into_another_process(tmp_path):
+    with MemoryStore.open(tmp_path / "s") as first:
+        first.remember(Memory("The wifi password is hunter2", id="w"))
+        optimizer = QueryOptimizer(first)
+        pickled = pickle.dumps(OptimizedRecallRetriever(optimizer=optimizer, k=1))
+        optimizer.close()
+    (tmp_path / "r.pickle").write_bytes(pickled)
+    code = "import pickle, sys; r = pickle.load(open(sys.argv[1], 'rb')); print(r.invoke('wifi password')[0].id)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "r.pickle")], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "w", done.stderr
+
+
+def test_copies_share_the_store(retriever):
+    for twin in (copy.copy(retriever), copy.deepcopy(retriever), retriever.model_copy(update={"k": 2})):
+        assert twin.optimizer.store is retriever.optimizer.store
+        assert twin.invoke("database")
+    assert len({retriever, copy.copy(retriever)}) == 2
+
+
+def test_from_texts():
+    made = OptimizedRecallRetriever.from_texts(
+        ["Pods restart when memory runs out", "Revenue rose by a tenth"], ids=["a", "b"], metadatas=[{"x": 1}, {}], k=1
+    )
+    found = made.invoke("why do pods restart?")
+    assert [(d.id, d.metadata["x"]) for d in found] == [("a", 1)]
+    made.close()
+    with pytest.raises(errors.StoreClosed):
+        made.invoke("pods")
+    with pytest.raises(errors.InvalidArgument, match="ids"):
+        OptimizedRecallRetriever.from_texts(["a", "b"], ids=["x"])
+
+
+def test_from_documents_and_nodes():
+    documents = [
+        Document(id="a", page_content="Pods restart", metadata={"x": 1}),
+        Document(page_content="Revenue rose"),
+    ]
+    made = OptimizedRecallRetriever.from_documents(documents, k=1)
+    assert made.invoke("pods restart")[0].id == "a"
+    made.close()
+    nodes = [TextNode(id_="n1", text="Pods restart", metadata={"x": 1}), TextNode(id_="n2", text="Revenue rose")]
+    made = OptimizedRecallRetriever.from_nodes(nodes, k=1)
+    found = made.retrieve("pods restart")[0]
+    assert (found.node.node_id, found.node.metadata["x"]) == ("n1", 1)
+    made.close()

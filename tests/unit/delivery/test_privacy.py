@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import json
+import time
+from datetime import datetime, timezone
+
+import pytest
+
+from recall_integrations.delivery.privacy import apply, check_mode, redact
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.records import Memory, Relation
+
+REDACTED = [
+    ("mail priya+x@example.co.uk now", "mail [email] now"),
+    ("<priya@example.com>", "<[email]>"),
+    ("priya＠example．com", "[email]"),
+    ("call 555-123-4567", "call [phone]"),
+    ("(555) 123-4567 12:30", "[phone] 12:30"),
+    ("555.123.4567", "[phone]"),
+    ("1-800-555-1234", "[phone]"),
+    ("+44 20 7946 0958", "[phone]"),
+    ("+4915112345678", "[phone]"),
+    ("0044 20 7946 0958", "[phone]"),
+    ("089 123456789", "[phone]"),
+    ("0171/1234567", "[phone]"),
+    ("06 12 34 56 78", "[phone]"),
+    ("06.12.34.56.78", "[phone]"),
+    ("call me on 5551234567", "call me on [phone]"),
+    ("123-45-6789", "[ssn]"),
+    ("000-12-3456", "[ssn]"),
+    ("SSN: 123456789", "SSN: [ssn]"),
+    ("4111 1111 1111 1111 12/27", "[card] 12/27"),
+    ("12 4111-1111-1111-1111", "12 [card]"),
+    ("378282246310005", "[card]"),
+    ("DE89 3704 0044 0532 0130 00 and more", "[iban] and more"),
+    ("gb82west12345698765432", "[iban]"),
+    ("电话+8613800138000。卡4111111111111111是", "电话[phone]。卡[card]是"),
+    ("服务器10.0.0.1的", "服务器[ip]的"),
+    ("SSN123-45-6789x", "SSN[ssn]x"),
+    ("10.0.0.1 and 192.168.1.254/24", "[ip] and [ip]/24"),
+    ("2001:db8::1, ::1", "[ip], [ip]"),
+    ("sk-abcdefghijklmnop1234567", "[secret]"),
+    ("sk-proj-abc_def-ghijklmnop", "[secret]"),
+    ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[secret]"),
+    ("AKIAIOSFODNN7EXAMPLE", "[secret]"),
+    ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-def_", "[secret]"),
+    ("Authorization: Bearer abcdef1234567890abcd", "Authorization: [secret]"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----x", "[secret]x"),
+    ("-----BEGIN PRIVATE KEY-----\nMIIabc cut off", "[secret]"),
+    ("password: hunter2", "password: [secret]"),
+    ('{"api_key": "abcd-efgh"}', '{"api_key": "[secret]"}'),
+    ("my wifi password is hunter2", "my wifi password is [secret]"),
+    ("GET /x?api_key=abcd1234&y=1", "GET /x?api_key=[secret]&y=1"),
+    ("https://bob:pw@host/x?y", "[url]"),
+    ("postgres://u:p/w@db:5432/x", "[url]"),
+    ("https://ghtoken@host/repo.git", "[url]"),
+]
+
+KEPT = [
+    "on 2024-05-01 at 10:30:00",
+    "2024-05-01T10:30:00.123456+02:00",
+    "2024-05-01 10:30 until 2024-05-02 11:45",
+    "2024/05/01, 2024-05 and 20240501",
+    "1/2/2024 and 01.02.2024 and 01-02-2024 1030",
+    "1990-1995, 2000-2005",
+    "2019 2020 2021 2022 2023",
+    "v1.2.3, 1.2.3.4.5, version 1.2.3.4, v1.2.3.4, requests==2.31.0.1",
+    "Chrome/120.0.6099.109",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "12345678-1234-1234-1234-123456789012",
+    "41111111-1111-1111-4111-111111111111",
+    "1,234,567.89 and 1 234 567 890",
+    "1700000000 1700000000000 1700000000000000000",
+    "3.14159265358979 and 0.123456789 and 1.5e-10",
+    "order 1234567890",
+    "$5551234567 and #1234567",
+    "1000-2000-3000",
+    "ISBN 978-3-16-148410-0",
+    "4111 1111 1111 1112",
+    "DE89370400440532013001",
+    "https://www.npmjs.com/package/@types/node",
+    "https://example.com/@sam http://h:8080/p/@x",
+    "std::vector and a::b at 10:30:00",
+    "@sam at work, sam@work",
+    "the secret is out; the password is stored in the vault",
+    "token count: 12",
+    "a sk-ill, ask-me-anything-you-want-today",
+    "Chapters 10 11 12 13 14 15 16",
+    "300.300.300.300",
+    "",
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), REDACTED)
+def test_personal_data_and_secrets_become_tokens(text: str, expected: str) -> None:
+    found, count = redact(text)
+    assert found == expected
+    assert count == expected.count("[") - text.count("[")
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_what_is_none_stays(text: str) -> None:
+    assert redact(text) == (text, 0)
+
+
+@pytest.mark.parametrize("text", [t for t, _ in REDACTED])
+def test_redacting_again_changes_nothing(text: str) -> None:
+    once, _ = redact(text)
+    assert redact(once) == (once, 0)
+
+
+@pytest.mark.parametrize("around", ["{}", "({})", '"{}"', "x {}, y", "x\n{}\ny", "é {} é", "{}.", "<{}>"])
+@pytest.mark.parametrize("secret", ["a.b@example.org", "555-123-4567", "123-45-6789", "4111111111111111", "10.1.2.3"])
+def test_punctuation_around_does_not_hide_it(around: str, secret: str) -> None:
+    text, count = redact(around.format(secret))
+    assert secret not in text
+    assert count == 1
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "a.",
+        "a@",
+        "a@a.",
+        "1",
+        "1 ",
+        "1-",
+        "1.",
+        "+1",
+        "(",
+        "a:",
+        "::",
+        "http://",
+        "http://a:",
+        "eyJaaaaaa.",
+        "sk-",
+        "password: x",
+        "-----BEGIN PRIVATE KEY-----",
+        "DE8",
+        "0 ",
+        "call ",
+        "4111 ",
+        "2024-",
+        "5551234567 ",
+    ],
+)
+def test_time_is_linear_on_repetition(piece: str) -> None:
+    def seconds(n: int) -> float:
+        text = piece * (n // len(piece))
+        best = 1e9
+        for _ in range(2):
+            start = time.perf_counter()
+            redact(text)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    small, large = seconds(2_000), seconds(16_000)
+    assert large < 40 * small + 0.05  # quadratic would be 64 times
+
+
+def test_modes() -> None:
+    assert [check_mode(m) for m in ("allow", "redact", "block")] == ["allow", "redact", "block"]
+    for bad in ("ALLOW", "", None, 1, ["allow"]):
+        with pytest.raises(InvalidArgument, match="allow, redact, block"):
+            check_mode(bad)
+
+
+MAIL = "priya@example.com"
+AT = datetime(2024, 5, 1, tzinfo=timezone.utc)
+MEMORY = Memory(
+    f"write to {MAIL}",
+    id="m1",
+    type="fact",
+    actor=MAIL,
+    channel=MAIL,
+    event_at=AT,
+    created_at=AT,
+    importance=0.7,
+    entities=[MAIL, "Project Kestrel"],
+    relations=[Relation(MAIL, "mails", MAIL, 0.5)],
+    thread=f"dm {MAIL}",
+    position=3,
+    refs=[f"mailto:{MAIL}", "doc:handbook.md"],
+    metadata={"a": {MAIL: [MAIL, 4111111111111111, 7, None, True]}, "password": "x", "phone": 5551234, "pin": 1234},
+)
+
+
+def text_of(memory: Memory) -> str:
+    parts = [getattr(memory, name) for name in Memory.__dataclass_fields__ if name != "metadata"]
+    return repr(parts) + json.dumps(memory.metadata)
+
+
+def test_allow_is_the_memory_itself() -> None:
+    assert apply(MEMORY, "allow") is MEMORY
+
+
+def test_redact_reaches_every_field() -> None:
+    seen = apply(MEMORY, "redact")
+    assert MAIL not in text_of(seen)
+    assert "4111" not in text_of(seen)
+    assert seen.text == "write to [email]"
+    assert seen.entities == ("[email]", "Project Kestrel")
+    assert seen.relations == (Relation("[email]", "mails", "[email]", 0.5),)
+    assert seen.refs == ("mailto:[email]", "doc:handbook.md")
+    assert seen.metadata == {
+        "a": {"[email]": ["[email]", "[card]", 7, None, True]},
+        "password": "[secret]",
+        "phone": "[phone]",
+        "pin": "[secret]",
+    }
+    assert (seen.id, seen.type, seen.event_at, seen.importance, seen.position) == ("m1", MEMORY.type, AT, 0.7, 3)
+
+
+def test_block_leaves_no_words() -> None:
+    seen = apply(MEMORY, "block")
+    assert (seen.text, seen.actor, seen.channel, seen.entities, seen.relations) == ("", None, None, (), ())
+    assert seen.metadata == {}
+    assert (seen.id, seen.type, seen.event_at, seen.created_at, seen.position) == ("m1", MEMORY.type, AT, AT, 3)
+    assert seen.refs == ("mailto:[email]", "doc:handbook.md")
+    assert seen.thread == "dm [email]"
+
+
+def test_the_stored_memory_is_not_touched() -> None:
+    before = text_of(MEMORY)
+    apply(MEMORY, "redact")
+    apply(MEMORY, "block")
+    assert text_of(MEMORY) == before
+
+
+def test_metadata_keys_that_become_equal_keep_their_values() -> None:
+    memory = Memory("x", metadata={"a@example.com": 1, "b@example.com": 2})
+    assert sorted(apply(memory, "redact").metadata.values()) == [1, 2]

@@ -1,0 +1,135 @@
+"""Fusion on numbers that can be checked by hand."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import numpy as np
+import pytest
+
+from recall_integrations.config import FusionConfig
+from recall_integrations.ranking.fusion import FusionInput, fuse
+from recall_integrations.records import ArmPlan, RetrievalPlan, TemporalWindow
+from recall_integrations.retrievers.base import ArmResult
+from recall_integrations.store.rows import to_micros
+from recall_integrations.store.scope_view import ScopeView
+
+NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+RRF = FusionConfig(strategy="rrf")
+
+
+def view(n: int = 5, vectors=None, at=None) -> ScopeView:
+    return ScopeView(
+        scope_id=1,
+        version=1,
+        seq=n,
+        nums=np.arange(1, n + 1, dtype=np.int64),
+        ids=[f"m{i}" for i in range(n)],
+        at=np.full(n, to_micros(NOW), dtype=np.int64) if at is None else np.asarray(at, dtype=np.int64),
+        types=np.zeros(n, dtype=np.int8),
+        importance=np.full(n, 0.5, dtype=np.float32),
+        alive=np.ones(n, dtype=np.bool_),
+        vectors=vectors,
+    )
+
+
+def arm(name: str, rows: list[int], scores: list[float]) -> ArmResult:
+    return ArmResult(arm=name, rows=np.asarray(rows, dtype=np.int64), scores=np.asarray(scores, dtype=np.float32))
+
+
+def given(plan_arms=(), *, columns=None, vectors=None, window=None) -> FusionInput:
+    plan = RetrievalPlan(name="balanced", arms=tuple(plan_arms))
+    columns = columns or view()
+    return FusionInput(
+        view=columns, plan=plan, vectors=vectors, similarities=columns.scan(vectors), window=window, now=NOW
+    )
+
+
+def test_rrf_by_hand():
+    fused = fuse([arm("semantic", [0, 1], [0.9, 0.8]), arm("lexical", [1, 2], [9.0, 1.0])], given(), RRF)
+    best = 2 / 61
+    assert [int(r) for r in fused.rows] == [1, 0, 2]
+    assert fused.scores == pytest.approx([(1 / 62 + 1 / 61) / best, (1 / 61) / best, (1 / 62) / best])
+
+
+def test_rrf_uses_the_weights_of_the_plan():
+    arms = [ArmPlan(name="semantic", weight=1.0), ArmPlan(name="lexical", weight=3.0)]
+    fused = fuse([arm("semantic", [0], [0.9]), arm("lexical", [1], [9.0])], given(arms), RRF)
+    assert [int(r) for r in fused.rows] == [1, 0]
+    assert fused.scores == pytest.approx([3 / 4, 1 / 4])
+
+
+@pytest.mark.parametrize("config", [RRF, FusionConfig()])
+def test_a_single_source_keeps_its_own_order_and_scores(config):
+    fused = fuse([arm("semantic", [3, 1, 2], [0.91, 0.4, 0.1]), arm("graph", [], [])], given(), config)
+    assert [int(r) for r in fused.rows] == [3, 1, 2]
+    assert fused.scores == pytest.approx([0.91, 0.4, 0.1])
+
+
+@pytest.mark.parametrize("config", [RRF, FusionConfig()])
+def test_ties_are_broken_by_id(config):
+    fused = fuse([arm("semantic", [2, 0], [0.5, 0.5]), arm("lexical", [0, 2], [1.0, 1.0])], given(), config)
+    ids = [given().view.ids[r] for r in fused.rows]
+    if fused.scores[0] == fused.scores[1]:
+        assert ids == sorted(ids)
+
+
+def test_weighted_by_hand():
+    config = FusionConfig(vector=0.6, lexical=0.3, graph=0.0, recency=0.0, importance=0.1)
+    columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32))
+    query = np.asarray([[1.0, 0.0]], dtype=np.float32)
+    fused = fuse(
+        [arm("semantic", [0], [1.0]), arm("lexical", [1, 0], [4.0, 1.0])], given(columns=columns, vectors=query), config
+    )
+    assert [int(r) for r in fused.rows] == [0, 1]
+    # row 0: .6·1 + .3·(1/4) + .1·.5 ; row 1, which semantic did not return: .6·.6 + .3·1 + .1·.5
+    assert fused.scores == pytest.approx([0.725, 0.71], abs=1e-6)
+    assert fused.raw["semantic"] == pytest.approx([1.0, 0.6])
+
+
+def test_weights_of_arms_that_failed_are_left_out():
+    columns = view(2, vectors=np.eye(2, dtype=np.float32))
+    query = np.asarray([[1.0, 0.0]], dtype=np.float32)
+    config = FusionConfig(vector=0.6, lexical=0.3, graph=0.5, recency=0, importance=0)
+    fused = fuse(
+        [arm("semantic", [0], [1.0]), arm("lexical", [0], [2.0])], given(columns=columns, vectors=query), config
+    )
+    assert fused.scores[0] == pytest.approx(1.0)
+
+
+def test_recency_halves_at_its_half_life():
+    day = 86_400_000_000
+    columns = view(2, vectors=np.ones((2, 1), dtype=np.float32), at=[to_micros(NOW), to_micros(NOW) - 30 * day])
+    config = FusionConfig(vector=0.0, lexical=0.0, graph=0.0, recency=1.0, importance=0.0, recency_half_life_days=30)
+    both = [arm("semantic", [0, 1], [1.0, 1.0]), arm("lexical", [0, 1], [1.0, 1.0])]
+    fused = fuse(both, given(columns=columns, vectors=np.ones((1, 1), dtype=np.float32)), config)
+    assert fused.scores == pytest.approx([1.0, 0.5])
+
+
+def test_a_window_lifts_what_lies_in_it():
+    day = 86_400_000_000
+    columns = view(2, vectors=np.ones((2, 1), dtype=np.float32), at=[to_micros(NOW) - 90 * day, to_micros(NOW)])
+    window = TemporalWindow(start=datetime(2026, 5, 31, tzinfo=timezone.utc), end=None, span=(0, 1), confidence=0.9)
+    both = [arm("semantic", [0, 1], [1.0, 1.0]), arm("lexical", [0, 1], [1.0, 1.0])]
+    inputs = given(columns=columns, vectors=np.ones((1, 1), dtype=np.float32), window=window)
+    assert [int(r) for r in fuse(both, inputs, FusionConfig(recency=0)).rows] == [1, 0]
+
+
+def test_nothing_from_anywhere():
+    fused = fuse([arm("semantic", [], [])], given(), FusionConfig())
+    assert len(fused.rows) == 0 and len(fused.scores) == 0
+
+
+def test_rrf_gives_equals_the_mean_of_their_places():
+    graph = ArmResult(
+        arm="graph",
+        rows=np.asarray([2, 0], dtype=np.int64),
+        scores=np.asarray([0.9, 0.8], dtype=np.float32),
+        support_rows=np.asarray([0, 1, 2, 3], dtype=np.int64),
+        support_scores=np.asarray([0.5, 0.5, 1.0, 0.5], dtype=np.float32),
+    )
+    fused = fuse([graph, arm("lexical", [1, 0], [2.0, 1.0])], given(), RRF)
+    best = 2 / 61
+    expected = {0: 1 / 63 + 1 / 62, 1: 1 / 63 + 1 / 61, 2: 1 / 61}  # rows 0, 1 and 3 share places 2 to 4
+    got = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
+    assert got == pytest.approx({row: value / best for row, value in expected.items()})

@@ -1,0 +1,552 @@
+"""The read path: bad input, degradation, deadline, privacy, budgets, cancellation, determinism."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from datetime import datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+
+from recall_integrations import (
+    Filters,
+    Memory,
+    MemoryStore,
+    QueryOptimizer,
+    RecallConfig,
+    Relation,
+    Scope,
+    errors,
+)
+from recall_integrations.config import FusionConfig, LimitsConfig, PlannerConfig, RankingConfig, RetrievalConfig
+from recall_integrations.errors import EmbeddingError, IndexUnavailable
+
+NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
+U1 = Scope(user_id="u1")
+
+MEMORIES = [
+    Memory("I prefer async updates over meetings", id="pref", type="preference", actor="Priya"),
+    Memory(
+        "Sam reports to Priya now",
+        id="rel",
+        type="fact",
+        actor="Lena",
+        relations=[Relation("Sam", "reports_to", "Priya")],
+    ),
+    Memory("Project Kestrel uses PostgreSQL as its database", id="db", type="fact", entities=["Project Kestrel"]),
+    Memory("We met about the frontend and its colours", id="front", type="event", event_at=NOW - timedelta(days=1)),
+    Memory("We met about the payment service", id="back", type="event", event_at=NOW - timedelta(days=1)),
+    Memory("My badge number is 4711, mail me at lena@example.com", id="badge", type="fact"),
+    Memory("The deploy went well", id="old", type="event", event_at=NOW - timedelta(days=400)),
+]
+
+
+@pytest.fixture(scope="module")
+def store():
+    with MemoryStore.open() as opened:
+        opened.remember_many(MEMORIES, scope=U1)
+        yield opened
+
+
+@pytest.fixture
+def optimizer(store):
+    made = QueryOptimizer(store, clock=lambda: NOW)
+    yield made
+    made.close()
+
+
+def ids(result):
+    return [h.memory.id for h in result.hits]
+
+
+# -- what it finds ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "expected", "plan"),
+    [
+        ("who does Sam report to?", "rel", "entity_centric"),
+        ("which database does Project Kestrel use?", "db", "entity_centric"),
+        ("badge number", "badge", "precision"),
+    ],
+)
+def test_finds(optimizer, query, expected, plan):
+    result = optimizer.recall(query, scope=U1)
+    assert ids(result)[0] == expected
+    assert result.plan.name == plan
+    assert not result.degraded
+    assert result.hits[0].reason and result.hits[0].contributions
+
+
+def test_what_happened_yesterday(optimizer):
+    result = optimizer.recall("what did we meet about yesterday?", scope=U1, k=2)
+    assert set(ids(result)) == {"front", "back"}
+    assert "in the time asked for" in result.hits[0].reason
+
+
+def test_a_negated_topic_goes_down_but_stays(optimizer):
+    plain = optimizer.recall("what did we meet about", scope=U1, k=7)
+    negated = optimizer.recall("what did we meet about that wasn't related to the frontend", scope=U1, k=7)
+    assert negated.query.negations == ("frontend",)
+    assert ids(negated).index("back") < ids(negated).index("front")
+    assert set(ids(plain)) == set(ids(negated))
+    assert "moved down" in negated.hits[ids(negated).index("front")].reason
+
+
+@pytest.mark.parametrize("strategy", ["weighted", "rrf"])
+@pytest.mark.parametrize("query", ["who does Sam report to?", "deploy", "xyzzy", "what did we do, not the frontend"])
+def test_scores_are_in_range_and_fall(store, strategy, query):
+    optimizer = QueryOptimizer(store, config=RecallConfig(fusion=FusionConfig(strategy=strategy)))
+    result = optimizer.recall(query, scope=U1, k=7, now=NOW)
+    scores = [h.score for h in result.hits]
+    assert all(0 <= s <= 1 for s in scores)
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(ids(result))) == len(ids(result)) == 7
+    optimizer.close()
+
+
+def test_exactly_k_where_there_are_k(optimizer):
+    for k in (1, 3, 7):
+        assert len(optimizer.recall("deploy", scope=U1, k=k).hits) == k
+    assert len(optimizer.recall("deploy", scope=U1, k=1_000_000).hits) == 7
+
+
+def test_the_same_question_gets_the_same_answer(optimizer):
+    first = optimizer.recall("who does Sam report to?", scope=U1)
+    for _ in range(3):
+        again = optimizer.recall("who does Sam report to?", scope=U1)
+        assert again.hits == first.hits and again.plan == first.plan
+
+
+async def test_async_is_the_same(optimizer):
+    given = {"scope": U1, "k": 4}
+    assert (await optimizer.arecall("deploy", **given)).hits == optimizer.recall("deploy", **given).hits
+
+
+def test_parse_leaves_type_hints_to_the_optimizer(optimizer):
+    parsed = optimizer.parse("what are my preferences", scope=U1)
+    assert parsed.type_hints == ()
+    assert optimizer.plan(parsed).type_hints
+    assert optimizer.recall("what are my preferences", scope=U1).query.type_hints
+
+
+def test_plan_is_pure(optimizer):
+    parsed = optimizer.parse("who does Sam report to?", scope=U1, now=NOW)
+    assert optimizer.plan(parsed) == optimizer.plan(parsed)
+
+
+def test_a_scope_never_seen(optimizer, store):
+    result = optimizer.recall("anything", scope=Scope(user_id="nobody"))
+    assert result.hits == () and result.confidence == 0.0 and not result.degraded
+    assert store.scope_id(Scope(user_id="nobody")) is None  # reading makes no scope
+
+
+def test_filters(optimizer):
+    assert set(ids(optimizer.recall("deploy", scope=U1, k=7, filters=Filters(types=["event"])))) == {
+        "front",
+        "back",
+        "old",
+    }
+    recent = Filters(types=["event"], recency_days=30)
+    assert set(ids(optimizer.recall("deploy", scope=U1, k=7, filters=recent))) == {"front", "back"}
+    assert ids(optimizer.recall("deploy", scope=U1, filters=Filters(actors=["Priya"]))) == ["pref"]
+    assert "db" in ids(optimizer.recall("deploy", scope=U1, filters=Filters(entities=["project kestrel"])))
+    assert ids(optimizer.recall("deploy", scope=U1, filters=Filters(entities=["Nobody"]))) == []
+
+
+# -- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n\t", "\x00\x01", "a" * 1_000_000, "half a pair \ud83d", None, 7, b"x"])
+def test_queries_that_are_refused(optimizer, query):
+    with pytest.raises(errors.InvalidQuery):
+        optimizer.recall(query, scope=U1)
+    with pytest.raises(errors.InvalidQuery):
+        optimizer.parse(query, scope=U1)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        "AND OR NOT",
+        "body:deploy",
+        "deploy*",
+        "'; DROP TABLE memories; --",
+        "(deploy",
+        "deploy^2 ~ [a TO b] {x}",
+        "1:deploy",
+        "deploy\x00now",
+        "../../etc",
+        "%s %d {0}",
+        "🚀🚀",
+        "東京",
+        "the of and",
+        "?",
+    ],
+)
+def test_queries_that_look_like_syntax_are_only_text(optimizer, query):
+    result = optimizer.recall(query, scope=U1)
+    assert not result.degraded
+    assert result.hits
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "3", None, True])
+def test_k(optimizer, k):
+    with pytest.raises(errors.InvalidArgument, match="k must"):
+        optimizer.recall("deploy", scope=U1, k=k)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"now": datetime(2026, 1, 1)},
+        {"now": "today"},
+        {"time_budget_ms": 0},
+        {"time_budget_ms": float("nan")},
+        {"time_budget_ms": "1"},
+        {"tokens_max": 0},
+        {"tokens_max": 1.5},
+        {"privacy": "secret"},
+        {"filters": {"types": ["event"]}},
+        {"scope": "u1"},
+        {"query_vector": [1.0]},
+        {"query_vector": "x"},
+    ],
+)
+def test_arguments(optimizer, bad):
+    with pytest.raises(errors.InvalidInput):
+        optimizer.recall("deploy", **{"scope": U1, **bad})
+
+
+def test_a_store_is_needed():
+    with pytest.raises(errors.InvalidArgument, match="MemoryStore"):
+        QueryOptimizer("memories/")
+
+
+def test_a_closed_store():
+    store = MemoryStore.open()
+    optimizer = QueryOptimizer(store)
+    store.close()
+    with pytest.raises(errors.StoreClosed):
+        optimizer.recall("deploy")
+    optimizer.close()
+
+
+# -- degradation -----------------------------------------------------------------------------------------------------
+
+
+class Broken:
+    def __init__(self, name, error=None, seconds=0.0):
+        self.name, self._error, self._seconds = name, error, seconds
+
+    def search(self, request):
+        time.sleep(self._seconds)
+        if self._error is not None:
+            raise self._error
+        raise AssertionError("not reached")
+
+
+@pytest.mark.parametrize("name", ["semantic", "lexical", "graph"])
+@pytest.mark.parametrize(
+    ("error", "reason"), [(RuntimeError("boom"), "error"), (IndexUnavailable("gone"), "index_unavailable")]
+)
+def test_an_arm_that_fails_costs_its_results_only(optimizer, name, error, reason):
+    optimizer._arms[name] = lambda: Broken(name, error)
+    result = optimizer.recall("who does Sam report to?", scope=U1)
+    assert [(d.stage, d.reason) for d in result.degraded] == [(name, reason)]
+    assert "rel" in ids(result)
+    assert all(0 <= h.score <= 1 for h in result.hits)
+
+
+def test_an_arm_that_is_late_is_left_behind(optimizer):
+    optimizer._arms["graph"] = lambda: Broken("graph", RuntimeError("late"), seconds=1.0)
+    begin = time.monotonic()
+    result = optimizer.recall("who does Sam report to?", scope=U1, time_budget_ms=200)
+    assert time.monotonic() - begin < 0.9
+    assert [(d.stage, d.reason) for d in result.degraded] == [("graph", "timeout")]
+    assert ids(result)[0] == "rel"
+
+
+def test_all_arms_failing_is_an_empty_answer_not_an_error(optimizer):
+    for name in list(optimizer._arms):
+        optimizer._arms[name] = lambda name=name: Broken(name, RuntimeError("boom"))
+    result = optimizer.recall("who does Sam report to?", scope=U1)
+    assert result.hits == ()
+    assert {d.stage for d in result.degraded} == {"graph", "lexical", "semantic"}
+
+
+def test_an_embedding_that_fails_leaves_words_and_graph(optimizer, monkeypatch):
+    def fail(_self, _text):
+        raise EmbeddingError("down")
+
+    monkeypatch.setattr(type(optimizer.store.embedding), "embed_query", fail)
+    result = optimizer.recall("who does Sam report to?", scope=U1)
+    assert ids(result)[0] == "rel"
+    assert ("embed", "embedding_error") in [(d.stage, d.reason) for d in result.degraded]
+
+
+def test_a_reading_that_fails_is_named(optimizer, monkeypatch):
+    def fail(*_args, **_kwargs):
+        raise RuntimeError("calendar on fire")
+
+    monkeypatch.setattr("recall_integrations.query.parser.parse_window", fail)
+    result = optimizer.recall("who does Sam report to?", scope=U1)
+    assert [(d.stage, d.reason) for d in result.degraded] == [("parse.temporal", "error")]
+    assert ids(result)[0] == "rel"
+
+
+async def test_a_cancelled_recall_stops_its_arms(optimizer):
+    entered, left = threading.Event(), threading.Event()
+
+    class Waiting:
+        name = "graph"
+
+        def search(self, request):
+            entered.set()
+            while not request.deadline.over:
+                time.sleep(0.005)
+            left.set()
+            request.check_time()
+
+    optimizer._arms["graph"] = Waiting
+    task = asyncio.create_task(optimizer.arecall("who does Sam report to?", scope=U1, time_budget_ms=30_000))
+    await asyncio.to_thread(entered.wait, 5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await asyncio.to_thread(left.wait, 2)
+
+
+def test_many_threads(optimizer):
+    expected = optimizer.recall("who does Sam report to?", scope=U1).hits
+    wrong = []
+
+    def work():
+        answers = [optimizer.recall("who does Sam report to?", scope=U1, time_budget_ms=30_000) for _ in range(15)]
+        wrong.extend(a for a in answers if a.hits != expected)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+# -- options ---------------------------------------------------------------------------------------------------------
+
+
+def test_privacy(optimizer):
+    open_hit = optimizer.recall("badge number mail", scope=U1, k=1).hits[0]
+    assert "lena@example.com" in open_hit.memory.text
+    redacted = optimizer.recall("badge number lena@example.com", scope=U1, k=1, privacy="redact").hits[0]
+    assert "lena@example.com" not in redacted.memory.text and "lena@example.com" not in redacted.reason
+    blocked = optimizer.recall("badge number mail", scope=U1, k=1, privacy="block").hits[0]
+    assert (blocked.memory.id, blocked.memory.text) == ("badge", "")
+    assert "badge" not in blocked.reason
+    assert blocked.score == open_hit.score
+
+
+def test_tokens_max(optimizer):
+    whole = optimizer.recall("we met about", scope=U1, k=7)
+    packed = optimizer.recall("we met about", scope=U1, k=7, tokens_max=20)
+    assert 0 < len(packed.hits) < len(whole.hits)
+    assert ("pack", "budget.tokens") in [(d.stage, d.reason) for d in packed.degraded]
+
+
+VAGUE = PlannerConfig(precise_threshold=1.0, exploratory_threshold=1.0, rarity_promotion=1.0)  # all is exploratory
+
+
+def vague(optimizer):
+    return optimizer.recall("something about updates", scope=U1, k=3, time_budget_ms=5_000)
+
+
+def test_a_reranker_orders_what_the_plan_lets_it(store):
+    seen = []
+
+    def last_first(query, texts):
+        seen.append((query, len(texts)))
+        return [float(i) for i in range(len(texts))]
+
+    config = RecallConfig(planner=VAGUE)
+    plain = QueryOptimizer(store, clock=lambda: NOW, config=config)
+    reranking = QueryOptimizer(store, reranker=last_first, clock=lambda: NOW, config=config)
+    before, after = vague(plain), vague(reranking)
+    assert before.plan.name == after.plan.name == "exploratory"
+    assert seen and ids(before)[0] != ids(after)[0]
+    assert [h.score for h in after.hits] == sorted((h.score for h in after.hits), reverse=True)
+    plain_plan = QueryOptimizer(store, reranker=last_first, clock=lambda: NOW)
+    plain_plan.recall("who does Sam report to?", scope=U1)  # an entity plan is narrow enough
+    assert len(seen) == 1
+    plain_plan.close()
+    plain.close()
+    reranking.close()
+
+
+@pytest.mark.parametrize(
+    ("reranker", "reason"),
+    [(lambda _q, _t: 1 / 0, None), (lambda _q, _t: [float("nan")], None), (lambda _q, _t: time.sleep(1), "timeout")],
+)
+def test_a_reranker_that_fails_leaves_the_order(store, reranker, reason):
+    config = RecallConfig(planner=VAGUE, limits=LimitsConfig(rerank_budget_ms=100))
+    plain, broken = QueryOptimizer(store, config=config), QueryOptimizer(store, reranker=reranker, config=config)
+    result = vague(broken)
+    assert ids(result) == ids(vague(plain))
+    stages = [(d.stage, d.reason) for d in result.degraded]
+    assert len(stages) == 1 and stages[0][0] == "rerank"
+    assert reason is None or stages[0][1] == reason
+    plain.close()
+    broken.close()
+
+
+def test_an_llm_rewrites_vague_questions(store):
+    optimizer = QueryOptimizer(
+        store, llm=lambda _prompt: "how does Priya like status reports\nmeetings or messages", clock=lambda: NOW
+    )
+    result = optimizer.recall("something about how people want to be told", scope=U1, time_budget_ms=5_000)
+    assert result.rewrite.reason == "success" and result.rewrite.used
+    assert len(result.query.rewrites) == 2
+    optimizer.close()
+
+
+@pytest.mark.parametrize(
+    ("llm", "reason"),
+    [
+        (lambda _p: 1 / 0, "failure.error"),
+        (lambda _p: "", "failure.empty"),
+        (lambda _p: time.sleep(1) or "", "failure.timeout"),
+    ],
+)
+def test_an_llm_that_fails_is_done_without(store, llm, reason):
+    config = RecallConfig(limits=LimitsConfig(rewrite_timeout_ms=100))
+    optimizer = QueryOptimizer(store, llm=llm, config=config)
+    result = optimizer.recall("something about how people want to be told", scope=U1)
+    assert result.rewrite.reason == reason and not result.rewrite.used
+    assert result.hits
+    optimizer.close()
+
+
+def test_the_negation_threshold_is_tunable(store):
+    query = "what did we meet about that wasn't related to the colours"
+    strict = QueryOptimizer(store, config=RecallConfig(ranking=RankingConfig(negation_threshold=0.0)))
+    result = strict.recall(query, scope=U1, k=7, now=NOW)
+    assert ids(result)[-1] == "front"
+    strict.close()
+
+
+def test_a_query_vector_is_used(optimizer):
+    vector = optimizer.store.embedding.embed_query("PostgreSQL database")
+    assert ids(optimizer.recall("qqq", scope=U1, query_vector=vector * 3))[0] == "db"
+    assert np.isclose(
+        optimizer.recall("qqq", scope=U1, query_vector=vector * 3).hits[0].score,
+        optimizer.recall("qqq", scope=U1, query_vector=vector).hits[0].score,
+    )
+
+
+# -- what a cold review found ----------------------------------------------------------------------------------------
+
+
+class SlowEmbedding:
+    """The bundled model behind a network that hangs for queries."""
+
+    remote, dimensions = True, 256
+
+    def __init__(self, inner, seconds):
+        self._inner, self._seconds, self.fingerprint = inner, seconds, inner.fingerprint
+
+    def embed_documents(self, texts):
+        return self._inner.embed_documents(texts)
+
+    def embed_query(self, text):
+        time.sleep(self._seconds)
+        return self._inner.embed_query(text)
+
+
+def test_an_embedding_that_hangs_costs_the_semantic_arm_only(store):
+    with MemoryStore.open(embedding=SlowEmbedding(store.embedding, 1.5)) as slow:
+        slow.remember_many(MEMORIES, scope=U1)
+        optimizer = QueryOptimizer(slow, clock=lambda: NOW)
+        begin = time.monotonic()
+        result = optimizer.recall("who does Sam report to?", scope=U1, time_budget_ms=300)
+        assert time.monotonic() - begin < 1.2
+        assert ("embed", "timeout") in [(d.stage, d.reason) for d in result.degraded]
+        assert ids(result)[0] == "rel"
+        optimizer.close()
+
+
+def test_a_slow_first_rewrite_does_not_end_rewriting(store):
+    calls = []
+
+    def cold_then_warm(_prompt):
+        calls.append(1)
+        if len(calls) == 1:
+            time.sleep(0.4)
+        return "how does Priya like status reports"
+
+    config = RecallConfig(limits=LimitsConfig(rewrite_timeout_ms=200))
+    optimizer = QueryOptimizer(store, llm=cold_then_warm, config=config)
+    question = "something about how people want to be told"
+    reasons = [optimizer.recall(question, scope=U1).rewrite.reason for _ in range(4)]
+    assert reasons[0] == "failure.timeout" and reasons[-1] == "success"
+    optimizer.close()
+
+
+def test_privacy_holds_for_the_whole_result():
+    with MemoryStore.open() as store:
+        store.add_entity("lena@example.com", aliases=["Lena"])
+        store.remember(Memory("Lena likes tea", actor="Lena"))
+
+        def telling(_query, texts):
+            raise RuntimeError(f"cannot score {texts}")
+
+        config = RecallConfig(planner=VAGUE, ranking=RankingConfig(rerank_min_k=1))
+        optimizer = QueryOptimizer(store, reranker=telling, config=config)
+        assert "lena@example.com" in repr(optimizer.recall("what does Lena like?"))
+        for mode in ("redact", "block"):
+            assert "lena@example.com" not in repr(optimizer.recall("what does Lena like?", privacy=mode))
+        assert "likes tea" not in repr(optimizer.recall("what does Lena like?", privacy="block"))
+        optimizer.close()
+
+
+def test_a_memory_that_is_being_replaced_does_not_vanish(optimizer, monkeypatch):
+    """Readers hold columns of before the change; the row behind them is gone already."""
+    store = optimizer.store
+    old = store.view(store.scope_id(U1))
+    store.remember(Memory("My badge number is 9999 now", id="badge", type="fact"), scope=U1)
+    monkeypatch.setattr(store, "view", lambda _scope_id: old)
+    try:
+        found = {h.memory.id: h.memory.text for h in optimizer.recall("badge number", scope=U1, k=7).hits}
+        assert found["badge"] == "My badge number is 9999 now"
+    finally:
+        monkeypatch.undo()
+        store.remember(MEMORIES[5], scope=U1)
+
+
+async def test_a_closed_optimizer_says_so(store):
+    optimizer = QueryOptimizer(store)
+    optimizer.close()
+    with pytest.raises(errors.StoreClosed):
+        optimizer.recall("deploy", scope=U1)
+    with pytest.raises(errors.StoreClosed):
+        await optimizer.arecall("deploy", scope=U1)
+
+
+def test_the_profile_term_counts(store):
+    optimizer = QueryOptimizer(store, config=RecallConfig(fusion=FusionConfig(profile=1.0)))
+    hit = optimizer.recall("deploy", scope=U1, k=1).hits[0]
+    assert any(c.source == "profile" and c.added > 0 for c in hit.contributions)
+    optimizer.close()
+
+
+def test_warm_loads_what_the_first_recall_would(tmp_path):
+    config = RecallConfig(retrieval=RetrievalConfig(exact_max=20))
+    with MemoryStore.open(tmp_path / "s", config=config) as large:
+        large.remember_many([f"memory {i}" for i in range(40)])
+    with MemoryStore.open(tmp_path / "s", config=config) as large:
+        assert not large.indexes.loaded
+        large.warm()
+        large.warm(scope=Scope(user_id="never seen"))
+        assert len(large.indexes.notices) == 0
