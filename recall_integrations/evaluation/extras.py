@@ -1,0 +1,22 @@
+"""The one gate to the packages of the `bench` extra."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from recall_integrations.errors import MissingExtra
+
+
+def require(module: str) -> Any:
+    """Import `module`.
+
+    Raises:
+        MissingExtra: it, or something it imports, is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as e:
+        raise MissingExtra(
+            f"The benchmarks need {module!r} ({e}). Install it with: pip install 'recall-integrations[bench]'"
+        ) from e

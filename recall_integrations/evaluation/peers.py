@@ -1,0 +1,349 @@
+"""The retrievers people would otherwise build, set up as their documentation does it, behind one small protocol.
+
+What is the same for everybody: the embedding (ours, wrapped for each framework), the indexed text ("Speaker: text",
+because the speaker is part of what our store embeds and indexes, and it helps every system), and the number of
+results. Where a framework has a choice, its documented example decides: equal weights, reciprocal rank fusion, `k`
+candidates from each arm for `k` results, one query and no language model. `LangChainEnsemble(tuned=True)` is a
+stronger variant that a careful user could build: stemmed BM25 and 50 candidates from each arm.
+
+Nothing here leaves the machine: Chroma runs in memory with telemetry off, and LlamaIndex gets a mock language model
+so that it does not look for a real one. Optional packages are imported when a peer is built.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations import records
+from recall_integrations import text as analyser
+from recall_integrations.embeddings.base import Embedding
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation.extras import require
+from recall_integrations.records import Memory
+
+_TUNED_FETCH = 50
+_BATCH = 1_000
+
+
+class Peer(Protocol):
+    """A retriever that can be compared: filled once, then asked."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        ...
+
+    def build(self, memories: Sequence[Memory]) -> None:
+        """Index the memories, all with an id. Replaces what was indexed before.
+
+        Raises:
+            MissingExtra: its packages are not installed.
+        """
+        ...
+
+    def search(self, query: str, k: int) -> list[str]:
+        """At most `k` ids, best first."""
+        ...
+
+    def close(self) -> None:
+        """Free what it holds."""
+        ...
+
+
+def indexed_text(memory: Memory) -> str:
+    """What every system indexes: "Speaker: text", or the text alone where there is no actor."""
+    return records.indexed_text(memory.text, memory.actor)
+
+
+def default_peers(embedding: Embedding) -> list[Peer]:
+    """All peers, in the order in which tables show them."""
+    return [
+        DenseOnly(embedding),
+        StemmedBM25(),
+        LangChainEnsemble(embedding),
+        LangChainEnsemble(embedding, tuned=True),
+        LlamaIndexFusion(embedding),
+    ]
+
+
+def _ids(memories: Sequence[Memory]) -> list[str]:
+    ids = [m.id for m in memories if m.id is not None]
+    if not memories or len(set(ids)) != len(memories):
+        raise InvalidArgument("A peer needs at least one memory, and every memory an id of its own.")
+    return ids
+
+
+def _top(ids: Sequence[str], scores: NDArray[np.floating[Any]], k: int) -> list[str]:
+    """The ids of the `k` highest scores, ties by id."""
+    count = min(k, len(ids))
+    floor = np.partition(scores, len(ids) - count)[len(ids) - count]
+    best = sorted((-float(scores[i]), ids[i]) for i in np.flatnonzero(scores >= floor).tolist())
+    return [doc for _, doc in best[:count]]
+
+
+class DenseOnly:
+    """One arm alone: exact cosine over all vectors."""
+
+    name = "dense only"
+
+    def __init__(self, embedding: Embedding) -> None:
+        self._embedding = embedding
+        self._ids: list[str] = []
+        self._vectors: NDArray[np.float32] = np.zeros((0, embedding.dimensions), np.float32)
+
+    def build(self, memories: Sequence[Memory]) -> None:
+        """Embed every memory and keep the matrix."""
+        self._ids = _ids(memories)
+        self._vectors = self._embedding.embed_documents([indexed_text(m) for m in memories])
+
+    def search(self, query: str, k: int) -> list[str]:
+        """The `k` nearest."""
+        cosines = self._vectors @ self._embedding.embed_query(query)
+        # Equal rows may differ in the last bit, by their place in the matrix; rounded, they are ties.
+        return _top(self._ids, np.round(cosines, 6), k)
+
+    def close(self) -> None:
+        """Drop the matrix."""
+        self._ids, self._vectors = [], self._vectors[:0]
+
+
+class StemmedBM25:
+    """One arm alone: BM25 (bm25s, Lucene variant, k1 1.5, b 0.75) over our own stems, without stop words."""
+
+    name = "BM25 only"
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+        self._index: Any = None
+
+    def build(self, memories: Sequence[Memory]) -> None:
+        """Stem and index every memory."""
+        bm25s = require("bm25s")
+        self._ids = _ids(memories)
+        corpus = [analyser.stems(indexed_text(m)) for m in memories]
+        self._index = None
+        if any(corpus):
+            self._index = bm25s.BM25()
+            self._index.index(corpus, show_progress=False)
+
+    def search(self, query: str, k: int) -> list[str]:
+        """The `k` best; none where no word of the query is known."""
+        if self._index is None:
+            return []
+        known = [s for s in analyser.stems(query) if s in self._index.vocab_dict]
+        if not known:
+            return []
+        scores = self._index.get_scores(known)
+        matching = np.flatnonzero(scores > 0)
+        return _top([self._ids[i] for i in matching.tolist()], scores[matching], k) if len(matching) else []
+
+    def close(self) -> None:
+        """Drop the index."""
+        self._ids, self._index = [], None
+
+
+class _ChromaCollection:
+    """A collection of its own in Chroma's in-memory client, with Chroma's default index settings."""
+
+    def __init__(self) -> None:
+        import chromadb
+        from chromadb.config import Settings
+
+        self.client = chromadb.EphemeralClient(settings=Settings(anonymized_telemetry=False))
+        # In-memory clients of one process share their collections, so the name must be unique.
+        self.name = f"peer-{uuid.uuid4().hex}"
+
+    def close(self) -> None:
+        self.client.delete_collection(self.name)
+
+
+class LangChainEnsemble:
+    """LangChain's `EnsembleRetriever` over its `BM25Retriever` and `Chroma`, weights 0.5 and 0.5.
+
+    As in its how-to guide, each arm is asked for as many documents as are wanted in the end. `BM25Retriever` splits at
+    spaces by default: no lower-casing, no stemming. Documents are told apart by their id instead of by their text
+    (the default), so that two people who say "Thanks!" stay two documents. The guide's top k of a fused list of up to
+    2·k is taken by cutting.
+
+    Args:
+        embedding: ours.
+        tuned: stemmed BM25 without stop words, and 50 candidates from each arm.
+    """
+
+    def __init__(self, embedding: Embedding, *, tuned: bool = False) -> None:
+        self.name = "LangChain ensemble, tuned" if tuned else "LangChain ensemble"
+        self._embedding = embedding
+        self._tuned = tuned
+        self._collection: _ChromaCollection | None = None
+        self._bm25: Any = None
+        self._chroma: Any = None
+        self._by_k: dict[int, Any] = {}
+
+    def build(self, memories: Sequence[Memory]) -> None:
+        """Fill both arms."""
+        chroma = require("langchain_chroma")
+        retrievers = require("langchain_community.retrievers")
+        document = require("langchain_core.documents").Document
+        require("langchain_classic.retrievers")
+        self.close()
+        ids = _ids(memories)
+        documents = [
+            document(page_content=indexed_text(m), metadata={"id": doc, "speaker": m.actor or ""}, id=doc)
+            for doc, m in zip(ids, memories, strict=True)
+        ]
+        words = {"preprocess_func": analyser.stems} if self._tuned else {}
+        self._bm25 = retrievers.BM25Retriever.from_documents(documents, **words)
+        self._collection = _ChromaCollection()
+        self._chroma = chroma.Chroma(
+            collection_name=self._collection.name,
+            embedding_function=as_langchain(self._embedding),
+            client=self._collection.client,
+        )
+        for start in range(0, len(documents), _BATCH):
+            self._chroma.add_documents(documents[start : start + _BATCH], ids=ids[start : start + _BATCH])
+
+    def search(self, query: str, k: int) -> list[str]:
+        """The first `k` of the fused list."""
+        found = self._ensemble(k).invoke(query)
+        return [d.metadata["id"] for d in found[:k]]
+
+    def _ensemble(self, k: int) -> Any:
+        if k not in self._by_k:
+            fetch = max(k, _TUNED_FETCH) if self._tuned else k
+            arms = [
+                self._bm25.model_copy(update={"k": fetch}),
+                self._chroma.as_retriever(search_kwargs={"k": fetch}),
+            ]
+            ensemble = require("langchain_classic.retrievers").EnsembleRetriever
+            self._by_k[k] = ensemble(retrievers=arms, weights=[0.5, 0.5], id_key="id")
+        return self._by_k[k]
+
+    def close(self) -> None:
+        """Delete the collection."""
+        if self._collection is not None:
+            self._collection.close()
+        self._collection, self._bm25, self._chroma = None, None, None
+        self._by_k.clear()
+
+
+class LlamaIndexFusion:
+    """LlamaIndex's `QueryFusionRetriever` over its `BM25Retriever` and a `VectorStoreIndex` on Chroma.
+
+    Mode `reciprocal_rerank`, `num_queries=1` (no generated queries), as many nodes from each arm as are wanted in the
+    end, as in its example. `BM25Retriever` stems and drops stop words by itself. Id and speaker are in the nodes'
+    metadata, kept out of the embedded text; the id is there because the fusion tells nodes apart by a hash of text and
+    metadata and would drop one of two equal texts.
+    """
+
+    name = "LlamaIndex fusion"
+
+    def __init__(self, embedding: Embedding) -> None:
+        self._embedding = embedding
+        self._collection: _ChromaCollection | None = None
+        self._nodes = 0
+        self._bm25: Any = None
+        self._index: Any = None
+        self._by_k: dict[int, Any] = {}
+
+    def build(self, memories: Sequence[Memory]) -> None:
+        """Fill both arms."""
+        core = require("llama_index.core")
+        text_node = require("llama_index.core.schema").TextNode
+        bm25 = require("llama_index.retrievers.bm25").BM25Retriever
+        vector_store = require("llama_index.vector_stores.chroma").ChromaVectorStore
+        self.close()
+        nodes = [
+            text_node(
+                id_=doc,
+                text=indexed_text(m),
+                metadata={"id": doc, "speaker": m.actor or ""},
+                excluded_embed_metadata_keys=["id", "speaker"],
+                excluded_llm_metadata_keys=["id", "speaker"],
+            )
+            for doc, m in zip(_ids(memories), memories, strict=True)
+        ]
+        self._nodes = len(nodes)
+        self._bm25 = bm25.from_defaults(nodes=nodes, similarity_top_k=1)
+        self._collection = _ChromaCollection()
+        store = vector_store(
+            chroma_collection=self._collection.client.create_collection(self._collection.name, embedding_function=None)
+        )
+        self._index = core.VectorStoreIndex(
+            nodes,
+            storage_context=core.StorageContext.from_defaults(vector_store=store),
+            embed_model=as_llamaindex(self._embedding),
+        )
+
+    def search(self, query: str, k: int) -> list[str]:
+        """The first `k` of the fused list."""
+        retriever = self._fusion(k)
+        self._bm25.similarity_top_k = min(k, self._nodes)  # bm25s refuses to return more than there is
+        return [found.node.node_id for found in retriever.retrieve(query)][:k]
+
+    def _fusion(self, k: int) -> Any:
+        if k not in self._by_k:
+            from llama_index.core.llms import MockLLM
+            from llama_index.core.retrievers import QueryFusionRetriever
+            from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
+
+            self._by_k[k] = QueryFusionRetriever(
+                [self._index.as_retriever(similarity_top_k=k), self._bm25],
+                llm=MockLLM(),
+                mode=FUSION_MODES.RECIPROCAL_RANK,
+                similarity_top_k=k,
+                num_queries=1,
+                use_async=False,
+            )
+        return self._by_k[k]
+
+    def close(self) -> None:
+        """Delete the collection."""
+        if self._collection is not None:
+            self._collection.close()
+        self._collection, self._bm25, self._index, self._nodes = None, None, None, 0
+        self._by_k.clear()
+
+
+def as_langchain(embedding: Embedding) -> Any:
+    """Our embedding as a LangChain `Embeddings`."""
+    from langchain_core.embeddings import Embeddings
+
+    class Wrapped(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return _floats(embedding.embed_documents(texts))
+
+        def embed_query(self, text: str) -> list[float]:
+            return _floats(embedding.embed_query(text)[None, :])[0]
+
+    return Wrapped()
+
+
+def as_llamaindex(embedding: Embedding) -> Any:
+    """Our embedding as a LlamaIndex `BaseEmbedding`."""
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    class Wrapped(BaseEmbedding):
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return _floats(embedding.embed_query(query)[None, :])[0]
+
+        def _get_text_embedding(self, text: str) -> list[float]:
+            return _floats(embedding.embed_documents([text]))[0]
+
+        def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+            return _floats(embedding.embed_documents(texts))
+
+        async def _aget_query_embedding(self, query: str) -> list[float]:
+            return self._get_query_embedding(query)
+
+    return Wrapped(model_name=embedding.fingerprint, embed_batch_size=_BATCH)
+
+
+def _floats(vectors: NDArray[np.float32]) -> list[list[float]]:
+    """Rows as lists, which is what both frameworks expect."""
+    rows: list[list[float]] = vectors.tolist()
+    return rows

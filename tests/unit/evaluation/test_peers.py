@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation import peers
+from recall_integrations.evaluation.synthetic import synthetic_memories
+from recall_integrations.records import Memory
+
+MODULES = {
+    "dense": (),
+    "bm25": ("bm25s",),
+    "langchain": ("langchain_classic", "langchain_community", "langchain_chroma"),
+    "langchain-tuned": ("langchain_classic", "langchain_community", "langchain_chroma"),
+    "llamaindex": ("llama_index.retrievers.bm25", "llama_index.vector_stores.chroma"),
+}
+
+
+def made(kind: str, embedding: Any) -> peers.Peer:
+    if kind == "dense":
+        return peers.DenseOnly(embedding)
+    if kind == "bm25":
+        return peers.StemmedBM25()
+    if kind == "llamaindex":
+        return peers.LlamaIndexFusion(embedding)
+    return peers.LangChainEnsemble(embedding, tuned=kind == "langchain-tuned")
+
+
+@pytest.fixture(params=sorted(MODULES))
+def peer(request: pytest.FixtureRequest, embedding: Any) -> Iterator[peers.Peer]:
+    for module in MODULES[request.param]:
+        pytest.importorskip(module, reason=f"{module} (extra `bench`) is not installed")
+    built = made(request.param, embedding)
+    yield built
+    built.close()
+
+
+@pytest.fixture
+def memories() -> list[Memory]:
+    return list(synthetic_memories(30, seed=5))
+
+
+def test_a_text_finds_itself(peer: peers.Peer, memories: list[Memory]) -> None:
+    peer.build(memories)
+    for memory in memories[:10]:
+        assert peer.search(peers.indexed_text(memory), 5)[0] == memory.id
+
+
+def test_results_are_known_unique_bounded_and_reproducible(peer: peers.Peer, memories: list[Memory]) -> None:
+    peer.build(memories)
+    for k in (1, 3, 10, 50):
+        found = peer.search("budget deadline with Priya Raman", k)
+        assert len(found) <= k
+        assert len(set(found)) == len(found)
+        assert set(found) <= {m.id for m in memories}
+        assert found == peer.search("budget deadline with Priya Raman", k)
+
+
+def test_building_again_replaces_the_collection(peer: peers.Peer, memories: list[Memory]) -> None:
+    peer.build(memories)
+    peer.build([Memory(text="A lone heron by the lake", id="only", actor="Ann"), Memory(text="Bread", id="other")])
+    assert "only" in peer.search("heron lake", 2)
+    assert set(peer.search(peers.indexed_text(memories[0]), 10)) <= {"only", "other"}
+
+
+def test_the_speaker_is_part_of_the_indexed_text(peer: peers.Peer) -> None:
+    actors = ("Ben", "Cleo", "Dan", "Zora", "Eve")
+    peer.build([Memory(text="I drink tea.", id=name, actor=name) for name in actors])
+    assert peer.search("Zora: drink", 1) == ["Zora"]
+
+
+def test_equal_texts_stay_two_memories(peer: peers.Peer) -> None:
+    peer.build([Memory(text="Thanks a lot, goodbye!", id=i) for i in ("a", "b")] + [Memory(text="Bread", id="c")])
+    assert {"a", "b"} <= set(peer.search("goodbye! lot,", 3))
+
+
+def test_a_query_without_any_known_word_does_not_raise(peer: peers.Peer, memories: list[Memory]) -> None:
+    peer.build(memories)
+    assert len(peer.search("the of and", 5)) <= 5
+    assert len(peer.search("Zwxqj", 5)) <= 5
+
+
+def test_two_peers_of_a_kind_do_not_share_memories(embedding: Any, memories: list[Memory]) -> None:
+    pytest.importorskip("langchain_chroma", reason="langchain-chroma (extra `bench`) is not installed")
+    pytest.importorskip("langchain_classic", reason="langchain-classic (extra `bench`) is not installed")
+    pytest.importorskip("langchain_community", reason="langchain-community (extra `bench`) is not installed")
+    first, second = peers.LangChainEnsemble(embedding), peers.LangChainEnsemble(embedding)
+    first.build(memories[:15])
+    second.build(memories[15:])
+    assert set(first.search("budget", 30)) <= {m.id for m in memories[:15]}
+    first.close()
+    assert second.search(peers.indexed_text(memories[20]), 1) == [memories[20].id]
+    second.close()
+
+
+def test_memories_need_ids_of_their_own(embedding: Any) -> None:
+    for bad in ([], [Memory(text="x")], [Memory(text="x", id="1"), Memory(text="y", id="1")]):
+        with pytest.raises(InvalidArgument, match="id of its own"):
+            peers.DenseOnly(embedding).build(bad)
+
+
+def test_ties_are_broken_by_id(embedding: Any) -> None:
+    dense = peers.DenseOnly(embedding)
+    dense.build([Memory(text="same words", id=i) for i in ("c", "a", "b")])
+    assert dense.search("same words", 2) == ["a", "b"]
+    assert [p.name for p in peers.default_peers(embedding)] == list(
+        dict.fromkeys(p.name for p in peers.default_peers(embedding))
+    )

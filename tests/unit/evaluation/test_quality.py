@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation import quality
+from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
+from recall_integrations.evaluation.quality import Answer
+from recall_integrations.evaluation.reports import checked_output, write_json
+from recall_integrations.records import Memory, Scope
+
+
+@pytest.fixture(autouse=True)
+def library() -> None:
+    pytest.importorskip("ir_measures", reason="ir-measures (extra `bench`) is not installed")
+
+
+def console() -> Console:
+    return Console(file=io.StringIO(), width=160)
+
+
+def collection(name: str, gold: list[tuple[str, ...]]) -> Collection:
+    scope = Scope(namespace=name)
+    questions = [
+        Question(id=f"{name}/{i}", text=f"q{i}", relevant=ids, category="ab"[i % 2], scope=scope)
+        for i, ids in enumerate(gold)
+    ]
+    memories = tuple(Memory(text=f"{name} {i}", id=f"m{i}") for i in range(5))
+    return Collection(name=name, scope=scope, memories=memories, questions=tuple(questions))
+
+
+DATA = EvaluationData(
+    name="toy", collections=(collection("one", [("m0",), ("m1",), ()]), collection("two", [("m2", "m3")]))
+)
+
+
+class Fixed:
+    """Answers every question with the same ids; notes what it was asked, and about which collection."""
+
+    def __init__(self, name: str, ids: tuple[str, ...], plan: str = "", degraded: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.entered: list[str] = []
+        self.asked: list[tuple[str, str]] = []
+        self._answer = Answer(ids=ids, plan=plan, degraded=degraded, ms=2.0)
+
+    def enter(self, collection: Collection) -> None:
+        self.entered.append(collection.name)
+
+    def answer(self, question: Question, k: int) -> Answer:
+        self.asked.append((self.entered[-1], question.id))
+        return self._answer
+
+
+def test_every_system_gets_every_question_with_gold_in_its_collection() -> None:
+    ours, peer = Fixed("recall", ("m0", "m1"), plan="balanced"), Fixed("peer", ("m2", "m3"))
+    report = quality.compare(DATA, [ours, peer], console())
+    assert ours.asked == peer.asked == [("one", "one/0"), ("one", "one/1"), ("two", "two/0")]
+    assert [q.id for q in report.questions] == ["one/0", "one/1", "two/0"]
+    overall = report.averages["recall"]["overall"]
+    assert overall.questions == 3
+    assert overall.values["recall@1"] == pytest.approx(1 / 3)
+    assert overall.values["recall@5"] == pytest.approx(2 / 3)
+    assert report.averages["peer"]["a"].values["recall@1"] == pytest.approx(0.25)
+    assert report.averages["peer"]["b"].values["recall@1"] == 0
+
+
+def test_a_limit_spreads_over_the_data_and_skips_unused_collections() -> None:
+    system = Fixed("recall", ())
+    report = quality.compare(DATA, [system], console(), limit=1)
+    assert [q.id for q in report.questions] == ["one/0"]
+    assert system.entered == ["one"]
+    assert [q.id for q in quality.compare(DATA, [system], console(), limit=2).questions] == ["one/0", "one/1"]
+    assert len(quality.compare(DATA, [system], console(), limit=99).questions) == 3
+    with pytest.raises(InvalidArgument, match="limit must be at least 1"):
+        quality.compare(DATA, [system], console(), limit=0)
+    with pytest.raises(InvalidArgument, match="k must be at least 1"):
+        quality.compare(DATA, [system], console(), k=0)
+
+
+def test_data_without_gold_is_refused() -> None:
+    empty = EvaluationData(name="toy", collections=(collection("one", [()]),))
+    with pytest.raises(InvalidArgument, match="nothing to measure"):
+        quality.compare(empty, [Fixed("recall", ())], console())
+
+
+def test_the_tables_show_systems_plans_degradations_and_differences() -> None:
+    out = console()
+    systems = [Fixed("recall", ("m0",), plan="precise", degraded=("semantic:timeout",)), Fixed("peer", ())]
+    quality.show(quality.compare(DATA, systems, out), out)
+    text = out.file.getvalue()  # type: ignore[attr-defined]
+    for part in ("recall", "peer", "overall (3)", "a (2)", "precise", "semantic:timeout 3", "3 of 3", "+0.333"):
+        assert part in text
+
+
+def test_the_report_holds_ranked_ids_and_no_texts(tmp_path: Path) -> None:
+    systems = [Fixed("recall", ("m0",), plan="precise"), Fixed("peer", ("m4",))]
+    report = quality.compare(DATA, systems, console())
+    write_json(tmp_path / "r.json", report.as_dict())
+    loaded = json.loads((tmp_path / "r.json").read_text())
+    assert loaded["systems"]["recall"]["averages"]["overall"]["recall@1"] == pytest.approx(1 / 3)
+    assert loaded["systems"]["peer"]["median_ms"] == 2.0
+    assert loaded["plans"]["precise"]["questions"] == 3
+    assert loaded["degraded"] == {"results": 0, "reasons": {}}
+    ranking = loaded["rankings"]["two/0"]
+    assert ranking["ids"] == {"recall": ["m0"], "peer": ["m4"]}
+    assert (ranking["relevant"], ranking["plan"]) == (["m2", "m3"], "precise")
+    assert '"q0"' not in (tmp_path / "r.json").read_text()
+    assert loaded["differences"]["peer"]["recall@5"]["mean"] == pytest.approx(1 / 3)
+
+
+def test_reports_are_json_with_a_line_per_entry(tmp_path: Path) -> None:
+    payload = {"a": {"x": [1, 2], "é": {"y": "z"}}, "b": [{"c": 1}, {"d": None}], "e": 1.5, "f": {}, "g": []}
+    write_json(tmp_path / "r.json", payload)
+    text = (tmp_path / "r.json").read_text(encoding="utf-8")
+    assert json.loads(text) == payload
+    assert len(text.splitlines()) == 13
+    with pytest.raises(InvalidArgument, match="Cannot write"):
+        write_json(tmp_path, payload)
+
+
+def test_a_report_that_could_not_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
+    assert checked_output(None) is None
+    with pytest.raises(InvalidArgument, match="is a folder"):
+        checked_output(tmp_path)
+    with pytest.raises(InvalidArgument, match="does not exist"):
+        checked_output(tmp_path / "no" / "r.json")
+
+
+def test_an_unknown_data_set_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match=r"Unknown data set 'squad'.*locomo"):
+        quality.load(tmp_path, "squad")
+
+
+def test_a_whole_run_on_a_tiny_file(tmp_path: Path) -> None:
+    texts = ("I adopted a puppy called Biscuit.", "The concert was loud.", "My sister lives in Oslo.")
+    turns = [{"speaker": "Ann", "dia_id": f"D1:{i}", "text": text} for i, text in enumerate(texts, start=1)]
+    talk = {
+        "sample_id": "conv-1",
+        "conversation": {"session_1": turns, "session_1_date_time": "1:00 pm on 3 March, 2024"},
+        "qa": [
+            {"question": "What is the puppy of Ann called?", "evidence": ["D1:1"], "category": 4},
+            {"question": "Who lives in Oslo?", "evidence": ["D1:3"], "category": 4},
+        ],
+    }
+    (tmp_path / "locomo.json").write_text(json.dumps([talk]), encoding="utf-8")
+    out = console()
+    report = quality.run(tmp_path / "locomo.json", out, peers=False, json_path=tmp_path / "r.json")
+    assert report.averages["recall"]["overall"].values["recall@1"] == 1.0
+    assert sum(average.questions for average in report.plans().values()) == 2
+    loaded = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert loaded["rankings"]["conv-1/1"]["ids"]["recall"][0] == "D1:3"
+    assert loaded["environment"]["embedding"]
+    assert str(tmp_path) in out.file.getvalue().replace("\n", "")  # type: ignore[attr-defined]
