@@ -1,0 +1,433 @@
+"""The `recall` command. Thin: it reads arguments and calls; what it shows and imports is in `console/`.
+
+Nothing heavy is imported before a command runs, so `recall --help` is quick. Results go to standard output, progress
+and errors to standard error. Exit codes: 0 done, 1 an error that is named, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_integrations import __version__
+from recall_integrations.console.scopes import SYNTAX, find_scope, parse_scope, scope_text
+from recall_integrations.errors import InvalidArgument, NotFound, RecallError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from recall_integrations.console.importing import ImportReport
+
+BAD_ROWS_SHOWN = 100
+STORE = click.argument("store", type=click.Path(path_type=Path))
+SCOPE = click.option("--scope", metavar="SCOPE", help=f"{SYNTAX} One part alone will do if only one scope has it.")
+EMBEDDING = click.option(
+    "--embedding",
+    metavar="NAME",
+    envvar="RECALL_EMBEDDING",
+    help="sentence-transformers model (name or path) that the store was made with. Default: the bundled model.",
+)
+
+
+class _Recall(click.Group):
+    """A group whose commands end with one clear line and an exit code instead of a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("Interrupted. The store is sound; what was acknowledged is kept.", err=True)
+            ctx.exit(130)
+        except RecallError as e:
+            if ctx.params.get("debug"):
+                raise
+            click.echo(f"Error: {_line(str(e))}", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=_Recall, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="recall")
+@click.option("--debug", is_flag=True, envvar="RECALL_DEBUG", help="Show the traceback of an error.")
+def main(debug: bool) -> None:
+    """Find the right memory: import memories into a store, search it, and see why each hit is there."""
+
+
+@main.command()
+def demo() -> None:
+    """Ask six questions of a small built-in store.
+
+    They are of six kinds, and it is shown how each is answered.
+
+    Nothing is left behind. The answers are the same on every day; only the times differ.
+    """
+    from recall_integrations.console.demo import run_demo
+
+    run_demo(_console())
+
+
+# -- filling -----------------------------------------------------------------------------------------------------------
+
+
+@main.command("import")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--format", "kind", type=click.Choice(["jsonl", "locomo"]), required=True, help="What PATH holds.")
+@click.option("--scope", metavar="SCOPE", help=f"Scope of rows that do not say theirs: {SYNTAX}")
+@click.option("--skip-bad", is_flag=True, help="Leave out bad rows and list them, instead of stopping at the first.")
+@EMBEDDING
+def import_(path: Path, store: Path, kind: str, scope: str | None, skip_bad: bool, embedding: str | None) -> None:
+    """Put the memories in PATH into STORE.
+
+    STORE is a directory, made if absent.
+
+    An import that was interrupted continues when it is run again: a row that is in the store already is left alone,
+    one that has changed replaces what was there.
+
+    \b
+    jsonl: one JSON object per line. Only "text" is required:
+      text, id, type, actor, channel, event_at, created_at, importance,
+      entities, relations, thread, position, refs, metadata
+      user_id, agent_id, namespace        the scope, each over --scope
+    Times are ISO 8601 with an offset (2026-03-01T12:00:00+00:00). relations
+    is a list of [subject, predicate, object] or of such with a confidence.
+    type is fact, preference, event, skill, chunk, observation or summary.
+    An unknown key is an error: other data belongs into metadata.
+
+    A row without an id gets one from its content, so it is found again. If you edit such a row and import it again,
+    the old one stays: give an id to rows that change.
+
+    locomo: the file of the LoCoMo benchmark. Each conversation gets a scope of its own, 'locomo/-/conv-26' for
+    the conversation conv-26.
+    """
+    from recall_integrations.console.importing import Importer
+    from recall_integrations.console.interrupt import deferred_interrupt
+    from recall_integrations.store.memory_store import MemoryStore
+
+    if kind == "locomo" and (scope is not None or skip_bad):
+        raise click.UsageError(
+            "--scope and --skip-bad are for --format jsonl: LoCoMo has its own scopes and no rows to skip."
+        )
+    if kind == "jsonl" and path.is_dir():
+        raise InvalidArgument(f"{path} is a directory. Give the JSON Lines file itself.")
+    default = parse_scope(scope or "")
+    rows = _locomo(path) if kind == "locomo" else None
+    with MemoryStore.open(store, embedding=embedding) as target:
+        importer = Importer(target)
+        total = path.stat().st_size if rows is None else len(rows)
+        try:
+            with deferred_interrupt() as check, _progress() as bar:
+                task = bar.add_task("Importing", total=total)
+
+                def advance(done: int) -> None:
+                    bar.advance(task, done)
+                    check()
+
+                if rows is None:
+                    importer.jsonl(path, default, skip_bad=skip_bad, advance=advance)
+                else:
+                    importer.store_all(rows, advance)
+        except (RecallError, KeyboardInterrupt):
+            click.echo(_counts(importer.report) + ". Run the command again to continue.", err=True)
+            raise
+    _show_import(importer.report)
+
+
+def _locomo(path: Path) -> list[Any]:
+    from recall_integrations.evaluation.datasets import iter_locomo_memories
+
+    return list(iter_locomo_memories(path))  # read whole first: nothing is stored if the file is no LoCoMo file
+
+
+def _show_import(report: ImportReport) -> None:
+    for bad in report.bad[:BAD_ROWS_SHOWN]:
+        click.echo(f"Skipped line {bad.line}: {_line(bad.problem)}", err=True)
+    if len(report.bad) > BAD_ROWS_SHOWN:
+        click.echo(f"Skipped {len(report.bad) - BAD_ROWS_SHOWN:,} more lines.", err=True)
+    click.echo(f"{_counts(report)}.")
+
+
+def _counts(report: ImportReport) -> str:
+    words = [f"{report.new:,} new", f"{report.replaced:,} replaced", f"{report.unchanged:,} unchanged"]
+    if report.bad:
+        words.append(f"{len(report.bad):,} skipped")
+    scopes = [scope_text(s) for s in report.scopes]
+    where = f" in {scopes[0]}" if len(scopes) == 1 else f" in {len(scopes):,} scopes" if scopes else ""
+    return f"Memories: {', '.join(words)}{where}"
+
+
+@main.command()
+@STORE
+@click.argument("name")
+@click.option(
+    "--alias", "aliases", multiple=True, metavar="NAME", help="Another name for it; may be given several times."
+)
+@SCOPE
+@EMBEDDING
+def entity(store: Path, name: str, aliases: tuple[str, ...], scope: str | None, embedding: str | None) -> None:
+    """Declare an entity and other names for it.
+
+    Queries with any of the names find the memories with any other, in this scope.
+    """
+    from recall_integrations.console.opening import existing_store
+
+    with existing_store(store, embedding) as target:
+        where = find_scope(scope, target.scopes())
+        entity_id = target.add_entity(name, aliases=aliases, scope=where)
+    also = f", also called {', '.join(aliases)}" if aliases else ""
+    click.echo(_line(f"{name}{also}: {entity_id} in {scope_text(where)}"))
+
+
+@main.command()
+@STORE
+@click.argument("memory_id", metavar="ID")
+@SCOPE
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@EMBEDDING
+def forget(store: Path, memory_id: str, scope: str | None, yes: bool, embedding: str | None) -> None:
+    """Remove the memory ID of a scope, everywhere."""
+    from recall_integrations.console.opening import existing_store
+
+    with existing_store(store, embedding) as target:
+        where = find_scope(scope, target.scopes())
+        memory = target.get(memory_id, scope=where)
+        if memory is None:
+            raise NotFound(f"The scope {scope_text(where)} has no memory {memory_id!r}.")
+        if not yes:
+            click.echo(_line(memory.text)[:400])
+            if not click.confirm(f"Forget {_line(memory_id)} in {scope_text(where)}?"):
+                click.echo("Nothing was removed.")
+                return
+        target.forget(memory_id, scope=where)
+    click.echo(_line(f"Forgot {memory_id} in {scope_text(where)}."))
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+@main.command()
+@STORE
+@click.argument("query")
+@SCOPE
+@click.option("--k", default=5, show_default=True, type=click.IntRange(min=1), help="How many hits.")
+@click.option(
+    "--now", metavar="TIME", help="What 'yesterday' is relative to: ISO 8601 with an offset. Default: the clock."
+)
+@click.option(
+    "--explain", is_flag=True, help="Show the parsed query, the rules tried, the arms, and what made each score."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON with everything, see above.")
+@EMBEDDING
+def search(
+    store: Path,
+    query: str,
+    scope: str | None,
+    k: int,
+    now: str | None,
+    explain: bool,
+    as_json: bool,
+    embedding: str | None,
+) -> None:
+    """Find the memories in STORE that answer QUERY.
+
+    \b
+    --json prints one object; keys are only ever added (format is 1):
+      format, query, scope, k, now
+      plan, reason, confidence
+      hits      [{id, score, reason, memory, contributions}]; memory has the
+                keys of `recall import`, contributions are
+                [{source, rank, score, added}]
+      parsed    {entities, window, negations, predicate_hints, type_hints,
+                terms, rewrites, specificity, features}
+      arms      [{name, weight, limit}]
+      rules     [{rule, fired, because, margin}]
+      rewrite   {strategy, reason}
+      degraded  [{stage, reason, detail}]
+      timings_ms  {stage: milliseconds}, arms as arm.NAME, and total
+    """
+    from recall_integrations.console import as_json as data
+    from recall_integrations.console import rendering
+    from recall_integrations.console.opening import existing_store
+    from recall_integrations.optimizer import QueryOptimizer
+
+    moment = _moment(now)
+    with existing_store(store, embedding) as source:
+        where = find_scope(scope, source.scopes())
+        optimizer = QueryOptimizer(source)
+        try:
+            result = optimizer.recall(query, k=k, scope=where, now=moment)
+        finally:
+            optimizer.close()
+    if as_json:
+        click.echo(data.dumps(data.result_data(result, where, k)))
+    else:
+        rendering.show_result(_console(), result, where, explain=explain)
+
+
+@main.command()
+@STORE
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
+@EMBEDDING
+def stats(store: Path, as_json: bool, embedding: str | None) -> None:
+    """Show what STORE holds.
+
+    Scopes, types, sizes, and whether an index is behind.
+
+    \b
+    --json prints one object; keys are only ever added (format is 1):
+      format, path, schema_version, embedding, memories, bytes
+      scopes      [{scope, memories}]
+      types       {type: memories}
+      first_event, last_event             ISO 8601 or null
+      entities, aliases, mentions, edges, vectors
+      index_lag   {index: changes not applied yet}
+      notices     repairs made while opening
+    """
+    from recall_integrations.console import as_json as data
+    from recall_integrations.console import rendering
+    from recall_integrations.console.opening import existing_store
+
+    with existing_store(store, embedding) as source:
+        found, scopes = source.stats(), source.scopes()
+    if as_json:
+        click.echo(data.dumps(data.stats_data(found, scopes)))
+    else:
+        rendering.show_stats(_console(), data.stats_data(found, scopes))
+
+
+@main.command()
+@STORE
+@EMBEDDING
+def reindex(store: Path, embedding: str | None) -> None:
+    """Make the indexes of STORE anew.
+
+    BM25 is made from the texts in the database, and every vector with the embedding given. This is how a store
+    changes to another embedding: name the new one with --embedding, and from then on always.
+    """
+    from recall_integrations.console.interrupt import deferred_interrupt
+    from recall_integrations.console.opening import rebuild
+
+    with deferred_interrupt() as check, _progress() as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name.capitalize(), total=total)
+            bar.update(tasks[name], completed=done, total=total)
+            check()
+
+        fingerprint = rebuild(store, embedding, show)
+    click.echo(f"Rebuilt the indexes of {store} with the embedding {fingerprint}.")
+
+
+# -- benchmarks --------------------------------------------------------------------------------------------------------
+
+
+@main.group()
+def bench() -> None:
+    """Measure quality and speed. What is compared with us needs the extra recall-integrations[bench]."""
+
+
+@bench.command("quality")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--dataset", default="locomo", show_default=True, help="locomo, hotpotqa or musique.")
+@click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions, evenly spread.")
+@click.option("--peers/--no-peers", default=True, show_default=True, help="Compare with the frameworks' retrievers.")
+@click.option("--k", default=10, show_default=True, type=click.IntRange(min=1), help="Hits asked for.")
+@click.option("--config", "config_path", type=click.Path(exists=True, dir_okay=False), help="YAML file with settings.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE.")
+def bench_quality(
+    path: Path, dataset: str, limit: int | None, peers: bool, k: int, config_path: str | None, json_path: str | None
+) -> None:
+    """How often the right memories come back.
+
+    Asks the questions of the data set in PATH.
+    """
+    from recall_integrations.config import RecallConfig
+    from recall_integrations.evaluation import quality
+
+    config = None if config_path is None else RecallConfig.from_yaml(config_path)
+    quality.run(path, _console(), dataset=dataset, limit=limit, peers=peers, json_path=json_path, config=config, k=k)
+
+
+@bench.command("latency")
+@click.option(
+    "--size", "sizes", multiple=True, type=click.IntRange(min=1), default=(1_000, 10_000, 100_000), show_default=True,
+    help="Memories in the scope; may be given several times.",
+)  # fmt: skip
+@click.option(
+    "--queries", default=50, show_default=True, type=click.IntRange(min=1), help="Queries of each plan in a round."
+)
+@click.option("--rounds", default=3, show_default=True, type=click.IntRange(min=1), help="Measured rounds.")
+@click.option("--seed", default=0, show_default=True, help="Of the memories and queries.")
+@click.option("--peers/--no-peers", default=True, show_default=True, help="Measure the frameworks' retrievers too.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE.")
+def bench_latency(
+    sizes: tuple[int, ...], queries: int, rounds: int, seed: int, peers: bool, json_path: str | None
+) -> None:
+    """How long remembering and recalling take.
+
+    On made-up memories, in temporary stores.
+    """
+    from recall_integrations.evaluation import latency
+
+    latency.run(
+        _console(), sizes=sizes, queries_per_plan=queries, peers=peers, json_path=json_path, seed=seed, rounds=rounds
+    )
+
+
+@bench.command("temporal")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--misses", is_flag=True, help="Also print every expression that was not read as labelled.")
+def bench_temporal(path: Path, misses: bool) -> None:
+    """How many labelled date expressions are read right.
+
+    PATH holds them as JSON Lines.
+    """
+    from recall_integrations.evaluation import temporal
+
+    temporal.run(path, misses, _console())
+
+
+# -- shared ------------------------------------------------------------------------------------------------------------
+
+
+def _console(*, stderr: bool = False) -> Console:
+    from recall_integrations.console.rendering import make_console
+
+    return make_console(stderr=stderr)
+
+
+def _progress() -> Any:
+    """A progress bar on standard error; nothing where that is not a terminal."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = _console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, disable=not console.is_terminal)
+
+
+def _line(text: str) -> str:
+    from recall_integrations.console.rendering import plain
+
+    return plain(text)
+
+
+def _moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise InvalidArgument(
+            f"--now {text!r} is not a time with an offset. Write, for example, 2026-03-01T12:00:00+00:00."
+        )
+    return moment
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Filling a store from a file, so that an import that was interrupted can simply be run again.
+
+Nothing about the progress is written down. A row is looked up by its id before it is stored: one that is there already
+and says the same is skipped, one that says something else replaces it. Rows without an id get one from their content
+(and, for equal rows, from their order), so they are found again too; such a row is a new memory once it is edited.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recall_integrations.console.rows import memory_of, parse_line, stable_id
+from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory
+from recall_integrations.records import Memory, Scope
+
+if TYPE_CHECKING:
+    from recall_integrations.store.memory_store import MemoryStore
+
+BATCH = 1_000
+BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BadRow:
+    """A line (from 1) that could not be stored, and why."""
+
+    line: int
+    problem: str
+
+
+@dataclass(slots=True, kw_only=True)
+class ImportReport:
+    """What an import did so far.
+
+    Args:
+        new: memories that were not there.
+        replaced: memories that were there and said something else.
+        unchanged: memories that were there already.
+        bad: lines that were skipped.
+        scopes: scopes that rows belong to, in order of appearance.
+    """
+
+    new: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    bad: list[BadRow] = field(default_factory=list)
+    scopes: dict[Scope, None] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Rows that are in the store now."""
+        return self.new + self.replaced + self.unchanged
+
+
+class Importer:
+    """Writes memories to a store in batches, leaving out what is there already. `report` is true at every moment."""
+
+    def __init__(self, store: MemoryStore, *, batch_size: int = BATCH) -> None:
+        self.report = ImportReport()
+        self._store = store
+        self._batch_size = batch_size
+
+    def store_all(self, rows: Iterable[tuple[Scope, Memory]], advance: Callable[[int], None] = lambda _n: None) -> None:
+        """Store memories that have ids. `advance` is told how many more are done.
+
+        If taking the next row fails, the rows before it are stored first.
+        """
+        batch: list[tuple[Scope, Memory]] = []
+        try:
+            for row in rows:
+                batch.append(row)
+                if len(batch) >= self._batch_size:
+                    full, batch = batch, []
+                    self._flush(full, advance)
+        except InvalidInput:
+            self._flush(batch, advance)
+            raise
+        self._flush(batch, advance)
+
+    def _flush(self, batch: list[tuple[Scope, Memory]], advance: Callable[[int], None]) -> None:
+        by_scope: dict[Scope, list[Memory]] = {}
+        for scope, memory in batch:
+            by_scope.setdefault(scope, []).append(memory)
+        for scope, memories in by_scope.items():
+            self.report.scopes.setdefault(scope)
+            fresh: list[Memory] = []
+            replaced = 0
+            for memory in memories:
+                assert memory.id is not None
+                stored = self._store.get(memory.id, scope=scope)
+                if stored is None or not same(stored, memory):
+                    fresh.append(memory)
+                    replaced += stored is not None
+            if fresh:
+                self._store.remember_many(fresh, scope=scope)
+            self.report.replaced += replaced
+            self.report.new += len(fresh) - replaced
+            self.report.unchanged += len(memories) - len(fresh)
+            advance(len(memories))
+
+    def jsonl(
+        self,
+        path: Path,
+        scope: Scope,
+        *,
+        skip_bad: bool = False,
+        advance: Callable[[int], None] = lambda _n: None,
+    ) -> None:
+        """Store the rows of a JSON Lines file. `advance` is told how many more bytes were read.
+
+        Raises:
+            InvalidMemory: a bad row, unless `skip_bad`; the message has its line. The rows before it are stored.
+            InvalidArgument: the file cannot be read.
+        """
+        seen: dict[tuple[Scope, str], int] = {}
+        equal: Counter[str] = Counter()
+
+        def checked(number: int, raw: bytes) -> tuple[Scope, Memory] | None:
+            try:
+                where, memory = _identified(raw, scope, equal)
+                first = seen.setdefault((where, memory.id or ""), number)
+                if first != number:
+                    raise InvalidMemory(f"the id {(memory.id or '')[:80]!r} was given to line {first} already")
+            except InvalidInput as e:
+                problem = str(e).rstrip(".")
+                if not skip_bad:
+                    raise InvalidMemory(f"{path}, line {number}: {problem}.") from e
+                self.report.bad.append(BadRow(line=number, problem=problem))
+                return None
+            return where, memory
+
+        found = (checked(number, raw) for number, raw in _lines(path, advance))
+        self.store_all(row for row in found if row is not None)
+
+
+def _lines(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[int, bytes]]:
+    """Lines that are not blank, with their number. Only a line feed ends a line."""
+    try:
+        with path.open("rb") as file:
+            for number, raw in enumerate(file, start=1):
+                line = raw.removeprefix(BOM).strip() if number == 1 else raw.strip()
+                if line:
+                    yield number, line
+                advance(len(raw))
+    except OSError as e:
+        raise InvalidArgument(f"Cannot read {path}: {e.strerror or e}.") from e
+
+
+def _identified(raw: bytes, default: Scope, equal: Counter[str]) -> tuple[Scope, Memory]:
+    row = parse_line(raw)
+    scope, memory = memory_of(row, default)
+    if memory.id is not None:
+        return scope, memory
+    first = stable_id(row, scope, 1)
+    equal[first] += 1
+    return scope, replace(memory, id=stable_id(row, scope, equal[first]))
+
+
+def same(stored: Memory, memory: Memory) -> bool:
+    """Whether storing `memory` would change nothing; what the store fills in by itself is not compared."""
+    for name in (f.name for f in fields(Memory)):
+        value = getattr(memory, name)
+        if value is None and name in ("created_at", "position"):
+            continue
+        if getattr(stored, name) != value:
+            return False
+    return True

@@ -1,0 +1,78 @@
+"""Opening a store that is there, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recall_integrations.errors import EmbeddingMismatch, StorePathError
+
+if TYPE_CHECKING:
+    from recall_integrations.store.memory_store import MemoryStore
+
+INDEXES = ("lexical.*", "semantic.*")
+
+
+def check_store(path: Path) -> None:
+    """Refuse a path that holds no store, so that reading never makes one.
+
+    A directory with indexes and no database passes: opening it gives the error that says what is lost.
+
+    Raises:
+        StorePathError: there is nothing, a file, or a directory that is no store.
+    """
+    from recall_integrations.store.directory import DATABASE
+
+    try:
+        if (path / DATABASE).is_file() or any(True for pattern in INDEXES for _ in path.glob(pattern)):
+            return
+        there = path.exists()
+    except OSError as e:
+        raise StorePathError(f"Cannot read {path}: {e.strerror or e}. Check the path and its permissions.") from e
+    held = f"holds no {DATABASE}" if there else "does not exist"
+    state = "is a file" if path.is_file() else held
+    raise StorePathError(
+        f"There is no store at {path}: it {state}. Make one with `recall import FILE --format jsonl {path}`."
+    )
+
+
+@contextmanager
+def existing_store(path: Path, embedding: str | None = None) -> Iterator[MemoryStore]:
+    """The store at `path`, closed at the end.
+
+    Raises:
+        StorePathError: there is none; nothing was made.
+        StoreError: it cannot be opened.
+    """
+    from recall_integrations.store.memory_store import MemoryStore
+
+    check_store(path)
+    try:
+        store = MemoryStore.open(path, embedding=embedding)
+    except EmbeddingMismatch as e:
+        raise EmbeddingMismatch(f"{e} On the command line: --embedding NAME.") from e
+    with store:
+        yield store
+
+
+def rebuild(path: Path, embedding: str | None, progress: Callable[[str, int, int], None]) -> str:
+    """Make the indexes of a store anew; returns the fingerprint of the embedding that its vectors are of.
+
+    Args:
+        path: the store.
+        embedding: name or path of a model; `None` = the bundled one.
+        progress: called with what is being made, how much of it is done, and how much there is.
+    """
+    from recall_integrations.store.memory_store import MemoryStore
+
+    check_store(path)
+    try:
+        store = MemoryStore.open(path, embedding=embedding)
+    except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
+        with MemoryStore.open(path, embedding=embedding, reindex=True) as store:
+            return store.embedding.fingerprint
+    with store:
+        store.reindex(progress=progress)
+        return store.embedding.fingerprint

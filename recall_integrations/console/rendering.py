@@ -1,0 +1,277 @@
+"""Results on a terminal: readable at 80 columns, plain text when piped.
+
+Everything that comes from a store or a user is shown through `plain`, never as markup: a memory must not be able to
+colour, move or fake what the terminal shows.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from recall_integrations.console.scopes import scope_text
+from recall_integrations.records import Hit, ParsedQuery, RecallResult, RetrievalPlan, Scope, TemporalWindow
+
+TEXT_CHARS_SHOWN = 400
+_SPACE = re.compile(r"\s+")
+SMALL = 0.0005  # what a source added below this is not shown
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """A console that colours only terminals and guesses no meaning from numbers and quotes in the text."""
+    stream = sys.stderr if stderr else sys.stdout
+    encoding = (getattr(stream, "encoding", None) or "utf-8").lower()
+    if not encoding.startswith("utf") and hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")  # a memory in another script must not end the command
+    return Console(stderr=stderr, highlight=False, emoji=False, markup=False)
+
+
+def plain(text: str, limit: int | None = None) -> str:
+    """Text on one line without control and direction characters, cut at `limit` characters."""
+    line = _SPACE.sub(" ", text)
+    line = "".join("\ufffd" if _unsafe(c) else c for c in line).strip()
+    return line if limit is None or len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def _unsafe(character: str) -> bool:
+    return (
+        unicodedata.category(character) in ("Cc", "Cs")
+        or character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    )
+
+
+# -- one recall ------------------------------------------------------------------------------------------------------
+
+
+def show_result(
+    console: Console, result: RecallResult, scope: Scope, *, explain: bool = False, ids: bool = True
+) -> None:
+    """The plan, the hits, and with `explain` everything that led to them."""
+    show_plan(console, result)
+    if explain:
+        console.print()
+        show_explanation(console, result)
+    console.print()
+    show_hits(console, result.hits, scope, ids=ids, details=explain)
+    show_degraded(console, result)
+
+
+def show_plan(console: Console, result: RecallResult) -> None:
+    """What was understood, which plan was chosen, why, and how long it took."""
+    grid = _pairs()
+    for name, value in understood(result.query):
+        grid.add_row(name, Text(plain(value)))
+    plan = result.plan
+    grid.add_row("plan", Text.assemble((plan.name, "bold cyan"), "  because ", plain(_because(plan))))
+    grid.add_row("asked", Text(", ".join(_arm(a.name, a.weight, result) for a in plan.arms)))
+    grid.add_row("took", Text.assemble(_ms(result.timings_ms.get("total", 0.0)), (f"  ({_stages(result)})", "dim")))
+    console.print(grid)
+
+
+def understood(parsed: ParsedQuery) -> list[tuple[str, str]]:
+    """What the parser found, as label and words; only what there is."""
+    rows = []
+    if parsed.entity_refs:
+        named = (
+            r.name if r.name.casefold() == r.mention.casefold() else f"{r.name} (“{r.mention}”)"
+            for r in parsed.entity_refs
+        )
+        rows.append(("names", ", ".join(dict.fromkeys(named))))
+    if parsed.predicate_hints:
+        rows.append(("relation", ", ".join(parsed.predicate_hints)))
+    if parsed.temporal_window is not None:
+        rows.append(("time", window_words(parsed.temporal_window)))
+    if parsed.type_hints:
+        rows.append(("type", ", ".join(t.value for t in parsed.type_hints)))
+    if parsed.negations:
+        rows.append(("not", ", ".join(parsed.negations)))
+    return rows
+
+
+def window_words(window: TemporalWindow) -> str:
+    """`from … to before …`; the time of day only where it is not midnight."""
+
+    def words(moment: datetime) -> str:
+        midnight = (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
+        return moment.strftime("%Y-%m-%d") if midnight else moment.strftime("%Y-%m-%d %H:%M")
+
+    if window.start is None:
+        return "any time" if window.end is None else f"before {words(window.end)}"
+    return f"from {words(window.start)}" + ("" if window.end is None else f" to before {words(window.end)}")
+
+
+def show_hits(console: Console, hits: Iterable[Hit], scope: Scope, *, ids: bool = True, details: bool = False) -> None:
+    """Score, text and why; with `ids` the id, with `details` what each source added. Says so if there are none."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True)
+    table.add_column("#", justify="right", style="dim", no_wrap=True)
+    table.add_column("score", justify="right", style="bold", no_wrap=True)
+    table.add_column("memory", ratio=1)
+    table.add_column("type, day", style="dim", no_wrap=True)
+    for place, hit in enumerate(hits, start=1):
+        memory, moment = hit.memory, hit.memory.event_at or hit.memory.created_at
+        text = Text(plain(memory.text, TEXT_CHARS_SHOWN) or "(text withheld)")
+        lines = [Text.assemble((f"{plain(memory.actor)}: ", "cyan"), text) if memory.actor else text]
+        lines.append(Text(plain(hit.reason), style="green"))
+        if details:
+            lines.append(Text(_contributions(hit), style="dim"))
+        if ids:
+            lines.append(Text(f"id {plain(memory.id or '')}", style="dim"))
+        day = f"{moment:%Y-%m-%d}" if moment else ""
+        table.add_row(str(place), f"{hit.score:.2f}", Text("\n").join(lines), f"{memory.type}\n{day}")
+    if table.row_count:
+        console.print(table)
+    else:
+        console.print(Text(f"Nothing found in the scope {plain(scope_text(scope))}."))
+
+
+def show_degraded(console: Console, result: RecallResult) -> None:
+    """What was left out or failed."""
+    for step in result.degraded:
+        words = f"left out: {step.stage} ({step.reason})" + (f": {step.detail}" if step.detail else "")
+        console.print(Text(plain(words), style="yellow"))
+
+
+def _contributions(hit: Hit) -> str:
+    parts = []
+    for c in hit.contributions:
+        place = f" #{c.rank}" if c.rank else ""
+        if c.added >= SMALL:
+            parts.append(f"{c.source}{place} {c.score:.3g} → +{c.added:.3f}")
+        elif c.rank or c.source == "rerank":
+            parts.append(f"{c.source}{place} {c.score:.3g}")
+    return "; ".join(parts)
+
+
+# -- --explain -------------------------------------------------------------------------------------------------------
+
+
+def show_explanation(console: Console, result: RecallResult) -> None:
+    """The parsed query, the rules in the order they were tried, the arms, and the time of each stage."""
+    parsed, plan = result.query, result.plan
+    grid = _pairs()
+    for ref in parsed.entity_refs:
+        grid.add_row(
+            "entity", Text(plain(f"{ref.name} ← “{ref.mention}”, {ref.stage}, confidence {ref.confidence:.2f}"))
+        )
+    if parsed.temporal_window is not None:
+        window = parsed.temporal_window
+        grid.add_row("window", Text(f"{window_words(window)}, confidence {window.confidence:.2f}"))
+    grid.add_row("terms", Text(plain(", ".join(parsed.terms) or "none")))
+    f = parsed.features
+    values = (
+        f"entities {f.entity_density:.2f}",
+        f"time {f.temporal:.2f}",
+        f"rarity {f.lexical_rarity:.2f}",
+        f"type cues {f.type_cues:.2f}",
+    )
+    grid.add_row("specificity", Text(f"{parsed.specificity:.3f}  ({', '.join(values)})"))
+    grid.add_row("rewrite", Text(f"{result.rewrite.strategy} ({result.rewrite.reason})"))
+    for rewrite in parsed.rewrites:
+        grid.add_row("", Text(plain(rewrite)))
+    console.print(grid)
+    console.print()
+    console.print(_rules_table(plan))
+    console.print()
+    console.print(_arms_table(result))
+
+
+def _rules_table(plan: RetrievalPlan) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("rule", "holds", "because"):
+        table.add_column(title)
+    decided = False
+    for check in plan.checks:
+        first = check.fired and not decided
+        decided = decided or check.fired
+        verdict = ("yes: chosen" if first else "yes, later") if check.fired else "no"
+        style = "bold cyan" if first else ("" if check.fired else "dim")
+        table.add_row(
+            Text(check.rule, style=style), Text(verdict, style=style), Text(plain(check.because), style=style)
+        )
+    return table
+
+
+def _arms_table(result: RecallResult) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("arm or stage")
+    for title in ("weight", "at most", "ms"):
+        table.add_column(title, justify="right")
+    timings = result.timings_ms
+    for arm in result.plan.arms:
+        ms = timings.get(f"arm.{arm.name}")
+        table.add_row(arm.name, f"{arm.weight:g}", str(arm.limit), "not asked" if ms is None else f"{ms:.2f}")
+    for name, ms in timings.items():
+        if not name.startswith("arm."):
+            table.add_row(Text(name, style="bold" if name == "total" else "dim"), "", "", f"{ms:.2f}")
+    return table
+
+
+# -- store -----------------------------------------------------------------------------------------------------------
+
+
+def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
+    """What a store holds; `stats` is what `--json` prints."""
+    grid = _pairs()
+    types = ", ".join(f"{count:,} {kind}" for kind, count in sorted(stats["types"].items())) or "none"
+    lag = ", ".join(f"{name} by {count:,}" for name, count in stats["index_lag"].items() if count)
+    rows = {
+        "store": f"{stats['path']} (schema {stats['schema_version']}, {decimal(stats['bytes'])})",
+        "embedding": stats["embedding"],
+        "memories": f"{stats['memories']:,}",
+        "types": types,
+        "events": f"{stats['first_event'][:10]} to {stats['last_event'][:10]}"
+        if stats["first_event"]
+        else "none dated",
+        "entities": f"{stats['entities']:,}, {stats['mentions']:,} mentions, {stats['edges']:,} relations",
+        "behind": lag or "no index",
+    }
+    for name, value in rows.items():
+        grid.add_row(name, Text(plain(value)))
+    for notice in stats["notices"]:
+        grid.add_row("notice", Text(plain(notice), style="yellow"))
+    console.print(grid)
+    if stats["scopes"]:
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        table.add_column("scope")
+        table.add_column("memories", justify="right")
+        for row in stats["scopes"]:
+            table.add_row(Text(plain(row["scope"])), f"{row['memories']:,}")
+        console.print()
+        console.print(table)
+
+
+def _pairs() -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    return grid
+
+
+def _because(plan: RetrievalPlan) -> str:
+    prefix = f"{plan.name}: "
+    return plan.reason.removeprefix(prefix)
+
+
+def _arm(name: str, weight: float, result: RecallResult) -> str:
+    if f"arm.{name}" not in result.timings_ms:
+        return f"{name} (nothing to look for)"
+    return name if weight == 1 else f"{name} ×{weight:g}"
+
+
+def _stages(result: RecallResult) -> str:
+    stages = ((name, ms) for name, ms in result.timings_ms.items() if name != "total" and not name.startswith("arm."))
+    return " · ".join(f"{name} {ms:.1f}" for name, ms in stages if ms >= 0.05)
+
+
+def _ms(value: float) -> str:
+    return f"{value:.1f} ms"

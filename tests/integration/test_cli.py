@@ -1,0 +1,98 @@
+"""The command as a process of its own: what it imports, the demonstration, an interrupt in the middle of an import."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recall_integrations import MemoryStore
+
+ROOT = Path(__file__).resolve().parents[2]
+LOCOMO = ROOT.parent / "shared/data/locomo"
+HEAVY = (
+    "chromadb", "langchain_core", "llama_index", "tantivy", "torch", "numpy", "sqlalchemy", "rich", "dateparser",
+    "model2vec", "sentence_transformers",
+)  # fmt: skip
+
+
+def environment() -> dict[str, str]:
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    kept = {
+        k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR", "RECALL_DEBUG", "RECALL_EMBEDDING")
+    }
+    return {**kept, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
+
+
+def recall(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "recall_integrations.cli", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=cwd, env=environment(), capture_output=True, text=True, encoding="utf-8", check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["--version"]])
+def test_help_imports_nothing_heavy(tmp_path: Path, arguments: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from recall_integrations.cli import main\n"
+        f"main({arguments!r}, standalone_mode=False)\n"
+        f"print('LOADED', sorted(set({HEAVY!r}) & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "LOADED []"
+
+
+def test_the_demonstration_needs_no_checkout_and_leaves_nothing(tmp_path: Path) -> None:
+    done = recall("demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout and max(map(len, done.stdout.splitlines())) <= 80
+    for first in ("Sarah reports to Diego", "My badge number is", "In general I prefer", "Mei is working"):
+        assert first in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_import_leaves_a_sound_store_and_continues(tmp_path: Path) -> None:
+    count = 30_000
+    rows, store = tmp_path / "rows.jsonl", tmp_path / "store"
+    rows.write_text("".join(json.dumps({"text": f"memory number {i}", "id": f"m{i}"}) + "\n" for i in range(count)))
+    command = [sys.executable, "-m", "recall_integrations.cli", "import", str(rows), "--format", "jsonl", str(store)]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (store / "recall.db-wal").exists() or (store / "recall.db-wal").stat().st_size < 2_000_000:
+        assert process.poll() is None and time.monotonic() < deadline, "the import ended before it could be interrupted"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Run the command again to continue" in err and "Interrupted" in err and "Traceback" not in err
+    with MemoryStore.open(store) as opened:
+        stored = opened.count()
+        assert 0 < stored < count
+        assert opened.stats()["index_lag"] == {"lexical": 0, "semantic": 0}
+    done = recall("import", rows, "--format", "jsonl", store, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"Memories: {count - stored:,} new, 0 replaced, {stored:,} unchanged in -/-/-.\n"
+    found = recall("search", store, "memory number 29999", "--json", "--k", "1", cwd=tmp_path)
+    assert json.loads(found.stdout)["hits"][0]["id"] == "m29999"
+
+
+def test_locomo_is_imported_once(tmp_path: Path) -> None:
+    if not LOCOMO.exists():
+        pytest.skip("LoCoMo is not there: shared/data/locomo")
+    first = recall("import", LOCOMO, "--format", "locomo", tmp_path / "s", cwd=tmp_path)
+    assert first.stdout == "Memories: 5,882 new, 0 replaced, 0 unchanged in 10 scopes.\n"
+    again = recall("import", LOCOMO, "--format", "locomo", tmp_path / "s", cwd=tmp_path)
+    assert again.stdout == "Memories: 0 new, 0 replaced, 5,882 unchanged in 10 scopes.\n"

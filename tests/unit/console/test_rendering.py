@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import io
+import json
+import math
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from rich.console import Console
+
+from recall_integrations.console.as_json import dumps, result_data
+from recall_integrations.console.rendering import plain, show_result, window_words
+from recall_integrations.records import (
+    ArmPlan,
+    Contribution,
+    Degradation,
+    EntityRef,
+    Hit,
+    Memory,
+    MemoryType,
+    ParsedQuery,
+    RecallResult,
+    RetrievalPlan,
+    RuleCheck,
+    Scope,
+    TemporalWindow,
+)
+
+DAY = datetime(2026, 3, 1, tzinfo=timezone.utc)
+RESULT = RecallResult(
+    hits=(
+        Hit(
+            memory=Memory("The answer [bold]is[/bold] 42 :smile:", id="m-1", actor="Priya", event_at=DAY),
+            score=0.8125,
+            reason="says: answer",
+            contributions=(Contribution(source="lexical", rank=1, score=7.5, added=0.5),),
+        ),
+    ),
+    query=ParsedQuery(
+        original="what is the answer?",
+        entity_refs=(
+            EntityRef(
+                entity_id="e", name="Project Kestrel", mention="Kestral", span=(0, 1), confidence=0.83, stage="fuzzy"
+            ),
+        ),
+        temporal_window=TemporalWindow(start=DAY, end=DAY + timedelta(days=1), span=(0, 1), confidence=0.9),
+        type_hints=(MemoryType.FACT,),
+        negations=("meetings",),
+        terms=("answer",),
+        specificity=0.5,
+        now=DAY,
+    ),
+    plan=RetrievalPlan(
+        name="balanced",
+        arms=(ArmPlan(name="lexical", weight=2.0), ArmPlan(name="temporal")),
+        reason="balanced: no other rule decided",
+        checks=(
+            RuleCheck(rule="precise", fired=False, because="specificity 0.500 < 0.8", margin=-0.3),
+            RuleCheck(rule="balanced", fired=True, because="no other rule decided", margin=0.0),
+        ),
+    ),
+    degraded=(Degradation(stage="semantic", reason="timeout", detail="late"),),
+    timings_ms={"parse": 0.5, "arm.lexical": 1.25, "total": 3.0},
+)
+
+
+def shown(result: RecallResult = RESULT, *, explain: bool = False, width: int = 80) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
+    show_result(console, result, Scope("ann"), explain=explain)
+    return out.getvalue()
+
+
+def test_a_result_says_what_why_and_how_long() -> None:
+    text = shown()
+    for words in (
+        "Project Kestrel (“Kestral”)", "from 2026-03-01 to before 2026-03-02", "fact", "meetings", "balanced",
+        "because no other rule decided", "lexical ×2", "temporal (nothing to look for)", "3.0 ms", "0.81",
+        "Priya: The answer", "says: answer", "id m-1", "2026-03-01", "left out: semantic (timeout): late",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_explain_adds_rules_arms_and_contributions() -> None:
+    text = shown(explain=True)
+    for words in ("specificity 0.500 < 0.8", "yes: chosen", "lexical #1 7.5 → +0.500", "not asked", "1.25", "terms"):
+        assert words in text
+        assert words not in shown()
+
+
+def test_memory_text_is_never_markup() -> None:
+    assert "[bold]is[/bold] 42 :smile:" in shown()
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2Jgone", "a\x07b", "\x9b31m", "a\u202eb", "a\x00b"])
+def test_memory_text_cannot_steer_the_terminal(hostile: str) -> None:
+    hit = replace(RESULT.hits[0], memory=Memory(f"before {hostile} after", id="x"), reason=f"says: {hostile}")
+    text = shown(replace(RESULT, hits=(hit,)))
+    assert not set(text) & set("\x1b\x07\x9b\u202e\x00")
+    assert "before" in text and "after" in text
+
+
+def test_lines_fit(width: int = 60) -> None:
+    assert max(len(line) for line in shown(explain=True, width=width).splitlines()) <= width
+
+
+def test_nothing_found_is_said() -> None:
+    assert "Nothing found in the scope ann/-/-" in shown(replace(RESULT, hits=()))
+
+
+def test_withheld_text_is_said() -> None:
+    memory = replace(RESULT.hits[0].memory)
+    object.__setattr__(memory, "text", "")
+    assert "(text withheld)" in shown(replace(RESULT, hits=(replace(RESULT.hits[0], memory=memory),)))
+
+
+def test_plain_is_one_line_and_cut() -> None:
+    assert plain("a\n\tb  c") == "a b c"
+    assert plain("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_windows_in_words() -> None:
+    def window(start: datetime | None, end: datetime | None) -> str:
+        return window_words(TemporalWindow(start=start, end=end, span=(0, 0), confidence=1.0))
+
+    assert window(DAY, None) == "from 2026-03-01"
+    assert window(None, DAY) == "before 2026-03-01"
+    assert (
+        window(DAY + timedelta(hours=9), DAY + timedelta(hours=10))
+        == "from 2026-03-01 09:00 to before 2026-03-01 10:00"
+    )
+
+
+def test_json_has_the_documented_keys_and_no_number_that_json_lacks() -> None:
+    odd = replace(RESULT.hits[0].contributions[0], score=math.inf)
+    result = replace(RESULT, hits=(replace(RESULT.hits[0], contributions=(odd,)),), confidence=None)
+    data = json.loads(dumps(result_data(result, Scope("ann"), 5)))
+    assert list(data) == [
+        "format", "query", "scope", "k", "now", "plan", "reason", "confidence", "hits", "parsed", "arms", "rules",
+        "rewrite", "degraded", "timings_ms",
+    ]  # fmt: skip
+    assert data["scope"] == "ann/-/-" and data["now"] == "2026-03-01T00:00:00+00:00"
+    assert list(data["hits"][0]) == ["id", "score", "reason", "memory", "contributions"]
+    assert data["hits"][0]["contributions"] == [{"source": "lexical", "rank": 1, "score": None, "added": 0.5}]
+    assert list(data["parsed"]) == [
+        "entities", "window", "negations", "predicate_hints", "type_hints", "terms", "rewrites", "specificity",
+        "features",
+    ]  # fmt: skip
+    assert data["parsed"]["window"]["end"] == "2026-03-02T00:00:00+00:00"
+    assert data["rules"][0] == {"rule": "precise", "fired": False, "because": "specificity 0.500 < 0.8", "margin": -0.3}

@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from recall_integrations import MemoryStore, Scope
+from recall_integrations.cli import main
+
+Recall = Callable[..., Result]
+ROWS = (
+    {"id": "a", "text": "Priya recommends PostgreSQL for Kestrel", "actor": "Sam", "event_at": "2026-03-03T09:00:00Z"},
+    {"id": "b", "text": "My badge number is K-20417", "type": "fact"},
+    {"id": "c", "text": "I prefer tea to coffee", "type": "preference", "relations": [["Priya", "manager_of", "Sam"]]},
+)
+
+
+@pytest.fixture
+def recall(monkeypatch: pytest.MonkeyPatch) -> Recall:
+    monkeypatch.delenv("RECALL_EMBEDDING", raising=False)
+    monkeypatch.delenv("RECALL_DEBUG", raising=False)
+    return lambda *arguments, **more: CliRunner().invoke(main, [str(a) for a in arguments], **more)
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(json.dumps(r) for r in ROWS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path, rows: Path, recall: Recall) -> Path:
+    path = tmp_path / "store"
+    assert recall("import", rows, "--format", "jsonl", path).exit_code == 0
+    return path
+
+
+def failed(result: Result, *words: str) -> None:
+    """One line on stderr, exit 1, no traceback."""
+    assert result.exit_code == 1, result.output
+    assert result.stderr.startswith("Error: ") and result.stderr.count("\n") == 1
+    assert "Traceback" not in result.output
+    for word in words:
+        assert word in result.stderr
+
+
+# -- import ------------------------------------------------------------------------------------------------------------
+
+
+def test_import_reports_what_it_did_and_again_that_nothing_changed(tmp_path: Path, rows: Path, recall: Recall) -> None:
+    first = recall("import", rows, "--format", "jsonl", tmp_path / "s")
+    assert (first.exit_code, first.stdout) == (0, "Memories: 3 new, 0 replaced, 0 unchanged in -/-/-.\n")
+    again = recall("import", rows, tmp_path / "s", "--format", "jsonl")
+    assert (again.exit_code, again.stdout) == (0, "Memories: 0 new, 0 replaced, 3 unchanged in -/-/-.\n")
+
+
+def test_import_into_a_scope(tmp_path: Path, rows: Path, recall: Recall) -> None:
+    assert recall("import", rows, "--format", "jsonl", tmp_path / "s", "--scope", "ann//work").exit_code == 0
+    with MemoryStore.open(tmp_path / "s") as opened:
+        assert opened.count(scope=Scope("ann", "", "work")) == 3
+
+
+def test_a_bad_row_stops_the_import_with_its_line(tmp_path: Path, recall: Recall) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"text": "one"}\n{"text": "two", "who": "Ann"}\n{"text": "three"}\n')
+    result = recall("import", path, "--format", "jsonl", tmp_path / "s")
+    assert result.exit_code == 1
+    counts, error = result.stderr.splitlines()
+    assert counts == "Memories: 1 new, 0 replaced, 0 unchanged in -/-/-. Run the command again to continue."
+    assert error.startswith("Error: ") and "line 2: unknown key 'who'. Put other data into 'metadata'" in error
+
+
+def test_bad_rows_are_skipped_and_listed_if_wanted(tmp_path: Path, recall: Recall) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"text": "one"}\n{"text": ""}\nnonsense\n{"text": "four"}\n')
+    result = recall("import", path, "--format", "jsonl", tmp_path / "s", "--skip-bad")
+    assert result.exit_code == 0
+    assert result.stdout == "Memories: 2 new, 0 replaced, 0 unchanged, 2 skipped in -/-/-.\n"
+    assert [line.split(":")[0] for line in result.stderr.splitlines()] == ["Skipped line 2", "Skipped line 3"]
+
+
+def test_import_of_a_missing_file_makes_no_store(tmp_path: Path, recall: Recall) -> None:
+    assert recall("import", tmp_path / "none", "--format", "jsonl", tmp_path / "s").exit_code == 2
+    failed(recall("import", tmp_path, "--format", "jsonl", tmp_path / "s"), "is a directory")
+    assert not (tmp_path / "s").exists()
+
+
+def test_import_of_what_is_no_locomo_file_makes_no_store(tmp_path: Path, rows: Path, recall: Recall) -> None:
+    failed(recall("import", rows, "--format", "locomo", tmp_path / "s"), "not JSON")
+    assert not (tmp_path / "s").exists()
+    assert recall("import", rows, "--format", "locomo", tmp_path / "s", "--scope", "x").exit_code == 2
+
+
+def test_locomo_conversations_get_scopes_of_their_own(tmp_path: Path, recall: Recall) -> None:
+    talk = {"session_1_date_time": "9:05 am on 3 April, 2021", "session_1": [
+        {"dia_id": "D1:1", "speaker": "Ann", "text": "I planted a quince"},
+        {"dia_id": "D1:2", "speaker": "Bo", "text": "How is the quince?"},
+    ]}  # fmt: skip
+    path = tmp_path / "l.json"
+    path.write_text(json.dumps([{"sample_id": name, "conversation": talk, "qa": []} for name in ("conv-1", "conv-2")]))
+    result = recall("import", path, "--format", "locomo", tmp_path / "s")
+    assert result.stdout == "Memories: 4 new, 0 replaced, 0 unchanged in 2 scopes.\n"
+    assert "4 unchanged" in recall("import", path, "--format", "locomo", tmp_path / "s").stdout
+    found = recall("search", tmp_path / "s", "quince", "--scope", "conv-2", "--json")
+    assert json.loads(found.stdout)["scope"] == "locomo/-/conv-2"
+    failed(recall("search", tmp_path / "s", "quince"), "locomo/-/conv-1, locomo/-/conv-2", "--scope")
+    failed(recall("search", tmp_path / "s", "quince", "--scope", "locomo"), "could be any of")
+
+
+# -- search ------------------------------------------------------------------------------------------------------------
+
+
+def test_search_shows_plan_hits_and_reasons(store: Path, recall: Recall) -> None:
+    result = recall("search", store, "What's my badge number?", "--k", "2")
+    assert result.exit_code == 0, result.output
+    for words in ("plan", "because", "My badge number is K-20417", "says: badge, number", "id b"):
+        assert words in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_explain_shows_rules_arms_and_contributions(store: Path, recall: Recall) -> None:
+    text = recall("search", store, "What's my badge number?", "--explain").stdout
+    for words in ("specificity", "rarity", "precise", "exploratory", "yes: chosen", "lexical #1", "at most", "total"):
+        assert words in text
+
+
+def test_json_is_whole_and_alone_on_stdout(store: Path, recall: Recall) -> None:
+    result = recall("search", store, "yesterday", "--json", "--now", "2026-03-04T10:00:00Z", "--k", "1")
+    data: dict[str, Any] = json.loads(result.stdout)
+    assert (data["format"], data["k"], data["now"]) == (1, 1, "2026-03-04T10:00:00+00:00")
+    assert data["parsed"]["window"]["start"] == "2026-03-03T00:00:00+00:00"
+    assert [hit["id"] for hit in data["hits"]] == ["a"]
+    assert data["hits"][0]["memory"]["event_at"] == "2026-03-03T09:00:00+00:00"
+    assert {arm["name"] for arm in data["arms"]} >= {"temporal"}
+    assert data["timings_ms"]["total"] > 0 and data["degraded"] == []
+
+
+def test_what_json_prints_can_be_imported_again(tmp_path: Path, store: Path, recall: Recall) -> None:
+    data = json.loads(recall("search", store, "tea", "--json").stdout)
+    path = tmp_path / "again.jsonl"
+    path.write_text("\n".join(json.dumps(hit["memory"]) for hit in data["hits"]))
+    assert "0 new, 0 replaced, 3 unchanged" in recall("import", path, "--format", "jsonl", store).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["   "], "blank"),
+        (["x", "--now", "2026-03-04T10:00:00"], "--now"),
+        (["x", "--now", "soon"], "offset"),
+        (["x", "--scope", "nobody"], "no scope 'nobody'"),
+        (["x", "--scope", "a/b/c/d"], "4 parts"),
+    ],
+)
+def test_errors_are_one_clear_line(store: Path, recall: Recall, arguments: list[str], words: str) -> None:
+    failed(recall("search", store, *arguments), words)
+
+
+def test_wrong_usage_has_its_own_exit_code(store: Path, recall: Recall) -> None:
+    assert recall("search", store, "x", "--k", "0").exit_code == 2
+    assert recall("search", store).exit_code == 2
+    assert recall("nonsense").exit_code == 2
+
+
+def test_debug_shows_where_an_error_comes_from(store: Path, recall: Recall) -> None:
+    result = recall("--debug", "search", store, " ")
+    assert result.exception is not None and type(result.exception).__name__ == "InvalidQuery"
+
+
+def test_a_store_that_is_open_elsewhere_is_a_clear_error(store: Path, recall: Recall) -> None:
+    with MemoryStore.open(store):
+        failed(recall("search", store, "x"), "open in another process")
+
+
+# -- paths that are no store -------------------------------------------------------------------------------------------
+
+READERS = (
+    ["search", "{}", "x"],
+    ["stats", "{}"],
+    ["reindex", "{}"],
+    ["entity", "{}", "Ann"],
+    ["forget", "{}", "a", "--yes"],
+)
+
+
+@pytest.mark.parametrize("command", READERS, ids=lambda c: c[0])
+@pytest.mark.parametrize("kind", ["nothing", "file", "other directory"])
+def test_no_command_makes_a_store_where_there_is_none(
+    tmp_path: Path, recall: Recall, command: list[str], kind: str
+) -> None:
+    path = tmp_path / "place"
+    if kind == "file":
+        path.write_text("x")
+    elif kind == "other directory":
+        path.mkdir()
+        (path / "notes.txt").write_text("x")
+    before = sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*"))
+    failed(recall(*(part.format(path) for part in command)), "no store", "recall import")
+    assert sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*")) == before
+
+
+def test_a_store_without_its_database_is_not_called_missing(store: Path, recall: Recall) -> None:
+    for path in store.glob("recall.db*"):
+        path.unlink()
+    failed(recall("search", store, "x"), "database", "backup")
+
+
+# -- the small ones ----------------------------------------------------------------------------------------------------
+
+
+def test_stats(store: Path, recall: Recall) -> None:
+    text = recall("stats", store).stdout
+    for words in ("memories", "1 fact, 1 observation, 1 preference", "2026-03-03", "-/-/-"):
+        assert words in text
+    data = json.loads(recall("stats", store, "--json").stdout)
+    assert data["format"] == 1 and data["memories"] == 3
+    assert data["scopes"] == [{"scope": "-/-/-", "memories": 3}]
+    assert data["first_event"] == data["last_event"] == "2026-03-03T09:00:00+00:00"
+    assert data["index_lag"] == {"lexical": 0, "semantic": 0}
+
+
+def test_stats_of_an_empty_store(tmp_path: Path, recall: Recall) -> None:
+    MemoryStore.open(tmp_path / "s").close()
+    assert recall("stats", tmp_path / "s").exit_code == 0
+    assert json.loads(recall("stats", tmp_path / "s", "--json").stdout)["first_event"] is None
+    failed(recall("search", tmp_path / "s", "x"), "empty")
+
+
+def test_reindex_keeps_the_answers(store: Path, recall: Recall) -> None:
+    before = json.loads(recall("search", store, "badge number", "--json").stdout)["hits"]
+    result = recall("reindex", store)
+    assert result.exit_code == 0 and "Rebuilt" in result.stdout
+    assert json.loads(recall("search", store, "badge number", "--json").stdout)["hits"] == before
+
+
+def test_an_alias_finds_what_the_name_is_in(store: Path, recall: Recall) -> None:
+    result = recall("entity", store, "Priya", "--alias", "PR", "--alias", "Pri")
+    assert result.exit_code == 0 and "Priya, also called PR, Pri: ent_priya" in result.stdout
+    data = json.loads(recall("search", store, "what does PR recommend?", "--json").stdout)
+    assert data["parsed"]["entities"][0]["name"] == "Priya"
+    assert data["hits"][0]["id"] == "a"
+
+
+def test_forget_asks(store: Path, recall: Recall) -> None:
+    kept = recall("forget", store, "b", input="n\n")
+    assert kept.exit_code == 0 and "K-20417" in kept.stdout and "Nothing was removed" in kept.stdout
+    assert "Forgot b" in recall("forget", store, "b", input="y\n").stdout
+    failed(recall("forget", store, "b", "--yes"), "no memory 'b'")
+    with MemoryStore.open(store) as opened:
+        assert opened.count() == 2
+
+
+def test_forget_without_an_answer_removes_nothing(store: Path, recall: Recall) -> None:
+    assert recall("forget", store, "b", input="").exit_code == 1
+    with MemoryStore.open(store) as opened:
+        assert opened.count() == 3
+
+
+def test_an_id_or_text_cannot_steer_the_terminal(tmp_path: Path, recall: Recall) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text(json.dumps({"text": "a\x1b[2Jb", "id": "x"}))
+    recall("import", path, "--format", "jsonl", tmp_path / "s")
+    assert "\x1b" not in recall("forget", tmp_path / "s", "x", input="n\n").output
+    assert "\x1b" not in recall("search", tmp_path / "s", "a \x1b[31m b").output
+    assert "\x1b" not in recall("forget", tmp_path / "s", "\x1b[31m").output
+
+
+# -- bench -------------------------------------------------------------------------------------------------------------
+
+
+def test_bench_passes_its_options_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recall: Recall) -> None:
+    from recall_integrations.evaluation import latency, quality, temporal
+
+    seen: dict[str, Any] = {}
+    for name, module in (("quality", quality), ("latency", latency), ("temporal", temporal)):
+        monkeypatch.setattr(module, "run", lambda *a, _name=name, **k: seen.update({_name: (a, k)}))
+    config = tmp_path / "c.yaml"
+    config.write_text("recall: {fusion: {strategy: rrf}}")
+    options = ["--dataset", "musique", "--limit", "7", "--no-peers", "--config", config, "--json", "r.json"]
+    assert recall("bench", "quality", tmp_path, *options).exit_code == 0
+    assert recall("bench", "latency", "--size", "10", "--size", "20", "--queries", "5").exit_code == 0
+    assert recall("bench", "temporal", tmp_path, "--misses").exit_code == 0
+    (path, _), given = seen["quality"]
+    assert path == tmp_path and given["config"].fusion.strategy == "rrf"
+    assert (given["dataset"], given["limit"], given["peers"], given["json_path"]) == ("musique", 7, False, "r.json")
+    assert seen["latency"][1]["sizes"] == (10, 20) and seen["latency"][1]["queries_per_plan"] == 5
+    assert seen["temporal"][0][:2] == (tmp_path, True)
+
+
+def test_a_missing_extra_is_a_clear_error(monkeypatch: pytest.MonkeyPatch, recall: Recall) -> None:
+    from recall_integrations.errors import MissingExtra
+    from recall_integrations.evaluation import latency
+
+    def missing(*_a: Any, **_k: Any) -> None:
+        raise MissingExtra("The benchmarks need 'x'. Install it with: pip install 'recall-integrations[bench]'")
+
+    monkeypatch.setattr(latency, "run", missing)
+    failed(recall("bench", "latency"), "recall-integrations[bench]")
+
+
+def test_an_interrupt_has_its_exit_code(monkeypatch: pytest.MonkeyPatch, store: Path, recall: Recall) -> None:
+    from recall_integrations.optimizer import QueryOptimizer
+
+    def interrupted(*_a: Any, **_k: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(QueryOptimizer, "recall", interrupted)
+    result = recall("search", store, "x")
+    assert result.exit_code == 130 and "Interrupted" in result.stderr
+    monkeypatch.undo()
+    assert recall("search", store, "badge").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["import"], ["search"], ["stats"], ["reindex"], ["entity"], ["forget"], ["demo"], ["bench"]]
+)
+def test_help_is_there(recall: Recall, command: list[str]) -> None:
+    result = recall(*command, "--help")
+    assert result.exit_code == 0 and "..." not in result.stdout.split("Commands:")[-1].replace("]...", "")
