@@ -1,0 +1,81 @@
+"""The public surface is a promise: a change here is a change for users."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import recall_integrations as package
+from recall_integrations import MemoryStore, OptimizedRecallRetriever, QueryOptimizer
+
+PUBLIC = {
+    "EntityRef",
+    "Filters",
+    "Hit",
+    "Memory",
+    "MemoryStore",
+    "MemoryType",
+    "OptimizedRecallRetriever",
+    "ParsedQuery",
+    "QueryOptimizer",
+    "RecallConfig",
+    "RecallResult",
+    "Relation",
+    "RetrievalPlan",
+    "Scope",
+    "TemporalWindow",
+    "errors",
+}
+
+
+def test_exactly_these_names_are_public():
+    assert set(package.__all__) == PUBLIC
+    assert all(hasattr(package, name) for name in PUBLIC)
+    assert set(dir(package)) == PUBLIC | {"__version__"}
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    assert not hasattr(package, "Nothing")
+
+
+def parameters(function):
+    return [p for p in inspect.signature(function).parameters if p != "self"]
+
+
+def test_signatures():
+    assert parameters(MemoryStore.open)[:2] == ["path", "embedding"]
+    assert parameters(MemoryStore.remember) == ["memory", "scope"]
+    assert parameters(MemoryStore.remember_many)[:3] == ["memories", "scope", "progress"]
+    assert parameters(MemoryStore.add_entity) == ["name", "aliases", "scope"]
+    assert parameters(MemoryStore.forget) == ["memory_id", "scope"]
+    assert parameters(MemoryStore.get) == ["memory_id", "scope"]
+    assert parameters(MemoryStore.count) == ["scope"]
+    assert parameters(QueryOptimizer.__init__)[:4] == ["store", "llm", "reranker", "config"]
+    recall = ["query", "k", "scope", "filters", "now", "time_budget_ms", "tokens_max", "privacy"]
+    assert parameters(QueryOptimizer.recall)[: len(recall)] == recall
+    assert parameters(QueryOptimizer.recall) == parameters(QueryOptimizer.arecall)
+    assert parameters(QueryOptimizer.parse) == ["query", "scope", "now"]
+    assert parameters(QueryOptimizer.plan) == ["parsed"]
+    for name in ("from_texts", "from_documents", "from_nodes"):
+        assert hasattr(OptimizedRecallRetriever, name)
+
+
+def test_importing_the_package_loads_no_framework_and_no_index():
+    code = (
+        "import sys, recall_integrations; "
+        "heavy = {'langchain_core', 'llama_index', 'chromadb', 'tantivy', 'dateparser', 'torch', 'numpy'}; "
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_the_retriever_loads_indexes_on_first_use_only():
+    code = (
+        "import sys; from recall_integrations import OptimizedRecallRetriever, MemoryStore; "
+        "late = {'chromadb', 'tantivy', 'dateparser', 'torch', 'sentence_transformers', 'rank_bm25'}; "
+        "print(*sorted(late & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
