@@ -54,8 +54,8 @@ class LexicalIndex:
             self._index = tantivy.Index(self._schema, path=str(path))
             analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
             self._index.register_tokenizer("stems", analyzer)
-            park_in_children(self)
             self._writer: Any = None  # made at the first write; its threads and heap are not free
+            park_in_children(self)
             self._index.reload()
             self._searcher = self._index.searcher()
         except BaseException as e:
