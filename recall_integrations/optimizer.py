@@ -13,6 +13,7 @@ import contextvars
 import functools
 import math
 import statistics
+import threading
 import time
 import weakref
 from collections import deque
@@ -157,6 +158,7 @@ class QueryOptimizer:
         self._clock = clock
         self._parser = QueryParser(self.config)
         self._rewrite_ms: deque[float] = deque(maxlen=REWRITES_REMEMBERED)
+        self._rewrite_lock = threading.Lock()
         workers = self.config.limits.workers
         # Arms and whole recalls have pools of their own: a recall that waits for its arms must not hold their threads.
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="recall-arm")
@@ -331,9 +333,8 @@ class QueryOptimizer:
             return parsed, RewriteOutcome()
         skip = "skip.specific_query" if not plan.rewrite else skip_reason(parsed.original)
         budget = min(self.config.limits.rewrite_timeout_ms, run.deadline.remaining_ms() * SHARE_BEFORE_ARMS)
-        if skip is None and self._rewrite_ms and statistics.median(self._rewrite_ms) > budget:
+        if skip is None and self._too_slow_for(budget):
             skip = "skip.budget"
-            self._rewrite_ms.popleft()  # old experience fades, so that a model that was cold is tried again
         if skip is not None:
             return parsed, RewriteOutcome(strategy="skipped", reason=skip)
         begin = time.perf_counter()
@@ -349,11 +350,21 @@ class QueryOptimizer:
                 rewrites, why = (), "failure.error"
                 run.failed("rewrite", e)
         duration = (time.perf_counter() - begin) * 1e3
-        self._rewrite_ms.append(duration)
+        with self._rewrite_lock:
+            self._rewrite_ms.append(duration)
         outcome = RewriteOutcome(
             strategy="llm" if rewrites else "fallback", reason=why, duration_ms=duration, used=bool(rewrites)
         )
         return replace(parsed, rewrites=rewrites), outcome
+
+    def _too_slow_for(self, budget_ms: float) -> bool:
+        """Whether recent rewrites took longer than there is time. What is refused by fades, so that a model that was
+        slow once (cold, say) is tried again."""
+        with self._rewrite_lock:
+            if not self._rewrite_ms or statistics.median(self._rewrite_ms) <= budget_ms:
+                return False
+            self._rewrite_ms.popleft()
+            return True
 
     def _embed(
         self, parsed: ParsedQuery, request: _Request, plan: RetrievalPlan, run: _Run

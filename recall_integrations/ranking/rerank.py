@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
+from recall_integrations.origin import comes_from
 
 MARKER = "recall_rerank_id"
 # Where LangChain compressors leave their score: Cohere, FlashRank, Jina, NVIDIA and others use the first.
@@ -89,11 +90,6 @@ def resolve_reranker(source: object) -> Reranker | None:
         f"{source!r} cannot rerank. Pass the name or path of a sentence-transformers cross-encoder, a LangChain "
         "document compressor, a LlamaIndex node postprocessor, or a function (query, texts) -> scores."
     )
-
-
-def comes_from(source: object, package: str) -> bool:
-    """Whether the class of `source`, or one it descends from, was defined in `package`. Imports nothing."""
-    return any(kind.__module__.split(".")[0] == package for kind in type(source).__mro__)
 
 
 class FunctionReranker:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from recall_integrations.errors import InvalidArgument, RecallError
+from recall_integrations.origin import comes_from
 
 
 class LlmError(RecallError):
@@ -32,12 +33,12 @@ def resolve_llm(source: object) -> Callable[[str], str] | None:
     """
     if source is None:
         return None
-    if _comes_from(source, "langchain_core"):
+    if comes_from(source, "langchain_core"):
         from langchain_core.runnables import Runnable
 
         if isinstance(source, Runnable):
             return _asking(source.invoke, type(source).__name__)
-    if _comes_from(source, "llama_index"):
+    if comes_from(source, "llama_index"):
         from llama_index.core.base.llms.base import BaseLLM
 
         if isinstance(source, BaseLLM):
@@ -48,10 +49,6 @@ def resolve_llm(source: object) -> Callable[[str], str] | None:
         f"{source!r} is not a language model. Pass a LangChain chat model, LLM or Runnable, a LlamaIndex LLM, or a "
         "function from text to text."
     )
-
-
-def _comes_from(source: object, package: str) -> bool:
-    return any(kind.__module__.split(".")[0] == package for kind in type(source).__mro__)
 
 
 def _asking(function: Callable[..., Any], name: str) -> Callable[[str], str]:

@@ -60,7 +60,6 @@ from recall_integrations.text import stems
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
 BATCH = 1_000
 BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up in
-_SQL_VARIABLES = 500
 
 # Built once: on the hot path, making a statement costs as much as running it.
 _FETCH = select(schema.memories).where(
@@ -745,8 +744,8 @@ def _checked(memories: Iterable[Memory | str], seen: set[str]) -> Iterator[Memor
 
 
 def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(values), _SQL_VARIABLES):
-        yield values[start : start + _SQL_VARIABLES]
+    for start in range(0, len(values), schema.SQL_VARIABLES):
+        yield values[start : start + schema.SQL_VARIABLES]
 
 
 def _release(pid: int, engine: Engine, lock: FileLock, indexes: Indexes, temporary: Path | None) -> None:

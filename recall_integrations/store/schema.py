@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 SCHEMA_VERSION = 1
+SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
 

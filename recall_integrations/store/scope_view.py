@@ -28,7 +28,6 @@ TYPE_CODES = {t.value: i for i, t in enumerate(MemoryType)}
 _ROW_BYTES = 160  # an id string and its share of the columns
 _COMPACT_AT = 0.3
 _STORED_MAX = 1_000  # rows whose vectors a stage may read from the store to score them: a few milliseconds
-_SQL_VARIABLES = 500
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -317,10 +316,10 @@ class ScopeViews:
         found = np.zeros((len(nums), width), dtype=np.float32)
         order = np.argsort(nums)
         query = select(v.c.num, v.c.vector).where(v.c.scope_id == scope_id)
-        if len(nums) > 4 * _SQL_VARIABLES:
+        if len(nums) > 4 * schema.SQL_VARIABLES:
             queries = [query.where(v.c.num.between(int(nums[order[0]]), int(nums[order[-1]])))]
         else:
-            parts = (nums[i : i + _SQL_VARIABLES].tolist() for i in range(0, len(nums), _SQL_VARIABLES))
+            parts = (nums[i : i + schema.SQL_VARIABLES].tolist() for i in range(0, len(nums), schema.SQL_VARIABLES))
             queries = [query.where(v.c.num.in_(part)) for part in parts]
         rising = nums[order]
         with self._engine.connect() as connection:

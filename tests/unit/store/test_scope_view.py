@@ -146,7 +146,7 @@ def test_stored_vectors_in_one_scan_and_by_key(open_store: OpenStore, monkeypatc
     view = view_of(store)
     rows = np.flatnonzero(view.alive)[::-1]
     by_key = view.vectors_of(rows)
-    monkeypatch.setattr("recall_integrations.store.scope_view._SQL_VARIABLES", 2)
+    monkeypatch.setattr("recall_integrations.store.schema.SQL_VARIABLES", 2)
     by_scan = view.vectors_of(rows)
     assert by_key is not None and by_scan is not None
     np.testing.assert_array_equal(by_key, by_scan)
