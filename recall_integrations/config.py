@@ -25,6 +25,17 @@ from zoneinfo import ZoneInfo
 from recall_integrations.errors import ConfigError
 
 
+PLAN_RULES = (
+    "identifiers",
+    "graph_bias",
+    "conversational",
+    "router_mode",
+    "time_bias",
+    "type_filter",
+    "window_filter",
+)
+
+
 def _in_range(owner: str, name: str, value: float, low: float, high: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value) or not low <= value <= high:
         raise ConfigError(f"{owner}.{name} must be a number between {low:g} and {high:g}, not {value!r}.")
@@ -43,6 +54,8 @@ class PlannerConfig:
         entity_weight: weight of the graph arm in an entity-centric plan.
         arm_limit: candidates asked of each arm.
         precise_limit: candidates asked of the semantic arm by the `precise` plan.
+        rules: which rules may change the arms of the chosen plan, of `PLAN_RULES`. `conversational` is off by
+            default: it did not help (docs/benchmarks.md).
     """
 
     precise_threshold: float = 0.8
@@ -53,8 +66,16 @@ class PlannerConfig:
     entity_weight: float = 2.0
     arm_limit: int = 50
     precise_limit: int = 20
+    rules: tuple[str, ...] = tuple(rule for rule in PLAN_RULES if rule != "conversational")
 
     def __post_init__(self) -> None:
+        given: object = self.rules
+        if not isinstance(given, tuple | list | set | frozenset):
+            raise ConfigError(f"planner.rules must be a list of rules, not {given!r}. Known: {', '.join(PLAN_RULES)}.")
+        unknown = [rule for rule in given if rule not in PLAN_RULES]
+        if unknown:
+            raise ConfigError(f"Unknown rule {unknown[0]!r} in planner.rules. Known: {', '.join(PLAN_RULES)}.")
+        object.__setattr__(self, "rules", tuple(rule for rule in PLAN_RULES if rule in self.rules))
         for name in (
             "precise_threshold",
             "exploratory_threshold",
@@ -68,6 +89,33 @@ class PlannerConfig:
         _in_range("planner", "precise_limit", self.precise_limit, 1, 10_000)
         if self.exploratory_threshold > self.precise_threshold:
             raise ConfigError("planner.exploratory_threshold must not exceed planner.precise_threshold.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryConfig:
+    """How queries are read.
+
+    Args:
+        spelling: whether words that nobody knows are also read as close ones that the memories use.
+        spelling_threshold: least similarity of such a word, in (0, 1] (seed 001).
+        spelling_learned_max: corrections that a scope remembers; the least recently used leaves (seed 001).
+        rare_share: share of the memories up to which a word is rare, so that a query with it is not small talk.
+        entity_llm: whether the optimizer's LLM is asked about names that nothing else resolved.
+        entity_llm_timeout_ms: longest wait for it.
+    """
+
+    spelling: bool = True
+    spelling_threshold: float = 0.80
+    spelling_learned_max: int = 1_000
+    rare_share: float = 0.05
+    entity_llm: bool = False
+    entity_llm_timeout_ms: float = 1_000.0
+
+    def __post_init__(self) -> None:
+        _in_range("query", "spelling_threshold", self.spelling_threshold, 0.01, 1)
+        _in_range("query", "spelling_learned_max", self.spelling_learned_max, 0, 100_000)
+        _in_range("query", "rare_share", self.rare_share, 0, 1)
+        _in_range("query", "entity_llm_timeout_ms", self.entity_llm_timeout_ms, 1, 600_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +144,9 @@ class FusionConfig:
         rrf_k: the constant of RRF; 60 as in Cormack, Clarke and Büttcher (2009).
         vector, lexical, graph, recency, importance, profile: weights of the six terms of `weighted`.
         recency_half_life_days: age at which the recency term has fallen to one half.
+        time_bias: weight of recency instead of `recency` where the query asks for what is new.
+        exact: added for each share of the query's identifiers that a memory holds letter by letter.
+        mode: added for memories of the types that the router mode prefers.
     """
 
     strategy: str = "weighted"
@@ -107,12 +158,15 @@ class FusionConfig:
     importance: float = 0.01
     profile: float = 0.0
     recency_half_life_days: float = 30.0
+    time_bias: float = 0.05
+    exact: float = 0.3
+    mode: float = 0.02
 
     def __post_init__(self) -> None:
         if self.strategy not in ("weighted", "rrf"):
             raise ConfigError(f"fusion.strategy must be 'weighted' or 'rrf', not {self.strategy!r}.")
         _in_range("fusion", "rrf_k", self.rrf_k, 1, 10_000)
-        for name in ("vector", "lexical", "graph", "recency", "importance", "profile"):
+        for name in ("vector", "lexical", "graph", "recency", "importance", "profile", "time_bias", "exact", "mode"):
             _in_range("fusion", name, getattr(self, name), 0, 10)
         _in_range("fusion", "recency_half_life_days", self.recency_half_life_days, 1e-3, 1e6)
 
@@ -208,6 +262,7 @@ class RecallConfig:
         week_start: first day of the week, 0 = Monday … 6 = Sunday.
     """
 
+    query: QueryConfig = field(default_factory=QueryConfig)
     planner: PlannerConfig = field(default_factory=PlannerConfig)
     specificity: SpecificityConfig = field(default_factory=SpecificityConfig)
     fusion: FusionConfig = field(default_factory=FusionConfig)
@@ -279,6 +334,10 @@ def _build(kind: type[Any], values: object, where: str) -> object:
 
 
 def _typed(hint: Any, value: Any, where: str) -> Any:
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+            raise ConfigError(f"{where} must be a list of names, not {value!r}.")
+        return tuple(value)
     allowed = get_args(hint) if get_origin(hint) is not None else (hint,)
     if float in allowed and isinstance(value, int) and not isinstance(value, bool):
         return float(value)

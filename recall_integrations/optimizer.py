@@ -23,7 +23,8 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,8 @@ from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, clean
 from recall_integrations.ranking.diversify import mmr
-from recall_integrations.ranking.fusion import Fused, FusionInput, fuse
+from recall_integrations.ranking.exact import exact_shares
+from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.negation import demote, negation_scores
 from recall_integrations.ranking.rerank import resolve_reranker
 from recall_integrations.records import (
@@ -52,6 +54,7 @@ from recall_integrations.records import (
     RetrievalPlan,
     RewriteOutcome,
     Scope,
+    TemporalWindow,
     checked_scope,
     checked_time,
     indexed_text,
@@ -69,9 +72,10 @@ from recall_integrations.rewriting.llm import resolve_llm
 from recall_integrations.rewriting.rewrite import parse_rewrites, prompt_for, skip_reason
 from recall_integrations.store.filtering import window_mask
 from recall_integrations.store.memory_store import MemoryStore, utc_now
-from recall_integrations.store.scope_view import Mask, ScopeView
+from recall_integrations.store.scope_view import TYPE_CODES, Mask, ScopeView
 
 T = TypeVar("T")
+EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
 NEGATION_POOL = 50  # candidates whose text is compared with the negated terms
 # Of the time left, for a rewrite or an embedding that may be slow; the rest is for the arms.
 SHARE_BEFORE_ARMS = 0.6
@@ -111,6 +115,8 @@ class _Request:
     time_budget_ms: float
     tokens_max: int | None
     privacy: str
+    window: TemporalWindow | Literal[False] | None
+    zone: ZoneInfo | None
     vector: NDArray[np.float32] | None
 
 
@@ -207,15 +213,25 @@ class QueryOptimizer:
 
     # -- the public read side --------------------------------------------------------------------------------------
 
-    def parse(self, query: str, *, scope: Scope | None = None, now: datetime | None = None) -> ParsedQuery:
-        """Understand a query without searching.
+    def parse(
+        self,
+        query: str,
+        *,
+        scope: Scope | None = None,
+        now: datetime | None = None,
+        window: TemporalWindow | Literal[False] | None = None,
+        timezone: str | None = None,
+    ) -> ParsedQuery:
+        """Understand a query without searching. Arguments as for `recall`.
 
         Raises:
             InvalidQuery: empty, blank, too long, or not valid text.
+            InvalidArgument: a naive `now`, an unknown time zone, a window that is none.
         """
         text = clean(query, self.config.limits.query_chars_max)
-        where, moment = checked_scope(scope), self._now(now)
-        return self._parser.parse(text, moment, self._knowledge(where))[0]
+        where, moment, zone = checked_scope(scope), self._now(now), _checked_zone(timezone)
+        known = self._knowledge(where)
+        return self._parser.parse(text, moment, known, window=_checked_window(window), zone=zone)[0]
 
     def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
         """What would be done about a parsed query. Pure."""
@@ -232,6 +248,8 @@ class QueryOptimizer:
         time_budget_ms: float | None = None,
         tokens_max: int | None = None,
         privacy: str = "allow",
+        window: TemporalWindow | Literal[False] | None = None,
+        timezone: str | None = None,
         query_vector: Any = None,
     ) -> RecallResult:
         """Find the memories that answer a query.
@@ -246,13 +264,18 @@ class QueryOptimizer:
             tokens_max: keep the hits' texts together within about this many tokens.
             privacy: `allow`, `redact` (personal data is replaced) or `block` (no text at all). It is about what the
                 caller gets: an embedding, LLM or reranker that you configure sees the query, the reranker texts too.
+            window: the time that is asked for, instead of what the query's words say: `TemporalWindow(start=…, end=…)`, or
+                `False` to read no dates at all.
+            timezone: IANA name of the zone in which "yesterday" is read; default `timezone` of the configuration.
             query_vector: the query's embedding, if the caller has it already.
 
         Raises:
             InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: nothing was searched.
             StoreClosed: the store was closed.
         """
-        request = self._request(query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, query_vector)
+        request = self._request(
+            query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, window, timezone, query_vector
+        )
         return self._recall(request, Deadline.after(request.time_budget_ms))
 
     async def arecall(
@@ -266,10 +289,14 @@ class QueryOptimizer:
         time_budget_ms: float | None = None,
         tokens_max: int | None = None,
         privacy: str = "allow",
+        window: TemporalWindow | Literal[False] | None = None,
+        timezone: str | None = None,
         query_vector: Any = None,
     ) -> RecallResult:
         """`recall` without blocking the event loop: the same path, in a thread. Cancelling it stops its arms."""
-        request = self._request(query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, query_vector)
+        request = self._request(
+            query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, window, timezone, query_vector
+        )
         deadline = Deadline.after(request.time_budget_ms)
         run = functools.partial(contextvars.copy_context().run, self._recall, request, deadline)
         try:
@@ -284,7 +311,10 @@ class QueryOptimizer:
         begin = time.perf_counter()
         run = _Run(deadline)
         with run.stage("parse"):
-            parsed, problems = self._parser.parse(request.text, request.now, self._knowledge(request.scope))
+            known = self._knowledge(request.scope)
+            parsed, problems = self._parser.parse(
+                request.text, request.now, known, window=request.window, zone=request.zone
+            )
             run.degraded.extend(problems)
         with run.stage("plan"):
             plan = make_plan(parsed, self.config)
@@ -300,6 +330,7 @@ class QueryOptimizer:
             vectors = self._embed(parsed, request, plan, run)
             with run.stage("scan"):
                 seen = _Seen(view=view, vectors=vectors, similarities=view.scan(vectors), allowed=allowed)
+            seen, typed = self._typed(plan, seen, request.k)
             results = self._ask(parsed, plan, seen, request.k, run)
             with run.stage("fuse"):
                 given = FusionInput(
@@ -311,8 +342,10 @@ class QueryOptimizer:
                     now=request.now,
                 )
                 fused = fuse(results, given, self.config.fusion)
+            fused = self._lift_exact(parsed, plan, view, fused, request.k, run)
             fused, reranked = self._rerank(parsed, plan, view, fused, run)
             fused = self._diversify(plan, view, fused, request.k, run)
+            fused = fused if typed is None else _first(fused, typed)
             fused, demoted = self._negate(parsed, view, fused, request.k, run)
             hits = self._deliver(parsed, view, fused, reranked, demoted, request, run)
         run.timings_ms["total"] = (time.perf_counter() - begin) * 1e3
@@ -373,7 +406,8 @@ class QueryOptimizer:
         if plan.arm("semantic") is None:
             return None
         with run.stage("embed"):
-            texts = [*([] if request.vector is not None else [parsed.original]), *parsed.rewrites]
+            readings = [] if parsed.reread is None else [parsed.reread]
+            texts = [*([] if request.vector is not None else [parsed.original]), *readings, *parsed.rewrites]
             given = [] if request.vector is None else [request.vector]
             try:
                 if not texts or isinstance(self.store.embedding, StaticEmbedding):  # microseconds; a thread costs more
@@ -411,6 +445,30 @@ class QueryOptimizer:
             results, problems = fan_out.ask(self._pool, self._arms, requests, run.deadline, run.timings_ms)
         run.degraded.extend(problems)
         return results
+
+    @staticmethod
+    def _typed(plan: RetrievalPlan, seen: _Seen, k: int) -> tuple[_Seen, Mask | None]:
+        """Where the plan filters by type: only such memories, if there are k of them; else those to be put first."""
+        if not plan.type_filter:
+            return seen, None
+        wanted = np.isin(seen.view.types, [TYPE_CODES[t.value] for t in plan.type_hints])
+        allowed = wanted if seen.allowed is None else wanted & seen.allowed
+        count = int((allowed & seen.view.alive).sum())
+        if count >= k:
+            return replace(seen, allowed=allowed), None
+        return seen, wanted if count else None
+
+    def _lift_exact(
+        self, parsed: ParsedQuery, plan: RetrievalPlan, view: ScopeView, fused: Fused, k: int, run: _Run
+    ) -> Fused:
+        """Lift candidates that hold the query's identifiers letter by letter."""
+        n = min(len(fused.rows), max(EXACT_POOL, 2 * k))
+        if not plan.exact_match or not n:
+            return fused
+        with run.stage("exact"):
+            shares = np.zeros(len(fused.rows), dtype=np.float32)
+            shares[:n] = exact_shares(self._texts(view, fused.rows[:n]), parsed.identifiers)
+            return lifted(view, fused, "exact", shares, self.config.fusion.exact)
 
     @staticmethod
     def _windowed(parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen) -> Mask | None:
@@ -538,6 +596,9 @@ class QueryOptimizer:
             entities=self.store.entities(scope_id).index,
             frequency=lambda term: self.store.lexical.document_frequency(scope_id, term),
             memories=self.store.view(scope_id).count,
+            speller=self.store.speller(scope_id, validate=self._llm, submit=self._outside.submit)
+            if self.config.query.spelling
+            else None,
         )
 
     def _admit_lag(self, run: _Run) -> None:
@@ -560,6 +621,8 @@ class QueryOptimizer:
         time_budget_ms: float | None,
         tokens_max: int | None,
         mode: str,
+        window: TemporalWindow | Literal[False] | None,
+        timezone: str | None,
         vector: Any,
     ) -> _Request:
         text = clean(query, self.config.limits.query_chars_max)
@@ -589,6 +652,8 @@ class QueryOptimizer:
             time_budget_ms=float(budget),
             tokens_max=tokens_max,
             privacy=privacy.check_mode(mode),
+            window=_checked_window(window),
+            zone=_checked_zone(timezone),
             vector=self._checked_vector(vector),
         )
 
@@ -605,6 +670,34 @@ class QueryOptimizer:
                 f"query_vector must be {dimensions} finite numbers, not an array of shape {array.shape}."
             )
         return array / max(float(np.linalg.norm(array)), 1e-12)
+
+
+def _checked_window(window: object) -> TemporalWindow | Literal[False] | None:
+    if window is None or window is False:
+        return window
+    if not isinstance(window, TemporalWindow):
+        raise InvalidArgument(
+            f"window must be a TemporalWindow, False or None, not {type(window).__name__}. "
+            "Write TemporalWindow(start=..., end=...)."
+        )
+    return window
+
+
+def _checked_zone(name: str | None) -> ZoneInfo | None:
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
+        raise InvalidArgument(f"Unknown time zone {name!r}. Use an IANA name such as 'Europe/Berlin'.") from e
+
+
+def _first(fused: Fused, wanted: Mask) -> Fused:
+    """The wanted rows first, in their order; the others score no more than the last of them."""
+    inside = wanted[fused.rows]
+    order = np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)])
+    scores = np.minimum.accumulate(fused.scores[order])
+    return fused.take(order, scores)
 
 
 def _worth_asking(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> bool:

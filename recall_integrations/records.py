@@ -16,6 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput, InvalidMemory, InvalidScope
+from recall_integrations.readings import ConversationalVerdict, Correction, Identifier, QueryToken, Router
 
 ID_CHARS_MAX = 1_024
 NAME_CHARS_MAX = 1_024
@@ -382,10 +383,10 @@ class TemporalWindow:
         confidence: in [0, 1]. Below `planner.window_confidence_min` the window only softens the ranking.
     """
 
-    start: datetime | None
-    end: datetime | None
-    span: tuple[int, int]
-    confidence: float
+    start: datetime | None = None
+    end: datetime | None = None
+    span: tuple[int, int] = (0, 0)
+    confidence: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("start", "end"):
@@ -424,8 +425,16 @@ class ParsedQuery:
         specificity: `0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.15·type_cues`.
         features: the vector behind the specificity.
         type_cues: types that its words point at, which the optimizer may turn into `type_hints`.
-        terms: the stems that lexical search looks for, in order, without stop words and negated words.
-        now: the moment relative dates were read against.
+        type_filters: those that the query names so plainly ("my preferences") that other types may be left out.
+        terms: the stems that lexical search looks for, in order, without stop words and negated words, with those of
+            `corrections`.
+        identifiers: what has to match letter by letter (`ABC-123`, "in quotation marks").
+        router: which memories it is after: knowledge, neural or both.
+        conversational: whether it has nothing that BM25 could look for.
+        corrections: second readings of words that nobody knows; added to `terms`, never instead of the word.
+        reread: the query with its corrections, which is embedded as well; `None` without corrections.
+        tokens: its words with their roles.
+        now: the moment relative dates were read against, in the time zone they were read in.
     """
 
     original: str
@@ -438,7 +447,14 @@ class ParsedQuery:
     specificity: float = 0.0
     features: QueryFeatures = field(default_factory=QueryFeatures)
     type_cues: tuple[MemoryType, ...] = ()
+    type_filters: tuple[MemoryType, ...] = ()
     terms: tuple[str, ...] = ()
+    identifiers: tuple[Identifier, ...] = ()
+    router: Router = field(default_factory=Router)
+    conversational: ConversationalVerdict = field(default_factory=ConversationalVerdict)
+    corrections: tuple[Correction, ...] = ()
+    reread: str | None = None
+    tokens: tuple[QueryToken, ...] = field(default=(), repr=False)
     now: datetime | None = None
 
 
@@ -477,12 +493,17 @@ class RetrievalPlan:
         arms: the sub-retrievers, in the order in which their results enter the fusion.
         rerank: whether the cross-encoder stage may run.
         diversity: whether the diversity stage runs.
-        type_hints: memory types the optimizer pre-filters to.
+        type_hints: memory types the query asks for.
+        type_filter: whether memories of other types come only after those of `type_hints`, if there are such.
         window_filter: whether entity results outside the temporal window are dropped.
+        exact_match: whether memories that hold the query's identifiers letter by letter are lifted.
+        prefers: memory types of the router mode, which get a small lift; empty for `hybrid`.
+        time_bias: whether newer memories are preferred more than usual.
         rewrite: whether the LLM rewrite stage may run (specificity below the precise threshold).
-        reason: the rule that decided, in words.
+        reason: the rule that decided, in words, and what changed its arms.
         checks: the rules in the order they were tried.
-        runner_up: the plan that would have been chosen next.
+        runner_up: the plan that came closest to being chosen instead.
+        runner_up_margin: how far the value that decides between the two was from its threshold.
         version: of the rules; part of the cache key.
     """
 
@@ -491,12 +512,17 @@ class RetrievalPlan:
     rerank: bool = False
     diversity: bool = False
     type_hints: tuple[MemoryType, ...] = ()
+    type_filter: bool = False
     window_filter: bool = False
+    exact_match: bool = False
+    prefers: tuple[MemoryType, ...] = ()
+    time_bias: bool = False
     rewrite: bool = False
     reason: str = ""
     checks: tuple[RuleCheck, ...] = ()
     runner_up: str | None = None
-    version: str = "rules-1"
+    runner_up_margin: float | None = None
+    version: str = "rules-2"
 
     def __str__(self) -> str:
         return self.name

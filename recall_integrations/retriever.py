@@ -48,11 +48,11 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         scope: the tenant; default `Scope()`.
         filters: hard conditions.
         now: what relative dates are read against; default the time of the call.
-        time_budget_ms, tokens_max, privacy: as in `QueryOptimizer.recall`.
+        time_budget_ms, tokens_max, privacy, window, timezone: as in `QueryOptimizer.recall`.
         callback_manager, object_map, objects, verbose: LlamaIndex's own.
         tags, metadata: LangChain's own.
 
-    `k`, `scope`, `filters`, `now`, `time_budget_ms`, `tokens_max` and `privacy` can also be given to `invoke`,
+    `k`, `scope`, `filters`, `now` and the rest of these can also be given to `invoke`,
     `ainvoke`, `batch`, `recall` and `arecall`, for that call. LlamaIndex's `retrieve` takes a query only; its
     `QueryBundle.embedding` and `custom_embedding_strs` are honoured.
     """
@@ -67,6 +67,8 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
     time_budget_ms: float | None = None
     tokens_max: int | None = None
     privacy: str = "allow"
+    window: Any = None
+    timezone: str | None = None
     callback_manager: Any = Field(default=None, exclude=True, repr=False)
     object_map: Any = Field(default=None, exclude=True, repr=False)
     _verbose: bool = PrivateAttr(default=False)
@@ -228,7 +230,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         return await self.optimizer.arecall(query, **self._arguments(given))
 
     def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
-        names = ("k", "scope", "filters", "now", "time_budget_ms", "tokens_max", "privacy")
+        names = ("k", "scope", "filters", "now", "time_budget_ms", "tokens_max", "privacy", "window", "timezone")
         unknown = sorted(set(given) - {*names, "query_vector"})
         if unknown:
             raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. A call takes: {', '.join(names)}.")

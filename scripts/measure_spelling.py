@@ -17,7 +17,6 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -26,10 +25,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from recall_integrations import MemoryStore, ParsedQuery, QueryOptimizer
+from recall_integrations import MemoryStore, QueryOptimizer
+from recall_integrations.config import QueryConfig, RecallConfig
 from recall_integrations.evaluation.datasets import Collection, Question, load_locomo
-from recall_integrations.query.parser import QueryParser, ScopeKnowledge
-from recall_integrations.query.spelling import LETTERS_MIN, Speller, Vocabulary, is_known, reread
+from recall_integrations.query.spelling import LETTERS_MIN, Vocabulary, is_known
 from recall_integrations.query.spelling import similarity as mean_similarity
 from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
 
@@ -92,74 +91,44 @@ def misspelt(question: Question, pairs: Mapping[str, list[str]], share: float, d
     return text
 
 
-class CorrectingParser(QueryParser):
-    """The parser, with corrections as further terms, and the corrected text as a rewrite (it is embedded as well)."""
-
-    speller: Speller | None = None
-    made = 0
-
-    def parse(self, text: str, now: datetime, known: ScopeKnowledge) -> tuple[ParsedQuery, Any]:
-        parsed, degraded = super().parse(text, now, known)
-        if self.speller is None or known.entities is None:
-            return parsed, degraded
-        mentions = [r.span for r in parsed.entity_refs]
-        open_ = [
-            t
-            for t in tokenize(text)
-            if stem(t.word) in parsed.terms and not any(start <= t.start < end for start, end in mentions)
-        ]
-        found = self.speller.corrections(
-            text, open_, now=now, frequency=known.frequency, is_name=known.entities.contains_word
-        )
-        self.made += len(found)
-        if found:
-            terms = tuple(dict.fromkeys([*parsed.terms, *(c.correction for c in found)]))
-            parsed = replace(parsed, terms=terms, rewrites=(reread(text, open_, found),))
-        return parsed, degraded
-
-
-def vocabulary_of(store: MemoryStore, scope_id: int) -> Vocabulary:
-    prefix = f"{scope_id}:"
-    terms = store.lexical._searcher.terms_with_prefix("body", prefix)
-    return Vocabulary((term[len(prefix) :], count) for term, count in terms)
-
-
 class Run:
     """A store with all conversations, and recall@5 over any wording of the questions."""
 
     def __init__(self, collections: Sequence[Collection], *, whole: bool) -> None:
         self.collections, self.whole = collections, whole
         self.store = MemoryStore.open()
-        self.optimizer = QueryOptimizer(self.store)
-        self.parser = self.optimizer._parser = CorrectingParser(self.optimizer.config)
-        self.spellers: dict[str, Speller] = {}
+        off = RecallConfig(query=QueryConfig(spelling=False))
+        self.optimizers = {True: QueryOptimizer(self.store), False: QueryOptimizer(self.store, config=off)}
+        self.made = 0
         for c in collections:
             self.store.remember_many(c.memories, scope=c.scope)
-            scope_id = self.store.scope_id(c.scope)
-            assert scope_id is not None
-            self.spellers[c.name] = Speller(vocabulary_of(self.store, scope_id))
+            self.store.warm(scope=c.scope)
 
     def close(self) -> None:
-        self.optimizer.close()
+        for optimizer in self.optimizers.values():
+            optimizer.close()
         self.store.close()
 
     def recalls(self, wording: Callable[[Question], str], *, correct: bool) -> np.ndarray[Any, Any]:
         """Recall@5 of each question with gold memories."""
         found = []
         for c in self.collections:
-            self.parser.speller = self.spellers[c.name] if correct else None
             for question in c.questions:
                 if question.relevant:
-                    ids = (self._whole if self.whole else self._bm25)(question, wording(question))
+                    ids = (self._whole if self.whole else self._bm25)(question, wording(question), correct)
                     found.append(len(set(ids) & set(question.relevant)) / len(question.relevant))
         return np.asarray(found)
 
-    def _whole(self, question: Question, text: str) -> list[str]:
-        result = self.optimizer.recall(text, k=K, scope=question.scope, now=question.asked_at, time_budget_ms=60_000)
+    def _whole(self, question: Question, text: str, correct: bool) -> list[str]:
+        result = self.optimizers[correct].recall(
+            text, k=K, scope=question.scope, now=question.asked_at, time_budget_ms=60_000
+        )
+        self.made += len(result.query.corrections)
         return [hit.memory.id or "" for hit in result.hits]
 
-    def _bm25(self, question: Question, text: str) -> list[str]:
-        parsed = self.optimizer.parse(text, scope=question.scope, now=question.asked_at)
+    def _bm25(self, question: Question, text: str, correct: bool) -> list[str]:
+        parsed = self.optimizers[correct].parse(text, scope=question.scope, now=question.asked_at)
+        self.made += len(parsed.corrections)
         scope_id = self.store.scope_id(question.scope)
         assert scope_id is not None
         view = self.store.view(scope_id)
@@ -177,16 +146,16 @@ def report(
         after = run.recalls(lambda q: q.text, correct=True)
         moved = f"{int((after > clean).sum())} questions better, {int((after < clean).sum())} worse"
         print(f"{'whole recall' if whole else 'BM25 alone'}: recall@5 over {len(clean)} questions")
-        print(f"  clean {clean.mean():.4f}, with corrections {after.mean():.4f}: {run.parser.made} made, {moved}")
+        print(f"  clean {clean.mean():.4f}, with corrections {after.mean():.4f}: {run.made} made, {moved}")
         lost, back = [], []
         for draw in range(draws):
-            run.parser.made = 0
+            run.made = 0
             wrong = run.recalls(lambda q, draw=draw: misspelt(q, pairs, share, draw), correct=False).mean()  # type: ignore[misc]
             right = run.recalls(lambda q, draw=draw: misspelt(q, pairs, share, draw), correct=True).mean()  # type: ignore[misc]
             lost.append(clean.mean() - wrong)
             back.append(right - wrong)
             print(
-                f"  draw {draw}: misspelt {wrong:.4f}, with corrections {right:.4f}: {run.parser.made} made, "
+                f"  draw {draw}: misspelt {wrong:.4f}, with corrections {right:.4f}: {run.made} made, "
                 f"{back[-1] / lost[-1]:.1%} of the loss comes back",
                 flush=True,
             )

@@ -6,18 +6,32 @@
 4 precision       lexical rarity > 0.8, even under the exploratory threshold
 5 exploratory     specificity < 0.4
 6 balanced        otherwise
+
+Then what else the parser read changes the arms of the chosen plan, each by a rule that can be switched off (`rules`):
+
+identifiers     lexical weight x 1.5, or added; memories that hold one letter by letter are lifted
+graph_bias      ownership and dependency questions that name an entity: graph weight x 2, or added (seed 003)
+conversational  nothing that BM25 could look for: no lexical arm, no rewrites (seed 001)
+router_mode     a small lift for the memory types of the mode (seed 003)
+time_bias       "what happened", "latest": recency counts more (seed 003)
+type_filter     "my preferences": other types come after those, if there are such memories (seed 000)
+window_filter   an entity plan with a sure window drops what lies outside of it (seed 000)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.query.routing import HYBRID, MODE_TYPES
 from recall_integrations.records import ArmPlan, ParsedQuery, RetrievalPlan, RuleCheck
 
 ROUNDING = 3  # decimals of the feature vector that decisions are made on, so that noise cannot flip a plan
+IDENTIFIER_FACTOR = 1.5
+GRAPH_FACTOR = 2.0
+IDENTIFIERS_SHOWN = 3
 Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
 
@@ -86,21 +100,73 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig) -> RetrievalPlan:
         RuleCheck(rule=rule.plan, fired=fired, because=because, margin=round(margin, ROUNDING))
         for rule, fired, because, margin in tried
     )
-    chosen = next(check for check in checks if check.fired)
-    later = [c for c in checks[checks.index(chosen) + 1 :] if c.fired]
-    arms = _ARMS[chosen.rule](parsed, config)
+    chosen = next(i for i, check in enumerate(checks) if check.fired)
+    name = checks[chosen].rule
+    arms, why = _adjusted(_ARMS[name](parsed, config), parsed, planner)
+    typed = "type_filter" in planner.rules and bool(parsed.type_filters)
+    if typed and not any(a.name == "type_filter" for a in arms):
+        arms = (*arms, ArmPlan(name="type_filter", limit=planner.arm_limit))
+    chatting = "conversational" in planner.rules and parsed.conversational.conversational
+    runner_up, distance = _runner_up(checks, chosen)
+    mode = parsed.router.mode
     return RetrievalPlan(
-        name=chosen.rule,
+        name=name,
         arms=arms,
-        rerank=chosen.rule == "exploratory",
-        diversity=chosen.rule == "exploratory",
-        type_hints=parsed.type_cues,
-        window_filter=chosen.rule == "entity_centric" and _sure_window(parsed, planner),
-        rewrite=round(parsed.specificity, ROUNDING) < planner.precise_threshold,
-        reason=f"{chosen.rule}: {chosen.because}",
+        rerank=name == "exploratory",
+        diversity=name == "exploratory",
+        type_hints=parsed.type_filters if typed else parsed.type_cues,
+        type_filter=typed,
+        window_filter="window_filter" in planner.rules and name == "entity_centric" and _sure_window(parsed, planner),
+        exact_match="identifiers" in planner.rules and bool(parsed.identifiers),
+        prefers=MODE_TYPES[mode] if "router_mode" in planner.rules and mode != HYBRID else (),
+        time_bias="time_bias" in planner.rules and parsed.router.time_bias and parsed.temporal_window is None,
+        rewrite=round(parsed.specificity, ROUNDING) < planner.precise_threshold and not chatting,
+        reason="; ".join([f"{name}: {checks[chosen].because}", *why]),
         checks=checks,
-        runner_up=later[0].rule if later else None,
+        runner_up=runner_up,
+        runner_up_margin=distance,
     )
+
+
+def _runner_up(checks: tuple[RuleCheck, ...], chosen: int) -> tuple[str | None, float | None]:
+    """The plan with the smallest change of a value that would have chosen it instead.
+
+    An earlier rule would have had to fire; for the next one that fires, the chosen rule would have had to fail.
+    """
+    near = [(-(check.margin or 0.0), i) for i, check in enumerate(checks[:chosen])]
+    later = next((i for i in range(chosen + 1, len(checks)) if checks[i].fired), None)
+    if later is not None:
+        near.append((checks[chosen].margin or 0.0, later))
+    if not near:
+        return None, None
+    distance, place = min(near)
+    return checks[place].rule, round(distance, ROUNDING)
+
+
+def _adjusted(
+    arms: tuple[ArmPlan, ...], parsed: ParsedQuery, config: PlannerConfig
+) -> tuple[tuple[ArmPlan, ...], list[str]]:
+    """The arms after the rules on identifiers, graph bias and small talk, and the reasons of those that fired."""
+    why = []
+    if parsed.identifiers and "identifiers" in config.rules:
+        arms = _raised(arms, "lexical", IDENTIFIER_FACTOR, config.arm_limit)
+        shown = ", ".join(f"{i.kind} {i.text}" for i in parsed.identifiers[:IDENTIFIERS_SHOWN])
+        why.append(f"exact match of {shown}")
+    if parsed.router.graph_bias and _named(parsed) and "graph_bias" in config.rules:
+        arms = _raised(arms, "graph", GRAPH_FACTOR, config.arm_limit)
+        why.append(f"graph bias ({parsed.router.reason})")
+    elif parsed.router.reason and parsed.router.mode != HYBRID and "router_mode" in config.rules:
+        why.append(f"router {parsed.router.reason}")
+    if parsed.conversational and "conversational" in config.rules:
+        arms = tuple(a for a in arms if a.name != "lexical")
+        why.append(f"conversational, no BM25 ({parsed.conversational.because})")
+    return arms, why
+
+
+def _raised(arms: tuple[ArmPlan, ...], name: str, factor: float, limit: int) -> tuple[ArmPlan, ...]:
+    if not any(a.name == name for a in arms):
+        return (*arms, ArmPlan(name=name, limit=limit))
+    return tuple(replace(a, weight=a.weight * factor) if a.name == name else a for a in arms)
 
 
 def _sure_window(parsed: ParsedQuery, config: PlannerConfig) -> bool:

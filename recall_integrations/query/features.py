@@ -57,7 +57,7 @@ def temporal_precision(window: TemporalWindow | None) -> float:
 
 
 def lexical_rarity(terms: Sequence[str], frequency: Callable[[str], int], memories: int) -> float:
-    """Mean idf of the query's distinct stems, as a share of the idf of a word that occurs once.
+    """Mean rarity of the query's distinct stems; 0 without any.
 
     Args:
         terms: stems of the query.
@@ -65,12 +65,19 @@ def lexical_rarity(terms: Sequence[str], frequency: Callable[[str], int], memori
         memories: number of memories in the scope.
     """
     distinct = list(dict.fromkeys(terms))
-    if not distinct:
-        return 0.0
+    return sum(rarity(t, frequency, memories) for t in distinct) / len(distinct) if distinct else 0.0
+
+
+def rarity(term: str, frequency: Callable[[str], int], memories: int) -> float:
+    """Idf of a stem as a share of the idf of a word that occurs once, in [0, 1]."""
+    return rarity_of(frequency(term), memories)
+
+
+def rarity_of(held: int, memories: int) -> float:
+    """The same of a stem that `held` memories hold."""
     n = max(memories, PRIOR_MEMORIES)
-    highest = math.log1p((n - 0.5) / 1.5)
-    values = [math.log1p((n - df + 0.5) / (df + 0.5)) for df in (min(frequency(t), n) for t in distinct)]
-    return min(1.0, sum(min(v, highest) for v in values) / len(values) / highest)
+    df = min(held, n)
+    return min(1.0, math.log1p((n - df + 0.5) / (df + 0.5)) / math.log1p((n - 0.5) / 1.5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

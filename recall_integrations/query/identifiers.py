@@ -21,31 +21,15 @@ import ipaddress
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from recall_integrations.query import identifier_words as words
+from recall_integrations.readings import Identifier
 from recall_integrations.text import STOP_WORDS
 
 CHARS_MAX = 256  # nobody means a longer "word" letter by letter
 CONTEXT_CHARS = 24  # how much of the text before and after a chunk a check may look at
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identifier:
-    """A part of a query that means exactly itself.
-
-    Args:
-        text: as it stands in the query, without quotation marks.
-        kind: name of the `Kind` that found it.
-        span: `(start, end)` in the query, in characters, end exclusive: `query[start:end] == text`.
-        knowledge: that of its `Kind`; follows from the kind and is not compared.
-    """
-
-    text: str
-    kind: str
-    span: tuple[int, int]
-    knowledge: bool = field(default=True, compare=False)
 
 
 class Chunk(NamedTuple):
@@ -70,7 +54,8 @@ class Kind:
             that matched last, if it has groups, is the identifier; it must then take linear time.
         check: what a pattern cannot say; called on what matched.
         scan: "chunk"; "first": in the text, before it is cut into chunks; "last": in the text, where nothing was found.
-        needs: for a search in the text: it is made only where one of these occurs.
+        needs: characters or words without which it cannot match; where none of them occurs it is not searched for. A
+            chunk of letters and digits only is held against kinds that need nothing.
         knowledge: whether it speaks for a document (router mode `knowledge`) rather than only for an exact match.
     """
 
@@ -271,8 +256,8 @@ def _is_code_name(chunk: Chunk) -> bool:
 # -- the table -----------------------------------------------------------------------------------------------------
 
 
-def _kind(name: str, pattern: str, check: Check | None = None) -> Kind:
-    return Kind(name=name, pattern=re.compile(pattern), check=check)
+def _kind(name: str, pattern: str, check: Check | None = None, *, needs: str = "") -> Kind:
+    return Kind(name=name, pattern=re.compile(pattern), check=check, needs=tuple(needs))
 
 
 def _quotation(pattern: str, *needs: str) -> Kind:
@@ -297,38 +282,38 @@ KINDS: tuple[Kind, ...] = (
         scan="first",
         needs=("://", "www."),
     ),
-    _kind("uuid", rf"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}"),
-    Kind(name="email", pattern=re.compile(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"), knowledge=False),
-    _kind("url", rf"{_HOST}(?::[0-9]{{1,5}})?/\S*"),
-    _kind("host", rf"(?:localhost|{_HOST}):[0-9]{{2,5}}|{_LABEL}\.{_HOST}"),
-    _kind("ip", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5}|/[0-9]{1,2})?", _is_ip),
-    _kind("ip", rf"(?=.*(?:::|[A-Fa-f])){_HEX}{{0,4}}(?::{_HEX}{{0,4}}){{2,7}}(?:/[0-9]{{1,3}})?", _is_ip),
-    _kind("mac", rf"{_HEX}{{2}}(?::{_HEX}{{2}}){{5}}|{_HEX}{{2}}(?:-{_HEX}{{2}}){{5}}"),
-    _kind("error_code", r"(?:ERR|ERROR|EXC|HRESULT|STATUS|NTSTATUS)_[A-Z0-9_]*[A-Z0-9]"),
-    _kind("error_code", r"[A-Z][A-Z0-9_]*_(?:ERR|ERROR|EXCEPTION)"),
+    _kind("uuid", rf"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}", needs="-"),
+    Kind(name="email", pattern=re.compile(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"), needs=("@",), knowledge=False),
+    _kind("url", rf"{_HOST}(?::[0-9]{{1,5}})?/\S*", needs="/"),
+    _kind("host", rf"(?:localhost|{_HOST}):[0-9]{{2,5}}|{_LABEL}\.{_HOST}", needs=":."),
+    _kind("ip", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5}|/[0-9]{1,2})?", _is_ip, needs="."),
+    _kind("ip", rf"(?=.*(?:::|[A-Fa-f])){_HEX}{{0,4}}(?::{_HEX}{{0,4}}){{2,7}}(?:/[0-9]{{1,3}})?", _is_ip, needs=":"),
+    _kind("mac", rf"{_HEX}{{2}}(?::{_HEX}{{2}}){{5}}|{_HEX}{{2}}(?:-{_HEX}{{2}}){{5}}", needs=":-"),
+    _kind("error_code", r"(?:ERR|ERROR|EXC|HRESULT|STATUS|NTSTATUS)_[A-Z0-9_]*[A-Z0-9]", needs="_"),
+    _kind("error_code", r"[A-Z][A-Z0-9_]*_(?:ERR|ERROR|EXCEPTION)", needs="_"),
     _kind("error_code", r"0x[0-9A-Fa-f]{4,16}"),
     _kind("error_code", rf"(?:{'|'.join(words.CODE_PREFIXES)})-?[0-9]{{3,7}}"),
     _kind("error_code", rf"(?:{'|'.join(words.DASHED_PREFIXES)})-?[0-9]{{3,6}}"),
     _kind("error_code", r"E[A-Z0-9_]+", lambda chunk: chunk.text in words.ERRNO),
     _kind("error_code", r"[0-9]{1,6}", _is_status),
-    _kind("ticket", r"CVE-[0-9]{4}-[0-9]{4,7}|GHSA(?:-[a-z0-9]{4}){3}"),
-    _kind("ticket", r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,6}", _is_ticket),
-    _kind("reference", r"#[0-9]{1,7}", _not_first),
+    _kind("ticket", r"CVE-[0-9]{4}-[0-9]{4,7}|GHSA(?:-[a-z0-9]{4}){3}", needs="-"),
+    _kind("ticket", r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,6}", _is_ticket, needs="-"),
+    _kind("reference", r"#[0-9]{1,7}", _not_first, needs="#"),
     _kind("reference", r"(?:PR|MR|GH)[#!-]?[0-9]{1,7}|[A-Za-z][\w.-]+#[0-9]{1,7}|![0-9]{2,7}"),
     _kind("reference", r"[0-9]{2,7}", _is_issue),
     _kind("version", rf"v[0-9]{{1,4}}(?:\.[0-9]+)*{_STAGE}|V[0-9]+(?:\.[0-9]+)+{_STAGE}"),
-    _kind("version", rf"[0-9]+(?:\.[0-9]+)+{_STAGE}", _is_dotted_version),
+    _kind("version", rf"[0-9]+(?:\.[0-9]+)+{_STAGE}", _is_dotted_version, needs="."),
     _kind("hash", r"[0-9a-f]{7,64}|(?:sha1|sha256):[0-9a-f]{7,64}", _is_hash),
-    _kind("repository", rf"[A-Za-z][\w.-]+:/?[A-Za-z_.][\w.@+~-]*(?:/{_SEGMENT})*", _is_repo_path),
-    _kind("repository", r"[A-Za-z0-9][\w-]*/[\w.-]*[A-Za-z0-9](?:#[0-9]{1,7}|@[\w.-]+)"),
-    _kind("path", rf"(?:~|\.{{1,2}})?/(?:{_SEGMENT}/)*(?=[\w.@+~-]*[^\W\d]\w){_SEGMENT}/?", _is_rooted),
-    _kind("path", r"[A-Za-z]:\\\S*|\.{1,2}\\\S+|\\\\[\w.-]+\\\S+"),
+    _kind("repository", rf"[A-Za-z][\w.-]+:/?[A-Za-z_.][\w.@+~-]*(?:/{_SEGMENT})*", _is_repo_path, needs=":"),
+    _kind("repository", r"[A-Za-z0-9][\w-]*/[\w.-]*[A-Za-z0-9](?:#[0-9]{1,7}|@[\w.-]+)", needs="/"),
+    _kind("path", rf"(?:~|\.{{1,2}})?/(?:{_SEGMENT}/)*(?=[\w.@+~-]*[^\W\d]\w){_SEGMENT}/?", _is_rooted, needs="/"),
+    _kind("path", r"[A-Za-z]:\\\S*|\.{1,2}\\\S+|\\\\[\w.-]+\\\S+", needs="\\"),
     _kind("path", rf"{_SEGMENT}(?:[/\\]{_SEGMENT})*/?(?::[0-9]+)?", _is_path),
-    _kind("repository", r"[A-Za-z][\w.-]*/[A-Za-z][\w.-]*", _is_repository),
-    _kind("code", r"_*[^\W\d_][^\W_]*(?:_+[^\W_]+)+_*(?:\(\))?|__[^\W_]+__"),
-    _kind("code", rf"{_NAME}(?:(?:::|->){_NAME})+(?:\(\))?"),
-    _kind("code", rf"{_NAME}(?:\.{_NAME})+(?:\(\))?", _is_dotted_name),
-    _kind("code", rf"{_NAME}\(\)"),
+    _kind("repository", r"[A-Za-z][\w.-]*/[A-Za-z][\w.-]*", _is_repository, needs="/"),
+    _kind("code", r"_*[^\W\d_][^\W_]*(?:_+[^\W_]+)+_*(?:\(\))?|__[^\W_]+__", needs="_"),
+    _kind("code", rf"{_NAME}(?:(?:::|->){_NAME})+(?:\(\))?", needs=":>"),
+    _kind("code", rf"{_NAME}(?:\.{_NAME})+(?:\(\))?", _is_dotted_name, needs="."),
+    _kind("code", rf"{_NAME}\(\)", needs="("),
     _kind("code", r"[a-z]{2,}[0-9]*(?:[A-Z]+[a-z0-9]+)+[A-Z]*|[a-z]{3,}[A-Z]{2,}", _is_camel),
     _kind("code", _CAMEL, _is_code_name),
     Kind(name="camel_case", pattern=re.compile(_CAMEL), check=_is_camel, knowledge=False),
@@ -359,6 +344,7 @@ class _Table(NamedTuple):
 
     first: tuple[Kind, ...]
     rows: tuple[_Row, ...]
+    plain: tuple[_Row, ...]  # what a chunk of letters and digits only is held against
     last: tuple[Kind, ...]
 
 
@@ -366,6 +352,7 @@ def _table(kinds: Sequence[Kind]) -> _Table:
     return _Table(
         first=tuple(k for k in kinds if k.scan == "first"),
         rows=tuple((k.pattern.fullmatch, k) for k in kinds if k.scan == "chunk"),
+        plain=tuple((k.pattern.fullmatch, k) for k in kinds if k.scan == "chunk" and not k.needs),
         last=tuple(k for k in kinds if k.scan == "last"),
     )
 
@@ -387,8 +374,8 @@ def find_identifiers(text: str, kinds: Sequence[Kind] = KINDS) -> tuple[Identifi
             found = _with_free(found, _searched(text, kind))
     rest = _blanked(text, found) if found else text
     for chunk in _chunks(rest):
-        whole = _matched(chunk, table.rows)
-        found.extend(_in_parts(chunk, rest, table.rows) if whole is None else (whole,))
+        whole = _matched(chunk, table)
+        found.extend(_in_parts(chunk, rest, table) if whole is None else (whole,))
     found.sort(key=_span)
     for kind in table.last:
         if kind.wanted(text):
@@ -452,15 +439,15 @@ def _chunks(text: str) -> Iterator[Chunk]:
             yield _chunk(text, start, start + len(body))
 
 
-def _matched(chunk: Chunk, rows: Sequence[_Row]) -> Identifier | None:
+def _matched(chunk: Chunk, table: _Table) -> Identifier | None:
     text = chunk.text
-    for matches, kind in rows:
+    for matches, kind in table.plain if text.isalnum() else table.rows:
         if matches(text) and (kind.check is None or kind.check(chunk)):
             return _identifier(text, chunk.start, kind)
     return None
 
 
-def _in_parts(chunk: Chunk, text: str, rows: Sequence[_Row]) -> Iterator[Identifier]:
+def _in_parts(chunk: Chunk, text: str, table: _Table) -> Iterator[Identifier]:
     """What stands in a chunk that is nothing as a whole: "id=ABC-123", "E1234/E1235"."""
     parts = list(_PART.finditer(chunk.text))
     if len(parts) < 2:
@@ -468,6 +455,6 @@ def _in_parts(chunk: Chunk, text: str, rows: Sequence[_Row]) -> Iterator[Identif
     for part in parts:
         start, end = chunk.start + part.start(), chunk.start + part.end()
         if end - start > 1 and not _ORDINARY.fullmatch(part[0]):
-            found = _matched(_chunk(text, start, end), rows)
+            found = _matched(_chunk(text, start, end), table)
             if found is not None:
                 yield found

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 from zoneinfo import ZoneInfo
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery, RecallError
 from recall_integrations.query import features
 from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.negation import Negation, find_negations
+from recall_integrations.query.routing import conversational, rare_by, router_mode
+from recall_integrations.query.spelling import Speller, reread
 from recall_integrations.query.temporal import parse_window
+from recall_integrations.readings import (
+    CORRECTED,
+    ENTITY,
+    IDENTIFIER,
+    NEGATED,
+    RARE,
+    STOP,
+    TIME,
+    ConversationalVerdict,
+    Correction,
+    Identifier,
+    QueryToken,
+    Router,
+)
 from recall_integrations.records import Degradation, EntityRef, ParsedQuery, QueryFeatures, TemporalWindow, checked_text
 from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
 
@@ -22,6 +39,8 @@ T = TypeVar("T")
 # Control characters separate words; they carry no meaning in a query.
 _CONTROLS = dict.fromkeys((*range(0x20), 0x7F), " ")
 NAME_CONFIDENCE_MIN = 0.5  # of a reference, for its canonical name to be looked for as well
+RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
+TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
 SAME_WORD = 70.0  # similarity in percent from which a word of a mention stands for a word of the name
 # Words of a date that say where it lies from now; a memory of that day would not say them.
 RELATIVE_WORDS = frozenset("last next past previous ago recent recently current coming this".split())
@@ -29,11 +48,55 @@ RELATIVE_WORDS = frozenset("last next past previous ago recent recently current 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeKnowledge:
-    """What the parser may ask about the scope. For a scope never seen: nothing is known."""
+    """What the parser may ask about the scope. For a scope never seen: nothing is known.
+
+    Args:
+        entities: names and aliases.
+        frequency: number of memories that hold a stem.
+        memories: number of memories.
+        speller: second readings of unknown words; `None` while its vocabulary is being read, and where it is off.
+        user: the user as an entity, who is in every query.
+        unsure: asks a language model about references that are not sure; see `entities.fallback`.
+    """
 
     entities: EntityIndex | None = None
     frequency: Callable[[str], int] = lambda _stem: 0
     memories: int = 0
+    speller: Speller | None = None
+    user: EntityRef | None = None
+    unsure: Callable[[str, tuple[EntityRef, ...]], tuple[tuple[EntityRef, ...], tuple[Degradation, ...]]] | None = None
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What was found so far, and what failed."""
+
+    text: str
+    known: ScopeKnowledge
+    tokens: list[Token]
+    window: TemporalWindow | None = None
+    negations: tuple[Negation, ...] = ()
+    refs: tuple[EntityRef, ...] = ()
+    identifiers: tuple[Identifier, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    degraded: list[Degradation] = field(default_factory=list)
+
+    @property
+    def negated(self) -> list[tuple[int, int]]:
+        return [n.span for n in self.negations]
+
+    @property
+    def dated(self) -> list[tuple[int, int]]:
+        return [self.window.span] if self.window is not None and self.window.span != (0, 0) else []
+
+    def guard(self, stage: str, step: Callable[[], T], fallback: T) -> T:
+        """What `step` finds, or `fallback` and a degradation that names it."""
+        try:
+            return step()
+        except Exception as e:  # noqa: BLE001 - named in the result; a recall must not fail for one reading of its text
+            code = e.code.lower() if isinstance(e, RecallError) else "error"
+            self.degraded.append(Degradation(stage=stage, reason=code, detail=f"{type(e).__name__}: {e}"))
+            return fallback
 
 
 def clean(query: object, limit: int) -> str:
@@ -56,70 +119,158 @@ class QueryParser:
         self._config = config
         self._zone = ZoneInfo(config.timezone)
 
-    def parse(self, text: str, now: datetime, known: ScopeKnowledge) -> tuple[ParsedQuery, tuple[Degradation, ...]]:
-        """The parsed query, and the steps that failed. `text` comes from `clean`."""
-        degraded: list[Degradation] = []
-        local = now.astimezone(self._zone)
-        window = _guard("parse.temporal", lambda: self._window(text, local, known), None, degraded)
-        nothing: tuple[Negation, ...] = ()
-        negations = _guard("parse.negation", lambda: find_negations(text), nothing, degraded)
-        reserved = [n.span for n in negations]
-        if window is not None and window.span != (0, 0):
-            reserved.append(window.span)
-        no_refs: tuple[EntityRef, ...] = ()
-        refs = no_refs
-        if known.entities is not None:
-            entities = known.entities
-            refs = _guard("parse.entities", lambda: entities.resolve(text, reserved=reserved), no_refs, degraded)
-        excluded = [n.span for n in negations]
-        tokens = [t for t in tokenize(text) if not _inside(t, excluded)]
+    def parse(
+        self,
+        text: str,
+        now: datetime,
+        known: ScopeKnowledge,
+        *,
+        window: TemporalWindow | Literal[False] | None = None,
+        zone: ZoneInfo | None = None,
+    ) -> tuple[ParsedQuery, tuple[Degradation, ...]]:
+        """The parsed query, and the steps that failed.
+
+        Args:
+            text: from `clean`.
+            now: what relative dates are relative to.
+            known: the scope.
+            window: taken instead of the one in the text; `False` for none.
+            zone: time zone of the dates; default `timezone` of the configuration.
+        """
+        local = now.astimezone(zone or self._zone)
+        found = _Reading(text, known, tokenize(text))
+        found.window = window or None
+        if window is None:
+            found.window = found.guard("parse.temporal", lambda: self._window(found, local), None)
+        found.negations = found.guard("parse.negation", lambda: find_negations(text), ())
+        found.refs = self._entities(found)
+        found.identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), ())
+        tokens = [t for t in found.tokens if not _inside(t, found.negated)]
         content = [t for t in tokens if t.word not in STOP_WORDS]
-        dated = [window.span] if window is not None else []
-        plain = tuple(stem(t.word) for t in content if not _inside(t, dated))
-        terms = self._terms(content, refs, dated)
-        strength, cued, _ = features.type_cues(text)
+        found.corrections = self._corrections(found, content, now)
+        plain = [t for t in content if not _inside(t, found.dated)]
+        unknown: dict[str, float] = {}
+        rarities = found.guard("parse.rarity", lambda: self._rarities(found, plain), unknown)
+        strength, cued, filters = features.type_cues(text)
         vector = QueryFeatures(
-            entity_density=features.entity_density(tokens, refs, window),
-            temporal=features.temporal_precision(window),
-            lexical_rarity=_guard(
-                "parse.rarity", lambda: features.lexical_rarity(plain, known.frequency, known.memories), 0.0, degraded
-            ),
+            entity_density=features.entity_density(tokens, found.refs, found.window),
+            temporal=features.temporal_precision(found.window),
+            lexical_rarity=sum(rarities.values()) / len(rarities) if rarities else 0.0,
             type_cues=strength,
         )
+        specificity = features.specificity(vector, self._config.specificity)
         parsed = ParsedQuery(
             original=text,
-            entity_refs=refs,
-            temporal_window=window,
+            entity_refs=found.refs,
+            temporal_window=found.window,
             predicate_hints=features.predicate_hints(tokens),
-            negations=tuple(n.term for n in negations),
+            negations=tuple(n.term for n in found.negations),
+            specificity=specificity,
             features=vector,
             type_cues=cued,
-            terms=terms,
-            now=now,
+            type_filters=filters,
+            terms=self._terms(content, found),
+            identifiers=found.identifiers,
+            router=found.guard("parse.router", lambda: self._router(found), Router()),
+            conversational=found.guard(
+                "parse.conversational", lambda: self._conversational(found), ConversationalVerdict()
+            ),
+            corrections=found.corrections,
+            reread=reread(text, content, found.corrections) if found.corrections else None,
+            tokens=_marked(found, rarities, max(known.memories, features.PRIOR_MEMORIES)),
+            now=local,
         )
-        return replace(parsed, specificity=features.specificity(vector, self._config.specificity)), tuple(degraded)
+        return parsed, tuple(found.degraded)
+
+    def _window(self, found: _Reading, now: datetime) -> TemporalWindow | None:
+        entities = found.known.entities
+        names = [] if entities is None else [t.word for t in found.tokens if entities.contains_word(t.word)]
+        return parse_window(found.text, now, week_start=self._config.week_start, names=names)
+
+    def _entities(self, found: _Reading) -> tuple[EntityRef, ...]:
+        known = found.known
+        refs: tuple[EntityRef, ...] = ()
+        if known.entities is not None:
+            entities = known.entities
+            reserved = [*found.negated, *found.dated]
+            refs = found.guard("parse.entities", lambda: entities.resolve(found.text, reserved=reserved), refs)
+            if known.unsure is not None:
+                refs, problems = known.unsure(found.text, refs)
+                found.degraded.extend(problems)
+        return refs if known.user is None else (*refs, known.user)
 
     @staticmethod
-    def _terms(content: list[Token], refs: tuple[EntityRef, ...], dated: list[tuple[int, int]]) -> tuple[str, ...]:
-        """Stems to look for: the content words, and the names behind aliases and misspelt mentions.
+    def _corrections(found: _Reading, content: list[Token], now: datetime) -> tuple[Correction, ...]:
+        known = found.known
+        if known.speller is None:
+            return ()
+        speller = known.speller
+        taken = [*found.dated, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
+        open_tokens = [t for t in content if not _inside(t, taken)]
+        is_name = known.entities.contains_word if known.entities is not None else None
+        return found.guard(
+            "parse.spelling",
+            lambda: speller.corrections(found.text, open_tokens, now=now, frequency=known.frequency, is_name=is_name),
+            (),
+        )
+
+    @staticmethod
+    def _rarities(found: _Reading, plain: list[Token]) -> dict[str, float]:
+        """Rarity of each distinct stem. Of a word that was corrected, that of what it was meant as."""
+        meant = {c.stem: c.correction for c in found.corrections}
+        terms = dict.fromkeys(stem(t.word) for t in plain)
+        known = found.known
+        return {t: features.rarity(meant.get(t, t), known.frequency, known.memories) for t in terms}
+
+    def _router(self, found: _Reading) -> Router:
+        return router_mode(found.text, dated=found.window is not None, identifiers=found.identifiers)
+
+    def _conversational(self, found: _Reading) -> ConversationalVerdict:
+        known = found.known
+        rare = rare_by(known.frequency, known.memories, share_max=self._config.query.rare_share)
+        return conversational(found.text, rare=rare, identifiers=found.identifiers)
+
+    @staticmethod
+    def _terms(content: list[Token], found: _Reading) -> tuple[str, ...]:
+        """Stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
 
         Words of a date stay ("summer", "March"), but not those that only say where it lies from now ("last").
         """
-        named = [r for r in refs if r.stage in ("alias", "fuzzy") and r.confidence >= NAME_CONFIDENCE_MIN]
+        named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
         misspelt = [r.span for r in named if r.stage == "fuzzy"]
         terms = [
             stem(t.word)
             for t in content
-            if not (t.word in RELATIVE_WORDS and _inside(t, dated)) and not _inside(t, misspelt)
+            if not (t.word in RELATIVE_WORDS and _inside(t, found.dated)) and not _inside(t, misspelt)
         ]
-        return tuple(dict.fromkeys([*terms, *(stem(word) for ref in named for word in _name_behind(ref))]))
+        names = (stem(word) for ref in named for word in _name_behind(ref))
+        return tuple(dict.fromkeys([*terms, *names, *(c.correction for c in found.corrections)]))
 
-    def _window(self, text: str, now: datetime, known: ScopeKnowledge) -> TemporalWindow | None:
-        names: list[str] = []
-        if known.entities is not None:
-            entities = known.entities
-            names = [t.word for t in tokenize(text) if entities.contains_word(t.word)]
-        return parse_window(text, now, week_start=self._config.week_start, names=names)
+
+def _marked(found: _Reading, rarities: Mapping[str, float], memories: int) -> tuple[QueryToken, ...]:
+    """The words of the query with their roles."""
+    rare_from = features.rarity_of(max(1, round(RARE_SHARE * memories)), memories)
+    named = [r.span for r in found.refs if r.stage != features.IMPLICIT]
+    corrected = {c.word for c in found.corrections}
+    spans = (
+        (NEGATED, found.negated),
+        (ENTITY, named),
+        (TIME, found.dated),
+        (IDENTIFIER, [i.span for i in found.identifiers]),
+    )
+    marked = []
+    for token in found.tokens[:TOKENS_MARKED_MAX]:
+        roles = [role for role, held in spans if _inside(token, held)]
+        root = stem(token.word)
+        value = rarities.get(root) if token.word not in STOP_WORDS and NEGATED not in roles else None
+        if token.word in corrected:
+            roles.append(CORRECTED)
+        elif value is not None and value >= rare_from:
+            roles.append(RARE)
+        if token.word in STOP_WORDS:
+            roles.append(STOP)
+        marked.append(QueryToken(span=(token.start, token.end), stem=root, roles=tuple(roles), rarity=value))
+    return tuple(marked)
 
 
 def _name_behind(ref: EntityRef) -> list[str]:
@@ -134,12 +285,3 @@ def _name_behind(ref: EntityRef) -> list[str]:
 
 def _inside(token: Token, spans: list[tuple[int, int]]) -> bool:
     return any(start <= token.start < end for start, end in spans)
-
-
-def _guard(stage: str, step: Callable[[], T], fallback: T, degraded: list[Degradation]) -> T:
-    try:
-        return step()
-    except Exception as e:  # noqa: BLE001 - named in the result; a recall must not fail for one reading of its text
-        code = e.code.lower() if isinstance(e, RecallError) else "error"
-        degraded.append(Degradation(stage=stage, reason=code, detail=f"{type(e).__name__}: {e}"))
-        return fallback

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from recall_integrations.query.features import PRIOR_MEMORIES
-from recall_integrations.query.identifiers import Identifier, find_identifiers
+from recall_integrations.query.identifiers import find_identifiers
+from recall_integrations.readings import ConversationalVerdict, Identifier, Router
 from recall_integrations.records import MemoryType
 from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
 
@@ -49,30 +50,6 @@ TECHNICAL = frozenset(
     """.split()
 )
 _CODE_MARKS = re.compile(r"=>|->|==|!=|&&|\|\||</|/>|```|\(\)|[{};]\s*$|\$\{|\w=\w")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationalVerdict:
-    """Whether BM25 and keyword expansion have nothing to look for in a query. True where `conversational` is.
-
-    Args:
-        conversational: the verdict.
-        domain_signal: share of the words that are technical or stand in an identifier, in [0, 1].
-        stopword_ratio: share of the words that fill the sentence, in [0, 1]; question words do not.
-        has_code: whether there is an identifier, a quotation or a piece of code.
-        rare: the stems that the corpus knows as rare; looked up only where the rule would fire otherwise.
-        because: the values in words.
-    """
-
-    conversational: bool
-    domain_signal: float
-    stopword_ratio: float
-    has_code: bool
-    rare: tuple[str, ...]
-    because: str
-
-    def __bool__(self) -> bool:
-        return self.conversational
 
 
 def conversational(
@@ -242,42 +219,13 @@ INTENTS: tuple[Intent, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouterMode:
-    """Which memories a query is after. A bias, not a filter: what the mode leaves out may still be the answer.
-
-    Args:
-        mode: `knowledge` (chunks), `neural` (all other types) or `hybrid`.
-        reason: what decided, in words.
-        graph_bias: memories linked to the entities of the query come first.
-        time_bias: newer memories, or those of the window, come first.
-        identifiers: what has to match exactly; see `exact_match`.
-    """
-
-    mode: str
-    reason: str
-    graph_bias: bool = False
-    time_bias: bool = False
-    identifiers: tuple[Identifier, ...] = ()
-
-    @property
-    def exact_match(self) -> bool:
-        """Whether memories that hold an identifier letter by letter are boosted."""
-        return bool(self.identifiers)
-
-    @property
-    def types(self) -> tuple[MemoryType, ...]:
-        """The memory types of the mode."""
-        return MODE_TYPES[self.mode]
-
-
 def router_mode(
     text: str,
     *,
     dated: bool = False,
     identifiers: Sequence[Identifier] | None = None,
     intents: Sequence[Intent] = INTENTS,
-) -> RouterMode:
+) -> Router:
     """The router mode of a query (seed 003): where all that speaks agrees, that mode; else, or in silence, `hybrid`.
 
     Identifiers of documents and code speak for `knowledge`; e-mail addresses and quotations want an exact match and
@@ -298,10 +246,9 @@ def router_mode(
         voices.add(KNOWLEDGE)
     why = [f"{i.kind} {i.text}" for i in named] + [intent.name for intent in meant]
     mode = voices.pop() if len(voices) == 1 else HYBRID
-    return RouterMode(
+    return Router(
         mode=mode,
         reason=f"{mode}: {', '.join(why)}" if why else f"{mode}: nothing speaks for one kind of memory",
         graph_bias=any(intent.graph_bias for intent in meant),
         time_bias=dated or any(intent.time_bias for intent in meant),
-        identifiers=found,
     )

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from recall_integrations.embeddings.static import BUNDLED
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.entities.words import is_ordinary
+from recall_integrations.readings import Correction
 from recall_integrations.records import checked_time
 from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, fold, stem
 
@@ -280,29 +281,6 @@ def _is_slip(one: str, other: str) -> bool:
         return [letter for letter, _ in groupby(one)] == [letter for letter, _ in groupby(other)]
     differ = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
     return len(differ) == 2 or differ[0] in _NEIGHBOURS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Correction:
-    """A second reading of a word.
-
-    Args:
-        word: the word of the query, in normal form.
-        stem: its stem, which no memory of the scope holds.
-        correction: the stem to look for as well.
-        spelling: how that stem is written; the closest way to the word.
-        similarity: in [threshold, 1].
-        frequency: memories of the scope that hold `correction`.
-        learned: whether this correction had been made before.
-    """
-
-    word: str
-    stem: str
-    correction: str
-    spelling: str
-    similarity: float
-    frequency: int
-    learned: bool
 
 
 class LearnedRow(NamedTuple):

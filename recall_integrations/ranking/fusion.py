@@ -3,8 +3,8 @@
 Two strategies, chosen by `fusion.strategy`:
 
 - `rrf`: reciprocal rank fusion, `sum w / (k + rank)`, k = 60 (Cormack, Clarke and Büttcher 2009).
-- `weighted`: six terms (seed 003), each in [0, 1]: vector, lexical, graph, recency, importance, profile; and two
-  boosts for what the plan asked of the temporal and the type arm. Terms are computed for every candidate, also for
+- `weighted`: six terms (seed 003), each in [0, 1]: vector, lexical, graph, recency, importance, profile; and boosts
+  for what the plan asked of the temporal and the type arm, and for the types that the router mode prefers. Terms are computed for every candidate, also for
   those that the arm itself did not return. Arms that failed leave the sum; the rest is renormalised.
 
 A single source is never fused: it keeps its own order and scores.
@@ -95,6 +95,24 @@ def fuse(results: Sequence[ArmResult], given: FusionInput, config: FusionConfig)
     return Fused(rows=rows, scores=total, added=added, raw=raw, ranks=ranks).take(order, total[order])
 
 
+def lifted(view: ScopeView, fused: Fused, source: str, values: Scores, weight: float) -> Fused:
+    """Add `weight · values` to the scores as one more source, renormalised to [0, 1], and sort again."""
+    if not values.any():
+        return fused
+    share = weight / (1 + weight)
+    added = {name: part * (1 - share) for name, part in fused.added.items()}
+    scores = (fused.scores * (1 - share) + share * values).astype(np.float32)
+    more = Fused(
+        rows=fused.rows,
+        scores=scores,
+        added={**added, source: share * values},
+        raw={**fused.raw, source: values},
+        ranks=fused.ranks,
+    )
+    order = view.order_by_id(fused.rows, scores)
+    return more.take(order, scores[order])
+
+
 def _weight(plan: RetrievalPlan, arm: str) -> float:
     planned = plan.arm(arm)
     return 1.0 if planned is None else planned.weight
@@ -182,9 +200,12 @@ def _weighted(
         hinted = np.isin(view.types[rows], [TYPE_CODES[t.value] for t in plan.type_hints]).astype(np.float32)
         raw["type_filter"] = hinted
         terms["type_filter"] = (weight("type_filter", TYPE_BOOST), hinted)
+    if plan.prefers:
+        raw["router"] = np.isin(view.types[rows], [TYPE_CODES[t.value] for t in plan.prefers]).astype(np.float32)
+        terms["router"] = (config.mode, raw["router"])
     age = np.maximum(to_micros(given.now) - view.at[rows], 0) / _DAY
     raw["recency"] = np.exp2(-age / config.recency_half_life_days).astype(np.float32)
-    terms["recency"] = (config.recency, raw["recency"])
+    terms["recency"] = (config.time_bias if plan.time_bias else config.recency, raw["recency"])
     if config.profile > 0 and (profile := _profile(view, rows)) is not None:
         raw["profile"] = profile
         terms["profile"] = (config.profile, np.clip(profile, 0, 1))

@@ -57,7 +57,7 @@ class LexicalIndex:
             self._writer: Any = None  # made at the first write; its threads and heap are not free
             park_in_children(self)
             self._index.reload()
-            self._searcher = self._index.searcher()
+            self._published: tuple[Any, int] = (self._index.searcher(), 0)
         except BaseException as e:
             raise _named(e, f"The lexical index in {path} cannot be opened") from e
 
@@ -96,7 +96,16 @@ class LexicalIndex:
             self._writer.add_document(document)
         self._writer.commit()
         self._index.reload()
-        self._searcher = self._index.searcher()
+        self._published = (self._index.searcher(), self.commits + 1)
+
+    @property
+    def _searcher(self) -> Any:
+        return self._published[0]
+
+    @property
+    def commits(self) -> int:
+        """How many batches were applied and can be seen since this object was made."""
+        return self._published[1]
 
     def _num(self, num: int) -> Any:
         return self._tantivy.Query.term_query(self._schema, "num", num)
@@ -114,6 +123,21 @@ class LexicalIndex:
     def document_frequency(self, scope_id: int, term: str) -> int:
         """In how many memories of the scope the stem occurs (forgotten ones count until segments merge)."""
         return int(self._searcher.doc_freq("body", f"{scope_id}:{term}"))
+
+    def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
+        """All stems of the scope with the number of living memories that hold them, and the `commits` of that state.
+
+        Raises:
+            IndexUnavailable: tantivy failed.
+        """
+        searcher, commits = self._published
+        prefix = f"{scope_id}:"
+        try:
+            # Without a filter, forgotten memories would count until segments merge.
+            terms = searcher.terms_with_prefix("body", prefix, self._tantivy.Query.all_query())
+        except BaseException as e:
+            raise _named(e, "The lexical index failed to list its terms") from e
+        return [(term[len(prefix) :], count) for term, count in terms], commits
 
     def ceiling(self, scope_id: int, terms: Sequence[str], scope_count: int) -> float:
         """The score that BM25 approaches for a text full of every term: `(k1 + 1) * sum idf`."""

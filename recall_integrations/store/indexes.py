@@ -10,7 +10,7 @@ import logging
 import shutil
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +34,25 @@ PROBE = "Is the embedding there?"
 SAMPLES = 16  # vectors of a large scope that are looked for when its index is opened
 SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
 Progress = Callable[[str, int, int], None]  # (what, done, total)
+Applied = Callable[[Sequence[Change] | None, int], None]  # (changes, commit of the lexical index)
 
 
 class Indexes:
-    """Lexical and semantic index of one store directory. Writes are serialised by the store's write lock."""
+    """Lexical and semantic index of one store directory. Writes are serialised by the store's write lock.
+
+    Args:
+        applied: told what the lexical index has applied, each change once; `None` where that cannot be promised.
+    """
 
     def __init__(
-        self, engine: Engine, directory: Path, embedding: Embedding, *, exact_max: int, write_lock: threading.RLock
+        self,
+        engine: Engine,
+        directory: Path,
+        embedding: Embedding,
+        *,
+        exact_max: int,
+        write_lock: threading.RLock,
+        applied: Applied,
     ) -> None:
         self._engine = engine
         self._directory = directory
@@ -50,6 +62,7 @@ class Indexes:
         self._lexical: LexicalIndex | None = None
         self._semantic: SemanticIndex | None = None
         self._semantic_checked = False
+        self._applied_lexical = applied
         self._write_lock = write_lock  # the store's: taken before `_open_lock`, by whoever may rebuild
         self._open_lock = threading.RLock()
         self._written = False  # whether the lexical index was, since it was opened
@@ -258,6 +271,7 @@ class Indexes:
             seal.unseal(self._path(LEXICAL))
             self._written = True
         self.lexical.apply(puts, [c.num for c in batch if c.op == "del"], replay=self._replay)
+        self._applied_lexical(None if self._replay else batch, self.lexical.commits)
 
     def _apply_semantic(self, batch: list[Change]) -> None:
         puts = [c for c in batch if c.content is not None]
@@ -385,6 +399,7 @@ class Indexes:
                 old_lexical, self._lexical = self._lexical, fresh
                 if old_lexical is not None:
                     self._quiet_close(old_lexical)
+                self._applied_lexical(None, fresh.commits)
             else:
                 if embed:
                     self._embed_all(progress)

@@ -9,6 +9,7 @@ without losing it, is caught up at the next write or open, and is named in `reca
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -41,6 +42,7 @@ from recall_integrations.errors import (
 from recall_integrations.extraction import Extractor, resolve_extractor
 from recall_integrations.observability.progress import progress_bar
 from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.spelling import Speller
 from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope
 from recall_integrations.retrievers.lexical import LexicalIndex
 from recall_integrations.retrievers.semantic import SHARED, SemanticIndex
@@ -55,6 +57,7 @@ from recall_integrations.store.meta import get_meta, put_meta
 from recall_integrations.store.migrations import migrate
 from recall_integrations.store.rows import to_memory, to_row
 from recall_integrations.store.scope_view import Mask, ScopeView, ScopeViews
+from recall_integrations.store.spellers import Spellers
 from recall_integrations.text import stems
 
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
@@ -65,6 +68,8 @@ BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up
 _FETCH = select(schema.memories).where(
     schema.memories.c.scope_id == bindparam("scope_id"), schema.memories.c.num.in_(bindparam("nums", expanding=True))
 )
+
+_COUNTED = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.vectors, schema.corrections)
 
 Clock = Callable[[], datetime]
 _OPEN: weakref.WeakValueDictionary[str, MemoryStore] = weakref.WeakValueDictionary()  # of this process, for `attach`
@@ -111,8 +116,20 @@ class MemoryStore:
         self._next_seq = 1
         self._stamped = False
         self._catalog = EntityCatalog(engine, extractor)
-        self._indexes = Indexes(
-            engine, directory, embedding, exact_max=config.retrieval.exact_max, write_lock=self._write_lock
+        self._spellers = spellers = Spellers(
+            engine,
+            lexical=lambda: indexes.lexical,
+            write_lock=self._write_lock,
+            threshold=config.query.spelling_threshold,
+            learned_max=config.query.spelling_learned_max,
+        )
+        self._indexes = indexes = Indexes(
+            engine,
+            directory,
+            embedding,
+            exact_max=config.retrieval.exact_max,
+            write_lock=self._write_lock,
+            applied=spellers.applied,
         )
         self._views = ScopeViews(
             engine,
@@ -200,8 +217,17 @@ class MemoryStore:
         store.embedding_source = embedding
         _OPEN[str(directory.resolve())] = store
         store._finalizer = weakref.finalize(
-            store, _release, os.getpid(), engine, lock, store._indexes, directory if temporary else None
+            store,
+            _release,
+            os.getpid(),
+            engine,
+            lock,
+            store._indexes,
+            store._spellers,
+            directory if temporary else None,
         )
+        if store.config.query.spelling:
+            store._spellers.prepare()
         return store
 
     @classmethod
@@ -389,7 +415,7 @@ class MemoryStore:
         nums = list(range(seq, seq + len(batch)))
         entries.extend({"seq": num, "scope_id": scope_id, "op": "put", "num": num} for num in nums)
         positions = self._positions(connection, scope_id, batch, ids, replaced)
-        self._delete_rows(connection, scope_id, [num for num, _, _ in replaced.values()])
+        self._remove_rows(connection, scope_id, [num for num, _, _ in replaced.values()])
         rows = [
             to_row(m, scope_id=scope_id, num=num, memory_id=i, created_at=m.created_at or now, position=position)
             for m, num, i, position in zip(batch, nums, ids, positions, strict=True)
@@ -446,7 +472,7 @@ class MemoryStore:
                 if not found:
                     return False
                 num = found[memory_id][0]
-                self._delete_rows(connection, scope_id, [num])
+                self._remove_rows(connection, scope_id, [num])
                 seq, self._next_seq = self._next_seq, self._next_seq + 1
                 journal.append(connection, [{"seq": seq, "scope_id": scope_id, "op": "del", "num": num}])
                 version = self._bump_row(connection, scope_id, -1)
@@ -582,7 +608,7 @@ class MemoryStore:
             span = connection.execute(select(func.min(m.c.event_at), func.max(m.c.event_at))).one()
             sizes = {
                 table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
-                for table in (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.vectors)
+                for table in _COUNTED
             }
         scopes = self.scopes()
         return {
@@ -639,6 +665,18 @@ class MemoryStore:
         """The scope's entities."""
         return self._catalog.of(scope_id)
 
+    def speller(
+        self,
+        scope_id: int,
+        *,
+        wait: bool = False,
+        validate: Callable[[str], str] | None = None,
+        submit: Callable[[Callable[[], None]], Any] | None = None,
+    ) -> Speller | None:
+        """The scope's corrections; `None` while a large scope's vocabulary is built, unless `wait`. See `Spellers`."""
+        with mapped_errors(self.path / DATABASE):
+            return self._spellers.of(scope_id, wait=wait, validate=validate, submit=submit)
+
     def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
         """Rows that meet the filters, or `None` for all."""
         with mapped_errors(self.path / DATABASE):
@@ -664,7 +702,7 @@ class MemoryStore:
         return found
 
     def warm(self, *, scope: Scope | None = None) -> None:
-        """Load what the first recall of a scope would load: its columns, and Chroma if the scope is large."""
+        """Load what the first recalls of a scope would load: columns, vocabulary, and Chroma if the scope is large."""
         scope_id = self.scope_id(checked_scope(scope))
         if scope_id is None:
             return
@@ -673,6 +711,9 @@ class MemoryStore:
             query = np.zeros(self.embedding.dimensions, dtype=np.float32)
             query[0] = 1.0
             self.semantic.nearest(self._indexes.home_of(scope_id), query, 1)
+        if self.config.query.spelling:
+            with contextlib.suppress(IndexUnavailable):  # named by the recall, which goes on without it
+                self.speller(scope_id, wait=True)
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
@@ -710,8 +751,8 @@ class MemoryStore:
             found.update({i: (num, thread, position) for i, num, thread, position in connection.execute(query)})
         return found
 
-    @staticmethod
-    def _delete_rows(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
+    def _remove_rows(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
+        self._spellers.leaving(connection, scope_id, nums)
         for part in _parts(nums):
             for table in (schema.memories, schema.vectors, schema.mentions, schema.edges):
                 connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))
@@ -748,10 +789,13 @@ def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield values[start : start + schema.SQL_VARIABLES]
 
 
-def _release(pid: int, engine: Engine, lock: FileLock, indexes: Indexes, temporary: Path | None) -> None:
+def _release(
+    pid: int, engine: Engine, lock: FileLock, indexes: Indexes, spellers: Spellers, temporary: Path | None
+) -> None:
     if os.getpid() != pid:
         return  # a forked child that ends must not unlock, or remove, what its parent uses
     try:
+        spellers.close()
         indexes.close(sealed=temporary is None)
     finally:
         engine.dispose()

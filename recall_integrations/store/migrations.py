@@ -31,7 +31,12 @@ def migration(*, to: int) -> Callable[[Migration], Migration]:
 
 @migration(to=1)
 def _create_tables(connection: Connection) -> None:
-    schema.metadata.create_all(connection)
+    schema.metadata.create_all(connection)  # in a new store, those of later versions too
+
+
+@migration(to=2)
+def _create_corrections(connection: Connection) -> None:
+    schema.corrections.create(connection, checkfirst=True)
 
 
 def current_version(engine: Engine) -> int:

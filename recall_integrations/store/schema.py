@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -133,6 +133,19 @@ edges = Table(
     PrimaryKeyConstraint("scope_id", "num", "src", "predicate", "dst"),
     Index("edges_by_src", "scope_id", "src"),
     Index("edges_by_dst", "scope_id", "dst"),
+)
+
+corrections = Table(
+    "corrections",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("word", String, nullable=False),  # as it was typed, in normal form
+    Column("stem", String, nullable=False),  # that it was also read as
+    Column("uses", BigInteger, nullable=False),
+    Column("validated", Integer),  # 1 confirmed, 0 rejected, null not decided
+    Column("last_used", BigInteger, nullable=False),
+    PrimaryKeyConstraint("scope_id", "word", "stem"),
+    sqlite_with_rowid=False,
 )
 
 changes = Table(

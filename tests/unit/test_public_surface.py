@@ -52,10 +52,10 @@ def test_signatures():
     assert parameters(MemoryStore.get) == ["memory_id", "scope"]
     assert parameters(MemoryStore.count) == ["scope"]
     assert parameters(QueryOptimizer.__init__)[:4] == ["store", "llm", "reranker", "config"]
-    recall = ["query", "k", "scope", "filters", "now", "time_budget_ms", "tokens_max", "privacy"]
+    recall = ["query", "k", "scope", "filters", "now", "time_budget_ms", "tokens_max", "privacy", "window", "timezone"]
     assert parameters(QueryOptimizer.recall)[: len(recall)] == recall
     assert parameters(QueryOptimizer.recall) == parameters(QueryOptimizer.arecall)
-    assert parameters(QueryOptimizer.parse) == ["query", "scope", "now"]
+    assert parameters(QueryOptimizer.parse) == ["query", "scope", "now", "window", "timezone"]
     assert parameters(QueryOptimizer.plan) == ["parsed"]
     for name in ("from_texts", "from_documents", "from_nodes"):
         assert hasattr(OptimizedRecallRetriever, name)

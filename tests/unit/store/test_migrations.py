@@ -33,9 +33,10 @@ def test_a_later_step_runs_once(engine: Engine, monkeypatch: pytest.MonkeyPatch)
     def step(connection: Connection) -> None:
         ran.append(connection.execute(text("SELECT 1")).scalar())
 
-    monkeypatch.setitem(migrations._MIGRATIONS, 2, step)
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
-    assert migrations.migrate(engine) == migrations.migrate(engine) == migrations.current_version(engine) == 2
+    later = schema.SCHEMA_VERSION + 1
+    monkeypatch.setitem(migrations._MIGRATIONS, later, step)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", later)
+    assert migrations.migrate(engine) == migrations.migrate(engine) == migrations.current_version(engine) == later
     assert ran == [1]
 
 
@@ -46,12 +47,24 @@ def test_a_step_that_fails_changes_nothing(engine: Engine, monkeypatch: pytest.M
         connection.execute(text("CREATE TABLE half (x INTEGER)"))
         raise RuntimeError("power cut")
 
-    monkeypatch.setitem(migrations._MIGRATIONS, 2, step)
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
+    before = schema.SCHEMA_VERSION
+    monkeypatch.setitem(migrations._MIGRATIONS, before + 1, step)
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", before + 1)
     with pytest.raises(RuntimeError):
         migrations.migrate(engine)
-    assert migrations.current_version(engine) == 1
+    assert migrations.current_version(engine) == before
     assert not inspect(engine).has_table("half")
+
+
+def test_version_1_gets_the_corrections_and_keeps_the_rest(engine: Engine) -> None:
+    schema.metadata.create_all(engine, tables=[t for t in schema.metadata.sorted_tables if t is not schema.corrections])
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO meta VALUES ('schema_version', '1'), ('embedding', 'fake:8')"))
+    assert migrations.migrate(engine) >= 2
+    assert set(inspect(engine).get_table_names()) == set(schema.metadata.tables)
+    assert inspect(engine).get_pk_constraint("corrections")["constrained_columns"] == ["scope_id", "word", "stem"]
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT value FROM meta WHERE key = 'embedding'")).scalar() == "fake:8"
 
 
 def test_two_steps_to_one_version_are_a_mistake() -> None:

