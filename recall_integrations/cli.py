@@ -6,6 +6,7 @@ and errors to standard error. Exit codes: 0 done, 1 an error that is named, 2 wr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -268,6 +269,83 @@ def search(
 
 @main.command()
 @STORE
+@click.argument("query")
+@SCOPE
+@click.option("--k", default=3, show_default=True, type=click.IntRange(min=1), help="How many hits.")
+@click.option(
+    "--now", metavar="TIME", help="What 'yesterday' is relative to: ISO 8601 with an offset. Default: the clock."
+)
+@click.option("--timezone", metavar="ZONE", help="Where 'yesterday' is read, such as Europe/Berlin. Default: UTC.")
+@click.option("--no-search", is_flag=True, help="Only read and plan the query.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON with everything, see above.")
+@EMBEDDING
+def explain(
+    store: Path,
+    query: str,
+    scope: str | None,
+    k: int,
+    now: str | None,
+    timezone: str | None,
+    no_search: bool,
+    as_json: bool,
+    embedding: str | None,
+) -> None:
+    """Show how QUERY is understood and what is done about it.
+
+    Its words are marked by the part they play; then come what they were read as, the features, the rules in the order
+    they are tried, the arms with their weights, and the best hits.
+
+    \b
+    --json prints one object; keys are only ever added (format is 1). It has
+    the keys of `recall search --json`, and besides:
+      searched  false with --no-search: k is null, hits and timings_ms are empty
+      tokens    [{text, span, roles, rarity}]; roles are of negated, entity,
+                time, identifier, corrected, rare, stop; the first is shown
+      parsed    also {type_cues, type_filters, identifiers, corrections,
+                router, conversational}, which are:
+        identifiers     [{text, kind, span}]
+        corrections     [{word, spelling, stem, similarity, frequency,
+                        learned}]
+        router          {mode, reason, graph_bias, time_bias}
+        conversational  {verdict, domain_signal, stopword_ratio, has_code,
+                        rare, because}
+      runner_up  {plan, margin} or null
+      switches  {type_filter, window_filter, exact_match, time_bias, rewrite,
+                rerank, diversity, prefers}
+      arms      also {asked, ms}; ms is null where it was not asked
+    """
+    from recall_integrations.console import as_json as data
+    from recall_integrations.console import explain as explanation
+    from recall_integrations.console.opening import existing_store
+    from recall_integrations.optimizer import QueryOptimizer
+    from recall_integrations.records import ParsedQuery, RecallResult
+
+    moment = _moment(now)
+    with existing_store(store, embedding) as source:
+        where = find_scope(scope, source.scopes())
+        optimizer = QueryOptimizer(source)
+        try:
+            source.warm(scope=where)
+            found: RecallResult | ParsedQuery
+            if no_search:
+                found = optimizer.parse(query, scope=where, now=moment, timezone=timezone)
+                plan = optimizer.plan(found)
+            else:  # twice, so that the times are typical ones; what the first has learned is no news to the second
+                options: Any = {"k": k, "scope": where, "now": moment, "timezone": timezone}
+                first = optimizer.recall(query, **options)
+                found = replace(optimizer.recall(query, **options), query=first.query)
+                plan = found.plan
+        finally:
+            optimizer.close()
+    if as_json:
+        asked = explanation.asked_arms(found, plan)
+        click.echo(data.dumps(data.explanation_data(found, plan, where, asked=asked, k=None if no_search else k)))
+    else:
+        explanation.explain(_console(), found, plan, optimizer.config)
+
+
+@main.command()
+@STORE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
 @EMBEDDING
 def stats(store: Path, as_json: bool, embedding: str | None) -> None:
@@ -389,6 +467,37 @@ def bench_temporal(path: Path, misses: bool) -> None:
     from recall_integrations.evaluation import temporal
 
     temporal.run(path, misses, _console())
+
+
+@bench.command("rules")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--dataset", default="locomo", show_default=True, help="locomo, hotpotqa or musique.")
+@click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions, evenly spread.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE.")
+def bench_rules(path: Path, dataset: str, limit: int | None, json_path: str | None) -> None:
+    """What each rule of the planner does to the answers.
+
+    Asks the questions of the data set in PATH with each rule and without it.
+    """
+    from recall_integrations.evaluation import rules
+
+    rules.run(path, _console(), dataset=dataset, limit=limit, json_path=json_path)
+
+
+@bench.command("parse")
+@click.option("--memories", default=100_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
+@click.option("--entities", default=10_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
+@click.option("--queries", default=2_000, show_default=True, type=click.IntRange(min=1), help="Parsed and timed.")
+@click.option("--seed", default=0, show_default=True, help="Of the memories and queries.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE.")
+def bench_parse(memories: int, entities: int, queries: int, seed: int, json_path: str | None) -> None:
+    """How long it takes to understand a query, step by step.
+
+    On made-up memories, in a temporary store, without a language model.
+    """
+    from recall_integrations.evaluation import parsing
+
+    parsing.run(_console(), memories=memories, entities=entities, queries=queries, json_path=json_path, seed=seed)
 
 
 # -- shared ------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ from zoneinfo import ZoneInfo
 
 from recall_integrations.errors import ConfigError
 
-
 PLAN_RULES = (
     "identifiers",
     "graph_bias",
@@ -50,7 +49,7 @@ class PlannerConfig:
         exploratory_threshold: specificity below which the `exploratory` plan is chosen.
         entity_confidence_min: confidence above which an entity anchors an `entity_centric` plan.
         rarity_promotion: lexical rarity above which `precision` is chosen where no earlier rule decided.
-        window_confidence_min: confidence from which a temporal window selects the temporal plan and may filter.
+        window_confidence_min: confidence from which a temporal window may filter; below, it only lifts what lies in it.
         entity_weight: weight of the graph arm in an entity-centric plan.
         arm_limit: candidates asked of each arm.
         precise_limit: candidates asked of the semantic arm by the `precise` plan.

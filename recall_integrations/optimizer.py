@@ -34,18 +34,20 @@ from recall_integrations.delivery import packing, privacy
 from recall_integrations.delivery.explanation import reason
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.errors import InvalidArgument, InvalidFilter, RecallError, StoreClosed
-from recall_integrations.planning.planner import make_plan
+from recall_integrations.planning.planner import make_plan, worth_asking
+from recall_integrations.query.entities.fallback import EntityFallback
+from recall_integrations.query.entities.implicit import USER, implicit_user
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.query.parser import QueryParser, ScopeKnowledge, clean
+from recall_integrations.query.parser import QueryParser, ScopeKnowledge, Settled, Spans, clean
 from recall_integrations.ranking.diversify import mmr
 from recall_integrations.ranking.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.negation import demote, negation_scores
 from recall_integrations.ranking.rerank import resolve_reranker
 from recall_integrations.records import (
-    ArmPlan,
     Contribution,
     Degradation,
+    EntityRef,
     Filters,
     Hit,
     Memory,
@@ -171,6 +173,9 @@ class QueryOptimizer:
         self._callers = ThreadPoolExecutor(workers, thread_name_prefix="recall-async")
         # What users bring (LLM, cross-encoder) may hang; it must not take the arms' threads with it.
         self._outside = DaemonThreads(workers, "recall-model")
+        self._unsure = EntityFallback(
+            self._llm, self._outside.submit, timeout_ms=self.config.query.entity_llm_timeout_ms
+        )
         retrieval = self.config.retrieval
         graph = GraphRetriever(
             store.engine,
@@ -263,9 +268,10 @@ class QueryOptimizer:
             time_budget_ms: the deadline; default `limits.time_budget_ms`. Arms that are late are left out and named.
             tokens_max: keep the hits' texts together within about this many tokens.
             privacy: `allow`, `redact` (personal data is replaced) or `block` (no text at all). It is about what the
-                caller gets: an embedding, LLM or reranker that you configure sees the query, the reranker texts too.
-            window: the time that is asked for, instead of what the query's words say: `TemporalWindow(start=…, end=…)`, or
-                `False` to read no dates at all.
+                caller gets: an embedding, LLM or reranker that you configure sees the query, the reranker texts too,
+                and with `query.entity_llm` the LLM up to 20 names of entities.
+            window: the time that is asked for, instead of what the query says: `TemporalWindow(start=…, end=…)`; `False`
+                reads no dates at all.
             timezone: IANA name of the zone in which "yesterday" is read; default `timezone` of the configuration.
             query_vector: the query's embedding, if the caller has it already.
 
@@ -311,7 +317,7 @@ class QueryOptimizer:
         begin = time.perf_counter()
         run = _Run(deadline)
         with run.stage("parse"):
-            known = self._knowledge(request.scope)
+            known = self._knowledge(request.scope, deadline)
             parsed, problems = self._parser.parse(
                 request.text, request.now, known, window=request.window, zone=request.zone
             )
@@ -439,7 +445,7 @@ class QueryOptimizer:
                 ),
             )
             for arm in plan.arms
-            if _worth_asking(arm, parsed, plan)
+            if worth_asking(arm, parsed, plan)
         ]
         with run.stage("retrieve"):
             results, problems = fan_out.ask(self._pool, self._arms, requests, run.deadline, run.timings_ms)
@@ -588,17 +594,29 @@ class QueryOptimizer:
         memories = self.store.fetch(view.scope_id, nums)
         return [indexed_text(memories[n].text, memories[n].actor) if n in memories else "" for n in nums]
 
-    def _knowledge(self, scope: Scope) -> ScopeKnowledge:
+    def _knowledge(self, scope: Scope, deadline: Deadline | None = None) -> ScopeKnowledge:
         scope_id = self.store.scope_id(scope)
         if scope_id is None:
-            return ScopeKnowledge()
+            return ScopeKnowledge(user=implicit_user(scope))
+        index, settings = self.store.entities(scope_id).index, self.config.query
+        speller = None
+        if settings.spelling:
+            speller = self.store.speller(scope_id, validate=self._llm)
+
+        def unsure(text: str, refs: tuple[EntityRef, ...], reserved: Spans) -> Settled:
+            left = math.inf if deadline is None else deadline.remaining_ms() * SHARE_BEFORE_ARMS
+            threshold = self.config.planner.entity_confidence_min
+            return self._unsure.resolve(
+                text, refs, index, scope_id=scope_id, threshold=threshold, budget_ms=left, reserved=reserved
+            )
+
         return ScopeKnowledge(
-            entities=self.store.entities(scope_id).index,
+            entities=index,
             frequency=lambda term: self.store.lexical.document_frequency(scope_id, term),
             memories=self.store.view(scope_id).count,
-            speller=self.store.speller(scope_id, validate=self._llm, submit=self._outside.submit)
-            if self.config.query.spelling
-            else None,
+            speller=speller,
+            user=implicit_user(scope, index),
+            unsure=unsure if settings.entity_llm and self._llm is not None else None,
         )
 
     def _admit_lag(self, run: _Run) -> None:
@@ -700,40 +718,48 @@ def _first(fused: Fused, wanted: Mask) -> Fused:
     return fused.take(order, scores)
 
 
-def _worth_asking(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> bool:
-    """Whether the query gives the arm anything to look for."""
-    if arm.name == "graph":
-        return plan.name == "exploratory" or any(r.stage != IMPLICIT for r in parsed.entity_refs)
-    if arm.name == "temporal":
-        return parsed.temporal_window is not None
-    if arm.name == "type_filter":
-        return bool(plan.type_hints)
-    if arm.name == "lexical":
-        return bool(parsed.terms)
-    return True
-
-
 def _withheld(
     parsed: ParsedQuery, plan: RetrievalPlan, degraded: Sequence[Degradation], mode: str
 ) -> tuple[ParsedQuery, RetrievalPlan, tuple[Degradation, ...]]:
     """What else a result says, under the privacy mode: canonical names come from the store, details from exceptions."""
     if mode == "allow":
         return parsed, plan, tuple(degraded)
-    names = {r.name: r.mention if mode == "block" else privacy.redact(r.name)[0] for r in parsed.entity_refs}
+    blocked = mode == "block"
+
+    def shown_name(ref: EntityRef) -> str:
+        if ref.stage == IMPLICIT:
+            return USER
+        return ref.mention if blocked else privacy.redact(ref.name)[0]
+
+    def shown(ref: EntityRef) -> EntityRef:
+        name = shown_name(ref)
+        hidden = blocked or name != ref.name  # the id begins with the name
+        return replace(ref, name=name, entity_id=f"ent_{ref.entity_id.rpartition('_')[2]}" if hidden else ref.entity_id)
+
+    names = {r.name: shown_name(r) for r in parsed.entity_refs if r.stage != IMPLICIT}
 
     def without_names(text: str) -> str:
-        for name, shown in names.items():
-            text = text.replace(name, shown)
+        for name in sorted(names, key=lambda n: (-len(n), n)):
+            text = text.replace(name, names[name])
         return text
 
+    said = {token.stem for token in parsed.tokens}
+    corrected = () if blocked else parsed.corrections
+    own = said | {c.correction for c in corrected}
     return (
-        replace(parsed, entity_refs=tuple(replace(r, name=names[r.name]) for r in parsed.entity_refs)),
+        replace(
+            parsed,
+            entity_refs=tuple(map(shown, parsed.entity_refs)),
+            corrections=corrected,  # what a word was corrected to comes from the memories
+            reread=parsed.reread if corrected else None,
+            terms=tuple(t for t in parsed.terms if t in own),
+        ),
         replace(
             plan,
             reason=without_names(plan.reason),
             checks=tuple(replace(c, because=without_names(c.because)) for c in plan.checks),
         ),
-        tuple(replace(d, detail="" if mode == "block" else privacy.redact(d.detail)[0]) for d in degraded),
+        tuple(replace(d, detail="" if blocked else privacy.redact(d.detail)[0]) for d in degraded),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +22,7 @@ def dumps(payload: object) -> str:
     return json.dumps(payload, ensure_ascii=False, indent=2, allow_nan=False)
 
 
-def result_data(result: RecallResult, scope: Scope, k: int) -> dict[str, Any]:
+def result_data(result: RecallResult, scope: Scope, k: int | None) -> dict[str, Any]:
     """A whole recall."""
     return {
         "format": FORMAT,
@@ -39,6 +40,95 @@ def result_data(result: RecallResult, scope: Scope, k: int) -> dict[str, Any]:
         "rewrite": {"strategy": result.rewrite.strategy, "reason": result.rewrite.reason},
         "degraded": [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in result.degraded],
         "timings_ms": {name: _number(ms) for name, ms in result.timings_ms.items()},
+    }
+
+
+def explanation_data(
+    found: RecallResult | ParsedQuery,
+    plan: RetrievalPlan,
+    scope: Scope,
+    *,
+    asked: Collection[str],
+    k: int | None = None,
+) -> dict[str, Any]:
+    """What `recall explain` shows: the keys of a recall and more. Without a recall `searched` is false.
+
+    Args:
+        found: the recall, or the parsed query if nothing was searched.
+        plan: what is done about it.
+        scope: where.
+        asked: names of the arms that have something to look for.
+        k: hits asked for.
+    """
+    searched = isinstance(found, RecallResult)
+    result = found if isinstance(found, RecallResult) else RecallResult(hits=(), query=found, plan=plan)
+    parsed = replace(result.query, type_hints=plan.type_hints)
+    whole = result_data(replace(result, query=parsed, plan=plan), scope, k)
+    timings = result.timings_ms
+    return {
+        **whole,
+        "searched": searched,
+        "tokens": [
+            {
+                "text": parsed.original[t.span[0] : t.span[1]],
+                "span": list(t.span),
+                "roles": list(t.roles),
+                "rarity": _number(t.rarity),
+            }
+            for t in parsed.tokens
+        ],
+        "parsed": {**whole["parsed"], **_readings(parsed)},
+        "runner_up": None
+        if plan.runner_up is None
+        else {"plan": plan.runner_up, "margin": _number(plan.runner_up_margin)},
+        "switches": {
+            "type_filter": plan.type_filter,
+            "window_filter": plan.window_filter,
+            "exact_match": plan.exact_match,
+            "time_bias": plan.time_bias,
+            "rewrite": plan.rewrite,
+            "rerank": plan.rerank,
+            "diversity": plan.diversity,
+            "prefers": [t.value for t in plan.prefers],
+        },
+        "arms": [
+            {**arm, "asked": arm["name"] in asked, "ms": _number(timings.get(f"arm.{arm['name']}"))}
+            for arm in whole["arms"]
+        ],
+    }
+
+
+def _readings(parsed: ParsedQuery) -> dict[str, Any]:
+    router, verdict = parsed.router, parsed.conversational
+    return {
+        "type_cues": [t.value for t in parsed.type_cues],
+        "type_filters": [t.value for t in parsed.type_filters],
+        "identifiers": [{"text": i.text, "kind": i.kind, "span": list(i.span)} for i in parsed.identifiers],
+        "corrections": [
+            {
+                "word": c.word,
+                "spelling": c.spelling,
+                "stem": c.correction,
+                "similarity": _number(c.similarity),
+                "frequency": c.frequency,
+                "learned": c.learned,
+            }
+            for c in parsed.corrections
+        ],
+        "router": {
+            "mode": router.mode,
+            "reason": router.reason,
+            "graph_bias": router.graph_bias,
+            "time_bias": router.time_bias,
+        },
+        "conversational": {
+            "verdict": verdict.conversational,
+            "domain_signal": _number(verdict.domain_signal),
+            "stopword_ratio": _number(verdict.stopword_ratio),
+            "has_code": verdict.has_code,
+            "rare": list(verdict.rare),
+            "because": verdict.because,
+        },
     }
 
 

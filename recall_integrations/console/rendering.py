@@ -20,7 +20,8 @@ from rich.table import Table
 from rich.text import Text
 
 from recall_integrations.console.scopes import scope_text
-from recall_integrations.records import Hit, ParsedQuery, RecallResult, RetrievalPlan, Scope, TemporalWindow
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.records import EntityRef, Hit, ParsedQuery, RecallResult, RetrievalPlan, Scope, TemporalWindow
 
 TEXT_CHARS_SHOWN = 400
 _SPACE = re.compile(r"\s+")
@@ -68,24 +69,25 @@ def show_result(
 
 def show_plan(console: Console, result: RecallResult) -> None:
     """What was understood, which plan was chosen, why, and how long it took."""
-    grid = _pairs()
+    grid = pairs()
     for name, value in understood(result.query):
         grid.add_row(name, Text(plain(value)))
     plan = result.plan
     grid.add_row("plan", Text.assemble((plan.name, "bold cyan"), "  because ", plain(_because(plan))))
     grid.add_row("asked", Text(", ".join(_arm(a.name, a.weight, result) for a in plan.arms)))
-    grid.add_row("took", Text.assemble(_ms(result.timings_ms.get("total", 0.0)), (f"  ({_stages(result)})", "dim")))
+    grid.add_row(
+        "took",
+        Text.assemble(_ms(result.timings_ms.get("total", 0.0)), (f"  ({stage_words(result.timings_ms)})", "dim")),
+    )
     console.print(grid)
 
 
 def understood(parsed: ParsedQuery) -> list[tuple[str, str]]:
-    """What the parser found, as label and words; only what there is."""
+    """What the parser found, as label and words; only what there is. The user is in every query: no find."""
     rows = []
-    if parsed.entity_refs:
-        named = (
-            r.name if r.name.casefold() == r.mention.casefold() else f"{r.name} (“{r.mention}”)"
-            for r in parsed.entity_refs
-        )
+    refs = [r for r in parsed.entity_refs if r.stage != IMPLICIT]
+    if refs:
+        named = (r.name if r.name.casefold() == r.mention.casefold() else f"{r.name} (“{r.mention}”)" for r in refs)
         rows.append(("names", ", ".join(dict.fromkeys(named))))
     if parsed.predicate_hints:
         rows.append(("relation", ", ".join(parsed.predicate_hints)))
@@ -96,6 +98,13 @@ def understood(parsed: ParsedQuery) -> list[tuple[str, str]]:
     if parsed.negations:
         rows.append(("not", ", ".join(parsed.negations)))
     return rows
+
+
+def reference_words(ref: EntityRef) -> str:
+    """The canonical name, the words that name it, what resolved it, and how sure that is."""
+    if ref.stage == IMPLICIT:
+        return plain(f"{ref.name}, who asks; implicit, named or not")
+    return plain(f"{ref.name} ← “{ref.mention}”, {ref.stage}, confidence {ref.confidence:.2f}")
 
 
 def window_words(window: TemporalWindow) -> str:
@@ -158,11 +167,9 @@ def _contributions(hit: Hit) -> str:
 def show_explanation(console: Console, result: RecallResult) -> None:
     """The parsed query, the rules in the order they were tried, the arms, and the time of each stage."""
     parsed, plan = result.query, result.plan
-    grid = _pairs()
+    grid = pairs()
     for ref in parsed.entity_refs:
-        grid.add_row(
-            "entity", Text(plain(f"{ref.name} ← “{ref.mention}”, {ref.stage}, confidence {ref.confidence:.2f}"))
-        )
+        grid.add_row("user" if ref.stage == IMPLICIT else "entity", Text(reference_words(ref)))
     if parsed.temporal_window is not None:
         window = parsed.temporal_window
         grid.add_row("window", Text(f"{window_words(window)}, confidence {window.confidence:.2f}"))
@@ -221,7 +228,7 @@ def _arms_table(result: RecallResult) -> Table:
 
 def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
     """What a store holds; `stats` is what `--json` prints."""
-    grid = _pairs()
+    grid = pairs()
     types = ", ".join(f"{count:,} {kind}" for kind, count in sorted(stats["types"].items())) or "none"
     lag = ", ".join(f"{name} by {count:,}" for name, count in stats["index_lag"].items() if count)
     rows = {
@@ -233,6 +240,7 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         if stats["first_event"]
         else "none dated",
         "entities": f"{stats['entities']:,}, {stats['mentions']:,} mentions, {stats['edges']:,} relations",
+        "learned": f"{stats.get('corrections', 0):,} spellings",
         "behind": lag or "no index",
     }
     for name, value in rows.items():
@@ -250,7 +258,8 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         console.print(table)
 
 
-def _pairs() -> Table:
+def pairs() -> Table:
+    """A grid of labels and what they stand for."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
@@ -268,8 +277,9 @@ def _arm(name: str, weight: float, result: RecallResult) -> str:
     return name if weight == 1 else f"{name} ×{weight:g}"
 
 
-def _stages(result: RecallResult) -> str:
-    stages = ((name, ms) for name, ms in result.timings_ms.items() if name != "total" and not name.startswith("arm."))
+def stage_words(timings_ms: Mapping[str, float]) -> str:
+    """How long each stage took; only those that took time."""
+    stages = ((name, ms) for name, ms in timings_ms.items() if name != "total" and not name.startswith("arm."))
     return " · ".join(f"{name} {ms:.1f}" for name, ms in stages if ms >= 0.05)
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.routing import HYBRID, MODE_TYPES
-from recall_integrations.records import ArmPlan, ParsedQuery, RetrievalPlan, RuleCheck
+from recall_integrations.records import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck
 
 ROUNDING = 3  # decimals of the feature vector that decisions are made on, so that noise cannot flip a plan
 IDENTIFIER_FACTOR = 1.5
@@ -167,6 +167,27 @@ def _raised(arms: tuple[ArmPlan, ...], name: str, factor: float, limit: int) -> 
     if not any(a.name == name for a in arms):
         return (*arms, ArmPlan(name=name, limit=limit))
     return tuple(replace(a, weight=a.weight * factor) if a.name == name else a for a in arms)
+
+
+def anchoring(parsed: ParsedQuery) -> tuple[EntityRef, ...]:
+    """The references that the graph starts from: the named ones; else the user, for "who is *my* manager"."""
+    named = tuple(r for r in parsed.entity_refs if r.stage != IMPLICIT)
+    if named or not parsed.predicate_hints:
+        return named
+    return tuple(r for r in parsed.entity_refs if r.mention)
+
+
+def worth_asking(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> bool:
+    """Whether the query gives an arm of the plan anything to look for."""
+    if arm.name == "graph":
+        return plan.name == "exploratory" or bool(anchoring(parsed))
+    if arm.name == "temporal":
+        return parsed.temporal_window is not None
+    if arm.name == "type_filter":
+        return bool(plan.type_hints)
+    if arm.name == "lexical":
+        return bool(parsed.terms)
+    return True
 
 
 def _sure_window(parsed: ParsedQuery, config: PlannerConfig) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeVar
 from zoneinfo import ZoneInfo
@@ -12,6 +12,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery, RecallError
 from recall_integrations.query import features
 from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.entities.implicit import first_person
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.negation import Negation, find_negations
 from recall_integrations.query.routing import conversational, rare_by, router_mode
@@ -35,6 +36,9 @@ from recall_integrations.records import Degradation, EntityRef, ParsedQuery, Que
 from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
 
 T = TypeVar("T")
+Spans = Sequence[tuple[int, int]]
+Settled = tuple[tuple[EntityRef, ...], tuple[Degradation, ...]]
+Unsure = Callable[[str, tuple[EntityRef, ...], Spans], Settled]
 
 # Control characters separate words; they carry no meaning in a query.
 _CONTROLS = dict.fromkeys((*range(0x20), 0x7F), " ")
@@ -56,7 +60,8 @@ class ScopeKnowledge:
         memories: number of memories.
         speller: second readings of unknown words; `None` while its vocabulary is being read, and where it is off.
         user: the user as an entity, who is in every query.
-        unsure: asks a language model about references that are not sure; see `entities.fallback`.
+        unsure: asks a language model about references that are not sure, leaving out the given spans; see
+            `entities.fallback`.
     """
 
     entities: EntityIndex | None = None
@@ -64,7 +69,7 @@ class ScopeKnowledge:
     memories: int = 0
     speller: Speller | None = None
     user: EntityRef | None = None
-    unsure: Callable[[str, tuple[EntityRef, ...]], tuple[tuple[EntityRef, ...], tuple[Degradation, ...]]] | None = None
+    unsure: Unsure | None = None
 
 
 @dataclass(slots=True)
@@ -143,8 +148,8 @@ class QueryParser:
         if window is None:
             found.window = found.guard("parse.temporal", lambda: self._window(found, local), None)
         found.negations = found.guard("parse.negation", lambda: find_negations(text), ())
-        found.refs = self._entities(found)
         found.identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), ())
+        found.refs = self._entities(found)
         tokens = [t for t in found.tokens if not _inside(t, found.negated)]
         content = [t for t in tokens if t.word not in STOP_WORDS]
         found.corrections = self._corrections(found, content, now)
@@ -195,9 +200,17 @@ class QueryParser:
             reserved = [*found.negated, *found.dated]
             refs = found.guard("parse.entities", lambda: entities.resolve(found.text, reserved=reserved), refs)
             if known.unsure is not None:
-                refs, problems = known.unsure(found.text, refs)
+                refs, problems = known.unsure(found.text, refs, [*reserved, *(i.span for i in found.identifiers)])
                 found.degraded.extend(problems)
-        return refs if known.user is None else (*refs, known.user)
+        return refs if known.user is None else (*refs, self._user(found, known.user))
+
+    @staticmethod
+    def _user(found: _Reading, user: EntityRef) -> EntityRef:
+        """The implicit user; where the query speaks in the first person, with the word that says so as its mention."""
+        spoken = first_person(found.tokens, found.text)
+        if spoken is None:
+            return user
+        return replace(user, mention=found.text[spoken.start : spoken.end], span=(spoken.start, spoken.end))
 
     @staticmethod
     def _corrections(found: _Reading, content: list[Token], now: datetime) -> tuple[Correction, ...]:
@@ -210,7 +223,7 @@ class QueryParser:
         is_name = known.entities.contains_word if known.entities is not None else None
         return found.guard(
             "parse.spelling",
-            lambda: speller.corrections(found.text, open_tokens, now=now, frequency=known.frequency, is_name=is_name),
+            lambda: speller.corrections(found.text, open_tokens, now=now, is_name=is_name),
             (),
         )
 
@@ -234,14 +247,18 @@ class QueryParser:
     def _terms(content: list[Token], found: _Reading) -> tuple[str, ...]:
         """Stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
 
-        Words of a date stay ("summer", "March"), but not those that only say where it lies from now ("last").
+        Words of a date stay ("summer", "March"), but not those that only say where it lies from now ("last"). A word
+        that was corrected is left out: no memory holds it, and what no memory can say must not count as not said.
         """
         named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
         misspelt = [r.span for r in named if r.stage == "fuzzy"]
+        corrected = {c.word for c in found.corrections}
         terms = [
             stem(t.word)
             for t in content
-            if not (t.word in RELATIVE_WORDS and _inside(t, found.dated)) and not _inside(t, misspelt)
+            if t.word not in corrected
+            and not (t.word in RELATIVE_WORDS and _inside(t, found.dated))
+            and not _inside(t, misspelt)
         ]
         names = (stem(word) for ref in named for word in _name_behind(ref))
         return tuple(dict.fromkeys([*terms, *names, *(c.correction for c in found.corrections)]))

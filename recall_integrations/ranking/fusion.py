@@ -4,8 +4,9 @@ Two strategies, chosen by `fusion.strategy`:
 
 - `rrf`: reciprocal rank fusion, `sum w / (k + rank)`, k = 60 (Cormack, Clarke and Büttcher 2009).
 - `weighted`: six terms (seed 003), each in [0, 1]: vector, lexical, graph, recency, importance, profile; and boosts
-  for what the plan asked of the temporal and the type arm, and for the types that the router mode prefers. Terms are computed for every candidate, also for
-  those that the arm itself did not return. Arms that failed leave the sum; the rest is renormalised.
+  for what the plan asked of the temporal and the type arm, and for the types that the router mode prefers. Terms are
+  computed for every candidate, also for those that the arm itself did not return. Arms that failed leave the sum; the
+  rest is renormalised.
 
 A single source is never fused: it keeps its own order and scores.
 """

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Engine, or_, select
 
+from recall_integrations.planning.planner import anchoring
 from recall_integrations.retrievers.base import ArmRequest, ArmResult
 from recall_integrations.store import schema
 from recall_integrations.store.entity_catalog import EdgeColumns, ScopeEntities
@@ -47,7 +48,7 @@ class GraphRetriever:
         """Candidates with a score in [0, 1]. Without a named entity, an exploratory plan starts from recent ones."""
         known = self._entities_of(request.view.scope_id)
         anchors: dict[int, float] = {}
-        for ref in request.parsed.entity_refs:
+        for ref in anchoring(request.parsed):
             ent = known.ent_of.get(ref.entity_id)
             if ent is not None:
                 anchors[ent] = max(anchors.get(ent, 0.0), ref.confidence)

@@ -20,6 +20,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -38,7 +39,7 @@ from recall_integrations.text import stems
 logger = logging.getLogger("recall_integrations")
 
 SCOPES_KEPT = 256
-SMALL = 1_000  # memories up to which a vocabulary is built while the recall waits: 5 ms for 600 turns of a chat
+SMALL = 1_000  # memories up to which a vocabulary is built while the recall waits: 5 to 7 ms for 600 turns of a chat
 FLUSH_S = 5.0
 CLOSE_S = 5.0  # wait for a writer that hangs while the process ends
 PART = 256  # stems that a build in the background adds between two pauses, half a millisecond's work
@@ -55,7 +56,7 @@ class StoredSpeller(Speller):
         """From now on, have new corrections validated. `submit=None` leaves where that runs as it is."""
         self._validate = validate
         if submit is not None:
-            self._submit = submit
+            self._submit = partial(_must_start, submit)
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +82,8 @@ class _Kept:
             self.waiting.append((commits, difference))
         elif self.ready and self.speller is not None and commits > self.commits:
             _add(self.speller.vocabulary, difference)
-            if self.saved and any(n < 0 and not self.speller.vocabulary.frequency(s) for s, n in difference.items()):
+            gone = {s for s, n in difference.items() if n < 0 and not self.speller.vocabulary.frequency(s)}
+            if gone and any(root in gone for _, root in self.saved):
                 self.written = -1  # corrections to a word that is gone are to leave the table
 
     def spoil(self) -> None:
@@ -114,7 +116,7 @@ class Spellers:
         self._engine = engine
         self._lexical = lexical
         self._write_lock = write_lock  # taken before `_lock`
-        self._settings = {"threshold": threshold, "learned_max": learned_max}
+        self._threshold, self._learned_max = threshold, learned_max
         self._flush_s = flush_s
         self._small = small
         # Reentrant: the store may be collected, and so closed, by a thread of ours that holds it.
@@ -153,7 +155,8 @@ class Spellers:
             submit: where that runs.
 
         Raises:
-            IndexUnavailable: only with `wait`; without it, the answer is `None` and a warning is logged once.
+            IndexUnavailable, OSError: the index or the package's English words cannot be read; only with `wait`.
+                Without it, the answer is `None`, and a warning is logged once.
         """
         with self._lock:
             if self._closing.is_set():
@@ -203,7 +206,7 @@ class Spellers:
         if not at_once:
             return False
         error = building.exception()
-        if error is not None and (wait or not isinstance(error, IndexUnavailable)):
+        if error is not None and (wait or not isinstance(error, IndexUnavailable | OSError)):
             raise error
         if error is not None:
             self._note(scope_id, error)
@@ -263,7 +266,9 @@ class Spellers:
                 if at > commits:
                     _add(vocabulary, difference)
             if kept.speller is None:
-                kept.speller = StoredSpeller(vocabulary, **self._settings, rows=learned.values())  # type: ignore[arg-type]
+                kept.speller = StoredSpeller(
+                    vocabulary, threshold=self._threshold, learned_max=self._learned_max, rows=learned.values()
+                )
                 kept.saved = learned
             else:
                 kept.speller.vocabulary = vocabulary
@@ -405,6 +410,13 @@ def _to_keep(speller: Speller) -> Learned:
 
 def _add(vocabulary: Vocabulary, difference: Counter[str]) -> None:
     vocabulary.update((s, max(0, vocabulary.frequency(s) + n)) for s, n in difference.items() if n)
+
+
+def _must_start(submit: Submit, task: Callable[[], None]) -> None:
+    """Raise what a pool answers that is busy: the speller counts questions under way, and would wait for this one."""
+    started = submit(task)
+    if isinstance(started, Future) and started.done() and (error := started.exception()) is not None:
+        raise error
 
 
 def _start(run: Callable[..., None], *arguments: Any) -> bool:

@@ -37,7 +37,7 @@ def recall(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["explain", "--help"], ["--version"]])
 def test_help_imports_nothing_heavy(tmp_path: Path, arguments: list[str]) -> None:
     code = (
         "import sys\n"
@@ -59,6 +59,47 @@ def test_the_demonstration_needs_no_checkout_and_leaves_nothing(tmp_path: Path) 
     for first in ("Sarah reports to Diego", "My badge number is", "In general I prefer", "Mei is working"):
         assert first in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def small_store(tmp_path: Path) -> Path:
+    rows = [
+        {"text": "Priya: the deployment of Kestrel is done", "id": "a", "event_at": "2026-03-03T09:00:00Z"},
+        {"text": "the deployment of Inbox3 waits", "id": "b", "entities": ["Inbox3"]},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = recall("import", path, "--format", "jsonl", tmp_path / "s", "--scope", "ann", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "s"
+
+
+def test_explain_is_plain_text_in_a_pipe(tmp_path: Path, small_store: Path) -> None:
+    question = "what of the deplyment of Inbox3 yesterday, not Kestrel?"
+    options = ("--scope", "ann", "--now", "2026-03-04T10:00:00Z")
+    done = recall("explain", small_store, question, *options, "--k", "1", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout and max(map(len, done.stdout.splitlines())) <= 80
+    for words in (
+        f"  {question}\n", "deplyment → deployment", "pass: chosen", "from 2026-03-03 to before 2026-03-04", "Inbox3 ←",
+        "\n1  0.",
+    ):  # fmt: skip
+        assert words in done.stdout
+    assert "\n2  0." not in done.stdout
+    assert ", learned)" not in done.stdout  # it was new, though the question is asked twice
+    planned = recall("explain", small_store, question, *options, "--no-search", cwd=tmp_path)
+    assert planned.returncode == 0 and "nothing was searched" in planned.stdout
+
+
+def test_explain_as_json_reads_dates_in_the_zone_that_is_given(tmp_path: Path, small_store: Path) -> None:
+    options = ("--scope", "ann", "--now", "2026-03-04T23:30:00Z", "--timezone", "Europe/Berlin", "--json")
+    done = recall("explain", small_store, "Inbox3 yesterday", *options, cwd=tmp_path)
+    data = json.loads(done.stdout)
+    assert data["parsed"]["window"]["start"] == "2026-03-04T00:00:00+01:00" and data["now"].endswith("+01:00")
+    assert data["searched"] is True and data["k"] == 3 and len(data["hits"]) == 2
+    assert [t["text"] for t in data["tokens"]] == ["Inbox3", "yesterday"]
+    done = recall("explain", small_store, "x", "--scope", "ann", "--timezone", "Nowhere", cwd=tmp_path)
+    assert done.returncode == 1 and "time zone 'Nowhere'" in done.stderr
 
 
 def test_an_interrupted_import_leaves_a_sound_store_and_continues(tmp_path: Path) -> None:

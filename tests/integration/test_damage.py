@@ -30,6 +30,7 @@ from recall_integrations.records import Memory, Scope
 from recall_integrations.retrievers import semantic as semantic_module
 from recall_integrations.retrievers.lexical import LexicalIndex
 from recall_integrations.retrievers.semantic import SemanticIndex
+from recall_integrations.store import schema
 from recall_integrations.store.memory_store import MemoryStore
 
 COUNT = 300
@@ -306,7 +307,7 @@ def test_damage_that_is_met_later_is_named_too(
         store.fetch(store.scope_id(SCOPE) or 0, range(1, COUNT))
 
 
-@pytest.mark.parametrize("version", ["2", "999"])
+@pytest.mark.parametrize("version", [str(schema.SCHEMA_VERSION + 1), "999"])
 def test_newer_store_is_refused_and_untouched(copy: Path, module_embedding: object, version: str) -> None:
     with sqlite3.connect(copy / "recall.db") as connection:
         connection.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (version,))

@@ -21,8 +21,9 @@ from recall_integrations.config import QueryConfig, RecallConfig
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.query.spelling import LEARNED_MAX, Speller
 from recall_integrations.records import Memory, Scope
+from recall_integrations.resilience.daemons import DaemonThreads
 from recall_integrations.retrievers.lexical import LexicalIndex
-from recall_integrations.store import schema, spellers
+from recall_integrations.store import journal, schema, spellers
 from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems
@@ -187,6 +188,20 @@ def test_changes_caught_up_after_a_failure_are_counted(store: MemoryStore, monke
         store.forget("c")
     store.remember("deploy Kestrel")
     assert counts(speller_of(store)) == {"deploy": 2, "kestrel": 1}
+
+
+def test_changes_applied_a_second_time_count_once(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.remember("deploy")
+    speller_of(store)
+
+    def fail(*_: object) -> None:
+        raise OperationalError("UPDATE", {}, Exception("disk full"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "move", fail)
+        store.remember("kestrel")  # in the index, but its cursor stays behind
+    store.remember("migration")
+    assert counts(speller_of(store)) == {"deploy": 1, "kestrel": 1, "migrat": 1}
 
 
 def test_two_scopes_share_nothing(store: MemoryStore) -> None:
@@ -504,3 +519,19 @@ def test_who_validates_may_come_later(open_store: OpenStore) -> None:
         ("migraton", 0),
         ("henriettta", 1),
     ]
+
+
+def test_a_busy_pool_does_not_stop_validation_for_good(store: MemoryStore) -> None:
+    store.remember("Kestrel migration Henrietta deployment expensive calendar")
+    pool, go_on = DaemonThreads(1, "test"), threading.Event()
+    taken = pool.submit(go_on.wait)
+    speller = store.speller(1, validate=lambda _prompt: "no", submit=pool.submit)
+    assert speller is not None
+    for word in ("kestral", "migraton", "henriettta", "deploymnt", "expensve", "calender"):
+        speller.correct(word, now=NOW)
+    go_on.set()
+    taken.result(30)
+    speller = store.speller(1, validate=lambda _prompt: "no", submit=lambda task: task())
+    assert speller is not None
+    speller.correct("kestral", now=NOW)
+    assert speller.correct("kestral", now=NOW) is None

@@ -1,0 +1,319 @@
+"""`recall explain`: what a query was read as, which plan that gives, and what came of it, at a glance.
+
+In a notebook: `explain(rich.console.Console(), optimizer.recall("…"), config=optimizer.config)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from recall_integrations.config import PlannerConfig, RecallConfig
+from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
+from recall_integrations.console.rendering import (
+    pairs,
+    plain,
+    reference_words,
+    show_degraded,
+    stage_words,
+    window_words,
+)
+from recall_integrations.planning.planner import make_plan, worth_asking
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.readings import RARE, Correction
+from recall_integrations.records import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
+
+WEIGHT_CELLS = 10
+
+
+FEATURES = (
+    ("entity_density", "entity density", "cyan"),
+    ("temporal", "time", "magenta"),
+    ("lexical_rarity", "lexical rarity", "blue"),
+    ("type_cues", "type cues", "green"),
+)
+SWITCHES = ("type_filter", "window_filter", "exact_match", "time_bias", "rewrite", "rerank", "diversity")
+
+
+def explain(
+    console: Console,
+    found: RecallResult | ParsedQuery,
+    plan: RetrievalPlan | None = None,
+    config: RecallConfig | None = None,
+) -> None:
+    """Show how a query is understood and answered.
+
+    Args:
+        console: where; 80 columns or more look best.
+        found: a whole recall, or only the parsed query: then nothing is said of times and hits.
+        plan: what is done about it; default the plan of the recall, or the one that `config` gives.
+        config: of the optimizer that made `found`; default `RecallConfig()`.
+    """
+    config = config or RecallConfig()
+    result = found if isinstance(found, RecallResult) else None
+    parsed = found.query if isinstance(found, RecallResult) else found
+    chosen = plan or (result.plan if result is not None else make_plan(parsed, config))
+    _heading(console, "query")
+    show_query(console, parsed)
+    _show_readings(console, parsed, chosen, config.planner)
+    _heading(console, "features")
+    _show_features(console, parsed, config)
+    _heading(console, "rules, in the order they are tried")
+    console.print(_rules(chosen))
+    console.print()
+    _show_decision(console, parsed, chosen, config.planner)
+    _heading(console, "arms" if result is None else f"arms; all together {result.timings_ms.get('total', 0.0):.1f} ms")
+    console.print(_arms(parsed, chosen, result, _glyphs(console)))
+    if result is None:
+        console.print(Text("Planned only; nothing was searched.", style="dim"))
+        return
+    console.print(Text(stage_words(result.timings_ms), style="dim"))
+    _heading(console, f"best {len(result.hits)}" if len(result.hits) > 1 else "hits")
+    _show_hits(console, result.hits)
+    show_degraded(console, result)
+
+
+# -- what was found in it ----------------------------------------------------------------------------------------------
+
+
+def _show_readings(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> None:
+    rows = [*_named(parsed), *_dated(parsed, plan, config), *_read(parsed)]
+    if not rows:
+        return
+    console.print()
+    grid = pairs()
+    for label, words in rows:
+        grid.add_row(label, Text(words))
+    console.print(grid)
+
+
+def _named(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
+    named = [r for r in parsed.entity_refs if r.stage != IMPLICIT]
+    for ref in named[:ITEMS_SHOWN]:
+        yield "entity", reference_words(ref)
+    if len(named) > ITEMS_SHOWN:
+        yield "", f"and {len(named) - ITEMS_SHOWN:,} more"
+    for ref in parsed.entity_refs:
+        if ref.stage == IMPLICIT:
+            yield "user", reference_words(ref)
+
+
+def _dated(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> Iterator[tuple[str, str]]:
+    window = parsed.temporal_window
+    if window is None:
+        return
+    start, end = window.span
+    said = f"“{plain(parsed.original[start:end], 60)}”: " if end > start else "without a date in the words: "
+    yield "time", f"{said}{window_words(window)}, confidence {window.confidence:.2f}"
+    least = f"{config.window_confidence_min:g}"
+    if plan.window_filter:
+        yield "", f"filters: the graph leaves out what lies outside (confidence ≥ {least})"
+    elif window.confidence >= config.window_confidence_min:
+        yield "", f"lifts what lies inside; sure enough to filter (≥ {least}), which only entity plans do"
+    else:
+        yield "", f"only softens: lifts what lies inside, and never filters (confidence < {least})"
+    if parsed.now is not None:
+        yield "", f"read at {plain(f'{parsed.now:%Y-%m-%d %H:%M %Z}')}"
+
+
+def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
+    if parsed.negations:
+        yield "not", f"{some(parsed.negations)}: what is about it moves down, nothing is removed"
+    if parsed.identifiers:
+        yield "identifier", some(f"{i.text} ({i.kind})" for i in parsed.identifiers)
+    for correction in parsed.corrections[:ITEMS_SHOWN]:
+        yield "spelling", _corrected(correction)
+    rare = {t.stem: t for t in parsed.tokens if t.roles[:1] == (RARE,) and t.rarity is not None}
+    if rare:
+        words = (f"{parsed.original[slice(*t.span)]} {t.rarity:.2f}" for t in rare.values())
+        yield "rare", some(words)
+    if parsed.predicate_hints:
+        yield "relation", some(parsed.predicate_hints)
+    yield "looked for", some(parsed.terms) or "no word: only meaning, names and times are left"
+    for rewrite in parsed.rewrites:
+        yield "rewrite", plain(rewrite, 200)
+
+
+def _corrected(c: Correction) -> str:
+    learned = ", learned" if c.learned else ""
+    return plain(f"{c.word} → {c.spelling} (similarity {c.similarity:.2f}{learned}), as well as the word itself")
+
+
+# -- features ----------------------------------------------------------------------------------------------------------
+
+
+def _glyphs(console: Console) -> str:
+    """A full and an empty cell of a bar."""
+    return "█░" if console.encoding.casefold().startswith("utf") else "#-"
+
+
+def _bar(value: float, cells: int, glyphs: str, style: str) -> Text:
+    full = round(min(max(value, 0.0), 1.0) * cells)
+    return Text.assemble((glyphs[0] * full, style), (glyphs[1] * (cells - full), "dim"))
+
+
+def _show_features(console: Console, parsed: ParsedQuery, config: RecallConfig) -> None:
+    """The four features, and the specificity as the sum of their shares with the two thresholds below it."""
+    glyphs, cells = _glyphs(console), min(max(console.width - 48, 10), 50)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    for _ in range(4):
+        grid.add_column(justify="right", no_wrap=True)
+    grid.add_row("", "", *(Text(t, style="dim") for t in ("value", "weight", "adds", "share")))
+    stacked, so_far = Text(), 0.0
+    for name, title, style in FEATURES:
+        value, weight = getattr(parsed.features, name), getattr(config.specificity, name)
+        adds = value * weight
+        share = f"{adds / parsed.specificity:.0%}" if parsed.specificity > 0 else ""
+        bar = _bar(value, cells, glyphs, style)
+        grid.add_row(title, bar, f"{value:.2f}", f"×{weight:g}", f"{adds:.3f}", share)
+        stacked.append(glyphs[0] * (round((so_far + adds) * cells) - round(so_far * cells)), style)
+        so_far += adds
+    stacked.append(glyphs[1] * (cells - len(stacked)), "dim")
+    stacked.truncate(cells)
+    grid.add_row(Text("specificity", style="bold"), stacked, "", "", Text(f"{parsed.specificity:.3f}", style="bold"))
+    thresholds = (config.planner.exploratory_threshold, config.planner.precise_threshold)
+    pointer = "▲" if glyphs[0] == "█" else "^"
+    for row in label_rows((min(round(t * cells), cells - 1), f"{pointer}{t:g}") for t in thresholds):
+        grid.add_row("", Text(row))
+    console.print(grid)
+    low, high = thresholds
+    console.print(Text(f"below {low:g} exploratory, from {high:g} on precise", style="dim"))
+
+
+# -- rules and plan ----------------------------------------------------------------------------------------------------
+
+
+def _rules(plan: RetrievalPlan) -> Table:
+    table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("rule", no_wrap=True)
+    table.add_column("test", no_wrap=True)
+    table.add_column("because", overflow="fold")
+    table.add_column("margin", justify="right", no_wrap=True)
+    decided = False
+    for number, check in enumerate(plan.checks, start=1):
+        first = check.fired and not decided
+        decided = decided or check.fired
+        verdict = ("pass: chosen" if first else "pass, later") if check.fired else "fail"
+        style = "bold reverse" if first else ("" if check.fired else "dim")
+        margin = "" if check.margin is None else f"{check.margin:+.3f}"
+        table.add_row(f"{number} {check.rule}", verdict, Text(plain(check.because)), margin, style=style)
+    return table
+
+
+def _show_decision(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> None:
+    because, changes = _reasons(plan)
+    grid = pairs()
+    grid.add_row("plan", Text.assemble((plan.name, "bold"), f"  because {because}" if because else ""))
+    grid.add_row("runner-up", Text(_runner_up(plan)))
+    for i, change in enumerate(changes):
+        grid.add_row("" if i else "changed by", Text(change))
+    biases = [n for n, on in (("graph bias", parsed.router.graph_bias), ("time bias", parsed.router.time_bias)) if on]
+    grid.add_row("router", Text(", ".join([plain(parsed.router.reason or parsed.router.mode, 200), *biases])))
+    verdict = parsed.conversational
+    says = ("yes" if "conversational" in config.rules else "yes, but its rule is off") if verdict else "no"
+    grid.add_row("small talk", Text(plain(f"{says} ({verdict.because})" if verdict.because else says)))
+    for label, types in (("type cues", parsed.type_cues), ("lifts types", plan.prefers)):
+        if types:
+            grid.add_row(label, Text(", ".join(t.value for t in types)))
+    if plan.type_filter:
+        grid.add_row("type filter", Text(f"{', '.join(t.value for t in plan.type_hints)} first, if there are such"))
+    on = [name.replace("_", " ") for name in SWITCHES if getattr(plan, name)]
+    off = [name.replace("_", " ") for name in SWITCHES if not getattr(plan, name)]
+    grid.add_row("on", Text(", ".join(on) or "nothing"))
+    grid.add_row("off", Text(", ".join(off) or "nothing", style="dim"))
+    console.print(grid)
+
+
+def _reasons(plan: RetrievalPlan) -> tuple[str, list[str]]:
+    """Why the plan was chosen, and what changed its arms."""
+    said = plan.reason.removeprefix(f"{plan.name}: ")
+    because = next((c.because for c in plan.checks if c.rule == plan.name), "")
+    if not because or not said.startswith(because):  # a plan that was made elsewhere
+        because = said.partition("; ")[0]
+    changes = [plain(part) for part in said.removeprefix(because).split("; ")]
+    return plain(because), [change for change in changes if change]
+
+
+def _runner_up(plan: RetrievalPlan) -> str:
+    if plan.runner_up is None:
+        return "none: no other rule could have decided"
+    distance = plan.runner_up_margin
+    return plan.runner_up if distance is None else f"{plan.runner_up}, {distance:.3f} away"
+
+
+# -- arms and hits -----------------------------------------------------------------------------------------------------
+
+
+def asked_arms(found: RecallResult | ParsedQuery, plan: RetrievalPlan) -> frozenset[str]:
+    """Names of the plan's arms that were asked, or, where nothing was searched, would be."""
+    if isinstance(found, ParsedQuery):
+        return frozenset(arm.name for arm in plan.arms if worth_asking(arm, found, plan))
+    tried = {name.removeprefix("arm.") for name in found.timings_ms if name.startswith("arm.")}
+    tried |= {step.stage for step in found.degraded}  # it was late, or failed
+    return frozenset(arm.name for arm in plan.arms if arm.name in tried)
+
+
+def _arms(parsed: ParsedQuery, plan: RetrievalPlan, result: RecallResult | None, glyphs: str) -> Table:
+    table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("arm", no_wrap=True)
+    table.add_column("weight", no_wrap=True)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("at most", justify="right", no_wrap=True)
+    table.add_column("ms" if result is not None else "", justify="right", no_wrap=True)
+    table.add_column("found hits (own rank)" if result is not None else "", overflow="fold")
+    asked = asked_arms(parsed if result is None else result, plan)
+    heaviest = max((a.weight for a in plan.arms), default=0.0) or 1.0
+    for arm in plan.arms:
+        ms = None if result is None else result.timings_ms.get(f"arm.{arm.name}")
+        bar = _bar(arm.weight / heaviest, WEIGHT_CELLS, glyphs, "cyan" if arm.name in asked else "dim")
+        brought = _brought(arm.name, result) if arm.name in asked else _silent(arm, parsed, plan)
+        took = "" if ms is None else f"{ms:.2f}"
+        style = "" if arm.name in asked else "dim"
+        table.add_row(arm.name, bar, f"×{arm.weight:g}", str(arm.limit), took, Text(brought), style=style)
+    return table
+
+
+def _silent(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> str:
+    return "not asked" if worth_asking(arm, parsed, plan) else "not asked: nothing to look for"
+
+
+def _brought(arm: str, result: RecallResult | None) -> str:
+    """Which of the hits an arm found, with its own ranks; or how it failed."""
+    if result is None:
+        return ""
+    failed = [d.reason for d in result.degraded if d.stage == arm]
+    ranks = [
+        f"{place} (#{c.rank})"
+        for place, hit in enumerate(result.hits, start=1)
+        for c in hit.contributions
+        if c.source == arm and c.rank
+    ]
+    return plain("; ".join([*failed, some(ranks)]) if ranks or failed else "none of them")
+
+
+def _show_hits(console: Console, hits: Sequence[Hit]) -> None:
+    """One line each."""
+    if not hits:
+        console.print("Nothing found.")
+        return
+    table = Table(box=None, show_header=False, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(ratio=3, no_wrap=True, overflow="ellipsis")
+    table.add_column(ratio=2, no_wrap=True, overflow="ellipsis", style="dim")
+    for place, hit in enumerate(hits, start=1):
+        memory = hit.memory
+        text = plain(memory.text, console.width) or "(text withheld)"
+        said = f"{plain(memory.actor)}: {text}" if memory.actor else text
+        table.add_row(f"{place}  {hit.score:.2f}", Text(said), Text(plain(hit.reason)))
+    console.print(table)
+
+
+def _heading(console: Console, title: str) -> None:
+    console.print()
+    console.print(Rule(Text(title, style="bold"), align="left", style="dim"))

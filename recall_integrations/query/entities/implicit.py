@@ -1,0 +1,108 @@
+"""The user: an entity of every scope and of every query, without being named (seed 000: "0-hop, confidence 1.0").
+
+Who asks says nothing about what is asked: a reference of stage `implicit` chooses no plan and counts in no feature. It
+is an anchor for the graph only where the query speaks in the first person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from recall_integrations.query.entities.index import EntityIndex
+from recall_integrations.query.entities.units import key_of
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.records import EntityRef, Scope
+from recall_integrations.text import Token
+
+USER = "user"  # name of the user of a scope without a user id, and what chat logs call them
+
+_FIRST_PERSON = frozenset(
+    """
+    i i'd i'll i'm i've me my mine myself we we'd we'll we're we've us our ours ourselves
+    """.split()
+)
+# "tell me about Kestrel" is about Kestrel.
+_REQUESTS = frozenset("bring fetch find get give help let list read remind send show tell".split())
+_POLITE = frozenset("please kindly just now ok okay hey hi so and then".split())
+_MODALS = frozenset("can could would will".split())
+# "Phase I" is the first phase.
+_NUMBERED = frozenset(
+    "act appendix article book chapter class episode level part phase round season section stage step tier type "
+    "volume war".split()
+)
+_MINES = frozenset("a the coal gold land data".split())
+
+
+def implicit_user(scope: Scope, index: EntityIndex | None = None) -> EntityRef:
+    """The scope's user as an entity.
+
+    Where the user id is the name or the alias of one known entity, it is that entity, under its canonical name. Else it
+    is the one that a memory with the user id as its actor would make: the id does not change when such a memory comes.
+    The default scope's user is called `user`.
+
+    The name may be an e-mail address: a result under `redact` or `block` must not show it, nor the id.
+    """
+    name = scope.user_id or USER
+    entity_id = _entity_id_of(name)
+    known = index.lookup(name) if index is not None else ()
+    if entity_id not in known and len(known) == 1:
+        entity_id = known[0]
+    entity = index._state.entities.get(entity_id) if index is not None and entity_id in known else None
+    return EntityRef(
+        entity_id=entity_id,
+        name=name if entity is None else entity.name,
+        mention="",
+        span=(0, 0),
+        confidence=1.0,
+        stage=IMPLICIT,
+    )
+
+
+def _entity_id_of(name: str) -> str:
+    """As `store.entity_catalog.entity_id_of`, which a query does not know."""
+    norm = " ".join(key_of(name))
+    slug = re.sub(r"[^a-z0-9]+", "_", norm).strip("_")[:40]
+    return f"ent_{slug}_{blake2b(norm.encode(), digest_size=8).hexdigest()}"
+
+
+def first_person(tokens: Sequence[Token], text: str = "") -> Token | None:
+    """The first word by which a query speaks of its user: "what did I …", "my manager", "who told us"; else `None`.
+
+    Not by "tell me about …", "US", "Phase I", "i.e." or "a gold mine". It goes by the words: "I wonder who leads
+    Kestrel" counts.
+
+    Args:
+        tokens: of `text.tokenize`.
+        text: what they were read from; tells "US" from "us".
+    """
+    spoken = (t for i, t in enumerate(tokens) if t.word in _FIRST_PERSON and _is_first_person(tokens, i, text))
+    return next(spoken, None)
+
+
+def _is_first_person(tokens: Sequence[Token], i: int, text: str) -> bool:
+    token = tokens[i]
+    before = [t.word for t in tokens[max(0, i - 3) : i]][::-1] + [""] * 3
+    if token.word == "i":
+        return before[0] not in _NUMBERED and not _is_abbreviated(tokens, i)
+    if token.word == "mine":
+        return before[0] not in _MINES
+    if token.word == "us" and (before[0] == "the" or _is_country(token, text)):
+        return False
+    if token.word in ("me", "us") and before[0] in _REQUESTS:
+        asked = not before[1] or before[1] in _POLITE or (before[1] == "you" and before[2] in _MODALS)
+        return not asked
+    return True
+
+
+def _is_abbreviated(tokens: Sequence[Token], i: int) -> bool:
+    """ "i.e.", "I/O", "A.I.", "I-95"."""
+    after = tokens[i + 1] if i + 1 < len(tokens) else None
+    if after is not None and after.start - tokens[i].end == 1 and (after.word in ("e", "o") or after.word.isdigit()):
+        return True
+    return i > 0 and tokens[i - 1].word == "a"
+
+
+def _is_country(token: Token, text: str) -> bool:
+    return text[token.start : token.end] == "US" and not text.isupper()
