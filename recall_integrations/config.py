@@ -158,7 +158,7 @@ class FusionConfig:
     profile: float = 0.0
     recency_half_life_days: float = 30.0
     time_bias: float = 0.05
-    exact: float = 0.3
+    exact: float = 0.6
     mode: float = 0.02
 
     def __post_init__(self) -> None:

@@ -140,7 +140,7 @@ def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
 
 def _corrected(c: Correction) -> str:
     learned = ", learned" if c.learned else ""
-    return plain(f"{c.word} → {c.spelling} (similarity {c.similarity:.2f}{learned}), as well as the word itself")
+    return plain(f"{c.word} → {c.spelling} (similarity {c.similarity:.2f}{learned}), as a second reading")
 
 
 # -- features ----------------------------------------------------------------------------------------------------------
