@@ -157,7 +157,7 @@ class FusionConfig:
     importance: float = 0.01
     profile: float = 0.0
     recency_half_life_days: float = 30.0
-    time_bias: float = 0.05
+    time_bias: float = 0.02
     exact: float = 0.6
     mode: float = 0.02
 

@@ -10,7 +10,7 @@
 Then what else the parser read changes the arms of the chosen plan, each by a rule that can be switched off (`rules`):
 
 identifiers     lexical weight x 1.5, or added; memories that hold one letter by letter are lifted
-graph_bias      ownership and dependency questions that name an entity: graph weight x 2, or added (seed 003)
+graph_bias      ownership and dependency questions that name an entity: graph weight x 2 at most, or added (seed 003)
 conversational  nothing that BM25 could look for: no lexical arm, no rewrites (seed 001)
 router_mode     a small lift for the memory types of the mode (seed 003)
 time_bias       "what happened", "latest": recency counts more (seed 003)
@@ -20,6 +20,7 @@ window_filter   an entity plan with a sure window drops what lies outside of it 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -153,7 +154,7 @@ def _adjusted(
         shown = ", ".join(f"{i.kind} {i.text}" for i in parsed.identifiers[:IDENTIFIERS_SHOWN])
         why.append(f"exact match of {shown}")
     if parsed.router.graph_bias and _named(parsed) and "graph_bias" in config.rules:
-        arms = _raised(arms, "graph", GRAPH_FACTOR, config.arm_limit)
+        arms = _raised(arms, "graph", GRAPH_FACTOR, config.arm_limit, at_most=config.entity_weight)
         why.append(f"graph bias ({parsed.router.reason})")
     elif parsed.router.reason and parsed.router.mode != HYBRID and "router_mode" in config.rules:
         why.append(f"router {parsed.router.reason}")
@@ -163,10 +164,15 @@ def _adjusted(
     return arms, why
 
 
-def _raised(arms: tuple[ArmPlan, ...], name: str, factor: float, limit: int) -> tuple[ArmPlan, ...]:
+def _raised(
+    arms: tuple[ArmPlan, ...], name: str, factor: float, limit: int, *, at_most: float = math.inf
+) -> tuple[ArmPlan, ...]:
+    """With the arm's weight raised, to `at_most` if it is lower; or with the arm, if it is not there."""
     if not any(a.name == name for a in arms):
         return (*arms, ArmPlan(name=name, limit=limit))
-    return tuple(replace(a, weight=a.weight * factor) if a.name == name else a for a in arms)
+    return tuple(
+        replace(a, weight=max(a.weight, min(a.weight * factor, at_most))) if a.name == name else a for a in arms
+    )
 
 
 def anchoring(parsed: ParsedQuery) -> tuple[EntityRef, ...]:
@@ -191,7 +197,8 @@ def worth_asking(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> bool
 
 
 def _sure_window(parsed: ParsedQuery, config: PlannerConfig) -> bool:
-    return parsed.temporal_window is not None and parsed.temporal_window.confidence >= config.window_confidence_min
+    window = parsed.temporal_window
+    return window is not None and round(window.confidence, ROUNDING) >= config.window_confidence_min
 
 
 def _named(parsed: ParsedQuery) -> bool:
@@ -209,7 +216,7 @@ def _precise_arms(parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, .
 
 
 def _entity_arms(parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    specific = parsed.specificity >= config.planner.exploratory_threshold
+    specific = round(parsed.specificity, ROUNDING) >= config.planner.exploratory_threshold
     if config.retrieval.semantic_remote and specific:  # graph and BM25 are local; embedding would cost a network call
         return _arms(config, graph=config.planner.entity_weight, lexical=1.0)
     return _arms(config, graph=config.planner.entity_weight, lexical=1.0, semantic=1.0)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from recall_integrations.config import SpecificityConfig
 from recall_integrations.records import EntityRef, MemoryType, QueryFeatures, TemporalWindow
@@ -18,6 +19,7 @@ from recall_integrations.text import STOP_WORDS, Token
 
 SATURATION = 0.5  # share of entity words at which the density is full
 IMPLICIT = "implicit"  # stage of the user, who is an entity of every scope and says nothing about the query
+ROUNDING = 3  # decimals of the normalised vector: what lies closer together is the same to the planner
 PRIOR_MEMORIES = 20  # a scope smaller than this is treated as if it had this many: two texts know no rarity
 
 
@@ -29,6 +31,11 @@ def specificity(features: QueryFeatures, weights: SpecificityConfig) -> float:
         + weights.lexical_rarity * features.lexical_rarity
         + weights.type_cues * features.type_cues
     )
+
+
+def normalised(features: QueryFeatures) -> QueryFeatures:
+    """The vector that is decided on. A specificity taken from it is the same wherever this is the same."""
+    return QueryFeatures(**{name: round(value, ROUNDING) for name, value in asdict(features).items()})
 
 
 def entity_density(tokens: Sequence[Token], refs: Sequence[EntityRef], window: TemporalWindow | None) -> float:
@@ -57,14 +64,16 @@ def temporal_precision(window: TemporalWindow | None) -> float:
 
 
 def lexical_rarity(terms: Sequence[str], frequency: Callable[[str], int], memories: int) -> float:
-    """Mean rarity of the query's distinct stems; 0 without any.
+    """Mean rarity of the query's distinct stems that a memory holds; 0 without any.
+
+    What no memory holds says nothing about where to look: BM25 can find nothing by it.
 
     Args:
         terms: stems of the query.
         frequency: number of memories of the scope that hold a stem.
         memories: number of memories in the scope.
     """
-    distinct = list(dict.fromkeys(terms))
+    distinct = [t for t in dict.fromkeys(terms) if frequency(t)]
     return sum(rarity(t, frequency, memories) for t in distinct) / len(distinct) if distinct else 0.0
 
 
@@ -78,6 +87,44 @@ def rarity_of(held: int, memories: int) -> float:
     n = max(memories, PRIOR_MEMORIES)
     df = min(held, n)
     return min(1.0, math.log1p((n - df + 0.5) / (df + 0.5)) / math.log1p((n - 0.5) / 1.5))
+
+
+def folded(text: str) -> str:
+    """A query as the tables of cues and intents read it: compatibility forms, case and white space do not matter."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).replace("’", "'")
+    return " ".join(text.casefold().split())
+
+
+_ASK = (
+    r"(?:can|could|would|will) (?:you|u|anyone|somebody|someone)\b|please\b|kindly\b|do you (?:know|remember|recall)\b"
+    r"|any (?:idea|chance you know)\b|i(?:'d| would) (?:like|love) to (?:know|hear|see)\b"
+    r"|i (?:want|need|have) to know\b|i(?:'m| am) (?:wondering|curious)\b|i was wondering\b|i wonder\b"
+)
+_COURTESY = re.compile(
+    r"\W*(?:(?:hey|hi|hello|ok|okay|so|well|sorry|excuse me|quick question)\b\W*){0,3}"
+    rf"(?:(?:{_ASK})\W*){{0,3}}"
+    r"(?:(?:please )?(?:tell|show|give|remind|let) me(?: know| see)?\b(?: please)?\W*)?(?:(?:if|whether|again)\b\W+)?",
+    re.I,
+)
+_THANKS = re.compile(r"\W*\b(?:please|thanks(?: a lot| so much)?|thank you(?: so much| very much)?|cheers)\W*$", re.I)
+COURTESY_CHARS_MAX = 96
+
+
+def courtesies(text: str) -> list[tuple[int, int]]:
+    """Spans of what only makes a question polite: "could you please tell me …", "… thanks!".
+
+    They say nothing of what is asked for, and their words, which no memory may hold, are not to count as rare.
+    """
+    spans = []
+    match = _COURTESY.match(text[:COURTESY_CHARS_MAX].replace("’", "'").replace("\u00a0", " "))
+    if match is not None and any(map(str.isalpha, match[0])):
+        spans.append(match.span())
+    start = max(0, len(text) - COURTESY_CHARS_MAX)
+    last = _THANKS.search(text[start:])
+    if last is not None:
+        spans.append((start + last.start(), len(text)))
+    return spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +144,11 @@ class TypeCue:
     filters: bool = False
 
 
+_START = (
+    r"(?:^|[.!?;:,(\"“] ?|\b(?:me|know|please|remember|recall|wonder(?:ing)?|idea|and|so|hey|hi) )"  # of a question
+)
+
+
 def _cue(pattern: str, strength: float, *types: MemoryType, filters: bool = False) -> TypeCue:
     return TypeCue(pattern=re.compile(rf"(?:{pattern})"), strength=strength, types=types, filters=filters)
 
@@ -107,15 +159,16 @@ TYPE_CUES: tuple[TypeCue, ...] = (
     _cue(r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b", 0.6, _T.PREFERENCE),
     _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", 0.5, _T.PREFERENCE),
     _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", 0.4, _T.PREFERENCE),
-    _cue(r"^when (?:did|was|were|is|will)\b|\bwhen did\b", 0.6, _T.EVENT),
+    _cue(rf"{_START}when (?:did|was|were|is|will)\b|\bwhen did\b", 0.6, _T.EVENT),
     _cue(
-        r"\bwhat (?:happened|was happening|went wrong)\b|\bdid (?:i|we) (?:finish|complete|ship|send|merge)\b",
+        r"\bwhat (?:happened|was happening|went wrong)\b|\b(?:did|have|had) (?:i|we) (?:finish|complete|ship"
+        r"|send|sent|merge)(?:p?ed|d)?\b",
         0.3,
         _T.EVENT,
     ),
     _cue(r"\bhow (?:do|can|should|did) (?:i|we)\b|\bhow to\b|\bsteps (?:to|for)\b", 0.4, _T.SKILL),
     _cue(r"\bsummar(?:y|ies|ise|ize)\b|\boverview\b|\brecap\b|\btl;?dr\b", 0.6, _T.SUMMARY),
-    _cue(r"^who(?:'s| is| are| was| were)\b", 0.6),
+    _cue(rf"{_START}who(?:'s| is| are| was| were)\b", 0.6),
     _cue(r"\b(?:number|id|key|password|address|code|token|pin)\b", 0.4),
     _cue(r"\b(?:something|anything|things?|stuff) (?:about|on|like)\b", 0.2),
 )
@@ -123,8 +176,8 @@ TYPE_CUES: tuple[TypeCue, ...] = (
 
 def type_cues(text: str) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """Strength of the strongest cue, the types cued in order of strength, and those that may pre-filter."""
-    folded = text.casefold()
-    found = [cue for cue in TYPE_CUES if cue.pattern.search(folded)]
+    said = folded(text)
+    found = [cue for cue in TYPE_CUES if cue.pattern.search(said)]
     if not found:
         return 0.0, (), ()
     found.sort(key=lambda cue: -cue.strength)

@@ -22,6 +22,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from recall_integrations.query import identifier_words as words
@@ -54,8 +55,8 @@ class Kind:
             that matched last, if it has groups, is the identifier; it must then take linear time.
         check: what a pattern cannot say; called on what matched.
         scan: "chunk"; "first": in the text, before it is cut into chunks; "last": in the text, where nothing was found.
-        needs: characters or words without which it cannot match; where none of them occurs it is not searched for. A
-            chunk of letters and digits only is held against kinds that need nothing.
+        needs: characters (for a search in the text, also words) without which it cannot match; where none of them
+            occurs it is not tried.
         knowledge: whether it speaks for a document (router mode `knowledge`) rather than only for an exact match.
     """
 
@@ -329,6 +330,7 @@ KINDS: tuple[Kind, ...] = (
 
 _CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 _CHUNK = re.compile(rf"(?:[^\s,;|<>\"“”„«»`()\[\]{{}}—–…{_CJK}]|\(\))+")
+_ALNUM = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[^/:=&+]+")
 _ORDINARY = re.compile(r"[A-Z]?[^\W\dA-Z_]*(?:['’-][A-Z]?[^\W\dA-Z_]+)*")
 _POSSESSIVES = ("'s", "’s")
@@ -344,20 +346,23 @@ class _Table(NamedTuple):
 
     first: tuple[Kind, ...]
     rows: tuple[_Row, ...]
-    plain: tuple[_Row, ...]  # what a chunk of letters and digits only is held against
     last: tuple[Kind, ...]
+
+    def rows_for(self, marks: frozenset[str]) -> tuple[_Row, ...]:
+        """The rows that can match a chunk with these characters beside its letters and digits."""
+        return tuple(row for row in self.rows if not row[1].needs or not marks.isdisjoint(row[1].needs))
 
 
 def _table(kinds: Sequence[Kind]) -> _Table:
     return _Table(
         first=tuple(k for k in kinds if k.scan == "first"),
         rows=tuple((k.pattern.fullmatch, k) for k in kinds if k.scan == "chunk"),
-        plain=tuple((k.pattern.fullmatch, k) for k in kinds if k.scan == "chunk" and not k.needs),
         last=tuple(k for k in kinds if k.scan == "last"),
     )
 
 
 _TABLE = _table(KINDS)
+_usual_rows = lru_cache(maxsize=1_024)(_TABLE.rows_for)
 
 
 def find_identifiers(text: str, kinds: Sequence[Kind] = KINDS) -> tuple[Identifier, ...]:
@@ -441,7 +446,8 @@ def _chunks(text: str) -> Iterator[Chunk]:
 
 def _matched(chunk: Chunk, table: _Table) -> Identifier | None:
     text = chunk.text
-    for matches, kind in table.plain if text.isalnum() else table.rows:
+    marks = frozenset(_ALNUM.sub("", text))
+    for matches, kind in _usual_rows(marks) if table is _TABLE else table.rows_for(marks):
         if matches(text) and (kind.check is None or kind.check(chunk)):
             return _identifier(text, chunk.start, kind)
     return None

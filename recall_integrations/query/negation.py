@@ -123,6 +123,7 @@ def _by_first_word(cues: Iterable[Cue]) -> dict[str, tuple[Cue, ...]]:
 
 _CUES = _by_first_word(words.CUES)
 _ABOUTNESS = _by_first_word(words.ABOUTNESS)
+_NOT_IDIOMS = _by_first_word(map(Cue, words.NOT_IDIOMS))
 
 
 def _cue_end(tokens: list[_Token], i: int) -> int | None:
@@ -177,7 +178,7 @@ def _after_not(tokens: list[_Token], i: int) -> int | None:
         return end
     if after in words.NOT_FOLLOWED_BY or after in words.AUXILIARIES or _acts(tokens, i + 1):
         return None
-    if any(_matches(tokens, i + 1, Cue(idiom)) for idiom in words.NOT_IDIOMS):
+    if any(_matches(tokens, i + 1, idiom) for idiom in _NOT_IDIOMS.get(after, ())):
         return None
     return i + 2 if after in words.PREPOSITIONS else i + 1
 

@@ -142,7 +142,7 @@ class QueryParser:
             window: taken instead of the one in the text; `False` for none.
             zone: time zone of the dates; default `timezone` of the configuration.
         """
-        local = now.astimezone(zone or self._zone)
+        local = _local(now, zone or self._zone)
         found = _Reading(text, known, tokenize(text))
         found.window = window or None
         if window is None:
@@ -150,18 +150,22 @@ class QueryParser:
         found.negations = found.guard("parse.negation", lambda: find_negations(text), ())
         found.identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), ())
         found.refs = self._entities(found)
-        tokens = [t for t in found.tokens if not _inside(t, found.negated)]
+        negated = _starts_inside(found.tokens, found.negated)
+        tokens = [t for t in found.tokens if t.start not in negated]
         content = [t for t in tokens if t.word not in STOP_WORDS]
         found.corrections = self._corrections(found, content, now)
-        plain = [t for t in content if not _inside(t, found.dated)]
+        asking = [*found.dated, *features.courtesies(text)]
+        plain = [t for t in content if not _inside(t, asking)]
         unknown: dict[str, float] = {}
         rarities = found.guard("parse.rarity", lambda: self._rarities(found, plain), unknown)
         strength, cued, filters = features.type_cues(text)
-        vector = QueryFeatures(
-            entity_density=features.entity_density(tokens, found.refs, found.window),
-            temporal=features.temporal_precision(found.window),
-            lexical_rarity=sum(rarities.values()) / len(rarities) if rarities else 0.0,
-            type_cues=strength,
+        vector = features.normalised(
+            QueryFeatures(
+                entity_density=features.entity_density(tokens, found.refs, found.window),
+                temporal=features.temporal_precision(found.window),
+                lexical_rarity=sum(rarities.values()) / len(rarities) if rarities else 0.0,
+                type_cues=strength,
+            )
         )
         specificity = features.specificity(vector, self._config.specificity)
         parsed = ParsedQuery(
@@ -218,8 +222,9 @@ class QueryParser:
         if known.speller is None:
             return ()
         speller = known.speller
-        taken = [*found.dated, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
-        open_tokens = [t for t in content if not _inside(t, taken)]
+        spans = [*found.dated, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
+        taken = _starts_inside(content, spans)
+        open_tokens = [t for t in content if t.start not in taken]
         is_name = known.entities.contains_word if known.entities is not None else None
         return found.guard(
             "parse.spelling",
@@ -229,11 +234,10 @@ class QueryParser:
 
     @staticmethod
     def _rarities(found: _Reading, plain: list[Token]) -> dict[str, float]:
-        """Rarity of each distinct stem. Of a word that was corrected, that of what it was meant as."""
+        """Rarity of each distinct stem that a memory holds. Of a word that was corrected, that of what was meant."""
         meant = {c.stem: c.correction for c in found.corrections}
-        terms = dict.fromkeys(stem(t.word) for t in plain)
-        known = found.known
-        return {t: features.rarity(meant.get(t, t), known.frequency, known.memories) for t in terms}
+        held = ((t, found.known.frequency(meant.get(t, t))) for t in dict.fromkeys(stem(t.word) for t in plain))
+        return {t: features.rarity_of(count, found.known.memories) for t, count in held if count}
 
     def _router(self, found: _Reading) -> Router:
         return router_mode(found.text, dated=found.window is not None, identifiers=found.identifiers)
@@ -275,9 +279,11 @@ def _marked(found: _Reading, rarities: Mapping[str, float], memories: int) -> tu
         (TIME, found.dated),
         (IDENTIFIER, [i.span for i in found.identifiers]),
     )
+    shown = found.tokens[:TOKENS_MARKED_MAX]
+    held = [(role, _starts_inside(shown, of_role)) for role, of_role in spans]
     marked = []
-    for token in found.tokens[:TOKENS_MARKED_MAX]:
-        roles = [role for role, held in spans if _inside(token, held)]
+    for token in shown:
+        roles = [role for role, starts in held if token.start in starts]
         root = stem(token.word)
         value = rarities.get(root) if token.word not in STOP_WORDS and NEGATED not in roles else None
         if token.word in corrected:
@@ -298,6 +304,28 @@ def _name_behind(ref: EntityRef) -> list[str]:
     name = [t.word for t in tokenize(ref.name) if t.word not in STOP_WORDS]
     like = [word for word in name if any(ratio(word, other) >= SAME_WORD for other in said)]
     return like or name
+
+
+def _local(now: datetime, zone: ZoneInfo) -> datetime:
+    """`now` in the zone; as it is in the first and the last hours of the calendar, which the zone may not have."""
+    try:
+        return now.astimezone(zone)
+    except OverflowError:
+        return now
+
+
+def _starts_inside(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> set[int]:
+    """Starts of the tokens, in order, that lie in a span: in one pass, as a hostile text may hold thousands."""
+    inside: set[int] = set()
+    merged = sorted(spans)
+    at, reach = 0, 0
+    for token in tokens:
+        while at < len(merged) and merged[at][0] <= token.start:
+            reach = max(reach, merged[at][1])
+            at += 1
+        if token.start < reach:
+            inside.add(token.start)
+    return inside
 
 
 def _inside(token: Token, spans: list[tuple[int, int]]) -> bool:

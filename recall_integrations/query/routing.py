@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from recall_integrations.query.features import PRIOR_MEMORIES
+from recall_integrations.query.features import PRIOR_MEMORIES, folded
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.readings import ConversationalVerdict, Identifier, Router
 from recall_integrations.records import MemoryType
@@ -175,7 +175,9 @@ INTENTS: tuple[Intent, ...] = (
         "ownership",
         r"who (?:all )?(?:owns?|owned|maintains?|maintained|leads?|runs|manages?|handles?|approves?)|owner(?:ship|s)?"
         r"|owned by|maintain(?:er|ers|ed by)|responsible for|responsibility (?:for|of)|in charge of|accountable for"
-        r"|assigned to|assignee|belongs? to|reports? to|managed by|led by|who is on call|point of contact",
+        r"|assigned to|assignee|belongs? to|reports? to|managed by|led by|who is on call|point of contact"
+        r"|(?:'s|my|our) (?:manager|boss|supervisor|team lead)|(?:manager|boss|supervisor|lead|members?) of"
+        r"|who\b.{1,60}\b(?:team|squad|crew)|(?:team|squad|crew)\b.{1,60}\bwho",
         HYBRID,
         graph=True,
     ),
@@ -238,8 +240,8 @@ def router_mode(
         intents: the table; all that match count.
     """
     found = tuple(find_identifiers(text) if identifiers is None else identifiers)
-    folded = text.casefold().replace("’", "'")
-    meant = [intent for intent in intents if intent.pattern.search(folded)]
+    said = folded(text)
+    meant = [intent for intent in intents if intent.pattern.search(said)]
     voices = {intent.mode for intent in meant if intent.mode is not None}
     named = [i for i in found if i.knowledge]
     if named:

@@ -394,10 +394,10 @@ class Speller:
         found: dict[str, Correction] = {}
         looked: set[str] = set()
         for token in tokens:
-            if token.word in looked or len(looked) >= WORDS_MAX or _is_identifier(text, token):
+            if token.word in looked or len(looked) >= WORDS_MAX:
                 continue
             written = token.word if shouted else text[token.start : token.end]
-            if not self._is_open(token.word, written, frequency, is_name):
+            if not self._is_open(token.word, written, frequency, is_name) or _is_identifier(text, token):
                 continue
             looked.add(token.word)
             first = _begins_sentence(text, token.start)
@@ -593,7 +593,8 @@ def _is_identifier(text: str, token: Token) -> bool:
     joined_to = before in _JOINTS and token.start > 1 and not text[token.start - 2].isspace()
     if not (joined_on or joined_to):
         return False
-    chain = next(m for m in _CHAIN.finditer(text, max(0, token.start - _CHAIN_MAX)) if m.end() >= token.end)
+    reach = _CHAIN.finditer(text, max(0, token.start - _CHAIN_MAX), token.end + _CHAIN_MAX)
+    chain = next(m for m in reach if m.end() >= token.end)
     return _HYPHENATED.fullmatch(chain.group().rstrip(".:'’")) is None
 
 

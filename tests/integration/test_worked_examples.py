@@ -1,7 +1,7 @@
 """Every worked example of seed 000, from the query's text to the first hit, on a namespace that holds its people.
 
-The stated specificities are tested on the planner alone (`tests/unit/planning`); here they are what the formula gives for
-this namespace (DESIGN, section 7). "Inbox3 in March" comes out more specific than stated, as its words are rare here.
+The stated specificities are tested on the planner alone (`tests/unit/planning`); here they are what the formula gives
+for this namespace (DESIGN, section 7). "Inbox3 in March" comes out more specific than stated: its words are rare here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def on(*parts: int) -> datetime:
 def telling() -> list[Memory]:
     """What the examples ask for, and one memory each that could be taken for it."""
     return [
-        Memory("Priya prefers async updates over meetings: short, written, direct", id="style", type="preference"),
+        Memory(
+            "Priya: her communication style is async, short and written, no meetings", id="style", type="preference"
+        ),
         Memory("Deadlines of the second quarter moved by two weeks", id="deadlines", type="event"),
         Memory("The MVP ships without the importer", id="mvp", actor="Priya", event_at=on(2026, 5, 13, 10)),
         Memory("The MVP needs a name", id="mvp-old", actor="Priya", event_at=on(2026, 3, 2)),
@@ -149,7 +151,7 @@ def test_worked_example(optimizer: QueryOptimizer, example: Example) -> None:
     ids = {hit.memory.id for hit in result.hits[: len(example.first)]}
     assert ids == set(example.first)
     assert plan.runner_up is not None and plan.runner_up_margin is not None
-    assert [c.rule for c in plan.checks if c.fired][0] == plan.name
+    assert next(c.rule for c in plan.checks if c.fired) == plan.name
     assert len(result.hits) == 5 and not result.degraded
 
 

@@ -252,7 +252,7 @@ def test_graph_bias_needs_somebody_to_start_from() -> None:
     assert "graph bias" not in make_plan(owns, RecallConfig()).reason
     plan = make_plan(replace(owns, entity_refs=(named(),)), RecallConfig())
     graph = plan.arm("graph")
-    assert graph is not None and graph.weight == 4.0 and "graph bias" in plan.reason
+    assert graph is not None and graph.weight == 2.0 and "graph bias" in plan.reason
 
 
 def test_an_identifier_brings_the_lexical_arm_into_a_precise_plan() -> None:

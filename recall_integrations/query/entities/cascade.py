@@ -116,7 +116,9 @@ class Cascade:
                 if not self.taken[i]:
                     self._part(i)
         self.found.sort(key=lambda f: f.i)
-        return [self._in_context(f) for f in self.found]
+        sure = {f.scores[0][0] for f in self.found if len(f.scores) == 1 and f.scores[0][1] >= SURE}
+        settled: dict[object, list[Entity]] = {}  # by mention: a hostile text may repeat one a thousand times
+        return [self._in_context(f, sure, settled) for f in self.found]
 
     def _take(self, found: Found) -> None:
         self.found.append(found)
@@ -357,14 +359,16 @@ class Cascade:
 
     # ambiguity
 
-    def _in_context(self, found: Found) -> Found:
+    def _in_context(self, found: Found, sure: set[Entity], settled: dict[object, list[Entity]]) -> Found:
         """Settle an ambiguous mention by the other words: the rest of a full name, or a mention that is sure."""
         if len(found.scores) < 2:
             return found
-        sure = {f.scores[0][0] for f in self.found if len(f.scores) == 1 and f.scores[0][1] >= SURE}
         backed = [e for e, _ in found.scores if e in sure]
         if not backed:
-            backed = self._backed_by_words(found)
+            key = (tuple(self.words[found.i : found.j]), tuple(id(e) for e, _ in found.scores))
+            if key not in settled:
+                settled[key] = self._backed_by_words(found)
+            backed = settled[key]
         if len(backed) != 1:
             return found
         return Found(found.i, found.j, found.stage, [(backed[0], 0.9)])

@@ -27,12 +27,12 @@ CONFIDENCE_BAND = 0.15  # a later phrase wins over an earlier one only if it is 
 _WORDS = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
 _FINISHED = re.compile(
-    r"\b(?:did|have|had|haven['’]t|didn['’]t)\s(?:i|we)\s(?:(?:not|ever|already|actually|manage|remember|get|to)\s){0,3}"
+    r"\b(?:did|have|had|haven['’]t|didn['’]t)\s+(?:i|we)\s+(?:(?:not|ever|already|actually|manage|remember|get|to)\s+){0,3}"
     r"(?:finish|complete|send|sen[dt]|submit|ship|merge|close|deploy|deliver|publish|reply|repl|respond|pay|paid|renew|"
     r"cancel|review|resolve|fix|return|email|release|upload|push|sign)[a-z]*\b",
     re.IGNORECASE,
 )
-_RECENTLY = re.compile(r"\b(?:recently|lately|the\sother\sday|in\srecent\s(?:days|weeks|months))\b", re.IGNORECASE)
+_RECENTLY = re.compile(r"\b(?:recently|lately|the\s+other\s+day|in\s+recent\s+(?:days|weeks|months))\b", re.IGNORECASE)
 
 
 def all_rules() -> tuple[Rule, ...]:

@@ -1,0 +1,77 @@
+"""The parse benchmark on a tiny scope: its cast, its queries, and that the steps add up."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation import parsing
+from recall_integrations.evaluation.synthetic import END
+from recall_integrations.query import parser
+from recall_integrations.query.parser import QueryParser, ScopeKnowledge
+
+
+def test_the_cast_has_different_names_and_grows_at_its_end() -> None:
+    names = parsing.cast(500)
+    assert len(set(names)) == 500
+    assert parsing.cast(100) == names[:100]
+    assert parsing.cast(100, seed=1) != names[:100]
+    assert {n.partition(" ")[0] == "Project" for n in names} == {True, False}
+
+
+def test_every_name_is_mentioned() -> None:
+    memories = list(parsing.populated(30, parsing.cast(10)))
+    for i, name in enumerate(parsing.cast(10)):
+        assert name in memories[i].text and name in memories[i].entities
+
+
+def test_the_queries_are_of_all_kinds_and_the_same_for_a_seed() -> None:
+    queries = parsing.mixed_queries(70, parsing.cast(50))
+    assert queries == parsing.mixed_queries(70, parsing.cast(50))
+    assert [sum(kind == k for k, _ in queries) for kind in dict.fromkeys(k for k, _ in queries)] == [10] * 7
+    assert queries != parsing.mixed_queries(70, parsing.cast(50), seed=1)
+
+
+def test_every_guarded_step_is_timed_and_known() -> None:
+    plain = parser._Reading.guard
+    with parsing.stepwise() as times:
+        QueryParser(RecallConfig()).parse("what did Sam say last week?", END, ScopeKnowledge())
+    assert set(times) <= set(parsing.STEPS)
+    assert {"temporal", "negation", "identifiers", "router", "conversational"} <= set(times)
+    assert parser._Reading.guard is plain
+
+
+def test_a_step_that_fails_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser, "find_negations", lambda _text: 1 / 0)
+    with parsing.stepwise() as times:
+        QueryParser(RecallConfig()).parse("not Sam", END, ScopeKnowledge())
+    assert times["failed"] == 1
+
+
+@pytest.mark.parametrize("wrong", [{"memories": 0}, {"entities": 0}, {"queries": 0}, {"memories": 5, "entities": 6}])
+def test_wrong_arguments_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(InvalidArgument, match=next(iter(wrong)) if len(wrong) == 1 else "6 entities"):
+        parsing.run(Console(file=io.StringIO()), **wrong)  # type: ignore[arg-type]
+
+
+def test_a_whole_run_on_a_tiny_scope(tmp_path: Path) -> None:
+    out = Console(file=io.StringIO(), width=160)
+    file = tmp_path / "parse.json"
+    report = parsing.run(out, memories=60, entities=20, queries=14, json_path=file)
+    assert (report.memories, report.queries, report.degraded) == (60, 14, 0)
+    assert report.entities >= 20
+    assert list(report.steps) == [*parsing.STEPS, "other", "parse", "plan"]
+    assert report.kinds["all"].count == 14
+    assert [t.count for kind, t in report.kinds.items() if kind != "all"] == [2] * 7
+    assert 0 < report.steps["parse"].p50 <= report.kinds["all"].p50 <= report.kinds["all"].p99
+    assert min(report.cold.values()) > 0
+    text = out.file.getvalue()  # type: ignore[attr-defined]
+    for part in ("60 memories", "temporal", "spelling", "other", "Target p50", "A fresh process"):
+        assert part in text
+    assert json.loads(file.read_text(encoding="utf-8"))["steps"]["plan"]["count"] == 14

@@ -1,0 +1,147 @@
+"""The on/off table on a handful of memories, where what each switch does is known."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from recall_integrations.config import PLAN_RULES, RecallConfig
+from recall_integrations.evaluation import rules
+from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
+from recall_integrations.evaluation.quality import Answer, QualityReport
+from recall_integrations.records import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
+
+
+@pytest.fixture(autouse=True)
+def library() -> None:
+    pytest.importorskip("ir_measures", reason="ir-measures (extra `bench`) is not installed")
+
+
+def console() -> Console:
+    return Console(file=io.StringIO(), width=80)
+
+
+def printed(out: Console) -> str:
+    return out.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+TEXTS = (
+    "The deployment of Kestrel waits for Sam.",
+    "Ticket ABC-123 is about the login page.",
+    "Ticket ABC-124 is about the login page as well, and the login form.",
+    "Sarah bakes bread on Sundays.",
+    "The budget meeting was moved to the garden.",
+)
+SCOPE = Scope(namespace="toy")
+QUESTIONS = (
+    ("q1", "What does ABC-123 say about the login page and form?", "m1"),
+    ("q2", "Who bakes bread on Sundays?", "m3"),
+    ("q3", "Where was the budget meeting?", "m4"),
+)
+
+
+def toy() -> EvaluationData:
+    memories = tuple(Memory(text, id=f"m{i}", entities=("Kestrel",) * (i == 0)) for i, text in enumerate(TEXTS))
+    questions = tuple(Question(id=i, text=text, relevant=(gold,), scope=SCOPE) for i, text, gold in QUESTIONS)
+    return EvaluationData(
+        name="toy", collections=(Collection(name="toy", scope=SCOPE, memories=memories, questions=questions),)
+    )
+
+
+def test_each_switch_is_turned_over_and_nothing_else() -> None:
+    base = RecallConfig()
+    for switch in rules.SWITCHES:
+        config, on = rules.switched(base, switch)
+        assert config != base
+        assert on == (base.query.spelling if switch == "spelling" else switch in base.planner.rules)
+        back, off = rules.switched(config, switch)
+        assert back == base and off != on
+    assert {*PLAN_RULES, "spelling"} == set(rules.SWITCHES)
+
+
+def test_a_whole_run_counts_what_was_asked_differently() -> None:
+    report = rules.measure(toy(), console(), switches=("identifiers", "type_filter"))
+    identifiers, types = report.effects
+    assert (report.dataset, report.questions) == ("toy", 3)
+    assert (identifiers.switch, identifiers.default, identifiers.asked) == ("identifiers", True, 1)
+    assert (identifiers.changed, set(identifiers.changed_gain)) == (1, {"recall@5", "ndcg@10"})
+    assert (types.asked, types.answered, types.changed, types.changed_gain) == (0, 0, 0, {})
+    assert types.gain["ndcg@10"].mean == types.gain["ndcg@10"].low == types.gain["ndcg@10"].high == 0
+    assert types.without == report.base
+
+
+def compared(base: dict[str, str], other: dict[str, str], switch: str) -> QualityReport:
+    """Answers of one id to questions whose right answer is `yes`."""
+    found = {rules.BASE: base, switch: other}
+    questions = tuple(Question(id=q, text=q, relevant=("yes",)) for q in base)
+    return QualityReport(
+        dataset="toy",
+        k=10,
+        questions=questions,
+        answers={n: {q: Answer(ids=(i,)) for q, i in a.items()} for n, a in found.items()},
+        scores={
+            n: {q: dict.fromkeys(rules.quality.METRICS, float(i == "yes")) for q, i in a.items()}
+            for n, a in found.items()
+        },
+    )
+
+
+@pytest.mark.parametrize(("default", "sign"), [(True, 1), (False, -1)])
+def test_the_gain_is_with_minus_without(default: bool, sign: int) -> None:
+    base, other = {"a": "yes", "b": "no", "c": "no", "d": "no"}, {"a": "no", "b": "no", "c": "no", "d": "no"}
+    asked: dict[str, dict[str, object]] = {
+        rules.BASE: dict.fromkeys(base, 1),
+        "type_filter": {"a": 2, "b": 2, "c": 1, "d": 1},
+    }
+    effect = rules.effect(compared(base, other, "type_filter"), asked, "type_filter", default=default)
+    assert (effect.asked, effect.answered, effect.changed) == (2, 1, 2)
+    assert effect.gain["recall@5"].mean == pytest.approx(sign * 0.25)
+    assert effect.changed_gain["recall@5"].mean == pytest.approx(sign * 0.5)
+    assert effect.without["recall@5"] == (0.0 if default else 0.25)
+
+
+def test_an_answer_that_changes_by_itself_is_counted_as_changed() -> None:
+    base, other = {"a": "yes", "b": "no"}, {"a": "no", "b": "no"}
+    asked: dict[str, dict[str, object]] = {rules.BASE: dict.fromkeys(base, 1), "spelling": dict.fromkeys(base, 1)}
+    effect = rules.effect(compared(base, other, "spelling"), asked, "spelling", default=True)
+    assert (effect.asked, effect.answered, effect.changed) == (0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: replace(r, plan=replace(r.plan, time_bias=True)),
+        lambda r: replace(r, plan=replace(r.plan, arms=())),
+        lambda r: replace(r, query=replace(r.query, terms=("a", "b"))),
+        lambda r: replace(r, query=replace(r.query, reread="b")),
+    ],
+)
+def test_what_acts_counts_and_a_reason_does_not(change: Callable[[RecallResult], RecallResult]) -> None:
+    result = RecallResult(
+        hits=(),
+        query=ParsedQuery(original="a", terms=("a",)),
+        plan=RetrievalPlan(name="balanced", arms=(ArmPlan(name="semantic"),), reason="x"),
+    )
+    reworded = replace(result, plan=replace(result.plan, reason="y", runner_up="precise", runner_up_margin=0.1))
+    assert rules.asked_as(result) == rules.asked_as(reworded)
+    assert rules.asked_as(result) != rules.asked_as(change(result))
+
+
+def test_the_table_and_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules.quality, "load", lambda _path, _name: toy())
+    out = console()
+    rules.run(tmp_path, out, json_path=tmp_path / "r.json")
+    text = printed(out)
+    assert "…" not in text  # all of it fits a terminal of 80 columns
+    for part in (*rules.SWITCHES, "toy: 3 questions", "of 1 changed", "with minus without", "conversational *"):
+        assert part in text
+    loaded = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert [e["switch"] for e in loaded["effects"]] == list(rules.SWITCHES)
+    assert loaded["effects"][0]["gain"]["recall@5"].keys() == {"mean", "low", "high"}
+    assert "bread" not in (tmp_path / "r.json").read_text(encoding="utf-8")
