@@ -24,6 +24,8 @@ from zoneinfo import ZoneInfo
 
 from recall_integrations.errors import ConfigError
 
+RANKERS = ("unlearned", "linear", "trees")
+STRATEGIES = (*RANKERS, "weighted", "boosts", "rrf")
 PLAN_RULES = (
     "identifiers",
     "graph_bias",
@@ -63,7 +65,7 @@ class PlannerConfig:
     rarity_promotion: float = 0.8
     window_confidence_min: float = 0.5
     entity_weight: float = 2.0
-    arm_limit: int = 50
+    arm_limit: int = 100
     precise_limit: int = 20
     rules: tuple[str, ...] = tuple(rule for rule in PLAN_RULES if rule != "conversational")
 
@@ -139,7 +141,10 @@ class FusionConfig:
     """How candidates of several arms become one list.
 
     Args:
-        strategy: `weighted` (six terms, seed 003) or `rrf` (reciprocal rank fusion).
+        strategy: `unlearned` (a fixed sum of ranking features, docs/ranking.md), `linear` or `trees` (learned weights
+            over the same features; trees need the extra `rank`), `weighted` (six terms, seed 003), `boosts`
+            (monotonic boosts, seed 004) or `rrf` (reciprocal rank fusion). Where a scope's texts do not fit into memory, `weighted` takes the place of the first three.
+        weights: file with the learned weights of `linear` or `trees`, as `recall train` writes it.
         rrf_k: the constant of RRF; 60 as in Cormack, Clarke and Büttcher (2009).
         vector, lexical, graph, recency, importance, profile: weights of the six terms of `weighted`.
         recency_half_life_days: age at which the recency term has fallen to one half.
@@ -148,7 +153,8 @@ class FusionConfig:
         mode: added for memories of the types that the router mode prefers.
     """
 
-    strategy: str = "weighted"
+    strategy: str = "unlearned"
+    weights: str = ""
     rrf_k: int = 60
     vector: float = 0.6
     lexical: float = 0.65
@@ -162,8 +168,8 @@ class FusionConfig:
     mode: float = 0.02
 
     def __post_init__(self) -> None:
-        if self.strategy not in ("weighted", "rrf"):
-            raise ConfigError(f"fusion.strategy must be 'weighted' or 'rrf', not {self.strategy!r}.")
+        if self.strategy not in STRATEGIES:
+            raise ConfigError(f"fusion.strategy must be one of {', '.join(STRATEGIES)}, not {self.strategy!r}.")
         _in_range("fusion", "rrf_k", self.rrf_k, 1, 10_000)
         for name in ("vector", "lexical", "graph", "recency", "importance", "profile", "time_bias", "exact", "mode"):
             _in_range("fusion", name, getattr(self, name), 0, 10)
@@ -212,18 +218,28 @@ class RankingConfig:
         rerank_top_n: candidates given to the cross-encoder.
         rerank_min_k: fewer candidates than this are not worth a rerank.
         diversity_lambda: share of relevance against novelty in maximal marginal relevance, in [0, 1].
+        duplicate_similarity: cosine and word overlap from which a memory is folded into a better hit that says the
+            same, in (0, 1]; above 1 folds nothing.
+        abstain_below: confidence below which nothing is returned rather than noise, in [0, 1]; 0 = always answer.
+        features: whether the words of the memories are kept in memory for the ranking features (about 100 bytes a
+            memory); without them, `fusion.strategy` falls back to `weighted`.
     """
 
     negation_threshold: float = 0.6
     rerank_top_n: int = 20
     rerank_min_k: int = 3
     diversity_lambda: float = 0.9
+    duplicate_similarity: float = 0.90
+    abstain_below: float = 0.0
+    features: bool = True
 
     def __post_init__(self) -> None:
         _in_range("ranking", "negation_threshold", self.negation_threshold, 0, 1)
         _in_range("ranking", "rerank_top_n", self.rerank_top_n, 1, 1_000)
         _in_range("ranking", "rerank_min_k", self.rerank_min_k, 1, 1_000)
         _in_range("ranking", "diversity_lambda", self.diversity_lambda, 0, 1)
+        _in_range("ranking", "duplicate_similarity", self.duplicate_similarity, 0.01, 2)
+        _in_range("ranking", "abstain_below", self.abstain_below, 0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

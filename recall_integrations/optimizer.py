@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
@@ -40,10 +40,12 @@ from recall_integrations.query.entities.implicit import USER, implicit_user
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, Settled, Spans, clean
 from recall_integrations.ranking.diversify import mmr
+from recall_integrations.ranking.duplicates import fold
 from recall_integrations.ranking.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.negation import demote, negation_scores
 from recall_integrations.ranking.rerank import resolve_reranker
+from recall_integrations.ranking.stage import EXACT_POOL, RankInput, rank, resolve_ranker
 from recall_integrations.records import (
     Contribution,
     Degradation,
@@ -77,7 +79,7 @@ from recall_integrations.store.memory_store import MemoryStore, utc_now
 from recall_integrations.store.scope_view import TYPE_CODES, Mask, ScopeView
 
 T = TypeVar("T")
-EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
+CONTEXT_MAX = 50  # memories before and after a hit
 NEGATION_POOL = 50  # candidates whose text is compared with the negated terms
 # Of the time left, for a rewrite or an embedding that may be slow; the rest is for the arms.
 SHARE_BEFORE_ARMS = 0.6
@@ -119,6 +121,7 @@ class _Request:
     privacy: str
     window: TemporalWindow | Literal[False] | None
     zone: ZoneInfo | None
+    context: int
     vector: NDArray[np.float32] | None
 
 
@@ -165,6 +168,7 @@ class QueryOptimizer:
         self._reranker_source, self._reranker = reranker, resolve_reranker(reranker)
         self._clock = clock
         self._parser = QueryParser(self.config)
+        self._ranker = resolve_ranker(self.config.fusion) if self.config.ranking.features else None
         self._rewrite_ms: deque[float] = deque(maxlen=REWRITES_REMEMBERED)
         self._rewrite_lock = threading.Lock()
         workers = self.config.limits.workers
@@ -255,6 +259,7 @@ class QueryOptimizer:
         privacy: str = "allow",
         window: TemporalWindow | Literal[False] | None = None,
         timezone: str | None = None,
+        context: int = 0,
         query_vector: Any = None,
     ) -> RecallResult:
         """Find the memories that answer a query.
@@ -270,9 +275,10 @@ class QueryOptimizer:
             privacy: `allow`, `redact` (personal data is replaced) or `block` (no text at all). It is about what the
                 caller gets: an embedding, LLM or reranker that you configure sees the query, the reranker texts too,
                 and with `query.entity_llm` the LLM up to 20 names of entities.
-            window: the time that is asked for, instead of what the query says: `TemporalWindow(start=…, end=…)`; `False`
-                reads no dates at all.
+            window: the time that is asked for, instead of what the query says: `TemporalWindow(start=…, end=…)`; with
+                `False` no dates are read at all.
             timezone: IANA name of the zone in which "yesterday" is read; default `timezone` of the configuration.
+            context: of each hit, so many memories before and after it in its thread come along.
             query_vector: the query's embedding, if the caller has it already.
 
         Raises:
@@ -280,7 +286,7 @@ class QueryOptimizer:
             StoreClosed: the store was closed.
         """
         request = self._request(
-            query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, window, timezone, query_vector
+            query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, window, timezone, context, query_vector
         )
         return self._recall(request, Deadline.after(request.time_budget_ms))
 
@@ -297,11 +303,12 @@ class QueryOptimizer:
         privacy: str = "allow",
         window: TemporalWindow | Literal[False] | None = None,
         timezone: str | None = None,
+        context: int = 0,
         query_vector: Any = None,
     ) -> RecallResult:
         """`recall` without blocking the event loop: the same path, in a thread. Cancelling it stops its arms."""
         request = self._request(
-            query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, window, timezone, query_vector
+            query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, window, timezone, context, query_vector
         )
         deadline = Deadline.after(request.time_budget_ms)
         run = functools.partial(contextvars.copy_context().run, self._recall, request, deadline)
@@ -328,6 +335,7 @@ class QueryOptimizer:
         parsed, rewrite = self._rewrite(parsed, plan, run)
         scope_id = self.store.scope_id(request.scope)
         hits: tuple[Hit, ...] = ()
+        confidence: float | None = None
         if scope_id is not None:
             with run.stage("view"):
                 view = self.store.view(scope_id)
@@ -347,13 +355,14 @@ class QueryOptimizer:
                     window=parsed.temporal_window,
                     now=request.now,
                 )
-                fused = fuse(results, given, self.config.fusion)
-            fused = self._lift_exact(parsed, plan, view, fused, request.k, run)
+                fused, confidence = self._order(results, given, parsed, seen, request.k)
             fused, reranked = self._rerank(parsed, plan, view, fused, run)
             fused = self._diversify(plan, view, fused, request.k, run)
             fused = fused if typed is None else _first(fused, typed)
             fused, demoted = self._negate(parsed, view, fused, request.k, run)
-            hits = self._deliver(parsed, view, fused, reranked, demoted, request, run)
+            fused, folded = self._fold(view, fused, request.k, run)
+            if not self._abstains(fused, confidence, run):
+                hits = self._deliver(parsed, view, fused, reranked, demoted, folded, request, run)
         run.timings_ms["total"] = (time.perf_counter() - begin) * 1e3
         query, plan, degraded = _withheld(parsed, plan, run.degraded, request.privacy)
         return RecallResult(
@@ -363,7 +372,7 @@ class QueryOptimizer:
             rewrite=rewrite,
             degraded=degraded,
             timings_ms={name: round(ms, 3) for name, ms in run.timings_ms.items()},
-            confidence=hits[0].score if hits else 0.0,
+            confidence=confidence if confidence is not None else hits[0].score if hits else 0.0,
         )
 
     def _rewrite(self, parsed: ParsedQuery, plan: RetrievalPlan, run: _Run) -> tuple[ParsedQuery, RewriteOutcome]:
@@ -464,17 +473,30 @@ class QueryOptimizer:
             return replace(seen, allowed=allowed), None
         return seen, wanted if count else None
 
-    def _lift_exact(
-        self, parsed: ParsedQuery, plan: RetrievalPlan, view: ScopeView, fused: Fused, k: int, run: _Run
-    ) -> Fused:
-        """Lift candidates that hold the query's identifiers letter by letter."""
+    def _order(
+        self, results: Sequence[ArmResult], given: FusionInput, parsed: ParsedQuery, seen: _Seen, k: int
+    ) -> tuple[Fused, float | None]:
+        """One list from those of the arms: ranked by its features, or by the fusion of the arms' scores."""
+        view, settings = given.view, self.config.fusion
+        if self._ranker is not None and view.text is not None:
+            wanted = RankInput(
+                fusion=given,
+                parsed=parsed,
+                frequency=functools.partial(self.store.lexical.document_frequency, view.scope_id),
+                count=view.count,
+                allowed=seen.allowed,
+                texts=functools.partial(self._texts, view),
+                k=k,
+            )
+            ranked = rank(results, wanted, view.text, self._ranker, settings)
+            return ranked.fused, ranked.confidence
+        fused = fuse(results, given, settings)
         n = min(len(fused.rows), max(EXACT_POOL, 2 * k))
-        if not plan.exact_match or not n:
-            return fused
-        with run.stage("exact"):
-            shares = np.zeros(len(fused.rows), dtype=np.float32)
-            shares[:n] = exact_shares(self._texts(view, fused.rows[:n]), parsed.identifiers)
-            return lifted(view, fused, "exact", shares, self.config.fusion.exact)
+        if not given.plan.exact_match or not n:
+            return fused, None
+        shares = np.zeros(len(fused.rows), dtype=np.float32)
+        shares[:n] = exact_shares(self._texts(view, fused.rows[:n]), parsed.identifiers)
+        return lifted(view, fused, "exact", shares, settings.exact), None
 
     @staticmethod
     def _windowed(parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen) -> Mask | None:
@@ -543,6 +565,16 @@ class QueryOptimizer:
             )
             return fused.take(order, scores), demoted
 
+    def _abstains(self, fused: Fused, confidence: float | None, run: _Run) -> bool:
+        """Whether too little was found to be worth returning."""
+        least = self.config.ranking.abstain_below
+        sure = confidence if confidence is not None else float(fused.scores.max(initial=0))
+        if sure >= least:
+            return False
+        detail = f"The confidence {sure:.2f} is below ranking.abstain_below {least:g}."
+        run.degraded.append(Degradation(stage="deliver", reason="abstain", detail=detail))
+        return True
+
     def _deliver(
         self,
         parsed: ParsedQuery,
@@ -550,19 +582,33 @@ class QueryOptimizer:
         fused: Fused,
         reranked: dict[int, float],
         demoted: frozenset[int],
+        folded: dict[int, list[int]],
         request: _Request,
         run: _Run,
     ) -> tuple[Hit, ...]:
         """Fetch the best k, explain them, withhold what privacy asks for, keep within the token budget."""
         with run.stage("deliver"):
             memories = self._fetch(view, fused.rows, request.k)
+            around = self._around(view, [int(fused.rows[place]) for place, _ in memories], request, run)
+            made_of = _contributions(fused, [place for place, _ in memories], reranked)
             hits = []
             for place, memory in memories:
-                row = int(fused.rows[place])
-                parts = _contributions(fused, place, reranked.get(row))
+                row, parts = int(fused.rows[place]), made_of[place]
                 shown = privacy.apply(memory, request.privacy)
-                why = reason(parsed, shown, parts, demoted=row in demoted, mode=request.privacy)
-                hits.append(Hit(memory=shown, score=float(fused.scores[place]), reason=why, contributions=parts))
+                said = None
+                if view.text is not None and request.privacy == "allow":  # else only what is shown may be spoken of
+                    said = view.text.held(row, parsed.terms)
+                why = reason(parsed, shown, parts, demoted=row in demoted, mode=request.privacy, said=said)
+                hits.append(
+                    Hit(
+                        memory=shown,
+                        score=float(fused.scores[place]),
+                        reason=why,
+                        contributions=parts,
+                        duplicates=tuple(view.ids[i] for i in folded.get(row, ())),
+                        context=around.get(row, ()),
+                    )
+                )
             kept: Sequence[Hit] = hits
             if request.tokens_max is not None:
                 kept, dropped = packing.pack(hits, request.tokens_max)
@@ -570,6 +616,47 @@ class QueryOptimizer:
                     detail = f"{dropped} hits did not fit into {request.tokens_max} tokens."
                     run.degraded.append(Degradation(stage="pack", reason="budget.tokens", detail=detail))
             return tuple(kept)
+
+    def _fold(self, view: ScopeView, fused: Fused, k: int, run: _Run) -> tuple[Fused, dict[int, list[int]]]:
+        """Leave out what repeats a better candidate, among as many as may be shown; leader row -> rows folded in."""
+        n = min(len(fused.rows), 2 * k)
+        threshold = self.config.ranking.duplicate_similarity
+        if n < 2 or threshold > 1:
+            return fused, {}
+        with run.stage("fold"):
+            vectors = view.vectors_of(fused.rows[:n])
+            if vectors is None or not _any_close(vectors, threshold):
+                return fused, {}
+            leaders = fold(self._texts(view, fused.rows[:n]), vectors, threshold)
+            folded: dict[int, list[int]] = {}
+            for place, leader in enumerate(leaders):
+                if leader != place:
+                    folded.setdefault(int(fused.rows[leader]), []).append(int(fused.rows[place]))
+            kept = [place for place, leader in enumerate(leaders) if leader == place]
+            order = np.asarray([*kept, *range(n, len(fused.rows))], dtype=np.int64)
+            return fused.take(order, fused.scores[order]), folded
+
+    def _around(self, view: ScopeView, rows: list[int], request: _Request, run: _Run) -> dict[int, tuple[Memory, ...]]:
+        """The neighbours of hits in their threads."""
+        if not request.context or not rows:
+            return {}
+        if view.text is None:
+            detail = "The words and threads of this scope are not in memory (ranking.features, retrieval.cache_mb)."
+            run.degraded.append(Degradation(stage="context", reason="unavailable", detail=detail))
+            return {}
+        before = after = np.asarray(rows, dtype=np.int64)
+        steps: list[NDArray[np.int64]] = []
+        for _ in range(request.context):
+            before, after = view.text.previous(before), view.text.following(after)
+            steps = [before, *steps, after]
+        table = np.stack(steps, axis=1)
+        nums = view.nums[np.unique(table[table >= 0])].tolist()
+        memories = self.store.fetch(view.scope_id, nums)
+        found = {}
+        for row, beside in zip(rows, table.tolist(), strict=True):
+            there = (memories.get(int(view.nums[i])) for i in beside if i >= 0)
+            found[row] = tuple(privacy.apply(m, request.privacy) for m in there if m is not None)
+        return found
 
     # -- what the stages share -------------------------------------------------------------------------------------
 
@@ -641,6 +728,7 @@ class QueryOptimizer:
         mode: str,
         window: TemporalWindow | Literal[False] | None,
         timezone: str | None,
+        context: int,
         vector: Any,
     ) -> _Request:
         text = clean(query, self.config.limits.query_chars_max)
@@ -650,6 +738,8 @@ class QueryOptimizer:
             raise InvalidFilter(
                 f"filters must be a Filters object, not {type(filters).__name__}. Write Filters(types=[...])."
             )
+        if isinstance(context, bool) or not isinstance(context, int) or not 0 <= context <= CONTEXT_MAX:
+            raise InvalidArgument(f"context must be a whole number from 0 to {CONTEXT_MAX}, not {context!r}.")
         budget = self.config.limits.time_budget_ms if time_budget_ms is None else time_budget_ms
         if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget < math.inf:
             raise InvalidArgument(f"time_budget_ms must be a positive number, not {time_budget_ms!r}.")
@@ -672,6 +762,7 @@ class QueryOptimizer:
             privacy=privacy.check_mode(mode),
             window=_checked_window(window),
             zone=_checked_zone(timezone),
+            context=context,
             vector=self._checked_vector(vector),
         )
 
@@ -688,6 +779,13 @@ class QueryOptimizer:
                 f"query_vector must be {dimensions} finite numbers, not an array of shape {array.shape}."
             )
         return array / max(float(np.linalg.norm(array)), 1e-12)
+
+
+def _any_close(vectors: NDArray[np.float32], threshold: float) -> bool:
+    """Whether any two rows reach the threshold: nearly always not, and then no text need be read."""
+    cosines = np.einsum("id,jd->ij", vectors, vectors)
+    np.fill_diagonal(cosines, -1)
+    return bool((cosines >= threshold - 1e-6).any())
 
 
 def _checked_window(window: object) -> TemporalWindow | Literal[False] | None:
@@ -763,18 +861,36 @@ def _withheld(
     )
 
 
-def _contributions(fused: Fused, place: int, reranked: float | None) -> tuple[Contribution, ...]:
-    parts = []
-    for source, raw in fused.raw.items():
-        score = float(raw[place])
-        if math.isnan(score):
-            continue
-        rank = int(fused.ranks[source][place]) if source in fused.ranks else 0
-        added = float(fused.added[source][place]) if source in fused.added else 0.0
-        parts.append(Contribution(source=source, rank=rank or None, score=score, added=added))
-    if reranked is not None:
-        parts.append(Contribution(source="rerank", score=reranked))
-    return tuple(sorted(parts, key=lambda c: (-c.added, c.source)))
+def _contributions(
+    fused: Fused, places: Sequence[int], reranked: Mapping[int, float]
+) -> dict[int, tuple[Contribution, ...]]:
+    """What each source added, by place; the columns are read once for all of them."""
+    at = np.asarray(places, dtype=np.int64)
+    nothing = [0.0] * len(places)
+    columns = [
+        (
+            source,
+            np.asarray(raw)[at].tolist(),
+            fused.ranks[source][at].tolist() if source in fused.ranks else nothing,
+            fused.added[source][at].tolist() if source in fused.added else nothing,
+        )
+        for source, raw in sorted({**fused.added, **fused.raw}.items())
+    ]
+    found = {}
+    for i, place in enumerate(places):
+        parts = [
+            Contribution(source=source, rank=int(ranks[i]) or None, score=scores[i], added=added[i])
+            for source, scores, ranks, added in columns
+            if scores[i] == scores[i] and (scores[i] or added[i] or ranks[i])  # neither NaN nor without any effect
+        ]
+        if (score := reranked.get(int(fused.rows[place]))) is not None:
+            parts.append(Contribution(source="rerank", score=score))
+        found[place] = tuple(sorted(parts, key=_most_first))
+    return found
+
+
+def _most_first(part: Contribution) -> tuple[float, str]:
+    return -part.added, part.source
 
 
 def _reopen(

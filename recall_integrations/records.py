@@ -555,16 +555,22 @@ class Hit:
 
     Args:
         memory: the memory; under `privacy="redact"` its text is redacted, under `"block"` it is empty.
-        score: relevance in [0, 1]; hits come in falling order of it. A reranker or the diversity stage changes the
-            order and shares out the scores that the fusion gave.
+        score: probability that the memory is relevant, in [0, 1], calibrated for `fusion.strategy: unlearned`
+            (docs/ranking.md); of the other strategies a number in [0, 1] that only orders. Hits come in falling order
+            of it. A reranker or the diversity stage changes the order and shares out the scores.
         reason: why it is here, in words.
         contributions: what each source added, largest first.
+        duplicates: ids of memories that say the same again, best first; they take no place of their own.
+        context: with `recall(context=n)`, the memories up to n places before and after in the same thread, in order;
+            without the hit itself, withheld as it is under `redact` and `block`.
     """
 
     memory: Memory
     score: float
     reason: str = ""
     contributions: tuple[Contribution, ...] = ()
+    duplicates: tuple[str, ...] = ()
+    context: tuple[Memory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -604,7 +610,8 @@ class RecallResult:
         degraded: what did not work or was left out; empty when all went well.
         timings_ms: milliseconds per stage, and `total`.
         cache: `off`: there is no result cache yet.
-        confidence: the best hit's score, 0 without hits; not calibrated yet.
+        confidence: probability that at least one hit is relevant, 0 where nothing was found; where the scores are not
+            calibrated, the best hit's score.
     """
 
     hits: tuple[Hit, ...]

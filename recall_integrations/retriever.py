@@ -38,6 +38,12 @@ from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.records import Filters, Hit, Memory, MemoryType, RecallResult, Scope
 from recall_integrations.store.memory_store import MemoryStore
 
+# Arguments of `recall` that are fields too.
+ARGUMENTS = (
+    *("k", "scope", "filters", "now", "time_budget_ms", "tokens_max", "privacy"),
+    *("window", "timezone", "context"),
+)
+
 
 class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type: ignore[misc]
     """A retriever of both frameworks over one optimizer.
@@ -48,7 +54,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         scope: the tenant; default `Scope()`.
         filters: hard conditions.
         now: what relative dates are read against; default the time of the call.
-        time_budget_ms, tokens_max, privacy, window, timezone: as in `QueryOptimizer.recall`.
+        time_budget_ms, tokens_max, privacy, window, timezone, context: as in `QueryOptimizer.recall`.
         callback_manager, object_map, objects, verbose: LlamaIndex's own.
         tags, metadata: LangChain's own.
 
@@ -69,6 +75,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
     privacy: str = "allow"
     window: Any = None
     timezone: str | None = None
+    context: int = 0
     callback_manager: Any = Field(default=None, exclude=True, repr=False)
     object_map: Any = Field(default=None, exclude=True, repr=False)
     _verbose: bool = PrivateAttr(default=False)
@@ -230,11 +237,10 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         return await self.optimizer.arecall(query, **self._arguments(given))
 
     def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
-        names = ("k", "scope", "filters", "now", "time_budget_ms", "tokens_max", "privacy", "window", "timezone")
-        unknown = sorted(set(given) - {*names, "query_vector"})
+        unknown = sorted(set(given) - {*ARGUMENTS, "query_vector"})
         if unknown:
-            raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. A call takes: {', '.join(names)}.")
-        return {**{name: getattr(self, name) for name in names}, **given}
+            raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. A call takes: {', '.join(ARGUMENTS)}.")
+        return {**{name: getattr(self, name) for name in ARGUMENTS}, **given}
 
     # -- LangChain -------------------------------------------------------------------------------------------------
 
@@ -294,10 +300,24 @@ class RecallDocument(Document):
 
 
 class RecallNode(TextNode):
-    """A LlamaIndex node with the reason it was found for. The reason is not metadata: LlamaIndex's fusion tells nodes
-    apart by a hash of text and metadata, and one memory must stay one node from query to query."""
+    """A LlamaIndex node with the reason it was found for, and what came beside it (`duplicates`, `context`).
+
+    These are not metadata: LlamaIndex's fusion tells nodes apart by a hash of text and metadata, and one memory must
+    stay one node from query to query.
+    """
 
     reason: str = ""
+    beside: dict[str, Any] = Field(default_factory=dict)
+
+
+def _beside(hit: Hit) -> dict[str, Any]:
+    """What came with a hit: memories that say the same, and its neighbours in the thread."""
+    found: dict[str, Any] = {}
+    if hit.duplicates:
+        found["duplicates"] = list(hit.duplicates)
+    if hit.context:
+        found["context"] = [{"id": m.id, "text": m.text, **details(m)} for m in hit.context]
+    return found
 
 
 def details(memory: Memory) -> dict[str, Any]:
@@ -316,7 +336,7 @@ def details(memory: Memory) -> dict[str, Any]:
 
 def _document(hit: Hit) -> Document:
     memory = hit.memory
-    about = {"score": hit.score, "reason": hit.reason, **details(memory)}
+    about = {"score": hit.score, "reason": hit.reason, **details(memory), **_beside(hit)}
     return RecallDocument(id=memory.id, page_content=memory.text, metadata={"recall": about, **memory.metadata})
 
 
@@ -330,6 +350,7 @@ def _node(hit: Hit) -> NodeWithScore:
         excluded_embed_metadata_keys=["recall"],
         excluded_llm_metadata_keys=["recall"],
         reason=hit.reason,
+        beside=_beside(hit),
     )
     return NodeWithScore(node=node, score=hit.score)
 

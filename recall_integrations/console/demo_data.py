@@ -66,7 +66,7 @@ QUERIES: tuple[DemoQuery, ...] = (
         first=("pref-general",),
     ),
     DemoQuery(
-        text="What was happening with Inbox3 on 17 March?",
+        text="When was Inbox3 fixed on 17 March?",
         shows="a product and a day",
         plan="precise",
         first=tuple(f"inbox3-incident-{n}" for n in range(1, 6)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from recall_integrations.delivery import privacy
@@ -21,6 +21,7 @@ def reason(
     *,
     demoted: bool = False,
     mode: str = "allow",
+    said: Collection[str] | None = None,
 ) -> str:
     """One line, strongest evidence first; never empty.
 
@@ -29,13 +30,20 @@ def reason(
         memory: as it is shown: under `redact` and `block` a reason must not say what the text may not.
         demoted: whether a negation moved it down.
         mode: the privacy mode.
+        said: the query's stems that the memory says, if that is known; default: its text is read.
     """
-    text = _reason(parsed, memory, contributions, demoted, names=mode != "block")
+    text = _reason(parsed, memory, contributions, demoted, said, names=mode != "block")
     return text if mode == "allow" else privacy.redact(text)[0]
 
 
 def _reason(
-    parsed: ParsedQuery, memory: Memory, contributions: Sequence[Contribution], demoted: bool, *, names: bool
+    parsed: ParsedQuery,
+    memory: Memory,
+    contributions: Sequence[Contribution],
+    demoted: bool,
+    said: Collection[str] | None,
+    *,
+    names: bool,
 ) -> str:
     by_source = {c.source: c for c in contributions}
     parts: list[str] = []
@@ -45,7 +53,7 @@ def _reason(
     elif "graph" in by_source and by_source["graph"].added > 0:
         linked = [r.name for r in parsed.entity_refs if r.stage != IMPLICIT] if names else []
         parts.append(f"linked to {', '.join(linked)}" if linked else "linked to the entities asked for")
-    words = shared_words(parsed, memory)
+    words = shared_words(parsed, memory, said)
     if words:
         parts.append(f"says: {', '.join(words[:WORDS_SHOWN])}")
     semantic = by_source.get("semantic")
@@ -87,9 +95,9 @@ def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def shared_words(parsed: ParsedQuery, memory: Memory) -> list[str]:
+def shared_words(parsed: ParsedQuery, memory: Memory, said: Collection[str] | None = None) -> list[str]:
     """Words of the query that the memory says (in any inflection), in the query's order, names left out."""
-    said = set(stems(memory.text))
+    said = set(stems(memory.text)) if said is None else said
     return [word for word, its_stem in _asked(parsed.original, parsed.entity_refs, parsed.terms) if its_stem in said]
 
 

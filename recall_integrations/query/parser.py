@@ -47,7 +47,13 @@ RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown a
 TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
 SAME_WORD = 70.0  # similarity in percent from which a word of a mention stands for a word of the name
 # Words of a date that say where it lies from now; a memory of that day would not say them.
-RELATIVE_WORDS = frozenset("last next past previous ago recent recently current coming this".split())
+RELATIVE_WORDS = frozenset(
+    """
+    last next past previous ago recent recently current coming this yesterday today tonight tomorrow
+    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays weekend
+    """.split()
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

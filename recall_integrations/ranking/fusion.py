@@ -1,12 +1,16 @@
 """Fusion: candidates of several arms become one scored list.
 
-Two strategies, chosen by `fusion.strategy`:
+Strategies, chosen by `fusion.strategy`:
 
 - `rrf`: reciprocal rank fusion, `sum w / (k + rank)`, k = 60 (Cormack, Clarke and Büttcher 2009).
 - `weighted`: six terms (seed 003), each in [0, 1]: vector, lexical, graph, recency, importance, profile; and boosts
   for what the plan asked of the temporal and the type arm, and for the types that the router mode prefers. Terms are
   computed for every candidate, also for those that the arm itself did not return. Arms that failed leave the sum; the
   rest is renormalised.
+
+- `boosts` (seed 004): the weighted sum of vector and lexical alone, multiplied by `1 + boost · value` for the graph,
+  the time asked for, the type, recency and importance, and divided by the largest such product. A boost can lift a
+  match; it can make none out of nothing.
 
 A single source is never fused: it keeps its own order and scores.
 """
@@ -33,6 +37,7 @@ WINDOW_BOOST = 0.3
 LEXICAL_FLOOR = 0.4  # of the ceiling of BM25
 PROFILE_MEMORIES = 5_000  # newest memories that make up a scope's centroid
 TYPE_BOOST = 0.05
+BOOSTS = {"graph": 0.1, "temporal": 0.5, "type_filter": 0.2, "router": 0.05, "recency": 0.05, "importance": 0.05}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +85,16 @@ def fuse(results: Sequence[ArmResult], given: FusionInput, config: FusionConfig)
     """Fuse by the configured strategy."""
     filled = [r for r in results if len(r.rows)]
     rows = np.unique(np.concatenate([r.rows for r in filled])) if filled else np.empty(0, dtype=np.int64)
-    ranks = {r.arm: _ranks(r, rows) for r in filled}
+    ranks = {r.arm: arm_ranks(r, rows) for r in filled}
     if len(filled) == 1:
         raw, added = _own(filled[0], rows)
     elif config.strategy == "rrf":
-        raw = {r.arm: _scatter(rows, r.rows, r.scores, np.nan) for r in filled}
+        raw = {r.arm: scattered(rows, r.rows, r.scores, np.nan) for r in filled}
         added = _rrf({r.arm: _places(r, rows, ranks[r.arm]) for r in filled}, given.plan, config.rrf_k)
     else:
         raw, added = _weighted(filled, rows, given, config)
+        if config.strategy == "boosts":
+            added = _boosted(raw, added)
     total = np.zeros(len(rows), dtype=np.float32)
     for part in added.values():
         total += part
@@ -119,7 +126,7 @@ def _weight(plan: RetrievalPlan, arm: str) -> float:
     return 1.0 if planned is None else planned.weight
 
 
-def _scatter(rows: Rows, some: Rows, values: Scores, default: float) -> Scores:
+def scattered(rows: Rows, some: Rows, values: Scores, default: float) -> Scores:
     """`values` of `some` rows, laid out along the sorted `rows`; `default` elsewhere."""
     out = np.full(len(rows), default, dtype=np.float32)
     if not len(rows) or not len(some):
@@ -131,9 +138,10 @@ def _scatter(rows: Rows, some: Rows, values: Scores, default: float) -> Scores:
     return out
 
 
-def _ranks(result: ArmResult, rows: Rows) -> NDArray[np.int32]:
+def arm_ranks(result: ArmResult, rows: Rows) -> NDArray[np.int32]:
+    """1-based places in the arm's list along the sorted `rows`; 0 = not in it."""
     places = np.arange(1, len(result.rows) + 1, dtype=np.float32)
-    return _scatter(rows, result.rows, places, 0).astype(np.int32)
+    return scattered(rows, result.rows, places, 0).astype(np.int32)
 
 
 def _places(result: ArmResult, rows: Rows, ranks: NDArray[np.int32]) -> Scores:
@@ -143,7 +151,7 @@ def _places(result: ArmResult, rows: Rows, ranks: NDArray[np.int32]) -> Scores:
     """
     if not len(result.support_rows):
         return ranks.astype(np.float32)
-    own = _scatter(rows, result.support_rows, result.support_scores, np.nan)
+    own = scattered(rows, result.support_rows, result.support_scores, np.nan)
     rising = np.sort(result.support_scores)
     below, upto = np.searchsorted(rising, own, "left"), np.searchsorted(rising, own, "right")
     places = len(rising) - upto + (upto - below + 1) / 2
@@ -151,7 +159,7 @@ def _places(result: ArmResult, rows: Rows, ranks: NDArray[np.int32]) -> Scores:
 
 
 def _own(result: ArmResult, rows: Rows) -> tuple[dict[str, Scores], dict[str, Scores]]:
-    raw = _scatter(rows, result.rows, result.scores, np.nan)
+    raw = scattered(rows, result.rows, result.scores, np.nan)
     own = np.nan_to_num(raw)
     if result.arm == "lexical":  # BM25 has no upper bound; this keeps its order
         own = own / (own + 10.0)
@@ -185,13 +193,13 @@ def _weighted(
         terms["semantic"] = (weight("semantic", config.vector), np.clip(np.nan_to_num(cosine), 0, 1))
     if "lexical" in by_arm:
         own = by_arm["lexical"]
-        raw["lexical"] = _scatter(rows, own.rows, own.scores, np.nan)
+        raw["lexical"] = scattered(rows, own.rows, own.scores, np.nan)
         # Against the best candidate, but a best that says little of the query must not count as a full match.
         top = max(float(own.scores.max(initial=0)), LEXICAL_FLOOR * own.ceiling)
         terms["lexical"] = (weight("lexical", config.lexical), np.nan_to_num(raw["lexical"]) / max(top, 1e-6))
     if "graph" in by_arm:
         own = by_arm["graph"]
-        raw["graph"] = _scatter(rows, own.support_rows, own.support_scores, np.nan)
+        raw["graph"] = scattered(rows, own.support_rows, own.support_scores, np.nan)
         terms["graph"] = (weight("graph", config.graph), np.clip(np.nan_to_num(raw["graph"]), 0, 1))
     if given.window is not None:
         inside = window_mask(view, given.window.start, given.window.end)[rows].astype(np.float32)
@@ -207,16 +215,34 @@ def _weighted(
     age = np.maximum(to_micros(given.now) - view.at[rows], 0) / _DAY
     raw["recency"] = np.exp2(-age / config.recency_half_life_days).astype(np.float32)
     terms["recency"] = (config.time_bias if plan.time_bias else config.recency, raw["recency"])
-    if config.profile > 0 and (profile := _profile(view, rows)) is not None:
-        raw["profile"] = profile
-        terms["profile"] = (config.profile, np.clip(profile, 0, 1))
+    if config.profile > 0 and (typical := profile(view, rows)) is not None:
+        raw["profile"] = typical
+        terms["profile"] = (config.profile, np.clip(typical, 0, 1))
     raw["importance"] = view.importance[rows]
     terms["importance"] = (config.importance, raw["importance"])
     whole = sum(w for w, _ in terms.values())
     return raw, {name: (w / max(whole, 1e-9)) * values for name, (w, values) in terms.items()}
 
 
-def _profile(view: ScopeView, rows: Rows) -> Scores | None:
+def _boosted(raw: Mapping[str, Scores], added: Mapping[str, Scores]) -> dict[str, Scores]:
+    """The terms of the weighted sum as a base and boosts."""
+    own = [name for name in ("semantic", "lexical") if name in added]
+    boosts = {name: weight for name, weight in BOOSTS.items() if name in added and own}
+    if not boosts:
+        return dict(added)
+    base = sum((added[name] for name in own), np.zeros_like(added[own[0]]))
+    top = max(float(base.max(initial=0)), 1e-9)
+    whole = float(np.prod([1 + weight for weight in boosts.values()]))
+    # Base and boosts share [0, 1]: without any boost the best candidate has 1 / whole.
+    parts = {name: added[name] / (max(top, 1.0) * whole) for name in own}
+    score = base / (max(top, 1.0) * whole)
+    for name, weight in boosts.items():
+        parts[name] = score * np.float32(weight) * np.clip(np.nan_to_num(raw[name]), 0, 1)
+        score = score + parts[name]
+    return parts
+
+
+def profile(view: ScopeView, rows: Rows) -> Scores | None:
     """Cosine of each candidate with the scope's centroid (seed 003): how typical it is of what is remembered here."""
     if view.vectors is None:
         return None
@@ -230,12 +256,12 @@ def _cosines(result: ArmResult, rows: Rows, given: FusionInput) -> Scores:
     if given.similarities is not None:
         return given.similarities[rows]
     if given.vectors is None:
-        return _scatter(rows, result.rows, result.scores, np.nan)
+        return scattered(rows, result.rows, result.scores, np.nan)
     best: Scores | None = None
     for vector in given.vectors:
         cosine = given.view.similarity(rows, vector)
         if cosine is None:
-            return _scatter(rows, result.rows, result.scores, np.nan)
+            return scattered(rows, result.rows, result.scores, np.nan)
         best = cosine if best is None else np.maximum(best, cosine)
     assert best is not None
     return best

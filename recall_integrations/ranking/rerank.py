@@ -1,8 +1,8 @@
 """Whatever the user has that can rerank, behind one face.
 
 A reranker reads the query together with each candidate and is slower and better than the ranking before it. It may be
-a sentence-transformers cross-encoder (by name or path), a LangChain document compressor, a LlamaIndex node
-postprocessor or a function. Frameworks are imported only if the object's class comes from one.
+a sentence-transformers cross-encoder (by name or path, `cross_encoder.py`), a LangChain document compressor, a
+LlamaIndex node postprocessor or a function. Frameworks are imported only if the object's class comes from one.
 
 Compressors and postprocessors may reorder, rescore, rewrite and drop what they get, so each candidate carries a marker
 and is recognised by that, never by its text: two memories may say the same.
@@ -10,16 +10,15 @@ and is recognised by that, never by its text: two memories may say the same.
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
-import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
+from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.origin import comes_from
+from recall_integrations.resilience.deadline import Deadline
 
 MARKER = "recall_rerank_id"
 # Where LangChain compressors leave their score: Cohere, FlashRank, Jina, NVIDIA and others use the first.
@@ -55,6 +54,56 @@ class Reranker(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What a reranker said.
+
+    Args:
+        scores: one for each text; `None` = dropped by it, or not scored.
+        unscored: indices of the texts that it had no time for.
+    """
+
+    scores: tuple[float | None, ...]
+    unscored: frozenset[int] = frozenset()
+
+
+@runtime_checkable
+class TimedReranker(Reranker, Protocol):
+    """A reranker that looks at the deadline itself and gives what it has."""
+
+    def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:
+        """As `scores`, but stops when the deadline is over. Texts come best first, and should be scored so."""
+        ...
+
+
+@runtime_checkable
+class LoadedReranker(Reranker, Protocol):
+    """A reranker with a model that takes long to load."""
+
+    @property
+    def ready(self) -> bool: ...
+
+    def warm(self) -> None:
+        """Load it. Called off the hot path, in a thread; calling it again does nothing.
+
+        Raises:
+            RerankError, MissingExtra: it cannot be loaded.
+        """
+        ...
+
+
+def judge(reranker: Reranker, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:
+    """Scores of the texts, checked; within the deadline if the reranker can.
+
+    Raises:
+        RerankError: see `Reranker.scores`.
+    """
+    if isinstance(reranker, TimedReranker):
+        return called(reranker.name, reranker.scores_until, query, texts, deadline)  # type: ignore[no-any-return]
+    found = called(reranker.name, reranker.scores, query, texts)
+    return Judged(scores=tuple(checked_scores(found, len(texts), reranker.name)))
+
+
 def resolve_reranker(source: object) -> Reranker | None:
     """A `Reranker` from what the user passed; `None` stays `None`.
 
@@ -70,6 +119,8 @@ def resolve_reranker(source: object) -> Reranker | None:
     if source is None:
         return None
     if isinstance(source, str | Path):
+        from recall_integrations.ranking.cross_encoder import CrossEncoderReranker
+
         return CrossEncoderReranker(source)
     if comes_from(source, "langchain_core"):
         from langchain_core.documents import BaseDocumentCompressor
@@ -105,56 +156,7 @@ class FunctionReranker:
         """See `Reranker.scores`."""
         if not texts:
             return []
-        return checked_scores(_called(self.name, self._function, query, list(texts)), len(texts), self.name)
-
-
-class CrossEncoderReranker:
-    """A sentence-transformers `CrossEncoder`, loaded once, at the first use."""
-
-    __slots__ = ("_lock", "_model", "_source", "name")
-
-    def __init__(self, source: str | Path) -> None:
-        self.name = str(source)
-        if not self.name.strip():
-            raise InvalidArgument(
-                "The name of the reranker is empty. Name a cross-encoder, or pass None for no rerank."
-            )
-        self._source = self.name
-        self._model: Any = None
-        self._lock = threading.Lock()
-        if "sentence_transformers" not in sys.modules and importlib.util.find_spec("sentence_transformers") is None:
-            raise _missing_extra(self.name)
-
-    def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`. The model's raw outputs: logits for most models.
-
-        Raises:
-            MissingExtra: sentence-transformers, or torch under it, cannot be imported.
-            RerankError: the model cannot be loaded, fails, or gives several labels for a text.
-        """
-        if not texts:
-            return []
-        model = self._loaded()
-        pairs = [(query, text) for text in texts]
-        found = _called(self.name, model.predict, pairs, show_progress_bar=False)
-        return checked_scores(found, len(texts), self.name)
-
-    def _loaded(self) -> Any:
-        with self._lock:
-            if self._model is None:
-                try:
-                    from sentence_transformers import CrossEncoder
-                except ImportError as e:
-                    raise _missing_extra(self.name) from e
-                self._model = _called(self.name, CrossEncoder, self._source)
-            return self._model
-
-
-def _missing_extra(name: str) -> MissingExtra:
-    return MissingExtra(
-        f"The reranker {name!r} is a cross-encoder and needs sentence-transformers: "
-        'pip install "recall-integrations[sentence-transformers]"'
-    )
+        return checked_scores(called(self.name, self._function, query, list(texts)), len(texts), self.name)
 
 
 class CompressorReranker:
@@ -173,7 +175,7 @@ class CompressorReranker:
         from langchain_core.documents import Document
 
         documents = [Document(page_content=t, metadata={MARKER: str(i)}, id=str(i)) for i, t in enumerate(texts)]
-        returned = _listed(_called(self.name, self._compressor.compress_documents, documents, query), self.name)
+        returned = _listed(called(self.name, self._compressor.compress_documents, documents, query), self.name)
         found: list[tuple[object, object]] = []
         for document in returned:
             metadata = getattr(document, "metadata", None) or {}
@@ -202,7 +204,7 @@ class PostprocessorReranker:
         nodes = [
             NodeWithScore(node=TextNode(id_=f"{MARKER}-{i}", text=text), score=given[i]) for i, text in enumerate(texts)
         ]
-        returned = _listed(_called(self.name, self._postprocessor.postprocess_nodes, nodes, query_str=query), self.name)
+        returned = _listed(called(self.name, self._postprocessor.postprocess_nodes, nodes, query_str=query), self.name)
         found: list[tuple[object, object]] = []
         for node in returned:
             marker = str(getattr(getattr(node, "node", None), "node_id", "")).removeprefix(f"{MARKER}-")
@@ -244,7 +246,8 @@ def _number(value: object, name: str) -> float:
     return number
 
 
-def _called(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def called(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What the function gives; whatever it raises is a `RerankError`."""
     try:
         return function(*args, **kwargs)
     except RecallError:

@@ -102,6 +102,8 @@ class ArmResult:
         scores: on the arm's own scale, falling.
         support_rows, support_scores: what the arm knows about further rows, in order of row: used to score candidates
             that other arms bring, not as candidates of their own.
+        stated_rows: rows that say outright what is asked: of the graph, those that state an edge of the kind that the
+            query's words point at, from an entity that it names.
         note: for the explanation ("2 entities, 14 memories").
         ceiling: the score that a perfect candidate would approach.
     """
@@ -111,6 +113,7 @@ class ArmResult:
     scores: NDArray[np.float32]
     support_rows: Rows = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     support_scores: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    stated_rows: Rows = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     note: str = ""
     ceiling: float = 1.0
 

@@ -62,6 +62,7 @@ class GraphRetriever:
             for ent, weight in sorted(anchors.items()):
                 scores[view.rows_of(self._mentions_of(connection, known, view, ent))] += weight
             request.check_time()
+            stated = self._stated(connection, request, known, anchors)
             self._expand(connection, request, known, anchors, scores)
         scores[~view.alive] = 0
         if request.allowed is not None:
@@ -79,6 +80,7 @@ class GraphRetriever:
             scores=found.scores,
             support_rows=rows,
             support_scores=values,
+            stated_rows=stated,
             note=found.note,
         )
 
@@ -135,6 +137,18 @@ class GraphRetriever:
             seen.update(best)
             frontier = {ent: min(reached[ent], 1.0) for ent in best}
             factor *= HOP_FACTOR
+
+    def _stated(
+        self, connection: Any, request: ArmRequest, known: ScopeEntities, anchors: dict[int, float]
+    ) -> NDArray[np.int64]:
+        """Rows that state an edge of the kind asked for, from an anchor."""
+        if not request.parsed.predicate_hints:
+            return np.empty(0, dtype=np.int64)
+        edges = [self._edges_of(connection, known, request.view, ent) for ent in sorted(anchors)]
+        hints = [known.predicates.get(h, -1) for h in request.parsed.predicate_hints]  # known once the edges are
+        nums = np.concatenate([e.nums[np.isin(e.predicates, hints)] for e in edges])
+        rows, _ = request.living(nums, np.zeros(len(nums), dtype=np.float32))
+        return np.unique(rows)
 
     def _follow_edges(
         self,

@@ -46,7 +46,7 @@ from recall_integrations.query.spelling import Speller
 from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope
 from recall_integrations.retrievers.lexical import LexicalIndex
 from recall_integrations.retrievers.semantic import SHARED, SemanticIndex
-from recall_integrations.store import journal, schema
+from recall_integrations.store import journal, schema, words
 from recall_integrations.store.database import mapped_errors, open_sqlite
 from recall_integrations.store.directory import DATABASE, check_directory, size_of
 from recall_integrations.store.entity_catalog import EntityCatalog, ScopeEntities
@@ -137,6 +137,7 @@ class MemoryStore:
             dimensions=lambda: embedding.dimensions,
             exact_max=config.retrieval.exact_max,
             budget_bytes=config.retrieval.cache_mb * 1_000_000,
+            texts=config.ranking.features,
         )
 
     # -- opening and closing ---------------------------------------------------------------------------------------
@@ -421,6 +422,7 @@ class MemoryStore:
             for m, num, i, position in zip(batch, nums, ids, positions, strict=True)
         ]
         connection.execute(insert(schema.memories), rows)
+        words.write(connection, scope_id, ((num, m.text) for num, m in zip(nums, batch, strict=True)))
         entity_rows = self._catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)))
         entity_rows.write(connection)
         journal.append(connection, entries)
@@ -555,9 +557,11 @@ class MemoryStore:
             return list(connection.execute(query.order_by(m.c.num.desc()).limit(BACKFILL_MAX)).scalars())
 
     def reindex(self, *, progress: Progress | None = None) -> None:
-        """Make both indexes anew from the store, and every vector with the embedding it is open with."""
+        """Make both indexes and all words anew from the store, and every vector with the embedding it is open with."""
         self._check_open()
         with self._write_lock, mapped_errors(self.path / DATABASE):
+            with self._engine.begin() as connection:
+                words.refill(connection)
             self._indexes.rebuild(LEXICAL, progress=progress)
             try:
                 self._reembed(progress, changing=False)
@@ -754,7 +758,7 @@ class MemoryStore:
     def _remove_rows(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
         self._spellers.leaving(connection, scope_id, nums)
         for part in _parts(nums):
-            for table in (schema.memories, schema.vectors, schema.mentions, schema.edges):
+            for table in (schema.memories, schema.words, schema.vectors, schema.mentions, schema.edges):
                 connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))
 
     def _bump_row(self, connection: Connection, scope_id: int, added: int) -> int:

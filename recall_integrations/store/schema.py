@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -83,6 +83,19 @@ vectors = Table(
     Column("vector", LargeBinary, nullable=False),  # float16, little-endian
     PrimaryKeyConstraint("scope_id", "num"),
     sqlite_with_rowid=False,  # clustered: a scope's vectors are read in one sequential scan
+)
+
+# What `store/words.py` cut the texts into. When `text.tokenize` or the stop words change, a migration refills it.
+words = Table(
+    "words",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("num", BigInteger, nullable=False),
+    Column("words", Text, nullable=False),  # normal forms of the content words, joined by line feeds
+    Column("length", Integer, nullable=False),  # how many there are, of which a very long text keeps the first
+    Column("asks", Integer, nullable=False),  # 1: the text asks something
+    PrimaryKeyConstraint("scope_id", "num"),
+    sqlite_with_rowid=False,  # clustered, as the vectors are
 )
 
 entities = Table(

@@ -6,10 +6,13 @@ refresh costs what was added, not what is there.
 
 Vectors: up to `exact_max` rows as one float32 matrix, scanned exactly (recall 1); above, float16 for scoring subsets
 (half the memory), unless even that does not fit the budget.
+
+Texts: words, threads and actors beside them (`TextColumns`), where they fit the budget too.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -19,14 +22,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, and_, func, select
+from sqlalchemy import Connection, Engine, and_, func, null, select
 
+from recall_integrations.errors import EmbeddingError
+from recall_integrations.ranking import lexicon
+from recall_integrations.ranking.columns import ColumnsBuilder, TextColumns
 from recall_integrations.records import MemoryType
-from recall_integrations.store import schema
+from recall_integrations.store import schema, words
+
+logger = logging.getLogger("recall_integrations")
 
 TYPE_CODES = {t.value: i for i, t in enumerate(MemoryType)}
 _ROW_BYTES = 160  # an id string and its share of the columns
 _COMPACT_AT = 0.3
+_AT_ONCE = 2_000  # rows read at a time; more are slower, as they leave the processor's cache
 _STORED_MAX = 1_000  # rows whose vectors a stage may read from the store to score them: a few milliseconds
 
 Rows = NDArray[np.int64]
@@ -48,6 +57,7 @@ class ScopeView:
         vectors: float32 or float16 `(n, d)`, unit rows (0 where the memory has none), or `None` where they do not fit
             into memory.
         stored: reads the vectors of nums from the store, float32 `(len(nums), d)`.
+        text: words, threads and actors, row by row; `None` where they are switched off or do not fit into memory.
     """
 
     scope_id: int
@@ -61,6 +71,7 @@ class ScopeView:
     alive: Mask
     vectors: NDArray[Any] | None
     stored: Callable[[NDArray[np.int64]], NDArray[np.float32]] | None = None
+    text: TextColumns | None = None
 
     @property
     def size(self) -> int:
@@ -139,9 +150,9 @@ class ScopeView:
 
 
 class _Columns:
-    """Growing buffers behind the snapshots of one scope. Guarded by the lock of `ScopeViews`."""
+    """Growing buffers behind the snapshots of one scope. Guarded by the scope's lock in `ScopeViews`."""
 
-    def __init__(self, dimensions: int, dtype: Any | None, capacity: int) -> None:
+    def __init__(self, dimensions: int, dtype: Any | None, capacity: int, text: ColumnsBuilder | None) -> None:
         capacity = max(64, capacity)
         self.n = 0
         self.seq = 0
@@ -152,20 +163,22 @@ class _Columns:
         self.importance = np.empty(capacity, dtype=np.float32)
         self.alive = np.empty(capacity, dtype=np.bool_)
         self.vectors = np.empty((capacity, dimensions), dtype=dtype) if dtype is not None and dimensions else None
+        self.text = text
 
     @property
     def bytes(self) -> int:
-        return len(self.nums) * _ROW_BYTES + (self.vectors.nbytes if self.vectors is not None else 0)
+        held = len(self.nums) * _ROW_BYTES
+        if self.vectors is not None:
+            held += self.vectors.nbytes
+        return held if self.text is None else held + self.text.bytes
 
-    def append(self, rows: Sequence[Any]) -> None:
-        """Rows of `(num, id, event_at, created_at, type, importance, vector bytes | None)`, rising by num."""
-        if not rows:
-            return
-        end = self.n + len(rows)
+    def append(self, fields: Sequence[Sequence[Any]]) -> None:
+        """Nums (rising), ids, `event_at`, `created_at`, types, importance, bytes of the vectors (or `None`)."""
+        nums, ids, event_at, created_at, types, importance, vectors = fields
+        end = self.n + len(nums)
         if end > len(self.nums):
             self._grow(max(end, 2 * len(self.nums)))
         part = slice(self.n, end)
-        nums, ids, event_at, created_at, types, importance, vectors = zip(*rows, strict=True)
         self.nums[part] = nums
         self.ids.extend(ids)
         self.at[part] = [c if e is None else e for e, c in zip(event_at, created_at, strict=True)]
@@ -176,7 +189,7 @@ class _Columns:
             width = self.vectors.shape[1] * 2
             blank = bytes(width)
             joined = b"".join(v if v is not None and len(v) == width else blank for v in vectors)
-            self.vectors[part] = np.frombuffer(joined, dtype="<f2").reshape(len(rows), -1)
+            self.vectors[part] = np.frombuffer(joined, dtype="<f2").reshape(len(nums), -1)
         self.n = end
 
     def _grow(self, capacity: int) -> None:
@@ -195,6 +208,8 @@ class _Columns:
         if len(rows):
             self.alive = self.alive.copy()  # older snapshots keep theirs
             self.alive[rows] = False
+        if self.text is not None:
+            self.text.kill(nums)
 
     def snapshot(
         self, scope_id: int, version: int, stored: Callable[[NDArray[np.int64]], NDArray[np.float32]]
@@ -212,6 +227,7 @@ class _Columns:
             alive=self.alive[:n],
             vectors=self.vectors[:n] if self.vectors is not None else None,
             stored=stored,
+            text=None if self.text is None else self.text.snapshot(),
         )
 
 
@@ -222,6 +238,7 @@ class ScopeViews:
         shown: a scope's version and the last change that belongs to it. What is committed after it is not whole yet
             (its vectors are still being made) and stays out of the columns.
         dimensions: of the embedding.
+        texts: whether views have `TextColumns`.
     """
 
     def __init__(
@@ -232,12 +249,14 @@ class ScopeViews:
         dimensions: Callable[[], int],
         exact_max: int,
         budget_bytes: int,
+        texts: bool = True,
     ) -> None:
         self._engine = engine
         self._shown = shown
         self._dimensions = dimensions
         self.exact_max = exact_max
         self.budget_bytes = budget_bytes
+        self.texts = texts
         self._lock = threading.Lock()
         self._scope_locks: dict[int, threading.Lock] = {}
         self._kept: OrderedDict[int, tuple[_Columns, ScopeView]] = OrderedDict()
@@ -272,8 +291,12 @@ class ScopeViews:
         if kept is not None and kept[1].version == version:
             return kept[1]
         columns = kept[0] if kept is not None else None
-        if columns is not None and not self._refresh(columns, scope_id, upto):
-            columns = None
+        try:
+            if columns is not None and not self._refresh(columns, scope_id, upto):
+                columns = None
+        except BaseException:
+            self.drop(scope_id)  # half of it may have been brought forward
+            raise
         if columns is None:
             columns = self._load(scope_id, upto)
         view = columns.snapshot(scope_id, version, partial(self._stored, scope_id))
@@ -289,24 +312,53 @@ class ScopeViews:
                 total -= gone.bytes
         return view
 
-    def _rows_between(self, connection: Any, scope_id: int, after: int, upto: int, *, vectors: bool) -> list[Any]:
+    def _read(self, connection: Connection, columns: _Columns, scope_id: int, upto: int) -> None:
+        """Append what the store holds after `columns.seq`, up to `upto`."""
         m, v = schema.memories, schema.vectors
-        columns = [m.c.num, m.c.id, m.c.event_at, m.c.created_at, m.c.type, m.c.importance]
-        query = select(*columns).where(m.c.scope_id == scope_id, m.c.num > after, m.c.num <= upto).order_by(m.c.num)
-        if not vectors:
-            return [(*row, None) for row in connection.execute(query)]
-        joined = m.outerjoin(v, and_(v.c.scope_id == m.c.scope_id, v.c.num == m.c.num))
-        return list(connection.execute(query.add_columns(v.c.vector).select_from(joined)))
+        fields: list[Any] = [m.c.num, m.c.id, m.c.event_at, m.c.created_at, m.c.type, m.c.importance]
+        source: Any = m
+        if columns.vectors is None:
+            fields.append(null())
+        else:
+            fields.append(v.c.vector)
+            source = source.outerjoin(v, and_(v.c.scope_id == m.c.scope_id, v.c.num == m.c.num))
+        own = len(fields)
+        if columns.text is not None:
+            fields.extend(words.COLUMNS)
+            source = words.joined(source)
+        query = select(*fields).select_from(source).order_by(m.c.num)
+        query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
+        for rows in connection.execute(query).partitions(_AT_ONCE):
+            read = list(zip(*rows, strict=True))
+            columns.append(read[:own])
+            if columns.text is not None:
+                columns.text = self._extended(connection, columns, scope_id, read[0], read[own:])
+        columns.seq = upto
+
+    def _extended(
+        self, connection: Connection, columns: _Columns, scope_id: int, nums: Sequence[int], fields: Sequence[Any]
+    ) -> ColumnsBuilder | None:
+        """The text columns with new memories, or `None` if they do not fit or cannot be made."""
+        text = columns.text
+        assert text is not None
+        try:
+            text.extend(words.text_block(connection, scope_id, nums, fields, lexicon.shared()))
+        except EmbeddingError as e:
+            logger.warning("Ranking goes on without the words of the texts: %s", e)
+            return None
+        return text if columns.bytes <= self.budget_bytes else None
 
     def _load(self, scope_id: int, upto: int) -> _Columns:
         m = schema.memories
         with self._engine.connect() as connection:
             query = select(func.count()).select_from(m).where(m.c.scope_id == scope_id, m.c.num <= upto)
             count = connection.execute(query).scalar_one()
-            dtype = self._vector_type(count)
-            columns = _Columns(self._dimensions() if dtype is not None else 0, dtype, count + count // 8)
-            columns.append(self._rows_between(connection, scope_id, 0, upto, vectors=columns.vectors is not None))
-            columns.seq = upto
+            dtype, capacity = self._vector_type(count), count + count // 8
+            text = ColumnsBuilder(lexicon.shared(), capacity) if self.texts else None
+            columns = _Columns(self._dimensions() if dtype is not None else 0, dtype, capacity, text)
+            if columns.bytes > self.budget_bytes:
+                columns.text = None
+            self._read(connection, columns, scope_id, upto)
         return columns
 
     def _stored(self, scope_id: int, nums: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -354,12 +406,10 @@ class ScopeViews:
             ).all()
             if not changed:
                 return False  # the version moved without a change we can see: the journal was pruned
-            rows = self._rows_between(connection, scope_id, columns.seq, upto, vectors=columns.vectors is not None)
-        columns.append(rows)
+            self._read(connection, columns, scope_id, upto)
         gone = [num for op, num in changed if op == "del"]
         if gone:
             columns.kill(np.asarray(sorted(gone), dtype=np.int64))
-        columns.seq = upto
         dead = columns.n - int(columns.alive[: columns.n].sum())
         held = None if columns.vectors is None else columns.vectors.dtype
         outgrown = held is not None and self._vector_type(columns.n) not in (held, np.float32)

@@ -27,7 +27,7 @@ def test_combinations_that_make_no_sense() -> None:
         PlannerConfig(exploratory_threshold=0.9)
     with pytest.raises(ConfigError, match="add up to 1"):
         SpecificityConfig(temporal=0.5)
-    with pytest.raises(ConfigError, match="'weighted' or 'rrf'"):
+    with pytest.raises(ConfigError, match="fusion.strategy must be one of"):
         FusionConfig(strategy="magic")
     with pytest.raises(ConfigError, match="Europe/Berlin"):
         RecallConfig(timezone="Mars/Olympus")

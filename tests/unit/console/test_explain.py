@@ -307,7 +307,7 @@ def test_arms_say_what_they_brought_and_how_long_it_took(result: RecallResult) -
 
 
 def test_an_arm_with_nothing_to_look_for_was_not_asked(optimizer: QueryOptimizer) -> None:
-    question = "what should I configure next"
+    question = "what is the number of my badge"
     for found in (
         optimizer.recall(question, k=1, scope=demo_data.SCOPE),
         optimizer.parse(question, scope=demo_data.SCOPE),

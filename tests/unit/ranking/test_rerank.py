@@ -2,19 +2,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.documents import BaseDocumentCompressor, Document
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
-from recall_integrations.ranking.rerank import Reranker, RerankError, resolve_reranker
+from recall_integrations.ranking.cross_encoder import CrossEncoderReranker, batches
+from recall_integrations.ranking.rerank import Reranker, RerankError, judge, resolve_reranker
+from recall_integrations.resilience.deadline import Deadline
 
 TEXTS = ["tea", "coffee", "tea", "water"]
 
@@ -201,17 +206,30 @@ def test_a_real_postprocessor() -> None:
 # -- cross-encoders
 
 
+class Identity:
+    pass
+
+
 class FakeCrossEncoder:
+    """Scores are lengths. Its time is `now`; a pair takes a second for each of its characters, padding included."""
+
     loaded = 0
+    now = 0.0
+    batches: ClassVar[list[list[str]]] = []
 
     def __init__(self, name: str) -> None:
         if name == "missing":
             raise OSError("no such model")
+        self.columns = 2 if name == "labels" else 1
+        self.activation_fn = Identity()
         type(self).loaded += 1
 
-    def predict(self, pairs: list[tuple[str, str]], show_progress_bar: bool = True) -> np.ndarray:
-        assert not show_progress_bar
-        return np.array([len(text) for _, text in pairs], dtype=np.float32)
+    def predict(self, pairs: list[tuple[str, str]], batch_size: int, show_progress_bar: bool = True) -> np.ndarray:
+        assert not show_progress_bar and batch_size == len(pairs)
+        type(self).batches.append([text for _, text in pairs])
+        type(self).now += len(pairs) * max(len(query) + len(text) for query, text in pairs)
+        found = np.array([len(text) for _, text in pairs], dtype=np.float32)
+        return found if self.columns == 1 else np.stack([found, found], axis=1)
 
 
 @pytest.fixture
@@ -219,7 +237,7 @@ def cross_encoders(monkeypatch: pytest.MonkeyPatch) -> type[FakeCrossEncoder]:
     module = types.ModuleType("sentence_transformers")
     module.CrossEncoder = FakeCrossEncoder  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    FakeCrossEncoder.loaded = 0
+    FakeCrossEncoder.loaded, FakeCrossEncoder.now, FakeCrossEncoder.batches = 0, 0.0, []
     return FakeCrossEncoder
 
 
@@ -229,6 +247,91 @@ def test_a_cross_encoder_is_loaded_once_and_late(cross_encoders: type[FakeCrossE
     assert cross_encoders.loaded == 0
     assert reranker.scores("q", TEXTS) == reranker.scores("q", TEXTS) == [3, 6, 3, 5]
     assert cross_encoders.loaded == 1
+
+
+def test_a_cross_encoder_is_loaded_once_by_many_threads(cross_encoders: type[FakeCrossEncoder]) -> None:
+    reranker = CrossEncoderReranker("some/model")
+    assert not reranker.ready and reranker.scale == "unknown"
+    threads = [threading.Thread(target=reranker.warm) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert reranker.ready and reranker.scale == "logit"
+    assert cross_encoders.loaded == 1
+
+
+def test_batches_hold_pairs_of_like_length_and_the_best_come_first(cross_encoders: type[FakeCrossEncoder]) -> None:
+    texts = ["x" * n for n in (90, 1, 80, 2, 70, 3)]
+    reranker = CrossEncoderReranker("some/model", batch_size=3)
+    reranker.warm()
+    cross_encoders.batches.clear()
+    assert reranker.scores("q", texts) == [90, 1, 80, 2, 70, 3]
+    assert [sorted(map(len, batch)) for batch in cross_encoders.batches] == [[70, 80, 90], [1, 2, 3]]
+
+
+@given(st.lists(st.integers(0, 50), max_size=40), st.integers(1, 9))
+def test_batches_hold_each_pair_once(tokens: list[int], size: int) -> None:
+    made = batches(tokens, size)
+    assert sorted(i for batch in made for i in batch) == list(range(len(tokens)))
+    assert all(0 < len(batch) <= size for batch in made)
+    assert [min(batch) for batch in made] == sorted(min(batch) for batch in made)
+
+
+def test_a_cross_encoder_stops_before_the_batch_that_would_be_late(cross_encoders: type[FakeCrossEncoder]) -> None:
+    reranker = CrossEncoderReranker("some/model", batch_size=2)
+    reranker.warm()
+    texts = ["x" * 9, "x" * 9, "x" * 19, "x" * 19, "x" * 29, "x" * 29]  # 20, 40 and 60 seconds
+    for seconds, scored in ((20, 2), (59, 2), (60, 4), (119, 4), (120, 6)):
+        deadline = Deadline.after(seconds * 1e3, clock=lambda: cross_encoders.now)
+        judged = reranker.scores_until("q", texts, deadline)
+        assert judged.unscored == set(range(scored, 6))
+        assert judged.scores == (9, 9, 19, 19, 29, 29)[:scored] + (None,) * (6 - scored)
+
+
+def test_a_cross_encoder_that_comes_too_late_scores_nothing(cross_encoders: type[FakeCrossEncoder]) -> None:
+    reranker = CrossEncoderReranker("some/model")
+    reranker.warm()
+    assert reranker.scores_until("q", TEXTS, Deadline.after(0)).unscored == {0, 1, 2, 3}
+    cancelled = Deadline.after(None)
+    cancelled.cancel()
+    assert reranker.scores_until("q", TEXTS, cancelled).unscored == {0, 1, 2, 3}
+
+
+def test_a_cross_encoder_with_several_labels_is_refused_when_it_is_loaded(
+    cross_encoders: type[FakeCrossEncoder],
+) -> None:
+    reranker = CrossEncoderReranker("labels")
+    with pytest.raises(RerankError, match="one output"):
+        reranker.warm()
+    assert not reranker.ready
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_batch_holds_at_least_one(size: int) -> None:
+    with pytest.raises(InvalidArgument, match="batch_size"):
+        CrossEncoderReranker("some/model", batch_size=size)
+
+
+# -- under a deadline
+
+
+def test_rerankers_that_know_no_deadline_are_judged_whole() -> None:
+    reranker = resolve_reranker(lambda q, t: [None, 1, 2, 3])
+    assert reranker is not None
+    judged = judge(reranker, "q", TEXTS, Deadline.after(0))
+    assert judged.scores == (None, 1, 2, 3) and not judged.unscored
+
+
+def test_what_a_foreign_reranker_gives_is_checked() -> None:
+    class Foreign:
+        name = "foreign"
+
+        def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
+            return [1.0]
+
+    with pytest.raises(RerankError, match="foreign returned 1 scores for 4 texts"):
+        judge(Foreign(), "q", TEXTS, Deadline.after(None))
 
 
 def test_a_model_that_cannot_be_loaded(cross_encoders: type[FakeCrossEncoder]) -> None:

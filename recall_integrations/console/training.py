@@ -1,0 +1,66 @@
+"""`recall train` on a terminal: what was learned, whether it helps, and how to use it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation.learning import MIN_QUERIES, Learned
+from recall_integrations.evaluation.quality_tables import interval
+
+FEW = 10 * MIN_QUERIES
+KEEP = "Keep the default, fusion.strategy: unlearned"
+
+
+def show(learned: Learned, console: Console) -> None:
+    """The queries, and both rankers' figures on queries that the learned one had not seen."""
+    console.print(
+        f"{learned.queries:,} queries, {learned.usable:,} with a relevant candidate; {learned.folds} folds by "
+        f"{learned.grouped_by}"
+    )
+    table = Table(box=SIMPLE, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("")
+    for head in ("un-learned", learned.ranker.name, "difference (95 %)"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for metric, gap in learned.gain.items():
+        table.add_row(metric, f"{learned.unlearned[metric]:.3f}", f"{learned.learned[metric]:.3f}", interval(gap))
+    console.print(table)
+
+
+def warnings(learned: Learned) -> list[str]:
+    """What speaks against using the weights."""
+    found = []
+    if learned.unanswerable or learned.forgotten:
+        found.append(
+            f"{learned.forgotten:,} labels name no memory of their scope; {learned.unanswerable:,} queries had no "
+            "other label and were left out."
+        )
+    gap = learned.gain["ndcg@10"]
+    if not learned.better:
+        how = "not better" if gap.mean <= 0 else "not proven to be better: the interval of nDCG@10 reaches below 0"
+        more = f" More than {FEW:,} labelled queries would tell more." if learned.queries < FEW else ""
+        found.append(f"The {learned.ranker.name} ranker is {how}. {KEEP}.{more}")
+    return found
+
+
+def write(learned: Learned, path: Path) -> None:
+    """Write the weights.
+
+    Raises:
+        InvalidArgument: the file cannot be written.
+    """
+    try:
+        path.write_text(learned.ranker.to_json(), encoding="utf-8")
+    except OSError as e:
+        raise InvalidArgument(f"Cannot write the weights {path}: {e.strerror or e}.") from e
+
+
+def usage(learned: Learned, path: Path) -> str:
+    """The part of a configuration file that uses the weights."""
+    fusion = {"strategy": learned.ranker.name, "weights": str(path)}
+    return str(yaml.safe_dump({"recall": {"fusion": fusion}}, sort_keys=False, allow_unicode=True, width=1_000)).strip()

@@ -1,0 +1,426 @@
+"""Evidence for each candidate, as named columns: what the rankers add up.
+
+Computed once per query in numpy over the candidates and, where threads are known, their neighbours. `FORMULAS` says
+what each column is. Common symbols:
+
+- `q`: the distinct stems of the query; `df`: memories of the scope that hold a stem, `N`: memories of the scope.
+- `idf(q) = ln(1 + (N − df + .5) / (df + .5))`; `Σ`: over `q`; `share(q) = idf(q) / Σ idf`.
+- `len`: content words; `K(len, p) = 1.2·(.25 + .75·max(len, p)/p)`: BM25's length term with an absolute pivot `p`
+  instead of the average length, k1 = 1.2, b = .75 (Robertson and Zaragoza 2009). Texts shorter than the pivot are
+  treated alike: in chat a short turn is not better evidence for being short.
+- `soft(q, d)`: the best cosine, at least 0, of the query word with any word of the text, by the bundled static vectors;
+  1 where the text holds the stem. `near(q, d)`: the same, 0 below .5.
+
+Evidence that is absent (no thread, actor, time or vector) makes a constant column, which orders nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.ranking.columns import Rows, TextColumns
+from recall_integrations.ranking.lexicon import Ids, QueryTerms
+from recall_integrations.store.rows import to_micros
+from recall_integrations.text import stem
+
+Values = NDArray[np.float32]
+
+K1, B = 1.2, 0.75
+PIVOT, PIVOT_1, PIVOT_2 = 30, 75, 120  # of one text, of a window of ±1, of ±2
+SESSION_LENGTH = 3.0  # K of a thread's candidates taken together, whatever they hold
+NEAR = 0.5
+PAIRS_MAX = 524_288  # query stem × word of the pool; larger pools give the beginning of each text, 32 words at least
+DATE_WORDS_MAX = 3
+AFTER_WINDOW = 0.6  # worth of a memory just after the window: people tell of things later
+AFTER_DAYS = (3.0, 30.0)  # shortest and longest time in which that fades
+_DAY = 86_400_000_000
+
+USER_NAMES = ("user", "human")  # what frameworks call the person who asks
+
+FORMULAS: Mapping[str, str] = {
+    "bm": "BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
+    "bm_max": "bm / the best bm among the candidates",
+    "bm_ub": "bm / (2.2·Σ idf)",
+    "cov": "Σ share of the stems that the text holds",
+    "msn": "Σ share · soft, times 2.2 / (1 + K(len, 30))",
+    "mt": "Σ share · near",
+    "mwn": "Σ share · max of near over the text and its neighbours at ±1, times 2.2 / (1 + K(len of all, 75))",
+    "mw2n": "the same over ±2, K(len of all, 120)",
+    "own": "the better mt of the two texts before it that are by the same actor",
+    "qa": "mt of the text before it, where that is a question of another actor",
+    "qm": "Σ share · the best near of the text, of another's question before it, and of the actor's text two before",
+    "isq": "1 where the text asks something",
+    "pq": "1 where the text before it asks something",
+    "L": "ln(1 + len) − its mean over the scope",
+    "len_b": "ln(1 + len) of the text before it",
+    "bg": "idf of the query's neighbouring stem pairs that stand side by side in the text, as a share of all",
+    "dw": "date words in the text, at most 3",
+    "dww": "dw where the query asks for a time, else 0",
+    "sp": "1 where the query names the actor, or speaks in the first person and the actor is the user",
+    "nm": "1 where the text names an actor whom the query names",
+    "bs": "Σ idf · 2.2·tf / (tf + 3.6) of all candidates of the thread taken as one text",
+    "smb": "the best bm_max among the candidates of the thread",
+    "smm": "the best msn among the candidates of the thread",
+    "d": "cosine of the query with the text, by the store's embedding",
+    "d1": "mean of d over the text and its neighbours at ±1",
+    "date": "window confidence · (1 inside; .6·exp(−days past the end / length of the window) after it; 0 before)",
+    "graph": "score of the entity graph, 0 where it has none",
+    "recency": "2^(−age in days / half-life)",
+    "importance": "the memory's importance",
+}
+
+# What only trees look at besides: the query itself, and terms and neighbours one by one.
+DETAIL: Mapping[str, str] = {
+    "mws": "as mwn with soft instead of near",
+    "wbm": "BM25 of the text and its neighbours at ±1 taken as one text, K(len of all, 75)",
+    "mt_b1": "mt of the text before",
+    "mt_a1": "mt of the text after",
+    "mt_b2": "mt of the text two before",
+    "mt_a2": "mt of the text two after",
+    "len_a": "ln(1 + len) of the text after",
+    "nq": "1 where the text after it asks something",
+    "d_b1": "d of the text before, 0 = none",
+    "d_a1": "d of the text after, 0 = none",
+    "sd": "the best d among the candidates of the thread",
+    "st": "candidates in the thread",
+    "sc": "Σ share of the stems that the candidates of the thread hold together",
+    "d2": "mean of d over the text and its neighbours at ±2",
+    "age": "place of its time between the earliest and the latest candidate, 0 to 1",
+    "qn": "stems in the query",
+    "qi": "mean idf of the query's stems",
+    "qs": "actors that the query names",
+    **{f"t{i}": f"soft of the {n} rarest stem" for i, n in enumerate(("", "second", "third", "fourth"))},
+    **{f"w{i}": f"near of the {n} rarest stem, best of ±1" for i, n in enumerate(("", "second", "third", "fourth"))},
+    **{f"i{i}": f"idf of the {n} rarest stem" for i, n in enumerate(("", "second", "third", "fourth"))},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureInput:
+    """A query, its candidates, and the statistics of the scope.
+
+    Args:
+        columns: texts of the scope.
+        rows: the candidates, distinct.
+        query: the terms.
+        frequency: memories of the scope that hold a stem.
+        count: living memories of the scope.
+        at: int64 `(n,)`: time of every row, microseconds UTC (`ScopeView.at`).
+        cosine: cosine of rows with the query, by the store's embedding; may give `None`.
+        graph: the entity graph's score of each candidate; NaN or 0 = none.
+        importance: of every row of the scope, in [0, 1].
+        now: for recency.
+        half_life_days: of recency.
+        detail: also compute `DETAIL`.
+    """
+
+    columns: TextColumns
+    rows: Rows
+    query: QueryTerms
+    frequency: Callable[[str], int]
+    count: int
+    at: NDArray[np.int64] | None = None
+    cosine: Callable[[Rows], Values | None] | None = None
+    graph: Values | None = None
+    importance: Values | None = None
+    now: datetime | None = None
+    half_life_days: float = 30.0
+    detail: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """Columns by name, each float32 `(candidates,)`, finite."""
+
+    size: int
+    columns: Mapping[str, Values]
+    links: NDArray[np.int64]
+    session: NDArray[np.int64]
+
+    def __getitem__(self, name: str) -> Values:
+        """The column; zeros where the name was not computed."""
+        found = self.columns.get(name)
+        return np.zeros(self.size, dtype=np.float32) if found is None else found
+
+    def matrix(self, names: Sequence[str]) -> Values:
+        """The columns side by side, `(candidates, names)`."""
+        return np.stack([self[name] for name in names], axis=1) if names else np.empty((self.size, 0), np.float32)
+
+
+def compute(given: FeatureInput) -> Features:
+    """All features of all candidates."""
+    match = _Match(given)
+    columns: dict[str, Values] = {}
+    match.text(columns)
+    match.windows(columns)
+    match.people(columns)
+    match.sessions(columns)
+    match.dense(columns)
+    _outside(given, columns)
+    if given.detail:
+        match.detail(columns)
+    made = {name: np.asarray(values, dtype=np.float32) for name, values in columns.items()}
+    return Features(
+        size=len(given.rows), columns=made, links=match.links(), session=np.where(match.threaded, match.session, -1)
+    )
+
+
+class _Match:
+    """The query against the pool: the candidates and their neighbours up to ±2, each once.
+
+    Tables over the pool are `(query stems, pool + 1)`; the last column stands for "no such neighbour" and is 0.
+    `at[0]` are the columns of the candidates, `at[1:5]` those of the text before, after, two before, two after.
+    """
+
+    def __init__(self, given: FeatureInput) -> None:
+        self.given = given
+        columns, rows = given.columns, np.asarray(given.rows, dtype=np.int64)
+        self.columns, self.rows = columns, rows
+        before, after = columns.previous(rows), columns.following(rows)
+        every = np.concatenate([rows, before, after, columns.previous(before), columns.following(after)])
+        pool, at = np.unique(every, return_inverse=True)
+        if len(pool) and pool[0] < 0:
+            pool, at = pool[1:], at - 1  # -1, "none", becomes the last column
+        self.pool = pool
+        self.at = at.reshape(5, len(rows))
+        self._gather()
+        self._compare()
+
+    def _gather(self) -> None:
+        """Words of the pool, one text after the other."""
+        columns = self.columns
+        first = columns.starts[self.pool]
+        counts = columns.starts[self.pool + 1] - first
+        room = PAIRS_MAX // max(len(self.given.query.stems), 8)
+        if counts.sum() > room:
+            counts = np.minimum(counts, max(32, room // len(counts)))
+        ends = np.cumsum(counts)
+        total = int(ends[-1]) if len(ends) else 0
+        self.tokens: Ids = columns.words[np.arange(total) + np.repeat(first - (ends - counts), counts)]
+        self.filled = np.flatnonzero(counts)
+        self.begins = (ends - counts)[self.filled]
+        self.counts = counts
+        self.lengths = np.append(columns.lengths[self.pool], 0).astype(np.float32)
+        self.asks = np.append(columns.questions[self.pool], False).astype(np.float32)
+
+    def _compare(self) -> None:
+        """`tf`, `soft`, `near` of each query stem in each text of the pool."""
+        given, lexicon = self.given, self.columns.lexicon
+        stems = given.query.stems
+        df = np.asarray([given.frequency(s) for s in stems], dtype=np.float32)
+        self.idf = np.log1p((np.maximum(given.count - df, 0) + 0.5) / (df + 0.5)).astype(np.float32)
+        self.total = max(float(self.idf.sum()), 1e-9)
+        self.share = self.idf / np.float32(self.total)
+        self.numbers = np.asarray([lexicon.stem_of(s) for s in stems], dtype=np.int32)
+        # Distinct words by marking, which is faster than sorting them.
+        marks = np.zeros(len(lexicon), dtype=np.bool_)
+        marks[self.tokens] = True
+        words = np.flatnonzero(marks).astype(np.int32)
+        places = np.empty(len(marks), dtype=np.int32)
+        places[words] = np.arange(len(words), dtype=np.int32)
+        token = places[self.tokens]
+        same = self.numbers[:, None] == lexicon.stems[words][None, :]
+        if stems:
+            close = np.maximum(lexicon.cosines(words, lexicon.vectors_of(given.query.words)), 0)
+        else:
+            close = np.zeros(same.shape, dtype=np.float32)
+        close[same] = 1
+        self.held = same[:, token]
+        self.tf = self._per_text(np.add, self.held.astype(np.float32))
+        self.soft = self._per_text(np.maximum, close[:, token])
+        self.near = np.where(self.soft >= NEAR, self.soft, np.float32(0))
+        self.mt = _sum(self.share, self.near)
+        self.damping = np.float32(K1 + 1) / (1 + _k(self.lengths, PIVOT))
+
+    def _per_text(self, how: np.ufunc, values: Values) -> Values:
+        out = np.zeros((*values.shape[:-1], len(self.pool) + 1), dtype=np.float32)
+        if len(self.filled):
+            out[..., self.filled] = how.reduceat(values, self.begins, axis=-1)
+        return out
+
+    def _bm25(self, tf: Values, k: Values) -> Values:
+        return _sum(self.idf, tf * np.float32(K1 + 1) / (tf + k))
+
+    def links(self) -> NDArray[np.int64]:
+        """Which candidate stands before, after, two before, two after each candidate, `(4, candidates)`; -1 = none."""
+        candidate = np.full(len(self.pool) + 1, -1, dtype=np.int64)
+        candidate[self.at[0]] = np.arange(len(self.rows))
+        links: NDArray[np.int64] = candidate[self.at[1:]]
+        return links
+
+    def text(self, out: dict[str, Values]) -> None:
+        """The text itself."""
+        me = self.at[0]
+        self.bm = self._bm25(self.tf[:, me], _k(self.lengths[me], PIVOT))
+        out["bm"] = self.bm
+        out["bm_max"] = self.bm / max(float(self.bm.max(initial=0)), 1e-9)
+        out["bm_ub"] = self.bm / np.float32((K1 + 1) * self.total)
+        out["cov"] = _sum(self.share, (self.tf[:, me] > 0).astype(np.float32))
+        out["msn"] = _sum(self.share, self.soft[:, me]) * self.damping[me]
+        out["mt"] = self.mt[me]
+        out["isq"] = self.asks[me]
+        out["L"] = np.log1p(self.lengths[me]) - np.float32(self.columns.mean_log_length)
+        out["bg"] = self._pairs()[me]
+        dated = self._per_text(np.add, self.columns.lexicon.dated[self.tokens].astype(np.float32))
+        out["dw"] = np.minimum(dated, DATE_WORDS_MAX)[me]
+        out["dww"] = out["dw"] * np.float32(self.given.query.when)
+
+    def _pairs(self) -> Values:
+        order = {s: i for i, s in enumerate(self.given.query.stems)}
+        said = [order.get(s, -1) for s in self.given.query.sequence]
+        pairs = {(a, b) for a, b in pairwise(said) if a >= 0 and b >= 0 and a != b}
+        found = np.zeros(len(self.pool) + 1, dtype=np.float32)
+        if not pairs or len(self.tokens) < 2:
+            return found
+        text = np.repeat(np.arange(len(self.pool)), self.counts)
+        inside = text[:-1] == text[1:]
+        whole = 0.0
+        for a, b in sorted(pairs):
+            worth = float(self.idf[a] + self.idf[b])
+            whole += worth
+            hits = text[:-1][self.held[a, :-1] & self.held[b, 1:] & inside]
+            if len(hits):
+                found[np.unique(hits)] += np.float32(worth)
+        found /= np.float32(max(whole, 1e-9))
+        return found
+
+    def windows(self, out: dict[str, Values]) -> None:
+        """The text with its neighbours in the thread."""
+        at, near = self.at, self.near
+        one = np.maximum(np.maximum(near[:, at[0]], near[:, at[1]]), near[:, at[2]])
+        two = np.maximum(np.maximum(one, near[:, at[3]]), near[:, at[4]])
+        lengths = self.lengths[at]
+        out["mwn"] = _sum(self.share, one) * np.float32(K1 + 1) / (1 + _k(lengths[:3].sum(0), PIVOT_1))
+        out["mw2n"] = _sum(self.share, two) * np.float32(K1 + 1) / (1 + _k(lengths.sum(0), PIVOT_2))
+        self.near_1, self.lengths_at = one, lengths
+        out["pq"] = self.asks[at[1]]
+        out["len_b"] = np.log1p(lengths[1])
+        actors = np.append(self.columns.actors[self.pool], -1)[at]
+        known = actors[0] >= 0
+        same = known & (actors == actors[0])
+        out["own"] = np.maximum(self.mt[at[1]] * same[1], self.mt[at[3]] * same[3])
+        asked = self.asks[at[1]] * (known & (actors[1] >= 0) & ~same[1])
+        out["qa"] = self.mt[at[1]] * asked
+        answer = np.maximum(near[:, at[0]], np.maximum(near[:, at[1]] * asked, near[:, at[3]] * same[3]))
+        out["qm"] = _sum(self.share, answer)
+
+    def people(self, out: dict[str, Values]) -> None:
+        """Who spoke, and who is spoken of."""
+        columns, query = self.columns, self.given.query
+        lexicon = columns.lexicon
+        asked = [lexicon.stem_of(s) for s in dict.fromkeys((*query.stems, *query.sequence))]
+        if query.first_person:
+            asked.extend(lexicon.stem_of(stem(name)) for name in USER_NAMES)
+        named = {code for number in asked for code in columns.actor_words.get(number, ())}
+        self.named = len(named)
+        actors = columns.actors[self.rows]
+        out["sp"] = np.isin(actors, list(named)).astype(np.float32) if named else np.zeros(len(actors), np.float32)
+        people = [i for i, number in enumerate(self.numbers.tolist()) if number in columns.actor_words]
+        me = self.at[0]
+        out["nm"] = (self.tf[people][:, me].sum(0) > 0) if people else np.zeros(len(me), dtype=np.float32)
+
+    def sessions(self, out: dict[str, Values]) -> None:
+        """The candidates of the same thread; a candidate without a thread stands alone and gets 0."""
+        threads = self.columns.threads[self.rows]
+        self.threaded = threads >= 0
+        alone = -2 - np.arange(len(threads))
+        self.codes, self.session = np.unique(np.where(self.threaded, threads, alone), return_inverse=True)
+        tf = np.zeros((len(self.idf), len(self.codes)), dtype=np.float32)
+        for i, row in enumerate(self.tf[:, self.at[0]]):
+            tf[i] = np.bincount(self.session, weights=row, minlength=len(self.codes))
+        self.session_tf = tf
+        out["bs"] = self._of_session(self._bm25(tf, np.float32(K1 * SESSION_LENGTH)))
+        out["smb"] = self._of_session(self._best(out["bm_max"]))
+        out["smm"] = self._of_session(self._best(out["msn"]))
+
+    def _best(self, values: Values) -> Values:
+        best = np.zeros(len(self.codes), dtype=np.float32)
+        np.maximum.at(best, self.session, values)
+        return best
+
+    def _of_session(self, values: Values) -> Values:
+        spread: Values = np.where(self.threaded, values[self.session], np.float32(0))
+        return spread
+
+    def dense(self, out: dict[str, Values]) -> None:
+        """Cosines by the store's embedding."""
+        self.cosines = np.zeros(len(self.pool) + 1, dtype=np.float32)
+        found = self.given.cosine(self.pool) if self.given.cosine is not None and len(self.pool) else None
+        if found is not None:
+            self.cosines[:-1] = found
+            self.cosines[np.isnan(self.cosines)] = 0
+        at = self.at[:3]
+        out["d"] = self.cosines[at[0]]
+        there = (at >= 0) & (at < len(self.pool))
+        out["d1"] = self.cosines[at].sum(0) / np.maximum(there.sum(0), 1)
+
+    def detail(self, out: dict[str, Values]) -> None:
+        """What `DETAIL` lists."""
+        at = self.at
+        soft = np.maximum(np.maximum(self.soft[:, at[0]], self.soft[:, at[1]]), self.soft[:, at[2]])
+        k = _k(self.lengths_at[:3].sum(0), PIVOT_1)
+        out["mws"] = _sum(self.share, soft) * np.float32(K1 + 1) / (1 + k)
+        out["wbm"] = self._bm25(self.tf[:, at[0]] + self.tf[:, at[1]] + self.tf[:, at[2]], k)
+        for name, i in (("b1", 1), ("a1", 2), ("b2", 3), ("a2", 4)):
+            out[f"mt_{name}"] = self.mt[at[i]]
+        out["len_a"] = np.log1p(self.lengths_at[2])
+        out["nq"] = self.asks[at[2]]
+        out["d_b1"], out["d_a1"] = self.cosines[at[1]], self.cosines[at[2]]
+        out["sd"] = self._of_session(self._best(out["d"]))
+        out["st"] = self._of_session(np.bincount(self.session, minlength=len(self.codes)).astype(np.float32))
+        out["sc"] = self._of_session(_sum(self.share, (self.session_tf > 0).astype(np.float32)))
+        there = (at >= 0) & (at < len(self.pool))
+        out["d2"] = self.cosines[at].sum(0) / np.maximum(there.sum(0), 1)
+        size = len(self.rows)
+        out["age"] = np.zeros(size, dtype=np.float32)
+        if self.given.at is not None and size:
+            time = self.given.at[self.rows]
+            out["age"] = (time - time.min()) / max(float(time.max() - time.min()), 1.0)
+        for name, value in (("qn", len(self.idf)), ("qi", self.total / max(len(self.idf), 1)), ("qs", self.named)):
+            out[name] = np.full(size, value, dtype=np.float32)
+        rarest = np.argsort(-self.idf, kind="stable")[:4].tolist()
+        for i, term in enumerate(rarest):
+            out[f"t{i}"] = self.soft[term, at[0]]
+            out[f"w{i}"] = self.near_1[term]
+            out[f"i{i}"] = np.full(size, self.idf[term], dtype=np.float32)
+
+
+def _outside(given: FeatureInput, out: dict[str, Values]) -> None:
+    """What is known of a memory besides its text."""
+    out["date"] = _date_match(given)
+    if given.graph is not None:
+        out["graph"] = np.nan_to_num(given.graph)
+    if given.importance is not None:
+        out["importance"] = given.importance[given.rows]
+    if given.at is not None and given.now is not None:
+        age = np.maximum(to_micros(given.now) - given.at[given.rows], 0) / _DAY
+        out["recency"] = np.exp2(-age / given.half_life_days)
+
+
+def _date_match(given: FeatureInput) -> Values:
+    window = given.query.window
+    if window is None or given.at is None:
+        return np.zeros(len(given.rows), dtype=np.float32)
+    at = given.at[given.rows].astype(np.float64)
+    start = -np.inf if window.start is None else to_micros(window.start)
+    end = np.inf if window.end is None else to_micros(window.end)
+    length = np.clip((end - start) / _DAY, *AFTER_DAYS)
+    later = AFTER_WINDOW * np.exp(-np.maximum(at - end, 0) / _DAY / length)
+    return (window.confidence * np.where(at < start, 0.0, np.where(at < end, 1.0, later))).astype(np.float32)
+
+
+def _k(lengths: Values, pivot: float) -> Values:
+    k: Values = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * np.maximum(lengths, pivot) / np.float32(pivot))
+    return k
+
+
+def _sum(weights: Values, table: Values) -> Values:
+    """Weighted sum over the query's stems. einsum, not `@`: a matrix product may wake BLAS threads (see `Lexicon`)."""
+    summed: Values = np.einsum("i,ij->j", weights, table)
+    return summed

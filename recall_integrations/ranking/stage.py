@@ -1,0 +1,229 @@
+"""The ranking stage: candidates of the arms, ordered by the evidence in `features.py`.
+
+    lists of the arms ─ union, and neighbours of lexical hits ─▶ features ─▶ ranker ─▶ what the plan lifts
+         ─▶ order ─▶ calibrated scores
+
+It needs the scope's `TextColumns`. Where there are none (they do not fit into memory, or are switched off) the caller
+falls back to the fusion of the arms' scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.config import RANKERS, FusionConfig
+from recall_integrations.errors import ConfigError
+from recall_integrations.ranking import linear, trees
+from recall_integrations.ranking.calibration import Calibration, unknown_share
+from recall_integrations.ranking.columns import TextColumns, window_rows
+from recall_integrations.ranking.exact import exact_shares
+from recall_integrations.ranking.features import FeatureInput, Features, compute
+from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, profile, scattered
+from recall_integrations.ranking.lexicon import query_terms
+from recall_integrations.ranking.ranker import Ranker, Ranking, Unlearned
+from recall_integrations.records import ParsedQuery
+from recall_integrations.retrievers.base import ArmResult
+from recall_integrations.store.filtering import window_mask
+from recall_integrations.store.scope_view import TYPE_CODES, Mask, Rows, ScopeView
+
+WINDOW_ROWS = 50  # neighbours of lexical hits that become candidates
+EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
+# What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
+TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 4.0, 8.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankInput:
+    """What the stage looks at besides the arms' lists.
+
+    Args:
+        fusion: the view, the plan, the vectors and their cosines, the window, the time.
+        parsed: the query.
+        frequency: memories of the scope that hold a stem.
+        count: living memories of the scope.
+        allowed: rows that may be returned; `None` = all.
+        texts: indexed texts of rows; asked only where the query holds identifiers.
+        k: how many hits are wanted.
+    """
+
+    fusion: FusionInput
+    parsed: ParsedQuery
+    frequency: Callable[[str], int]
+    count: int
+    allowed: Mask | None
+    texts: Callable[[Rows], list[str]]
+    k: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """Candidates in order.
+
+    Args:
+        fused: the candidates; their scores are probabilities of relevance where the ranker is calibrated.
+        confidence: probability that one of the first k is relevant; `None` where the ranker is not calibrated.
+    """
+
+    fused: Fused
+    confidence: float | None
+
+
+def resolve_ranker(config: FusionConfig) -> Ranker | None:
+    """The ranker of the configured strategy, `None` for those that fuse the arms' scores.
+
+    Raises:
+        ConfigError, MissingExtra: weights that cannot be read, or trees without the extra `rank`.
+    """
+    if config.strategy == "unlearned":
+        return Unlearned()
+    if config.strategy not in RANKERS:
+        return None
+    if not config.weights:
+        raise ConfigError(
+            f"fusion.strategy {config.strategy!r} needs fusion.weights, a file that `recall train` makes from labelled "
+            "queries of your own."
+        )
+    return linear.load(config.weights) if config.strategy == "linear" else trees.load(config.weights)
+
+
+@cache
+def calibration_of(name: str, version: str) -> Calibration | None:
+    """The shipped calibration of a ranker with shipped weights."""
+    return Calibration.load(name, version)
+
+
+def rank(
+    results: Sequence[ArmResult], given: RankInput, text: TextColumns, ranker: Ranker, config: FusionConfig
+) -> Ranked:
+    """Order the candidates, and say how probably each is relevant."""
+    view, plan = given.fusion.view, given.fusion.plan
+    by_arm = {r.arm: r for r in results if len(r.rows)}
+    rows = _candidates(by_arm, given, text)
+    features = compute(
+        FeatureInput(
+            columns=text,
+            rows=rows,
+            query=query_terms(given.parsed),
+            frequency=given.frequency,
+            count=given.count,
+            at=view.at,
+            cosine=lambda some: _cosines(given.fusion, some),
+            graph=_support(by_arm.get("graph"), rows),
+            importance=view.importance,
+            now=given.fusion.now,
+            half_life_days=config.recency_half_life_days,
+            detail=ranker.detail,
+        )
+    )
+    ranking = _lifted(ranker.score(features), features, rows, by_arm.get("graph"), given, config)
+    order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
+    scores, confidence = _calibrated(features, ranking, order, ranker, given)
+    raw: dict[str, Scores] = {name: features[name] for name in ranking.added if name in features.columns}
+    for name, own in by_arm.items():
+        raw[name] = scattered(rows, own.rows, own.scores, np.nan)
+    if "semantic" in by_arm:
+        raw["semantic"] = features["d"]
+    if "graph" in by_arm:
+        raw["graph"] = features["graph"]
+    window = given.fusion.window
+    if window is not None:
+        raw["temporal"] = window_mask(view, window.start, window.end)[rows].astype(np.float32)
+    if plan.type_hints:
+        raw["type_filter"] = _typed(view, rows, plan.type_hints)
+    fused = Fused(
+        rows=rows,
+        scores=scores,
+        added=ranking.added,
+        raw=raw,
+        ranks={name: arm_ranks(own, rows) for name, own in by_arm.items()},
+    )
+    return Ranked(fused=fused.take(order, scores[order]), confidence=confidence)
+
+
+def _calibrated(
+    features: Features, ranking: Ranking, order: NDArray[np.int64], ranker: Ranker, given: RankInput
+) -> tuple[Scores, float | None]:
+    """Probabilities and confidence; for a ranker without a calibration, falling numbers in [0, 1] that are neither."""
+    calibration = calibration_of(ranker.name, ranker.version)
+    if calibration is None:
+        spread = max(float(ranking.scores.std()), 1e-6) if features.size else 1.0
+        centred = ranking.scores - (ranking.scores.mean() if features.size else 0)
+        return np.asarray(1 / (1 + np.exp(2 - centred / spread)), dtype=np.float32), None
+    unknown = unknown_share(given.parsed.terms, given.frequency, given.count)
+    confidence = calibration.confidence(features, ranking, unknown, k=given.k)
+    scores = calibration.probabilities(features, ranking, order, confidence, k=given.k)
+    return scores, confidence
+
+
+def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextColumns) -> Rows:
+    """Rows of all arms, and the best neighbours of what the lexical arm found."""
+    lists = [own.rows for own in by_arm.values()]
+    if "lexical" in by_arm:
+        own = by_arm["lexical"]
+        beside = window_rows(text, own.rows, own.scores, WINDOW_ROWS)
+        if given.allowed is not None:
+            beside = beside[given.allowed[beside]]
+        lists.append(beside[given.fusion.view.alive[beside]])
+    return np.unique(np.concatenate(lists)) if lists else np.empty(0, dtype=np.int64)
+
+
+def _cosines(given: FusionInput, rows: Rows) -> Scores | None:
+    """Best cosine of rows with the query's readings."""
+    if given.similarities is not None:
+        return given.similarities[rows]
+    best: Scores | None = None
+    for vector in () if given.vectors is None else given.vectors:
+        cosine = given.view.similarity(rows, vector)
+        if cosine is None:
+            return None
+        best = cosine if best is None else np.maximum(best, cosine)
+    return best
+
+
+def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:
+    if graph is None:
+        return None
+    return scattered(rows, graph.support_rows, graph.support_scores, 0.0)
+
+
+def _typed(view: ScopeView, rows: Rows, types: Sequence[object]) -> Scores:
+    codes = [TYPE_CODES[str(getattr(t, "value", t))] for t in types]
+    return np.isin(view.types[rows], codes).astype(np.float32)
+
+
+def _lifted(
+    ranking: Ranking,
+    features: Features,
+    rows: Rows,
+    graph: ArmResult | None,
+    given: RankInput,
+    config: FusionConfig,
+) -> Ranking:
+    """With what the plan asks for: the time, edges, types, types of the router mode, what is new, identifiers."""
+    plan, view = given.fusion.plan, given.fusion.view
+    added = dict(ranking.added)
+    if "date" in added and (arm := plan.arm("temporal")) is not None:
+        added["date"] = added["date"] * np.float32(arm.weight)
+    if graph is not None and len(graph.stated_rows):
+        added["edge"] = EDGE_LIFT * np.isin(rows, graph.stated_rows).astype(np.float32)
+    if plan.type_hints:
+        added["type_filter"] = TYPE_LIFT * _typed(view, rows, plan.type_hints)
+    if config.profile > 0 and (typical := profile(view, rows)) is not None:
+        added["profile"] = np.float32(config.profile) * np.clip(typical, 0, 1)
+    if plan.prefers:
+        added["router"] = MODE_LIFT * _typed(view, rows, plan.prefers)
+    if plan.time_bias:
+        added["recency"] = added.get("recency", np.float32(0)) + TIME_LIFT * features["recency"]
+    scores = ranking.scores + sum(added[n] - ranking.added.get(n, 0) for n in added)
+    if plan.exact_match and len(rows):
+        best = np.argsort(-scores, kind="stable")[:EXACT_POOL]
+        shares = np.zeros(len(rows), dtype=np.float32)
+        shares[best] = exact_shares(given.texts(rows[best]), given.parsed.identifiers)
+        added["exact"] = EXACT_LIFT * shares
+        scores = scores + added["exact"]
+    return replace(ranking, scores=np.asarray(scores, dtype=np.float32), added=added)

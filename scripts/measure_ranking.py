@@ -1,0 +1,379 @@
+"""How well the rankers order candidates: un-learned, linear and trees, each feature left out in turn, and the cost.
+
+    python scripts/measure_ranking.py DATA [--json FILE] [--no-trees] [--no-ablation] [--trees-threads N]
+                                      [--write-weights FILE]
+
+DATA holds `locomo/` and `multihop/` (see `recall_integrations.evaluation.datasets`). Everything is computed from the
+texts on each run. A conversation is a scope; candidates are BM25 top 100, dense top 100 (bundled static vectors) and
+the 50 neighbours at ±1 of BM25 hits with the best summed score. Learned rankers are reported on conversations they
+were not trained on. Averages are over questions, as in `recall bench quality`. Prints figures only. Needs the extras
+`bench` and, for trees, `rank`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.embeddings.static import bundled
+from recall_integrations.errors import MissingExtra
+from recall_integrations.evaluation import metrics
+from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question, load_locomo, load_multihop
+from recall_integrations.query.parser import QueryParser, ScopeKnowledge
+from recall_integrations.ranking.columns import TextRow, columns_of, window_rows
+from recall_integrations.ranking.features import FeatureInput, Features, Values, compute
+from recall_integrations.ranking.lexicon import query_terms, shared
+from recall_integrations.ranking.ranker import PLAIN_WEIGHTS, SPREAD_WEIGHTS, Ranker, Unlearned
+from recall_integrations.ranking.training import PLAIN, SPREAD, Example, fit_linear, fit_trees, leave_one_group_out
+from recall_integrations.ranking.trees import require_lightgbm
+from recall_integrations.records import Memory, indexed_text
+from recall_integrations.store.rows import to_micros
+from recall_integrations.text import stems
+
+K = 10
+NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)  # for questions without a time of their own
+LEXICAL, DENSE, WINDOW = 100, 100, 50
+
+
+class Scope:
+    """One collection: its columns, and the indexes that a store would have."""
+
+    def __init__(self, collection: Collection) -> None:
+        memories = collection.memories
+        self.ids = [m.id or "" for m in memories]
+        self.row = {memory_id: row for row, memory_id in enumerate(self.ids)}
+        self.columns = columns_of(
+            (
+                TextRow(num=i, text=m.text, actor=m.actor, thread=m.thread, position=m.position)
+                for i, m in enumerate(memories)
+            ),
+            shared(),
+        )
+        self.at = np.asarray([to_micros(m.event_at or m.created_at or NOW) for m in memories], dtype=np.int64)
+        texts = [indexed_text(m.text, m.actor) for m in memories]
+        self.vectors = bundled().embed_documents(texts)
+        self.postings: dict[str, dict[int, int]] = {}
+        lengths = np.zeros(len(texts))
+        for row, text in enumerate(texts):
+            listed = stems(text)
+            lengths[row] = len(listed)
+            for term in listed:
+                held = self.postings.setdefault(term, {})
+                held[row] = held.get(row, 0) + 1
+        self.damping = 1.2 * (0.25 + 0.75 * np.maximum(lengths, 30) / 30)
+        self.parser = QueryParser(RecallConfig())
+        self.known = ScopeKnowledge(frequency=self.frequency, memories=len(texts))
+
+    def frequency(self, term: str) -> int:
+        """Memories that hold a stem."""
+        return len(self.postings.get(term, ()))
+
+    def bm25(self, terms: Sequence[str]) -> NDArray[np.float32]:
+        """Score of every memory, as the lexical arm gives it."""
+        scores = np.zeros(len(self.ids), dtype=np.float32)
+        for term in terms:
+            held = self.postings.get(term)
+            if held:
+                rows, tf = np.fromiter(held, dtype=np.int64), np.fromiter(held.values(), dtype=np.float64)
+                idf = np.log1p((len(self.ids) - len(rows) + 0.5) / (len(rows) + 0.5))
+                scores[rows] += idf * 2.2 * tf / (tf + self.damping[rows])
+        return scores
+
+    def prepare(self, question: Question) -> FeatureInput:
+        """Parse the question and gather its candidates."""
+        now = question.asked_at or NOW
+        parsed, _ = self.parser.parse(question.text, now, self.known)
+        scores = self.bm25(parsed.terms)
+        cosines = np.vecdot(self.vectors, bundled().embed_query(question.text))
+        hits = np.argsort(-scores, kind="stable")[:LEXICAL]
+        hits = hits[scores[hits] > 0]
+        near = np.argsort(-cosines, kind="stable")[:DENSE]
+        beside = window_rows(self.columns, hits, scores[hits], WINDOW)
+        return FeatureInput(
+            columns=self.columns,
+            rows=np.unique(np.concatenate([hits, near, beside])),
+            query=query_terms(parsed),
+            frequency=self.frequency,
+            count=len(self.ids),
+            at=self.at,
+            cosine=lambda rows: cosines[rows],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A question with its candidates, ready to be ranked."""
+
+    question: Question
+    collection: str
+    ids: list[str]
+    example: Example
+
+
+Measured = Mapping[str, Mapping[str, float]]
+
+
+def read(data: EvaluationData) -> list[Item]:
+    items = []
+    for collection in data.collections:
+        scope = Scope(collection)
+        for question in collection.questions:
+            if not question.relevant:
+                continue
+            given = replace(scope.prepare(question), detail=True)
+            wanted = [scope.row[memory_id] for memory_id in question.relevant]
+            example = Example(
+                features=compute(given),
+                relevant=np.isin(given.rows, wanted),
+                group=collection.name,
+            )
+            ids = [scope.ids[row] for row in given.rows.tolist()]
+            items.append(Item(question=question, collection=collection.name, ids=ids, example=example))
+    return items
+
+
+def measure(items: Sequence[Item], scores: Sequence[Values]) -> Measured:
+    ranked = {}
+    for item, values in zip(items, scores, strict=True):
+        order = sorted(range(len(item.ids)), key=lambda i: (-values[i], item.ids[i]))
+        ranked[item.question.id] = [item.ids[i] for i in order[:K]]
+    return metrics.score(ranked, {item.question.id: item.question.relevant for item in items})
+
+
+def by(ranker: Ranker) -> Callable[[Sequence[Item]], list[Values]]:
+    return lambda items: [ranker.score(item.example.features).scores for item in items]
+
+
+def figures(measured: Measured) -> tuple[float, float]:
+    values = metrics.average(measured.values()).values
+    return values["recall@5"], values["ndcg@10"]
+
+
+# --- tables -----------------------------------------------------------------------------------------------------
+
+
+def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    print(f"\n**{title}**\n\n| {' | '.join(heads)} |\n|---|{'---:|' * (len(heads) - 1)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+
+
+def pair(values: tuple[float, float]) -> str:
+    return f"{values[0]:.3f} / {values[1]:.3f}"
+
+
+def compare(sets: Mapping[str, Sequence[Item]], scores: Mapping[str, Mapping[str, list[Values]]]) -> dict[str, Any]:
+    """Recall@5 and nDCG@10 of each ranker on each set; LoCoMo by category and by conversation."""
+    measured = {
+        name: {key: measure(sets[key], values) for key, values in by_set.items()} for name, by_set in scores.items()
+    }
+    out: dict[str, Any] = {name: {key: figures(m) for key, m in by_set.items()} for name, by_set in measured.items()}
+    heads = ["recall@5 / nDCG@10", *sets, "mean of multi-hop"]
+    rows = []
+    for name, by_set in out.items():
+        cells = [pair(by_set[key]) if key in by_set else "" for key in sets]
+        hops = [by_set[key] for key in sets if key != "locomo" and key in by_set]
+        mean = (float(np.mean([h[0] for h in hops])), float(np.mean([h[1] for h in hops]))) if hops else None
+        rows.append([name, *cells, pair(mean) if mean else ""])
+    table("Rankers", heads, rows)
+    items = sets["locomo"]
+    for title, key in (
+        ("LoCoMo by category", lambda i: i.question.category),
+        ("LoCoMo by conversation", lambda i: i.collection),
+    ):
+        groups = {i.question.id: key(i) for i in items}
+        names = sorted(set(groups.values()))
+        rows = []
+        for name, by_set in measured.items():
+            if "locomo" in by_set:
+                parts = metrics.by_category(by_set["locomo"], groups)
+                cells = [pair((parts[g].values["recall@5"], parts[g].values["ndcg@10"])) for g in names]
+                rows.append([name, *cells])
+        table(title, ["", *names], rows)
+    return out
+
+
+def ablate_unlearned(sets: Mapping[str, Sequence[Item]]) -> dict[str, Any]:
+    """The un-learned ranker without each of its features."""
+    weights = {**SPREAD_WEIGHTS, **PLAIN_WEIGHTS}
+    whole = {key: figures(measure(items, by(Unlearned())(items))) for key, items in sets.items()}
+    out: dict[str, Any] = {}
+    for name in weights:
+        if name in ("graph", "recency", "importance"):  # no such columns here
+            continue
+        ranker = by(Unlearned({name: 0.0}))
+        out[name] = {key: figures(measure(items, ranker(items))) for key, items in sets.items()}
+    rows = [
+        [name, f"{weights[name]:g}", *(_loss(parts[key], whole[key]) for key in sets)] for name, parts in out.items()
+    ]
+    table("Un-learned, change when a feature is left out (recall@5 / nDCG@10)", ["feature", "weight", *sets], rows)
+    return out
+
+
+def ablate_linear(items: Sequence[Item], whole: tuple[float, float]) -> dict[str, Any]:
+    """The linear ranker trained anew without each feature, one conversation left out."""
+    examples = [item.example for item in items]
+    out: dict[str, Any] = {}
+    for name in (*SPREAD, *PLAIN):
+        spread, plain = (tuple(n for n in names if n != name) for names in (SPREAD, PLAIN))
+        scores = leave_one_group_out(examples, lambda some: fit_linear(some, spread=spread, plain=plain))  # noqa: B023
+        out[name] = figures(measure(items, scores))
+    rows = [[name, _loss(value, whole)] for name, value in out.items()]
+    table("Linear, change when a feature is left out (LoCoMo, leaving one conversation out)", ["feature", ""], rows)
+    return out
+
+
+def _loss(without: tuple[float, float], whole: tuple[float, float]) -> str:
+    return f"{without[0] - whole[0]:+.4f} / {without[1] - whole[1]:+.4f}"
+
+
+# --- cost -------------------------------------------------------------------------------------------------------
+
+
+def cost(data: EvaluationData, learned: Sequence[Ranker], questions: int = 150) -> dict[str, Any]:
+    """Milliseconds of processor time per query for 100 candidates, in a conversation and in a scope of 15,000."""
+    small = data.collections[0]
+    big = replace(small, memories=tuple(_repeat(data, 15_000)))
+    out: dict[str, Any] = {}
+    for label, collection in (("one conversation", small), ("15,000 memories", big)):
+        scope = Scope(collection)
+        inputs = []
+        for question in small.questions[:questions]:
+            given = scope.prepare(question)
+            inputs.append(replace(given, rows=given.rows[:: max(1, len(given.rows) // 100)][:100]))
+        for given in inputs:
+            compute(given)
+        out[label] = {"features": _timed(inputs, compute)}
+        for ranker in (Unlearned(), *learned):
+            found = [compute(replace(given, detail=ranker.detail)) for given in inputs]
+            out[label][ranker.name] = _timed(found, ranker.score)
+    rows = [[label, *(f"{a:.2f} / {b:.2f}" for a, b in parts.values())] for label, parts in out.items()]
+    table("Cost, 100 candidates: p50 / p95 ms of processor time", ["", *next(iter(out.values()))], rows)
+    return out
+
+
+def _repeat(data: EvaluationData, size: int) -> Iterator[Memory]:
+    """The memories of all conversations over and over, each time with other ids and threads."""
+    flat = [(c.name, m) for c in data.collections for m in c.memories]
+    for number in range(size):
+        again, place = divmod(number, len(flat))
+        name, memory = flat[place]
+        yield replace(memory, id=f"{again}/{name}/{memory.id}", thread=f"{again}/{name}/{memory.thread}")
+
+
+def _timed(inputs: Sequence[Any], step: Callable[[Any], Any]) -> tuple[float, float]:
+    spent = []
+    for given in inputs:
+        begin = time.thread_time()
+        step(given)
+        spent.append((time.thread_time() - begin) * 1e3)
+    p50, p95 = np.percentile(spent, (50, 95))
+    return float(p50), float(p95)
+
+
+# --- all of it --------------------------------------------------------------------------------------------------
+
+
+def alone(name: str) -> Callable[[Sequence[Item]], list[Values]]:
+    def scores(items: Sequence[Item]) -> list[Values]:
+        return [_column(item.example.features, name) for item in items]
+
+    return scores
+
+
+def _column(features: Features, name: str) -> Values:
+    return features[name]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    arguments.add_argument("data", type=Path)
+    arguments.add_argument("--json", type=Path)
+    arguments.add_argument("--trees-threads", type=int, default=1)
+    arguments.add_argument("--no-trees", action="store_true", help="they take the longest")
+    arguments.add_argument("--no-ablation", action="store_true")
+    arguments.add_argument("--write-weights", type=Path, help="train the linear ranker on everything and write it")
+    given = arguments.parse_args()
+    locomo = load_locomo(given.data)
+    sets: dict[str, list[Item]] = {"locomo": read(locomo)}
+    sets.update((name, read(load_multihop(given.data, name))) for name in ("hotpotqa", "musique"))
+    found = {
+        key: float(np.mean([i.example.relevant.sum() / len(i.question.relevant) for i in items]))
+        for key, items in sets.items()
+    }
+    table("Candidates", ["", *sets], [["evidence recall", *(f"{v:.3f}" for v in found.values())]])
+    examples = {key: [item.example for item in items] for key, items in sets.items()}
+
+    scores: dict[str, dict[str, list[Values]]] = {
+        name: {key: ranker(items) for key, items in sets.items()}
+        for name, ranker in (
+            ("BM25, absolute pivot", alone("bm")),
+            ("soft match", alone("msn")),
+            ("dense", alone("d")),
+            ("un-learned", by(Unlearned())),
+        )
+    }
+    linear = fit_linear(examples["locomo"])
+    hops = {key: by(linear)(items) for key, items in sets.items() if key != "locomo"}
+    scores["linear, without the conversation"] = {"locomo": leave_one_group_out(examples["locomo"], fit_linear), **hops}
+    learned: list[Ranker] = [linear]
+    if not given.no_trees and _have_trees():
+
+        def fit(some: Sequence[Example]) -> Ranker:
+            return fit_trees(some, threads=given.trees_threads)
+
+        trees = fit(examples["locomo"])
+        learned.append(trees)
+        hops = {key: by(trees)(items) for key, items in sets.items() if key != "locomo"}
+        scores["trees, without the conversation"] = {"locomo": leave_one_group_out(examples["locomo"], fit), **hops}
+    result: dict[str, Any] = {"candidates": found, "rankers": compare(sets, scores)}
+    if not given.no_ablation:
+        result["unlearned_ablation"] = ablate_unlearned(sets)
+        whole = result["rankers"]["linear, without the conversation"]["locomo"]
+        result["linear_ablation"] = ablate_linear(sets["locomo"], whole)
+    result["cost_ms"] = cost(locomo, learned)
+    if given.json:
+        given.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    if given.write_weights:
+        write(given.write_weights, examples, result)
+
+
+def _have_trees() -> bool:
+    try:
+        require_lightgbm()
+    except MissingExtra as e:
+        print(f"No trees: {e}", file=sys.stderr)
+        return False
+    return True
+
+
+def write(path: Path, examples: Mapping[str, Sequence[Example]], result: Mapping[str, Any]) -> None:
+    """The weights that the package ships: trained on all conversations, figures from those left out."""
+    recall, ndcg = result["rankers"]["linear, without the conversation"]["locomo"]
+    about = {
+        "data": f"LoCoMo (locomo10.json), {len(examples['locomo'])} questions of 10 conversations",
+        "licence": "data: CC BY-NC 4.0; the weights hold no text of it",
+        "split": "figures: leaving one conversation out; these weights: all conversations",
+        "figures": {"locomo recall@5": round(recall, 4), "locomo ndcg@10": round(ndcg, 4)},
+        "trained_by": "scripts/measure_ranking.py DATA --write-weights FILE",
+    }
+    ranker = fit_linear(examples["locomo"], version=f"linear-{date.today():%Y%m%d}", about=about)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(ranker.to_json(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

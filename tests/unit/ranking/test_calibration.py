@@ -1,0 +1,246 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.ranking.calibration import (
+    HIT,
+    LOGIT_MAX,
+    RESULT,
+    Calibration,
+    Logistic,
+    from_json,
+    hit_inputs,
+    result_inputs,
+    to_json,
+    unknown_share,
+)
+from recall_integrations.ranking.features import Features
+from recall_integrations.ranking.ranker import Ranking, Unlearned
+
+
+def features(*, links=None, **columns):
+    made = {k: np.asarray(v, dtype=np.float32) for k, v in columns.items()}
+    size = len(next(iter(made.values())))
+    links = np.full((4, size), -1) if links is None else np.asarray(links)
+    return Features(size=size, columns=made, links=links, session=np.full(size, -1))
+
+
+def ranking(*scores):
+    return Ranking(scores=np.asarray(scores, dtype=np.float32), added={})
+
+
+def logistic(names, bias=0.0, **weights):
+    return Logistic(
+        names=tuple(names),
+        weights=np.asarray([weights.get(name, 0.0) for name in names]),
+        low=np.full(len(names), -100.0),
+        high=np.full(len(names), 100.0),
+        bias=bias,
+    )
+
+
+def calibration(result=None, hit=None, per_k=(0.5, 0.0), bias=0.0):
+    return Calibration(
+        ranker="unlearned",
+        ranker_version="unlearned-1",
+        version="v1",
+        result=logistic(RESULT, bias, **(result or {})),
+        per_k=per_k,
+        hit=logistic(HIT, **(hit or {"confidence": 1.0, "place": -1.0})),
+        about={"data": "none"},
+    )
+
+
+def sigmoid(z):
+    return 1 / (1 + math.exp(-z))
+
+
+def test_both_models_by_hand():
+    found = features(msn=[0.2, 0.8, 0.1])
+    scores = ranking(1.0, 3.0, 0.0)
+    model = calibration({"msn_top": 2.0, "unknown": -1.0, "gap2": 0.25}, per_k=(0.5, -0.1))
+    z = math.log(3 / 10)  # k is 10, and there are three candidates
+    logit = 2 * 0.8 - 0.4 + 0.25 * 2
+    c = model.confidence(found, scores, 0.4)
+    assert c == pytest.approx(sigmoid(logit + 0.5 * z - 0.1 * z * z), abs=1e-6)
+    p = model.probabilities(found, scores, None, c)
+    by_place = [sigmoid(logit - math.log(1 + i)) for i in range(3)]
+    np.testing.assert_allclose(p, [by_place[1], by_place[0], by_place[2]], rtol=1e-5)
+
+
+def test_inputs_of_the_result_by_hand():
+    links = [[-1, 0, -1], [1, -1, -1], [-1] * 3, [-1] * 3]
+    found = features(
+        links=links, msn=[0.2, 0.8, 0.1], cov=[1, 0.5, 0], sp=[1, 0, 0], bm=[4.4, 2.2, 0], bm_ub=[0.5, 0.25, 0]
+    )
+    x = dict(zip(RESULT, result_inputs(found, np.float32([1, 3, 0]), 0.25).tolist(), strict=True))
+    expected = {
+        **{"msn_top": 0.8, "cov_any": 1.0, "sp_any": 1.0, "sp_top": 1 / 3, "s1": 3.0, "gap2": 2.0, "gap10": 3.0},
+        **{"idf": math.log(4), "idf·unknown": math.log(4) / 4, "unknown²": 1 / 16, "vectors": 0.0},
+        **{"beside": 2 / 3, "size": math.log(3), "msn_top²": 0.64},
+    }
+    assert {k: x[k] for k in expected} == pytest.approx(expected, abs=1e-6)
+
+
+def test_inputs_of_hits_by_hand():
+    found = features(msn=[0.2, 0.8, 0.1], d=[0.0, 0.5, 0.0], date=[0.0, 0.0, 1.0])
+    rows = hit_inputs(found, np.float32([1, 3, 0]), np.asarray([1, 0, 2]), 2.0)
+    table = dict(zip(HIT, rows.T.tolist(), strict=True))
+    assert table["confidence"] == [2, 2, 2]
+    assert table["gap"] == [0, -2, -3]
+    assert table["next"] == [2, 1, 0]
+    assert table["confidence·gap"] == [0, -4, -6]
+    assert table["place"] == pytest.approx([0, math.log(2), math.log(3)])
+    assert table["msn"] == pytest.approx([0.8, 0.2, 0.1])
+    assert table["date"] == [0, 0, 1]
+    assert table["vectors"] == [1, 1, 1]
+
+
+def test_probabilities_are_shared_out_along_another_order():
+    found, scores, model = features(msn=[0.0] * 4), ranking(4, 3, 2, 1), calibration()
+    own = model.probabilities(found, scores, None, 0.6)
+    other = model.probabilities(found, scores, [2, 0, 1, 3], 0.6)
+    np.testing.assert_array_equal(other[[2, 0, 1, 3]], own)
+    partly = model.probabilities(found, scores, [2], 0.6)
+    np.testing.assert_array_equal(partly[[2, 0, 1, 3]], own)
+
+
+def test_own_evidence_against_the_order_is_rearranged():
+    model = calibration(hit={"msn": 3.0})
+    p = model.probabilities(features(msn=[0.1, 0.9, 0.5]), ranking(3, 2, 1), None, 0.9999)
+    np.testing.assert_allclose(p, [sigmoid(2.7), sigmoid(1.5), sigmoid(0.3)], rtol=1e-5)
+
+
+def test_probabilities_do_not_depend_on_k():
+    found, scores, model = features(msn=[0.5] * 30), ranking(*range(30)), calibration(per_k=(0.9, -0.1))
+    first = model.probabilities(found, scores, None, model.confidence(found, scores, 0.1, k=3), k=3)
+    second = model.probabilities(found, scores, None, model.confidence(found, scores, 0.1))
+    np.testing.assert_allclose(first, second, rtol=1e-5)
+
+
+def test_no_hit_is_surer_than_that_there_is_one():
+    p = calibration(hit={"confidence": 0.0, "msn": 50.0}).probabilities(
+        features(msn=[1.0, 0.0]), ranking(1, 0), None, 0.3, k=10
+    )
+    z = 0.5 * math.log(2 / 10)  # the confidence was for two candidates
+    assert p[0] == pytest.approx(sigmoid(math.log(0.3 / 0.7) - z), abs=1e-6)
+
+
+def test_confidence_rises_with_k_and_stops_where_it_would_fall():
+    found, scores, model = features(msn=[0.5] * 60), ranking(*range(60)), calibration(per_k=(0.4, -0.2))
+    values = [model.confidence(found, scores, 0.0, k=k) for k in (1, 2, 5, 10, 20, 27, 28, 60)]
+    assert values == sorted(values)
+    assert values[3] == 0.5
+    assert values[-1] == values[-2]  # z stops at 1, k = 27.2
+
+
+def test_empty_and_single():
+    model = calibration({"msn_any": 1.0})
+    assert model.confidence(features(msn=[]), ranking(), 1.0) == 0.0
+    assert model.probabilities(features(msn=[]), ranking(), None, 0.0).shape == (0,)
+    one = features(msn=[0.5])
+    c = model.confidence(one, ranking(0.0), 0.0)
+    assert model.confidence(one, ranking(0.0), 0.0, k=0) == 0.0
+    assert 0 < c < 1
+    assert model.probabilities(one, ranking(0.0), [0], c).shape == (1,)
+
+
+def test_inputs_are_clipped_to_what_was_seen():
+    narrow = Logistic(names=("a",), weights=np.ones(1), low=np.zeros(1), high=np.ones(1), bias=0.5)
+    assert narrow.logits(np.asarray([[-9.0], [0.5], [9.0]])).tolist() == [0.5, 1.0, 1.5]
+
+
+def test_unknown_share():
+    df = {"known": 1, "rare": 0}
+    here = math.log1p(9.5 / 1.5)
+    gone = math.log1p(10.5 / 0.5)
+    assert unknown_share(("known", "rare"), lambda s: df[s], 10) == pytest.approx(gone / (here + gone))
+    assert unknown_share(("known",), lambda s: df[s], 10) == 0.0
+    assert unknown_share((), lambda s: 0, 10) == 1.0
+    assert unknown_share(("rare",), lambda s: 0, 0) == 1.0
+
+
+def test_json_round_trip_and_versions(tmp_path):
+    model = calibration({"msn_top": 2.0}, per_k=(0.5, -0.1))
+    path = tmp_path / "calibration.json"
+    path.write_text(to_json({"unlearned": model}), encoding="utf-8")
+    again = Calibration.load("unlearned", "unlearned-1", path)
+    assert again is not None
+    assert again.to_dict() == model.to_dict()
+    assert Calibration.load("unlearned", "unlearned-2", path) is None
+    assert Calibration.load("linear", path=path) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.pop("format"), "format"),
+        (lambda f: f["rankers"]["unlearned"].pop("hit"), "hit"),
+        (lambda f: f["rankers"]["unlearned"]["hit"]["inputs"].pop("msn"), "msn"),
+        (lambda f: f["rankers"]["unlearned"]["hit"]["inputs"].update(msn=[1.0, 2.0, 1.0]), "bound"),
+        (lambda f: f["rankers"]["unlearned"]["hit"]["inputs"].update(msn=[math.inf, 0, 1]), "finite"),
+        (lambda f: f["rankers"]["unlearned"]["confidence"].update(per_k=[-1, 0]), "per_k"),
+    ],
+)
+def test_what_is_not_whole_is_refused(change, message):
+    fields = json.loads(to_json({"unlearned": calibration()}))
+    change(fields)
+    with pytest.raises(InvalidArgument, match=message):
+        from_json(json.dumps(fields))
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(InvalidArgument, match="Cannot read"):
+        Calibration.load("unlearned", path=tmp_path / "missing.json")
+    with pytest.raises(InvalidArgument, match="JSON"):
+        from_json("{")
+
+
+COLUMNS = ("bm", "bm_ub", "cov", "msn", "mt", "mwn", "smm", "d", "sp", "own", "date")
+tables = st.integers(1, 30).flatmap(
+    lambda n: st.lists(st.lists(st.floats(-1e6, 1e6, width=32), min_size=n, max_size=n), min_size=11, max_size=11)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(table=tables, unknown=st.floats(0, 1), k=st.integers(1, 40), data=st.data())
+def test_shipped_weights_bounds_and_order(table, unknown, k, data):
+    model = Calibration.load("unlearned", Unlearned.version)
+    assert model is not None
+    found = features(**dict(zip(COLUMNS, table, strict=True)))
+    scores = Unlearned().score(found)
+    c = model.confidence(found, scores, unknown, k=k)
+    assert 0 < c < 1
+    order = data.draw(st.permutations(range(found.size)))
+    p = model.probabilities(found, scores, order, c, k=k)
+    assert p.dtype == np.float32
+    assert p.shape == (found.size,)
+    assert (p > 0).all()
+    assert (p < 1).all()
+    assert (np.diff(p[order]) <= 0).all()
+
+
+def test_shipped_weights_absent_and_present_evidence():
+    model = Calibration.load("unlearned")
+    assert model is not None
+    weak = features(msn=[0.1] * 20, mt=[0.0] * 20, cov=[0.0] * 20)
+    assert model.confidence(weak, Unlearned().score(weak), 1.0) < 0.1
+    first = np.eye(20)[0]
+    good = features(
+        msn=first, mt=first, cov=first, mwn=first, bm=18 * first, bm_ub=first, bg=first, d=0.7 * first, smm=first
+    )
+    scores = Unlearned().score(good)
+    c = model.confidence(good, scores, 0.0)
+    p = model.probabilities(good, scores, None, c)
+    assert c > 0.8
+    assert p[0] > 0.5 > p[1]
+
+
+def test_logits_stay_within_bounds():
+    extreme = calibration(bias=1e6)
+    assert extreme.confidence(features(msn=[0.0]), ranking(0.0), 0.0) <= sigmoid(LOGIT_MAX)

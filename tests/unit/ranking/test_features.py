@@ -1,0 +1,273 @@
+"""Each feature on numbers that can be checked by hand. `soft` values come from the static model and are bounded."""
+
+from datetime import datetime, timedelta, timezone
+from math import log, log1p
+
+import numpy as np
+import pytest
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.query.parser import QueryParser, ScopeKnowledge
+from recall_integrations.ranking.columns import TextRow, columns_of, window_rows
+from recall_integrations.ranking.features import (
+    DETAIL,
+    FORMULAS,
+    FeatureInput,
+    compute,
+)
+from recall_integrations.ranking.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms
+from recall_integrations.records import TemporalWindow
+from recall_integrations.text import stem
+
+NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+CHAT = [
+    ("Sam", "Which colour is the shed painted?"),
+    ("Priya", "Dark green."),
+    ("Priya", "The invoice for Kestrel arrived on Monday"),
+    ("Sam", "Sarah painted the shed in March 2025"),
+    ("Priya", "Lovely!"),
+]
+
+
+def chat(lexicon=None, texts=CHAT, thread="t"):
+    return columns_of(
+        [TextRow(num=i + 1, text=t, actor=a, thread=thread, position=i) for i, (a, t) in enumerate(texts)],
+        lexicon or Lexicon(),
+    )
+
+
+def ask(*words, **fields):
+    stems = tuple(dict.fromkeys(stem(w) for w in words))
+    return QueryTerms(
+        stems=stems, words=tuple(dict.fromkeys(words))[: len(stems)], sequence=tuple(stem(w) for w in words), **fields
+    )
+
+
+def run(columns, query, rows=None, df=None, **fields):
+    df = df or {}
+    return compute(
+        FeatureInput(
+            columns=columns,
+            rows=np.arange(columns.size) if rows is None else np.asarray(rows),
+            query=query,
+            frequency=lambda s: df.get(s, 1),
+            count=fields.pop("count", columns.size),
+            **fields,
+        )
+    )
+
+
+def parsed(text, now=NOW):
+    return QueryParser(RecallConfig()).parse(text, now, ScopeKnowledge())[0]
+
+
+def test_every_feature_is_documented_and_every_document_is_computed():
+    columns = chat()
+    at = np.full(columns.size, int(NOW.timestamp() * 1e6))
+    found = run(
+        columns,
+        ask("shed", "painted", "colour", "invoice"),
+        detail=True,
+        at=at,
+        now=NOW,
+        importance=np.full(columns.size, 0.5, np.float32),
+        graph=np.zeros(columns.size, np.float32),
+    )
+    assert set(found.columns) == {*FORMULAS, *DETAIL}
+    assert all(v.dtype == np.float32 and v.shape == (5,) for v in found.columns.values())
+
+
+def test_bm25_with_the_absolute_pivot_by_hand():
+    found = run(chat(), ask("shed", "invoice"), df={"shed": 2, "invoic": 1})
+    shed, invoice = log(1 + 3.5 / 2.5), log(1 + 4.5 / 1.5)
+    # every text is shorter than 30 words, so K = 1.2 and one occurrence counts 2.2 / 2.2
+    np.testing.assert_allclose(found["bm"], [shed, 0, invoice, shed, 0], rtol=1e-5)
+    np.testing.assert_allclose(found["bm_max"][2], 1, rtol=1e-5)
+    np.testing.assert_allclose(found["bm_ub"][0], shed / (2.2 * (shed + invoice)), rtol=1e-5)
+    np.testing.assert_allclose(found["cov"][0], shed / (shed + invoice), rtol=1e-5)
+
+
+def test_a_text_beyond_the_pivot_is_damped():
+    filler = " ".join(f"zq{i}" for i in range(59))
+    columns = columns_of([TextRow(num=1, text="budget"), TextRow(num=2, text=f"budget {filler}")], Lexicon())
+    found = run(columns, ask("budget"), df={"budget": 2}, count=2)
+    idf = log(1 + 0.5 / 2.5)
+    long = 1.2 * (0.25 + 0.75 * 60 / 30)
+    np.testing.assert_allclose(found["bm"], [idf, idf * 2.2 / (1 + long)], rtol=1e-5)
+    np.testing.assert_allclose(found["msn"], [1, 2.2 / (1 + long)], rtol=1e-5)
+    np.testing.assert_allclose(found["mt"], [1, 1], rtol=1e-5)
+    mean = (log1p(1) + log1p(60)) / 2
+    np.testing.assert_allclose(found["L"], [log1p(1) - mean, log1p(60) - mean], rtol=1e-4)
+
+
+def test_words_that_are_near_count_in_part():
+    columns = columns_of([TextRow(num=1, text="the dog barked"), TextRow(num=2, text="an invoice came")], Lexicon())
+    found = run(columns, ask("puppy"))
+    assert 0.5 < found["msn"][0] < 1 and found["bm"][0] == 0
+    assert found["mt"][0] == found["msn"][0]
+    assert found["msn"][1] < 0.5 and found["mt"][1] == 0
+
+
+def test_neighbours_lend_their_terms():
+    found = run(chat(), ask("shed"), rows=[1, 2, 4], df={"shed": 2}, detail=True)
+    # rows 1 and 4 stand beside a text with the stem, 2 beside one too (row 3); windows are shorter than the pivot
+    np.testing.assert_allclose(found["mwn"], [1, 1, 1], rtol=1e-5)
+    np.testing.assert_allclose(found["mt_b1"], [1, 0, 1], rtol=1e-5)
+    assert found["mt"][0] < 1
+
+
+def test_an_answer_takes_the_terms_of_the_question_before_it():
+    found = run(chat(), ask("shed"), df={"shed": 2})
+    np.testing.assert_allclose(found["qa"], [0, 1, 0, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(found["isq"], [1, 0, 0, 0, 0])
+    np.testing.assert_allclose(found["pq"], [0, 1, 0, 0, 0])
+    assert found["qm"][1] == pytest.approx(1)
+    alone = chat(texts=[("Sam", "Which shed?"), ("Sam", "The green one.")])
+    assert run(alone, ask("shed"))["qa"].tolist() == [0, 0]  # nobody answers themself
+
+
+def test_an_actors_own_earlier_text_lends_its_terms():
+    texts = [("Sam", "the shed"), ("Priya", "oh"), ("Sam", "green it is"), ("Priya", "nice")]
+    found = run(chat(texts=texts), ask("shed"))
+    np.testing.assert_allclose(found["own"], [0, 0, 1, 0], atol=1e-6)
+    np.testing.assert_allclose(found["mt_b2"], [0, 0, 0, 0])  # not asked for
+
+
+def test_speakers_named_in_the_query():
+    found = run(chat(), ask("priya", "shed"))
+    assert found["sp"].tolist() == [0, 1, 1, 0, 1]
+    assert found["nm"].tolist() == [0, 0, 0, 0, 0]
+    assert run(chat(), ask("shed"))["sp"].tolist() == [0] * 5
+    spoken_of = chat(texts=[("Sam", "Priya painted it"), ("Priya", "yes")])
+    assert run(spoken_of, ask("priya"))["nm"].tolist() == [1, 0]
+
+
+def test_first_person_means_the_user():
+    columns = chat(texts=[("user", "my shed is green"), ("assistant", "a green shed")])
+    assert run(columns, ask("shed", first_person=True))["sp"].tolist() == [1, 0]
+    assert run(columns, ask("shed"))["sp"].tolist() == [0, 0]
+
+
+def test_stem_pairs_side_by_side():
+    columns = columns_of(
+        [TextRow(num=1, text="painted the shed"), TextRow(num=2, text="the shed he painted")], Lexicon()
+    )
+    np.testing.assert_allclose(run(columns, ask("painting", "shed"))["bg"], [1, 0], rtol=1e-6)
+
+
+def test_a_pair_does_not_reach_into_the_next_text():
+    columns = columns_of([TextRow(num=1, text="it is painted"), TextRow(num=2, text="sheds")], Lexicon())
+    assert run(columns, ask("painted", "shed"))["bg"].tolist() == [0, 0]
+
+
+def test_date_words():
+    found = run(chat(), ask("invoice", when=True))
+    assert found["dw"].tolist() == [0, 0, 1, 2, 0]
+    assert found["dww"].tolist() == [0, 0, 1, 2, 0]
+    assert run(chat(), ask("invoice"))["dww"].tolist() == [0] * 5
+
+
+def test_what_the_candidates_of_a_thread_hold_together():
+    lexicon = Lexicon()
+    rows = [
+        TextRow(num=1, text="the shed", thread="a", position=0),
+        TextRow(num=2, text="an invoice", thread="a", position=1),
+        TextRow(num=3, text="the shed", thread="b", position=0),
+        TextRow(num=4, text="the shed"),
+    ]
+    found = run(columns_of(rows, lexicon), ask("shed", "invoice"), df={"shed": 3, "invoic": 1}, detail=True)
+    shed, invoice = log(1 + 1.5 / 3.5), log(1 + 3.5 / 1.5)
+    np.testing.assert_allclose(found["bs"], np.array([shed + invoice, shed + invoice, shed, 0]) * 2.2 / 4.6, rtol=1e-5)
+    np.testing.assert_allclose(found["smb"], [1, 1, shed / invoice, 0], rtol=1e-5)
+    np.testing.assert_allclose(found["sc"][:2], [1, 1], rtol=1e-5)
+    assert found["smm"][0] == found["smm"][1] >= found["msn"][1]
+    assert found.session[0] == found.session[1] != found.session[2] and found.session[3] == -1
+
+
+def test_cosines_are_averaged_over_the_neighbours_that_are_there():
+    sims = np.array([0.1, 0.5, 0.3, 0.2, np.nan], dtype=np.float32)
+    found = run(chat(), ask("shed"), cosine=lambda rows: sims[rows])
+    np.testing.assert_allclose(found["d"], [0.1, 0.5, 0.3, 0.2, 0], rtol=1e-6)
+    np.testing.assert_allclose(found["d1"], [0.3, 0.3, 1 / 3, 0.5 / 3, 0.1], rtol=1e-5)
+    assert run(chat(), ask("shed"), cosine=lambda rows: None)["d"].tolist() == [0] * 5
+
+
+def test_date_match():
+    day = timedelta(days=1)
+    start, end = NOW - 20 * day, NOW - 10 * day
+    window = TemporalWindow(start=start, end=end, span=(0, 1), confidence=0.8)
+    times = [start - day, start, end - day, end + 10 * day, end + 100 * day]
+    at = np.asarray([int(t.timestamp() * 1e6) for t in times])
+    found = run(chat(), ask("shed", window=window), at=at)
+    np.testing.assert_allclose(found["date"], [0, 0.8, 0.8, 0.8 * 0.6 * np.exp(-1), 0.8 * 0.6 * np.exp(-10)], rtol=1e-4)
+    open_end = TemporalWindow(start=start, end=None, span=(0, 1), confidence=1.0)
+    np.testing.assert_allclose(run(chat(), ask("shed", window=open_end), at=at)["date"], [0, 1, 1, 1, 1])
+    assert not run(chat(), ask("shed", window=window))["date"].any()
+
+
+def test_recency_importance_and_graph_are_taken_as_they_are():
+    columns = chat()
+    at = np.asarray([int((NOW - timedelta(days=30 * i)).timestamp() * 1e6) for i in range(5)])
+    found = run(
+        columns,
+        ask("shed"),
+        rows=[2, 0],
+        at=at,
+        now=NOW,
+        importance=np.linspace(0, 1, 5, dtype=np.float32),
+        graph=np.asarray([np.nan, 0.7], np.float32),
+    )
+    np.testing.assert_allclose(found["recency"], [0.25, 1], rtol=1e-5)
+    np.testing.assert_allclose(found["importance"], [0.5, 0])
+    np.testing.assert_allclose(found["graph"], [0, 0.7], rtol=1e-6)
+
+
+def test_links_name_candidates():
+    found = run(chat(), ask("shed"), rows=[3, 1, 2])
+    # in the order before, after, two before, two after; indices into the candidates
+    assert found.links.tolist() == [[2, -1, 1], [-1, 2, 0], [1, -1, -1], [-1, 0, -1]]
+
+
+def test_features_are_the_same_whatever_the_order_of_the_candidates():
+    columns, query = chat(), ask("shed", "painted", "invoice")
+    there, back = (run(columns, query, rows=r, detail=True) for r in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0]))
+    for name, values in there.columns.items():
+        np.testing.assert_allclose(values, back[name][::-1], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_no_candidates_no_terms_no_words():
+    columns = chat(texts=[("Sam", "the of"), ("Priya", "?")])
+    assert run(columns, ask("shed"), rows=[])["bm"].shape == (0,)
+    for query in (ask(), ask("shed")):
+        found = run(columns, query, detail=True)
+        assert all(np.isfinite(v).all() for v in found.columns.values())
+        assert not found["bm"].any()
+
+
+def test_a_long_pool_is_cut_to_its_beginnings(monkeypatch):
+    from recall_integrations.ranking import features
+
+    monkeypatch.setattr(features, "PAIRS_MAX", 400)
+    filler = " ".join(f"zq{i}" for i in range(60))
+    texts = [TextRow(num=1, text=f"budget {filler}"), TextRow(num=2, text=f"{filler} budget")]
+    assert (run(columns_of(texts, Lexicon()), ask("budget"))["bm"] > 0).tolist() == [True, False]
+
+
+def test_query_terms_leave_out_what_is_negated_and_know_the_words():
+    terms = query_terms(parsed("When did Sarah paint the shed, not the fence?"))
+    assert terms.stems == ("sarah", "paint", "shed") and terms.words == ("sarah", "paint", "shed")
+    assert terms.sequence == ("sarah", "paint", "shed", "fenc")
+    assert terms.when and not terms.first_person
+    assert query_terms(parsed("What did I tell you about painting?")).first_person
+    assert query_terms(parsed("painted and painting")).words == ("painted",)
+    assert len(query_terms(parsed(" ".join(f"w{i}" for i in range(200)))).stems) == TERMS_MAX
+
+
+def test_window_rows_are_neighbours_that_are_no_hits():
+    columns = chat()
+    scores = np.asarray([2.0, 3.0], dtype=np.float32)
+    assert window_rows(columns, np.asarray([3, 1]), scores, 5).tolist() == [2, 0, 4]
+    assert window_rows(columns, np.asarray([3, 1]), scores, 1).tolist() == [2]
+    lone = columns_of([TextRow(num=1, text="a"), TextRow(num=2, text="b")], Lexicon())
+    assert window_rows(lone, np.asarray([0]), scores[:1], 5).tolist() == []
+    assert window_rows(lone, np.empty(0, np.int64), scores[:0], 5).tolist() == []
