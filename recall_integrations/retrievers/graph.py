@@ -53,6 +53,7 @@ class GraphRetriever:
             if ent is not None:
                 anchors[ent] = max(anchors.get(ent, 0.0), ref.confidence)
         view = request.view
+        named = dict(anchors)
         with self._engine.connect() as connection:
             if not anchors and request.plan.name == "exploratory":
                 anchors = self._recent(connection, request)
@@ -62,7 +63,7 @@ class GraphRetriever:
             for ent, weight in sorted(anchors.items()):
                 scores[view.rows_of(self._mentions_of(connection, known, view, ent))] += weight
             request.check_time()
-            stated = self._stated(connection, request, known, anchors)
+            stated = self._stated(connection, request, known, named)
             self._expand(connection, request, known, anchors, scores)
         scores[~view.alive] = 0
         if request.allowed is not None:
@@ -142,7 +143,7 @@ class GraphRetriever:
         self, connection: Any, request: ArmRequest, known: ScopeEntities, anchors: dict[int, float]
     ) -> NDArray[np.int64]:
         """Rows that state an edge of the kind asked for, from an anchor."""
-        if not request.parsed.predicate_hints:
+        if not request.parsed.predicate_hints or not anchors:
             return np.empty(0, dtype=np.int64)
         edges = [self._edges_of(connection, known, request.view, ent) for ent in sorted(anchors)]
         hints = [known.predicates.get(h, -1) for h in request.parsed.predicate_hints]  # known once the edges are
