@@ -544,7 +544,7 @@ class QueryOptimizer:
             return fused
         with run.stage("diversify"):
             vectors = np.asarray(view.vectors[fused.rows[:n]], dtype=np.float32)
-            order = mmr(fused.scores[:n], vectors, n, self.config.ranking.diversity_lambda)
+            order = mmr(_relevance(fused.scores[:n]), vectors, n, self.config.ranking.diversity_lambda)
             return fused.take(np.concatenate([order, np.arange(n, len(fused.rows))]), fused.scores)
 
     def _negate(
@@ -779,6 +779,15 @@ class QueryOptimizer:
                 f"query_vector must be {dimensions} finite numbers, not an array of shape {array.shape}."
             )
         return array / max(float(np.linalg.norm(array)), 1e-12)
+
+
+def _relevance(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Falling scores on a scale from 1 to 0 that weighs against a cosine: log odds, for probabilities are mostly small
+    and would all be alike beside it."""
+    bounded = np.clip(np.asarray(scores, dtype=np.float64), 1e-6, 1 - 1e-6)
+    odds = np.log(bounded / (1 - bounded))
+    spread = odds.max() - odds.min()
+    return np.asarray((odds - odds.min()) / spread if spread > 0 else np.ones_like(odds), dtype=np.float32)
 
 
 def _any_close(vectors: NDArray[np.float32], threshold: float) -> bool:
