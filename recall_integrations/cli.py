@@ -400,6 +400,76 @@ def reindex(store: Path, embedding: str | None) -> None:
     click.echo(f"Rebuilt the indexes of {store} with the embedding {fingerprint}.")
 
 
+# -- learning ----------------------------------------------------------------------------------------------------------
+
+
+@main.command()
+@STORE
+@click.argument("queries", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--out", required=True, metavar="FILE", type=click.Path(path_type=Path), help="Where the weights go.")
+@click.option("--ranker", default="linear", show_default=True, type=click.Choice(["linear", "trees"]))
+@click.option("--scope", metavar="SCOPE", help=f"Scope of queries that do not say theirs: {SYNTAX}")
+@click.option("--folds", default=5, show_default=True, type=click.IntRange(min=2), help="Of the cross-validation.")
+@click.option("--seed", default=0, show_default=True, help="Of the folds and of what is sampled.")
+@click.option("--now", metavar="TIME", help="The present of queries without a time: ISO 8601. Default: the clock.")
+@click.option("--config", "config_path", type=click.Path(exists=True, dir_okay=False), help="YAML file with settings.")
+@EMBEDDING
+def train(
+    store: Path,
+    queries: Path,
+    out: Path,
+    ranker: str,
+    scope: str | None,
+    folds: int,
+    seed: int,
+    now: str | None,
+    config_path: str | None,
+    embedding: str | None,
+) -> None:
+    """Learn ranking weights from labelled QUERIES.
+
+    They are compared with the un-learned ranker on queries they were not learned from, and written in any case. Trees
+    need the extra recall-integrations[rank].
+
+    \b
+    QUERIES: one JSON object per line, at least 30, better some hundreds:
+      query      the text (or: question)
+      relevant   ids of the memories that answer it
+      id, category                        optional
+      asked_at   what "yesterday" is relative to: ISO 8601 with an offset
+      scope      {user_id, agent_id, namespace}, over --scope
+    """
+    from recall_integrations.config import RecallConfig
+    from recall_integrations.console import training
+    from recall_integrations.console.opening import existing_store
+    from recall_integrations.evaluation.datasets_jsonl import load_jsonl_questions
+    from recall_integrations.evaluation.learning import learn
+    from recall_integrations.evaluation.reports import checked_output
+    from recall_integrations.store.memory_store import utc_now
+
+    moment = _moment(now) or utc_now()
+    checked_output(out)
+    config = None if config_path is None else RecallConfig.from_yaml(config_path)
+    questions = load_jsonl_questions(queries)
+    with existing_store(store, embedding) as source, _progress() as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done)
+
+        learned = learn(
+            source, questions, now=moment, kind=ranker, scope=scope, folds=folds, seed=seed, config=config,
+            progress=show,
+        )  # fmt: skip
+    training.write(learned, out)
+    training.show(learned, _console())
+    for warning in training.warnings(learned):
+        click.echo(f"Warning: {_line(warning)}", err=True)
+    click.echo(f"Wrote {_line(str(out))}. A configuration file uses it with:\n{training.usage(learned, out)}")
+
+
 # -- benchmarks --------------------------------------------------------------------------------------------------------
 
 
@@ -410,24 +480,117 @@ def bench() -> None:
 
 @bench.command("quality")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
-@click.option("--dataset", default="locomo", show_default=True, help="locomo, hotpotqa or musique.")
-@click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions, evenly spread.")
+@click.option(
+    "--dataset", "datasets", multiple=True, default=("locomo",), show_default=True,
+    help="locomo, hotpotqa, musique or jsonl; may be given several times.",
+)  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions of each, evenly spread.")
 @click.option("--peers/--no-peers", default=True, show_default=True, help="Compare with the frameworks' retrievers.")
+@click.option("--stages", is_flag=True, help="Compare with ourselves, each stage changed or switched off in turn.")
 @click.option("--k", default=10, show_default=True, type=click.IntRange(min=1), help="Hits asked for.")
 @click.option("--config", "config_path", type=click.Path(exists=True, dir_okay=False), help="YAML file with settings.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE, see above.")
+@click.option("--pictures", metavar="DIR", help="Write a picture (SVG) of each table to DIR.")
 def bench_quality(
-    path: Path, dataset: str, limit: int | None, peers: bool, k: int, config_path: str | None, json_path: str | None
+    path: Path,
+    datasets: tuple[str, ...],
+    limit: int | None,
+    peers: bool,
+    stages: bool,
+    k: int,
+    config_path: str | None,
+    json_path: str | None,
+    pictures: str | None,
 ) -> None:
     """How often the right memories come back.
 
-    Asks the questions of the data set in PATH.
+    Asks the questions of the data sets in PATH. HotpotQA and MuSiQue together also get a mean.
+
+    \b
+    locomo             PATH is locomo10.json, or a directory with it in it or in
+                       locomo/
+    hotpotqa, musique  PATH is a directory with hotpotqa*.json and
+                       hotpotqa*_corpus.json in it or in multihop/; likewise
+                       musique
+    jsonl              your own: PATH is a directory with two files in it or in
+                       jsonl/, one JSON object per line:
+      memories.jsonl   as `recall import` takes them, with an "id"
+      questions.jsonl  query, relevant (list of ids); optional: id, category,
+                       asked_at (ISO 8601 with an offset),
+                       scope {user_id, agent_id, namespace}
+
+    \b
+    --json writes one object; keys are only ever added (format is 2):
+      format, k
+      datasets  {name: {questions, systems, plans, degraded, differences}}
+      means     {name: {datasets, systems, differences}}
+      rankings  {question: {dataset, category, relevant, plan,
+                ids {system: [id]}}}; what `recall bench diff` compares
+      environment
     """
     from recall_integrations.config import RecallConfig
     from recall_integrations.evaluation import quality
 
+    quality.run(
+        path,
+        _console(),
+        dataset=datasets[0] if len(datasets) == 1 else datasets,
+        limit=limit,
+        peers=peers,
+        stages=stages,
+        json_path=json_path,
+        pictures=pictures,
+        config=None if config_path is None else RecallConfig.from_yaml(config_path),
+        k=k,
+    )
+
+
+@bench.command("diff")
+@click.argument("a", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="A.json")
+@click.argument("b", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="B.json")
+@click.option(
+    "--questions", default=10, show_default=True, type=click.IntRange(min=0), help="How many of each kind are listed."
+)
+@click.option(
+    "--metric", default="ndcg@10", show_default=True, help="recall@1, recall@5, recall@10, ndcg@10 or mrr@10."
+)
+@click.option("--system", default="recall", show_default=True, help="Whose answers are compared.")
+@click.option("--other", metavar="SYSTEM", help="Whose answers in B. Default: the same system's.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the difference to FILE, with all that changed.")
+def bench_diff(
+    a: Path, b: Path, questions: int, metric: str, system: str, other: str | None, json_path: str | None
+) -> None:
+    """Which questions got better or worse between two runs.
+
+    A.json and B.json are reports of `recall bench quality --json` over the same data. To compare two systems of one
+    run, give its report twice and name them with --system and --other.
+    """
+    from recall_integrations.evaluation import difference
+
+    difference.run(
+        a, b, _console(), questions=questions, metric=metric, system=system, other=other, json_path=json_path
+    )
+
+
+@bench.command("abstention")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--dataset", default="locomo", show_default=True, help="locomo, or jsonl with two scopes or more.")
+@click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions, evenly spread.")
+@click.option("--k", default=10, show_default=True, type=click.IntRange(min=1), help="Hits asked for.")
+@click.option("--config", "config_path", type=click.Path(exists=True, dir_okay=False), help="YAML file with settings.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE.")
+def bench_abstention(
+    path: Path, dataset: str, limit: int | None, k: int, config_path: str | None, json_path: str | None
+) -> None:
+    """Whether scores tell that the answer is not there.
+
+    Asks the questions of the data set in PATH of their own conversation and of the next one, which cannot answer them.
+    """
+    from recall_integrations.config import RecallConfig
+    from recall_integrations.evaluation import abstention
+
     config = None if config_path is None else RecallConfig.from_yaml(config_path)
-    quality.run(path, _console(), dataset=dataset, limit=limit, peers=peers, json_path=json_path, config=config, k=k)
+    abstention.run(path, _console(), dataset=dataset, limit=limit, json_path=json_path, config=config, k=k)
 
 
 @bench.command("latency")

@@ -143,7 +143,8 @@ class FusionConfig:
     Args:
         strategy: `unlearned` (a fixed sum of ranking features, docs/ranking.md), `linear` or `trees` (learned weights
             over the same features; trees need the extra `rank`), `weighted` (six terms, seed 003), `boosts`
-            (monotonic boosts, seed 004) or `rrf` (reciprocal rank fusion). Where a scope's texts do not fit into memory, `weighted` takes the place of the first three.
+            (monotonic boosts, seed 004) or `rrf` (reciprocal rank fusion). Where a scope's texts do not fit into memory,
+            `weighted` takes the place of the first three.
         weights: file with the learned weights of `linear` or `trees`, as `recall train` writes it.
         rrf_k: the constant of RRF; 60 as in Cormack, Clarke and Büttcher (2009).
         vector, lexical, graph, recency, importance, profile: weights of the six terms of `weighted`.
@@ -217,6 +218,17 @@ class RankingConfig:
             0.4 is strict, 0.75 soft (seed 000).
         rerank_top_n: candidates given to the cross-encoder.
         rerank_min_k: fewer candidates than this are not worth a rerank.
+        rerank_answer: what must stay the same for a rerank to be skipped: `order` or `set` of the first k.
+        rerank_regret_max: a rerank is skipped if a perfect one could add no more than this, in hits at the first place.
+        rerank_risk: share of recalls whose rerank may be skipped though it would have changed them; 0 = no such test.
+        rerank_weight: share of the reranker in the order, in [0, 1].
+        rerank_threshold: lower scores of the reranker are left out; -10 suits ms-marco-MiniLM-L-6-v2 (seed 001).
+        disable_rerank_when_slow: whether it is off while the 95th percentile of its recent runs is beyond
+            `limits.rerank_budget_ms`.
+        rerank_failures_max: so many failures in a row switch it off …
+        rerank_open_s: … for so many seconds.
+        coarse_factor: with a reranker, arms are asked for at least this many times k candidates (seed 001).
+        score_percentile: candidates below this percentile of the scores leave before the rerank; 0 = off (seed 001).
         diversity_lambda: share of relevance against novelty in maximal marginal relevance, in [0, 1].
         duplicate_similarity: cosine and word overlap from which a memory is folded into a better hit that says the
             same, in (0, 1]; above 1 folds nothing.
@@ -228,6 +240,16 @@ class RankingConfig:
     negation_threshold: float = 0.6
     rerank_top_n: int = 20
     rerank_min_k: int = 3
+    rerank_answer: str = "order"
+    rerank_regret_max: float = 0.02
+    rerank_risk: float = 0.05
+    rerank_weight: float = 1.0
+    rerank_threshold: float | None = None
+    disable_rerank_when_slow: bool = True
+    rerank_failures_max: int = 3
+    rerank_open_s: float = 60.0
+    coarse_factor: float = 10.0
+    score_percentile: float = 0.0
     diversity_lambda: float = 0.9
     duplicate_similarity: float = 0.90
     abstain_below: float = 0.0
@@ -237,6 +259,20 @@ class RankingConfig:
         _in_range("ranking", "negation_threshold", self.negation_threshold, 0, 1)
         _in_range("ranking", "rerank_top_n", self.rerank_top_n, 1, 1_000)
         _in_range("ranking", "rerank_min_k", self.rerank_min_k, 1, 1_000)
+        if self.rerank_answer not in ("order", "set"):
+            raise ConfigError(f"ranking.rerank_answer must be 'order' or 'set', not {self.rerank_answer!r}.")
+        for name, low, high in (
+            ("rerank_regret_max", 0, 100),
+            ("rerank_risk", 0, 1),
+            ("rerank_weight", 0, 1),
+            ("rerank_failures_max", 1, 1_000),
+            ("rerank_open_s", 0, 86_400),
+            ("coarse_factor", 1, 1_000),
+            ("score_percentile", 0, 99),
+        ):
+            _in_range("ranking", name, getattr(self, name), low, high)
+        if self.rerank_threshold is not None:
+            _in_range("ranking", "rerank_threshold", self.rerank_threshold, -1e6, 1e6)
         _in_range("ranking", "diversity_lambda", self.diversity_lambda, 0, 1)
         _in_range("ranking", "duplicate_similarity", self.duplicate_similarity, 0.01, 2)
         _in_range("ranking", "abstain_below", self.abstain_below, 0, 1)

@@ -43,8 +43,11 @@ from recall_integrations.ranking.diversify import mmr
 from recall_integrations.ranking.duplicates import fold
 from recall_integrations.ranking.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
+from recall_integrations.ranking.gate import GateSettings
+from recall_integrations.ranking.multi_stage import MultiStage
 from recall_integrations.ranking.negation import demote, negation_scores
 from recall_integrations.ranking.rerank import resolve_reranker
+from recall_integrations.ranking.rerank_stage import RerankRequest, RerankSettings, RerankStage
 from recall_integrations.ranking.stage import EXACT_POOL, RankInput, rank, resolve_ranker
 from recall_integrations.records import (
     Contribution,
@@ -55,6 +58,7 @@ from recall_integrations.records import (
     Memory,
     ParsedQuery,
     RecallResult,
+    RerankOutcome,
     RetrievalPlan,
     RewriteOutcome,
     Scope,
@@ -180,6 +184,7 @@ class QueryOptimizer:
         self._unsure = EntityFallback(
             self._llm, self._outside.submit, timeout_ms=self.config.query.entity_llm_timeout_ms
         )
+        self._stages, self._reranking = self._rerank_stage()
         retrieval = self.config.retrieval
         graph = GraphRetriever(
             store.engine,
@@ -200,6 +205,40 @@ class QueryOptimizer:
             "type_filter": lambda: types,
         }
         self._finalizer = weakref.finalize(self, _shutdown, self._pool, self._callers)
+
+    def _rerank_stage(self) -> tuple[MultiStage, RerankStage | None]:
+        r, limits = self.config.ranking, self.config.limits
+        stages = MultiStage(coarse_factor=r.coarse_factor, score_percentile=r.score_percentile)
+        if self._reranker is None:
+            return stages, None
+        gate = GateSettings(
+            min_k=r.rerank_min_k,
+            answer=r.rerank_answer,
+            regret_max=r.rerank_regret_max,
+            risk=r.rerank_risk,
+            budget_ms=limits.rerank_budget_ms,
+            skip_when_slow=r.disable_rerank_when_slow,
+        )
+        settings = RerankSettings(
+            gate=gate,
+            top_n=r.rerank_top_n,
+            weight=r.rerank_weight,
+            threshold=r.rerank_threshold,
+            failures_max=r.rerank_failures_max,
+            open_s=r.rerank_open_s,
+        )
+        return stages, RerankStage(self._reranker, settings, self._outside.submit)
+
+    def warm(self, timeout: float | None = None) -> None:
+        """Load the cross-encoder's model, if there is one, so that no recall has to go without it.
+
+        Raises:
+            RerankError: it cannot be loaded.
+            TimeoutError: it was not ready within `timeout` seconds; loading goes on.
+        """
+        loading = None if self._reranking is None else self._reranking.warm()
+        if loading is not None:
+            loading.result(timeout)
 
     def close(self) -> None:
         """Stop the threads. Recalls that are under way lose their arms; later ones raise `StoreClosed`."""
@@ -336,6 +375,7 @@ class QueryOptimizer:
         scope_id = self.store.scope_id(request.scope)
         hits: tuple[Hit, ...] = ()
         confidence: float | None = None
+        rerank = RerankOutcome()
         if scope_id is not None:
             with run.stage("view"):
                 view = self.store.view(scope_id)
@@ -356,7 +396,7 @@ class QueryOptimizer:
                     now=request.now,
                 )
                 fused, confidence = self._order(results, given, parsed, seen, request.k)
-            fused, reranked = self._rerank(parsed, plan, view, fused, run)
+            fused, reranked, rerank = self._rerank(parsed, plan, view, fused, request.k, run)
             fused = self._diversify(plan, view, fused, request.k, run)
             fused = fused if typed is None else _first(fused, typed)
             fused, demoted = self._negate(parsed, view, fused, request.k, run)
@@ -370,6 +410,7 @@ class QueryOptimizer:
             query=query,
             plan=plan,
             rewrite=rewrite,
+            rerank=rerank,
             degraded=degraded,
             timings_ms={name: round(ms, 3) for name, ms in run.timings_ms.items()},
             confidence=confidence if confidence is not None else hits[0].score if hits else 0.0,
@@ -449,7 +490,7 @@ class QueryOptimizer:
                     similarities=seen.similarities,
                     terms=parsed.terms,
                     allowed=self._windowed(parsed, plan, seen) if arm.name == "graph" else seen.allowed,
-                    limit=max(arm.limit, k),
+                    limit=max(arm.limit, k) if self._reranking is None else self._stages.coarse(k, arm.limit),
                     deadline=run.deadline,
                 ),
             )
@@ -510,32 +551,40 @@ class QueryOptimizer:
         return inside if bool((inside & seen.view.alive).any()) else seen.allowed
 
     def _rerank(
-        self, parsed: ParsedQuery, plan: RetrievalPlan, view: ScopeView, fused: Fused, run: _Run
-    ) -> tuple[Fused, dict[int, float]]:
-        """Let the cross-encoder order the best candidates. They share out the scores that they had."""
-        settings = self.config.ranking
-        n = min(settings.rerank_top_n, len(fused.rows))
-        if self._reranker is None or not plan.rerank or n < settings.rerank_min_k:
-            return fused, {}
-        budget = min(self.config.limits.rerank_budget_ms, run.deadline.remaining_ms())
+        self, parsed: ParsedQuery, plan: RetrievalPlan, view: ScopeView, fused: Fused, k: int, run: _Run
+    ) -> tuple[Fused, dict[int, Contribution], RerankOutcome]:
+        """Let the cross-encoder order the best candidates, where its gate lets it. They share out the scores."""
+        if self._reranking is None:
+            return fused, {}, RerankOutcome()
+        n = self._stages.survivors(fused.scores, k)
+        if n < len(fused.rows):
+            fused = fused.take(np.arange(n, dtype=np.int64), fused.scores[:n])
         with run.stage("rerank"):
-            rows = fused.rows[:n]
-            texts = self._texts(view, rows)
-            future = self._outside.submit(self._reranker.scores, parsed.original, texts)
-            try:
-                scores = future.result(timeout=budget / 1e3)
-            except FutureTimeout as e:
-                future.cancel()
-                run.failed("rerank", e, "timeout")
-                return fused, {}
-            except Exception as e:  # noqa: BLE001 - named in the result; the fused order stands
-                run.failed("rerank", e)
-                return fused, {}
-        given = np.asarray([-math.inf if s is None else s for s in scores], dtype=np.float64)
-        order = np.lexsort((np.arange(n), -given))
-        whole = np.concatenate([order, np.arange(n, len(fused.rows))])
-        by_row = {int(rows[i]): float(s) for i, s in enumerate(scores) if s is not None}
-        return fused.take(whole, fused.scores), by_row
+            done = self._reranking.run(
+                RerankRequest(
+                    query=parsed.original,
+                    calibrated=fused.scores,
+                    texts=lambda count: self._texts(view, fused.rows[:count]),
+                    k=k,
+                    allowed=plan.rerank,
+                    deadline=run.deadline,
+                )
+            )
+        run.degraded.extend(done.degraded)
+        scores = fused.scores[: len(done.order)]
+        place_of = {int(before): after for after, before in enumerate(done.order)}
+        judged = {
+            int(fused.rows[before]): Contribution(
+                source="rerank",
+                rank=said.rank,
+                score=said.score,
+                added=float(scores[place_of[before]] - fused.scores[before]),
+                note=str(said.band or ""),
+            )
+            for before, said in done.judged.items()
+            if before in place_of
+        }
+        return fused.take(done.order, scores), judged, done.outcome
 
     def _diversify(self, plan: RetrievalPlan, view: ScopeView, fused: Fused, k: int, run: _Run) -> Fused:
         """Maximal marginal relevance over the best candidates, where the plan asks for it."""
@@ -580,7 +629,7 @@ class QueryOptimizer:
         parsed: ParsedQuery,
         view: ScopeView,
         fused: Fused,
-        reranked: dict[int, float],
+        reranked: dict[int, Contribution],
         demoted: frozenset[int],
         folded: dict[int, list[int]],
         request: _Request,
@@ -871,7 +920,7 @@ def _withheld(
 
 
 def _contributions(
-    fused: Fused, places: Sequence[int], reranked: Mapping[int, float]
+    fused: Fused, places: Sequence[int], reranked: Mapping[int, Contribution]
 ) -> dict[int, tuple[Contribution, ...]]:
     """What each source added, by place; the columns are read once for all of them."""
     at = np.asarray(places, dtype=np.int64)
@@ -892,8 +941,8 @@ def _contributions(
             for source, scores, ranks, added in columns
             if scores[i] == scores[i] and (scores[i] or added[i] or ranks[i])  # neither NaN nor without any effect
         ]
-        if (score := reranked.get(int(fused.rows[place]))) is not None:
-            parts.append(Contribution(source="rerank", score=score))
+        if (judged := reranked.get(int(fused.rows[place]))) is not None:
+            parts.append(judged)
         found[place] = tuple(sorted(parts, key=_most_first))
     return found
 

@@ -1,6 +1,6 @@
-"""Print the reports of `recall bench quality --json` and `recall bench latency --json` as Markdown tables.
+"""Print the reports of `recall bench quality`, `abstention` and `latency` (`--json`) as Markdown tables.
 
-python scripts/benchmark_tables.py locomo.json latency.json
+python scripts/benchmark_tables.py locomo.json abstention.json latency.json
 """
 
 from __future__ import annotations
@@ -20,14 +20,58 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield from ("| " + " | ".join(row) + " |" for row in rows)
 
 
-def quality(report: dict[str, Any]) -> Iterator[str]:
-    yield f"**{report['dataset']}**, {report['questions']:,} questions, k = {report['k']}"
+def interval(gap: dict[str, float]) -> str:
+    return f"{gap['mean']:+.3f} ({gap['low']:+.3f} to {gap['high']:+.3f})"
+
+
+def differences(title: str, head: str, found: dict[str, Any], moved: dict[str, int] | None = None) -> Iterator[str]:
+    if not found:
+        return
     yield ""
-    systems: dict[str, Any] = report["systems"]
+    yield title
+    yield ""
+    rows = [
+        [name, *([] if moved is None else [f"{moved[name]:,}"]), *(interval(gap) for gap in gaps.values())]
+        for name, gaps in found.items()
+    ]
+    yield from table([head, *([] if moved is None else ["moved"]), "R@5", "nDCG@10"], rows)
+
+
+def of_kind(report: dict[str, Any], *kinds: str) -> dict[str, Any]:
+    return {name: system for name, system in report["systems"].items() if system["kind"] in kinds}
+
+
+def quality(report: dict[str, Any]) -> Iterator[str]:
+    for name, part in report["datasets"].items():
+        yield from dataset(name, part, report["k"])
+        yield ""
+    for name, mean in report["means"].items():
+        yield f"**{name}** ({', '.join(mean['datasets'])})"
+        yield ""
+        rows = [[s, *(f"{v[m]:.3f}" for m in METRICS)] for s, v in of_kind(mean, "ours", "peer").items()]
+        yield from table(["system", *METRICS.values()], rows)
+        yield from gaps(mean)
+        yield ""
+
+
+def gaps(report: dict[str, Any], moved: dict[str, int] | None = None) -> Iterator[str]:
+    interval_of = "95 % paired bootstrap interval"
+    for kind, title, head in (
+        ("peer", f"recall minus the other system, with a {interval_of}:", "system"),
+        ("stage", f"recall minus recall with one stage changed, with a {interval_of}:", "changed"),
+    ):
+        own = {s: report["differences"][s] for s in of_kind(report, kind)}
+        yield from differences(title, head, own, moved if kind == "stage" else None)
+
+
+def dataset(name: str, report: dict[str, Any], k: int) -> Iterator[str]:
+    yield f"**{name}**, {report['questions']:,} questions, k = {k}"
+    yield ""
+    systems = of_kind(report, "ours", "peer")
     rows = []
-    for name, system in systems.items():
-        overall = system["averages"]["overall"]
-        rows.append([name, *(f"{overall[m]:.3f}" for m in METRICS), f"{system['median_ms']:.1f}"])
+    for system, values in systems.items():
+        overall = values["averages"]["overall"]
+        rows.append([system, *(f"{overall[m]:.3f}" for m in METRICS), f"{values['median_ms']:.1f}"])
     yield from table(["system", *METRICS.values(), "median ms"], rows)
     categories = [c for c in systems["recall"]["averages"] if c != "overall"]
     if len(categories) > 1:
@@ -35,19 +79,41 @@ def quality(report: dict[str, Any]) -> Iterator[str]:
         yield "R@5 / nDCG@10 by category:"
         yield ""
         rows = [
-            [name, *(f"{s['averages'][c]['recall@5']:.3f} / {s['averages'][c]['ndcg@10']:.3f}" for c in categories)]
-            for name, s in systems.items()
+            [s, *(f"{v['averages'][c]['recall@5']:.3f} / {v['averages'][c]['ndcg@10']:.3f}" for c in categories)]
+            for s, v in systems.items()
         ]
         yield from table(["system", *categories], rows)
-    if report.get("differences"):
-        yield ""
-        yield "recall minus the other system, with a 95 % paired bootstrap interval:"
+    yield from gaps(report, {s: v["moved"] for s, v in report["systems"].items()})
+    for system, values in report["systems"].items():
+        if "note" in values:
+            yield ""
+            yield f"{system}: {values['note']}"
+
+
+def abstention(report: dict[str, Any]) -> Iterator[str]:
+    def number(value: float | None) -> str:
+        return "" if value is None else f"{value:.3f}"
+
+    yield f"**{report['dataset']}**, {report['questions']:,} questions, each also asked of the next conversation"
+    yield ""
+    yield f"AUROC of `result.confidence`, own against wrong: {report['auroc']:.3f}"
+    yield ""
+    parts = {"`result.confidence`": report["confidence"], "`hit.score`": report["score"]}
+    rows = [[name, *(number(part["ece"]) for part in both.values())] for name, both in parts.items()]
+    yield from table(["expected calibration error", *report["confidence"]], rows)
+    yield ""
+    rows = [[f"{t['at']:g}", f"{t['answered']:.1%}", f"{t['refused']:.1%}"] for t in report["thresholds"]]
+    yield from table(["`abstain_below`", "own answered", "wrong refused"], rows)
+    for title, groups in (("category", report["categories"]), ("plan", report["plans"])):
         yield ""
         rows = [
-            [name, *(f"{g['mean']:+.3f} ({g['low']:+.3f} to {g['high']:+.3f})" for g in gaps.values())]
-            for name, gaps in report["differences"].items()
+            [name, f"{g['own']:,}", f"{g['wrong']:,}", *map(number, (g["auroc"], g["confidence_ece"], g["score_ece"]))]
+            for name, g in groups.items()
         ]
-        yield from table(["system", "R@5", "nDCG@10"], rows)
+        yield from table([title, "own", "wrong", "AUROC", "ECE of confidence", "ECE of score"], rows)
+    if report["note"]:
+        yield ""
+        yield report["note"]
 
 
 def latency(report: dict[str, Any]) -> Iterator[str]:
@@ -101,7 +167,13 @@ def main() -> None:
     parser.add_argument("reports", nargs="+", type=Path)
     for path in parser.parse_args().reports:
         report = json.loads(path.read_text(encoding="utf-8"))
-        for line in quality(report) if "dataset" in report else latency(report):
+        if "datasets" in report:
+            lines = quality(report)
+        elif "abstention" in report:
+            lines = abstention(report["abstention"])
+        else:
+            lines = latency(report)
+        for line in lines:
             print(line)
         print()
 

@@ -71,7 +71,8 @@ def _reason(
     if memory.importance >= IMPORTANT:
         parts.append("important")
     if "rerank" in by_source:
-        parts.append(f"reranked ({by_source['rerank'].score:.2f})")
+        judged = by_source["rerank"]
+        parts.append(f"reranked ({judged.score:.2f}{f', {judged.note}' if judged.note else ''})")
     if demoted:
         parts.append(f"moved down: about {', '.join(parsed.negations)}" if names else "moved down")
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""Evaluation data from files: LoCoMo, multi-hop encyclopaedia questions, one's own questions as JSON Lines.
+"""Evaluation data from files: LoCoMo and multi-hop encyclopaedia questions. `datasets_jsonl` reads one's own.
 
 Every loader returns an `EvaluationData`: collections of memories, each in its own scope, with the questions asked of
 it and the ids that answer them. No data comes with the package; the caller passes a path.
@@ -9,13 +9,31 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument, InvalidInput
+from recall_integrations.evaluation.questions import (
+    Collection,
+    EvaluationData,
+    Question,
+    load_jsonl_questions,
+    read_text,
+)
 from recall_integrations.records import Memory, Scope
+
+__all__ = [
+    "LOCOMO_CATEGORIES",
+    "MULTIHOP",
+    "Collection",
+    "EvaluationData",
+    "Question",
+    "iter_locomo_memories",
+    "load_jsonl_questions",
+    "load_locomo",
+    "load_multihop",
+]
 
 LOCOMO_CATEGORIES: Mapping[int, str] = {
     1: "multi-hop",
@@ -25,6 +43,8 @@ LOCOMO_CATEGORIES: Mapping[int, str] = {
     5: "adversarial",
 }
 
+MULTIHOP = "multi-hop"  # the family of HotpotQA and MuSiQue
+
 _SESSION = re.compile(r"session_(\d+)")
 _TURN_ID = re.compile(r"D\d+:\d+")
 _SESSION_TIME = re.compile(r"\s*(\d{1,2}):(\d{2})\s*([ap])\.?m\.?\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})\s*", re.I)
@@ -33,55 +53,6 @@ _MONTH_NAMES = "january february march april may june july august september octo
 # strptime's %B and %p depend on the locale of the process, this does not.
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A question and the ids that answer it.
-
-    Args:
-        id: unique in the data set.
-        text: the query.
-        relevant: ids of the memories that hold the answer; empty where the data names none that exist.
-        category: its kind, for averages.
-        asked_at: the moment relative dates are read against; timezone-aware, `None` = the present.
-        scope: where the ids live.
-    """
-
-    id: str
-    text: str
-    relevant: tuple[str, ...]
-    category: str = "all"
-    asked_at: datetime | None = None
-    scope: Scope = field(default_factory=Scope)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collection:
-    """Memories of one scope and the questions asked of them. For LoCoMo: one conversation (`name` = `sample_id`)."""
-
-    name: str
-    scope: Scope
-    memories: tuple[Memory, ...]
-    questions: tuple[Question, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationData:
-    """A data set: a name and its collections, in file order."""
-
-    name: str
-    collections: tuple[Collection, ...]
-
-    @property
-    def memories(self) -> int:
-        """Number of memories."""
-        return sum(len(c.memories) for c in self.collections)
-
-    @property
-    def questions(self) -> tuple[Question, ...]:
-        """All questions, in file order."""
-        return tuple(q for c in self.collections for q in c.questions)
 
 
 # --- LoCoMo -----------------------------------------------------------------------------------------------------
@@ -267,6 +238,7 @@ def load_multihop(path: str | Path, name: str) -> EvaluationData:
     return EvaluationData(
         name=name,
         collections=(Collection(name=name, scope=scope, memories=tuple(memories), questions=questions),),
+        family=MULTIHOP,
     )
 
 
@@ -336,65 +308,6 @@ def _multihop_files(folder: Path, name: str) -> tuple[Path, Path]:
     return file, found[0]
 
 
-# --- one's own questions ----------------------------------------------------------------------------------------
-
-
-def load_jsonl_questions(path: str | Path) -> list[Question]:
-    """Read questions about memories that are already stored: one JSON object per line.
-
-    Keys: `query` (or `question`), `relevant` (list of memory ids); optional `id` (default: the line number),
-    `category` (default "all"), `asked_at` (ISO 8601 with an offset), and `scope` (mapping with `user_id`, `agent_id`,
-    `namespace`). Blank lines are skipped.
-
-    Raises:
-        InvalidArgument: the file cannot be read or a line is wrong; the message names the path and the line.
-    """
-    file = Path(path)
-    questions: list[Question] = []
-    seen: set[str] = set()
-    for number, line in enumerate(_read_text(file).splitlines(), start=1):
-        if not line.strip():
-            continue
-        where = f"{file}, line {number}"
-        question = _jsonl_question(line, str(number), where)
-        if question.id in seen:
-            raise InvalidArgument(f"{where}: the question id {question.id!r} comes twice.")
-        seen.add(question.id)
-        questions.append(question)
-    if not questions:
-        raise InvalidArgument(f"{file} holds no questions.")
-    return questions
-
-
-def _jsonl_question(line: str, default_id: str, where: str) -> Question:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as e:
-        raise InvalidArgument(f"{where} is not JSON: {e}") from e
-    if not isinstance(row, dict):
-        raise InvalidArgument(f"{where} must be a JSON object, not {type(row).__name__}.")
-    text, relevant = row.get("query", row.get("question")), row.get("relevant")
-    if not isinstance(text, str) or not text.strip():
-        raise InvalidArgument(f"{where} has no 'query' text.")
-    if not isinstance(relevant, list) or not relevant or not all(isinstance(r, str) and r for r in relevant):
-        raise InvalidArgument(f"{where}: 'relevant' must be a non-empty list of memory ids.")
-    try:
-        scope = Scope(**row.get("scope", {}))
-        asked_at = datetime.fromisoformat(row["asked_at"].replace("Z", "+00:00")) if row.get("asked_at") else None
-    except (AttributeError, TypeError, ValueError) as e:  # InvalidScope is a ValueError
-        raise InvalidArgument(f"{where}: {e}") from e
-    if asked_at is not None and asked_at.tzinfo is None:
-        raise InvalidArgument(f"{where}: 'asked_at' has no offset. Write, for example, 2026-03-01T12:00:00+00:00.")
-    return Question(
-        id=str(row.get("id", default_id)),
-        text=text,
-        relevant=tuple(dict.fromkeys(relevant)),
-        category=str(row.get("category", "all")),
-        asked_at=asked_at,
-        scope=scope,
-    )
-
-
 # --- files ------------------------------------------------------------------------------------------------------
 
 
@@ -409,16 +322,9 @@ def _data_file(path: Path, name: str) -> Path:
     return path
 
 
-def _read_text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise InvalidArgument(f"Cannot read {file}: {e}") from e
-
-
 def _read_json(file: Path) -> object:
     try:
-        loaded: object = json.loads(_read_text(file))
+        loaded: object = json.loads(read_text(file))
     except (json.JSONDecodeError, RecursionError) as e:
         raise InvalidArgument(f"{file} is not JSON: {e}") from e
     return loaded

@@ -2,9 +2,15 @@
 
 What is the same for everybody: the embedding (ours, wrapped for each framework), the indexed text ("Speaker: text",
 because the speaker is part of what our store embeds and indexes, and it helps every system), and the number of
-results. Where a framework has a choice, its documented example decides: equal weights, reciprocal rank fusion, `k`
-candidates from each arm for `k` results, one query and no language model. `LangChainEnsemble(tuned=True)` is a
-stronger variant that a careful user could build: stemmed BM25 and 50 candidates from each arm.
+results. Each framework comes at its defaults and at stronger settings; nothing is chosen by looking at the results:
+
+- Default: the documented example. Equal weights, reciprocal rank fusion, `k` candidates from each arm for `k` results,
+  one query and no language model.
+- "tuned": what a careful user would change without measuring: 50 candidates from each arm (`FETCH`), and for LangChain
+  our stems and stop words instead of splitting at spaces. Weights stay equal: LangChain documents no others, and
+  LlamaIndex ignores weights in its reciprocal mode.
+- "relative score" and "dist. score": LlamaIndex's other two fusion modes with the weights of their documented example
+  (vectors .6, BM25 .4), and 50 candidates.
 
 Nothing here leaves the machine: Chroma runs in memory with telemetry off, and LlamaIndex gets a mock language model
 so that it does not look for a real one. Optional packages are imported when a peer is built.
@@ -14,137 +20,50 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations import records
 from recall_integrations import text as analyser
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.extras import require
+from recall_integrations.evaluation.single_arms import DenseOnly, Peer, StemmedBM25, checked_ids, indexed_text
 from recall_integrations.records import Memory
 
-_TUNED_FETCH = 50
+__all__ = [
+    "DenseOnly",
+    "LangChainEnsemble",
+    "LlamaIndexFusion",
+    "Peer",
+    "StemmedBM25",
+    "as_langchain",
+    "as_llamaindex",
+    "default_peers",
+    "indexed_text",
+]
+
+FETCH = 50  # candidates from each arm of a tuned peer
+LLAMAINDEX_MODES = {  # variant → mode, weights of vectors and of BM25 (`None` = the mode's default), name in tables
+    "default": ("reciprocal_rerank", None, "LlamaIndex fusion"),
+    "tuned": ("reciprocal_rerank", None, "LlamaIndex fusion, tuned"),
+    "relative": ("relative_score", (0.6, 0.4), "LlamaIndex relative score"),
+    "distribution": ("dist_based_score", (0.6, 0.4), "LlamaIndex dist. score"),
+}
 _BATCH = 1_000
-
-
-class Peer(Protocol):
-    """A retriever that can be compared: filled once, then asked."""
-
-    @property
-    def name(self) -> str:
-        """What tables call it."""
-        ...
-
-    def build(self, memories: Sequence[Memory]) -> None:
-        """Index the memories, all with an id. Replaces what was indexed before.
-
-        Raises:
-            MissingExtra: its packages are not installed.
-        """
-        ...
-
-    def search(self, query: str, k: int) -> list[str]:
-        """At most `k` ids, best first."""
-        ...
-
-    def close(self) -> None:
-        """Free what it holds."""
-        ...
-
-
-def indexed_text(memory: Memory) -> str:
-    """What every system indexes: "Speaker: text", or the text alone where there is no actor."""
-    return records.indexed_text(memory.text, memory.actor)
 
 
 def default_peers(embedding: Embedding) -> list[Peer]:
     """All peers, in the order in which tables show them."""
     return [
         DenseOnly(embedding),
+        StemmedBM25(stemmed=False),
         StemmedBM25(),
         LangChainEnsemble(embedding),
         LangChainEnsemble(embedding, tuned=True),
-        LlamaIndexFusion(embedding),
+        *(LlamaIndexFusion(embedding, variant=variant) for variant in LLAMAINDEX_MODES),
     ]
-
-
-def _ids(memories: Sequence[Memory]) -> list[str]:
-    ids = [m.id for m in memories if m.id is not None]
-    if not memories or len(set(ids)) != len(memories):
-        raise InvalidArgument("A peer needs at least one memory, and every memory an id of its own.")
-    return ids
-
-
-def _top(ids: Sequence[str], scores: NDArray[np.floating[Any]], k: int) -> list[str]:
-    """The ids of the `k` highest scores, ties by id."""
-    count = min(k, len(ids))
-    floor = np.partition(scores, len(ids) - count)[len(ids) - count]
-    best = sorted((-float(scores[i]), ids[i]) for i in np.flatnonzero(scores >= floor).tolist())
-    return [doc for _, doc in best[:count]]
-
-
-class DenseOnly:
-    """One arm alone: exact cosine over all vectors."""
-
-    name = "dense only"
-
-    def __init__(self, embedding: Embedding) -> None:
-        self._embedding = embedding
-        self._ids: list[str] = []
-        self._vectors: NDArray[np.float32] = np.zeros((0, embedding.dimensions), np.float32)
-
-    def build(self, memories: Sequence[Memory]) -> None:
-        """Embed every memory and keep the matrix."""
-        self._ids = _ids(memories)
-        self._vectors = self._embedding.embed_documents([indexed_text(m) for m in memories])
-
-    def search(self, query: str, k: int) -> list[str]:
-        """The `k` nearest."""
-        cosines = self._vectors @ self._embedding.embed_query(query)
-        # Equal rows may differ in the last bit, by their place in the matrix; rounded, they are ties.
-        return _top(self._ids, np.round(cosines, 6), k)
-
-    def close(self) -> None:
-        """Drop the matrix."""
-        self._ids, self._vectors = [], self._vectors[:0]
-
-
-class StemmedBM25:
-    """One arm alone: BM25 (bm25s, Lucene variant, k1 1.5, b 0.75) over our own stems, without stop words."""
-
-    name = "BM25 only"
-
-    def __init__(self) -> None:
-        self._ids: list[str] = []
-        self._index: Any = None
-
-    def build(self, memories: Sequence[Memory]) -> None:
-        """Stem and index every memory."""
-        bm25s = require("bm25s")
-        self._ids = _ids(memories)
-        corpus = [analyser.stems(indexed_text(m)) for m in memories]
-        self._index = None
-        if any(corpus):
-            self._index = bm25s.BM25()
-            self._index.index(corpus, show_progress=False)
-
-    def search(self, query: str, k: int) -> list[str]:
-        """The `k` best; none where no word of the query is known."""
-        if self._index is None:
-            return []
-        known = [s for s in analyser.stems(query) if s in self._index.vocab_dict]
-        if not known:
-            return []
-        scores = self._index.get_scores(known)
-        matching = np.flatnonzero(scores > 0)
-        return _top([self._ids[i] for i in matching.tolist()], scores[matching], k) if len(matching) else []
-
-    def close(self) -> None:
-        """Drop the index."""
-        self._ids, self._index = [], None
 
 
 class _ChromaCollection:
@@ -191,7 +110,7 @@ class LangChainEnsemble:
         document = require("langchain_core.documents").Document
         require("langchain_classic.retrievers")
         self.close()
-        ids = _ids(memories)
+        ids = checked_ids(memories)
         documents = [
             document(page_content=indexed_text(m), metadata={"id": doc, "speaker": m.actor or ""}, id=doc)
             for doc, m in zip(ids, memories, strict=True)
@@ -214,7 +133,7 @@ class LangChainEnsemble:
 
     def _ensemble(self, k: int) -> Any:
         if k not in self._by_k:
-            fetch = max(k, _TUNED_FETCH) if self._tuned else k
+            fetch = max(k, FETCH) if self._tuned else k
             arms = [
                 self._bm25.model_copy(update={"k": fetch}),
                 self._chroma.as_retriever(search_kwargs={"k": fetch}),
@@ -234,15 +153,24 @@ class LangChainEnsemble:
 class LlamaIndexFusion:
     """LlamaIndex's `QueryFusionRetriever` over its `BM25Retriever` and a `VectorStoreIndex` on Chroma.
 
-    Mode `reciprocal_rerank`, `num_queries=1` (no generated queries), as many nodes from each arm as are wanted in the
-    end, as in its example. `BM25Retriever` stems and drops stop words by itself. Id and speaker are in the nodes'
-    metadata, kept out of the embedded text; the id is there because the fusion tells nodes apart by a hash of text and
-    metadata and would drop one of two equal texts.
+    `num_queries=1` (no generated queries). `BM25Retriever` stems and drops stop words by itself. Id and speaker are in
+    the nodes' metadata, kept out of the embedded text; the id is there because the fusion tells nodes apart by a hash
+    of text and metadata and would drop one of two equal texts.
+
+    Args:
+        embedding: ours.
+        variant: of `LLAMAINDEX_MODES`. `default` is asked for as many nodes from each arm as are wanted in the end, as
+            in the example; the others for 50.
+
+    Raises:
+        InvalidArgument: an unknown variant.
     """
 
-    name = "LlamaIndex fusion"
-
-    def __init__(self, embedding: Embedding) -> None:
+    def __init__(self, embedding: Embedding, *, variant: str = "default") -> None:
+        if variant not in LLAMAINDEX_MODES:
+            raise InvalidArgument(f"Unknown variant {variant!r}. Use one of: {', '.join(LLAMAINDEX_MODES)}.")
+        self._mode, self._weights, self.name = LLAMAINDEX_MODES[variant]
+        self._fetch = 0 if variant == "default" else FETCH
         self._embedding = embedding
         self._collection: _ChromaCollection | None = None
         self._nodes = 0
@@ -265,7 +193,7 @@ class LlamaIndexFusion:
                 excluded_embed_metadata_keys=["id", "speaker"],
                 excluded_llm_metadata_keys=["id", "speaker"],
             )
-            for doc, m in zip(_ids(memories), memories, strict=True)
+            for doc, m in zip(checked_ids(memories), memories, strict=True)
         ]
         self._nodes = len(nodes)
         self._bm25 = bm25.from_defaults(nodes=nodes, similarity_top_k=1)
@@ -282,7 +210,8 @@ class LlamaIndexFusion:
     def search(self, query: str, k: int) -> list[str]:
         """The first `k` of the fused list."""
         retriever = self._fusion(k)
-        self._bm25.similarity_top_k = min(k, self._nodes)  # bm25s refuses to return more than there is
+        # bm25s refuses to return more than there is.
+        self._bm25.similarity_top_k = min(max(k, self._fetch), self._nodes)
         return [found.node.node_id for found in retriever.retrieve(query)][:k]
 
     def _fusion(self, k: int) -> Any:
@@ -292,9 +221,10 @@ class LlamaIndexFusion:
             from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 
             self._by_k[k] = QueryFusionRetriever(
-                [self._index.as_retriever(similarity_top_k=k), self._bm25],
+                [self._index.as_retriever(similarity_top_k=max(k, self._fetch)), self._bm25],
                 llm=MockLLM(),
-                mode=FUSION_MODES.RECIPROCAL_RANK,
+                mode=FUSION_MODES(self._mode),
+                retriever_weights=None if self._weights is None else list(self._weights),
                 similarity_top_k=k,
                 num_queries=1,
                 use_async=False,

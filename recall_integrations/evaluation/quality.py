@@ -8,49 +8,41 @@ Questions whose answer is not in the data (no gold id) are left out: every metri
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import metrics
+from recall_integrations.evaluation import combined, datasets_jsonl, metrics, quality_tables
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question, load_locomo, load_multihop
-from recall_integrations.evaluation.metrics import METRICS, OVERALL, Average
 from recall_integrations.evaluation.peers import Peer, default_peers
+from recall_integrations.evaluation.quality_report import COMPARED, OURS, Answer, QualityReport
 from recall_integrations.evaluation.reports import checked_output, environment, write_json
 
 if TYPE_CHECKING:
     from recall_integrations import MemoryStore, QueryOptimizer
 
-DATASETS = ("locomo", "hotpotqa", "musique")
-OURS = "recall"
+__all__ = [
+    "DATASETS",
+    "OURS",
+    "Answer",
+    "PeerSystem",
+    "QualityReport",
+    "RecallSystem",
+    "System",
+    "chosen",
+    "compare",
+    "load",
+    "run",
+]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a system returned for a question.
-
-    Args:
-        ids: best first.
-        plan: name of the plan; empty for peers.
-        degraded: `stage:reason` of each degradation; empty for peers.
-        ms: time of the call.
-    """
-
-    ids: tuple[str, ...]
-    plan: str = ""
-    degraded: tuple[str, ...] = ()
-    ms: float = 0.0
+DATASETS = ("locomo", "hotpotqa", "musique", datasets_jsonl.NAME)
 
 
 class System(Protocol):
@@ -81,6 +73,7 @@ class RecallSystem:
     def enter(self, collection: Collection) -> None:
         """Remember the collection's memories in its scope."""
         self._store.remember_many(collection.memories, scope=collection.scope)
+        self._store.warm(scope=collection.scope)  # peers are built before they are asked, too
 
     def answer(self, question: Question, k: int) -> Answer:
         """One `recall` with the default budget."""
@@ -118,97 +111,30 @@ class PeerSystem:
         return Answer(ids=tuple(ids), ms=(time.perf_counter() - start) * 1e3)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QualityReport:
-    """The outcome of a comparison.
-
-    Args:
-        dataset: its name.
-        k: results asked for.
-        questions: those that were asked, in order.
-        answers: system → question id → answer.
-        scores: system → question id → metric → value.
-        averages: system → category (`overall` first) → average.
-    """
-
-    dataset: str
-    k: int
-    questions: tuple[Question, ...]
-    answers: Mapping[str, Mapping[str, Answer]]
-    scores: Mapping[str, Mapping[str, Mapping[str, float]]]
-    averages: Mapping[str, Mapping[str, Average]] = field(default_factory=dict)
-
-    def plans(self, system: str = OURS) -> dict[str, Average]:
-        """Averages by the plan that was chosen, most frequent first; empty for a peer."""
-        chosen = {q: a.plan for q, a in self.answers.get(system, {}).items() if a.plan}
-        groups = {
-            plan: metrics.average(row for q, row in self.scores[system].items() if chosen.get(q) == plan)
-            for plan in sorted(set(chosen.values()))
-        }
-        return dict(sorted(groups.items(), key=lambda item: (-item[1].questions, item[0])))
-
-    def degraded(self, system: str = OURS) -> tuple[int, dict[str, int]]:
-        """How many answers were degraded, and how often each `stage:reason` came."""
-        answers = self.answers.get(system, {}).values()
-        reasons = Counter(reason for a in answers for reason in a.degraded)
-        return sum(bool(a.degraded) for a in answers), dict(
-            sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-        )
-
-    def median_ms(self, system: str) -> float:
-        """Median time of a call. An indication only: `evaluation.latency` measures properly."""
-        times = [a.ms for a in self.answers[system].values()]
-        return float(np.median(times)) if times else 0.0
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON: averages, plans, degradations, differences, and the ranked ids of every question (no texts)."""
-        count, reasons = self.degraded()
-        return {
-            "dataset": self.dataset,
-            "k": self.k,
-            "questions": len(self.questions),
-            "systems": {
-                system: {
-                    "median_ms": self.median_ms(system),
-                    "averages": {c: {"questions": a.questions, **a.values} for c, a in categories.items()},
-                }
-                for system, categories in self.averages.items()
-            },
-            "plans": {plan: {"questions": a.questions, **a.values} for plan, a in self.plans().items()},
-            "degraded": {"results": count, "reasons": reasons},
-            "differences": _differences(self),
-            "rankings": {
-                q.id: {
-                    "category": q.category,
-                    "relevant": list(q.relevant),
-                    "plan": self.answers[OURS][q.id].plan if OURS in self.answers else "",
-                    "ids": {system: list(found[q.id].ids) for system, found in self.answers.items()},
-                }
-                for q in self.questions
-            },
-        }
-
-
 def run(
     data_path: str | Path,
     console: Console,
     *,
-    dataset: str = "locomo",
+    dataset: str | Sequence[str] = "locomo",
     limit: int | None = None,
     peers: bool = True,
+    stages: bool = False,
     json_path: str | Path | None = None,
+    pictures: str | Path | None = None,
     config: RecallConfig | None = None,
     k: int = 10,
-) -> QualityReport:
-    """Ask every question of a data set, print the tables, and write the report if asked.
+) -> tuple[QualityReport, ...]:
+    """Ask every question of the data sets, print the tables, and write the report and pictures if asked.
 
     Args:
         data_path: the file or folder with the data (see `evaluation.datasets`).
         console: where tables and progress go.
-        dataset: one of `DATASETS`.
-        limit: ask at most this many questions, spread evenly over the data set. Default: all.
+        dataset: one or several of `DATASETS`. Two of one family get a mean.
+        limit: ask at most this many questions of each, spread evenly over the data set. Default: all.
         peers: compare with the frameworks' retrievers and with single arms.
+        stages: compare with ourselves, each stage changed or switched off in turn.
         json_path: file for the report, with the ranked ids of every question.
+        pictures: folder for an SVG picture of each table; made if absent.
         config: our configuration. Default: `RecallConfig()`.
         k: results asked for; the metrics look at the first ten.
 
@@ -216,26 +142,77 @@ def run(
         InvalidArgument: an unknown data set, bad data, a limit under 1, a report that could not be written.
         MissingExtra: a package of the `bench` extra is missing.
     """
-    from recall_integrations import MemoryStore, QueryOptimizer
-
-    output = checked_output(json_path)
-    data = load(data_path, dataset)
+    names = [dataset] if isinstance(dataset, str) else list(dict.fromkeys(dataset))
+    output, folder = checked_output(json_path), None if pictures is None else _folder(pictures)
     settings = config or RecallConfig()
+    loaded = [load(data_path, name) for name in names]  # a bad file is found before the long run
+    reports: list[QualityReport] = []
+    about: dict[str, Any] = {}
+    for data in loaded:
+        report, about = _measure(data, console, settings, limit=limit, peers=peers, stages=stages, k=k)
+        quality_tables.show(report, console)
+        reports.append(report)
+    means = combined.means(reports)
+    for mean in means:
+        quality_tables.show_mean(mean, console)
+    if output is not None:
+        write_json(output, combined.as_dict(reports, means, about))
+        console.print(f"Report written to {output}")
+    if folder is not None:
+        from recall_integrations.evaluation import pictures as drawing
+
+        for file in drawing.draw(reports, means, folder):
+            console.print(f"Picture written to {file}")
+    return tuple(reports)
+
+
+def _folder(path: str | Path) -> Path:
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise InvalidArgument(f"Cannot make the folder {folder} for pictures: {e}") from e
+    return folder
+
+
+def _measure(
+    data: EvaluationData,
+    console: Console,
+    config: RecallConfig,
+    *,
+    limit: int | None,
+    peers: bool,
+    stages: bool,
+    k: int,
+) -> tuple[QualityReport, dict[str, Any]]:
+    from recall_integrations import MemoryStore, QueryOptimizer
+    from recall_integrations.evaluation import stages as staging
+
+    note = staging.seen_before(config, data.name)
+    notes = {OURS: note} if note else {}
+    kinds: dict[str, str] = {}
     with ExitStack() as stack:
-        store = stack.enter_context(MemoryStore.open(config=settings))
-        optimizer = QueryOptimizer(store, config=settings)
+        store = stack.enter_context(MemoryStore.open(config=config))
+        optimizer = QueryOptimizer(store, config=config)
         stack.callback(optimizer.close)
         systems: list[System] = [RecallSystem(store, optimizer)]
         for peer in default_peers(store.embedding) if peers else ():
             stack.callback(peer.close)
             systems.append(PeerSystem(peer))
-        report = compare(data, systems, console, k=k, limit=limit)
-        about = {"embedding": store.embedding.fingerprint, "config": settings.fingerprint, **environment()}
-    show(report, console)
-    if output is not None:
-        write_json(output, {**report.as_dict(), "environment": about})
-        console.print(f"Report written to {output}")
-    return report
+        if stages:
+            planned, left_out = staging.stages(config)
+            for name, why in left_out.items():
+                console.print(f"Left out: {name} ({why})")
+            for stage in planned:
+                system = staging.StageSystem(stage, store)
+                stack.callback(system.close)
+                systems.append(system)
+                kinds[stage.name] = "stage"
+                if stage.kind == "strategy" and (note := staging.seen_before(stage.config, data.name)):
+                    notes[stage.name] = note
+        report = replace(compare(data, systems, console, k=k, limit=limit), kinds=kinds, notes=notes)
+        about = {"embedding": store.embedding.fingerprint, "config": config.fingerprint, **environment()}
+    return report, about
 
 
 def load(data_path: str | Path, dataset: str) -> EvaluationData:
@@ -246,7 +223,9 @@ def load(data_path: str | Path, dataset: str) -> EvaluationData:
     """
     if dataset == "locomo":
         return load_locomo(data_path)
-    if dataset.startswith(DATASETS[1:]):
+    if dataset == datasets_jsonl.NAME:
+        return datasets_jsonl.load_jsonl(data_path)
+    if dataset.startswith(("hotpotqa", "musique")):
         return load_multihop(data_path, dataset)
     raise InvalidArgument(f"Unknown data set {dataset!r}. Use one of: {', '.join(DATASETS)}.")
 
@@ -257,13 +236,15 @@ def compare(
     """Fill every system with each collection in turn, ask it the collection's questions, and score the answers.
 
     Raises:
-        InvalidArgument: no question has a gold id, `limit` or `k` is under 1.
+        InvalidArgument: no question has a gold id, two systems share a name, `limit` or `k` is under 1.
     """
     if k < 1:
         raise InvalidArgument(f"k must be at least 1, not {k}.")
-    asked = _chosen(data, limit)
+    asked = chosen(data, limit)
     answers: dict[str, dict[str, Answer]] = {system.name: {} for system in systems}
-    with _bars(console, [s.name for s in systems], len(asked)) as bars:
+    if len(answers) < len(systems):
+        raise InvalidArgument("Two systems of a comparison have the same name; give each one of its own.")
+    with _bar(console, len(asked) * len(systems)) as advance:
         for collection in data.collections:
             questions = [q for q in collection.questions if q.id in asked]
             if not questions:
@@ -272,7 +253,7 @@ def compare(
                 system.enter(collection)
                 for question in questions:
                     answers[system.name][question.id] = system.answer(question, k)
-                    bars(system.name)
+                    advance(system.name)
     relevant = {q.id: q.relevant for q in asked.values()}
     category = {q.id: q.category for q in asked.values()}
     scores = {name: metrics.score({q: a.ids for q, a in found.items()}, relevant) for name, found in answers.items()}
@@ -283,10 +264,17 @@ def compare(
         answers=answers,
         scores=scores,
         averages={name: metrics.by_category(rows, category) for name, rows in scores.items()},
+        differences=combined.differences([scores], OURS, COMPARED),
+        family=data.family,
     )
 
 
-def _chosen(data: EvaluationData, limit: int | None) -> dict[str, Question]:
+def chosen(data: EvaluationData, limit: int | None) -> dict[str, Question]:
+    """The questions with a gold id, by id; at most `limit`, spread evenly.
+
+    Raises:
+        InvalidArgument: there are none, or `limit` is under 1.
+    """
     usable = [q for q in data.questions if q.relevant]
     if not usable:
         raise InvalidArgument(f"No question of {data.name} names a memory that exists; there is nothing to measure.")
@@ -299,78 +287,9 @@ def _chosen(data: EvaluationData, limit: int | None) -> dict[str, Question]:
 
 
 @contextmanager
-def _bars(console: Console, names: Sequence[str], total: int) -> Iterator[Any]:
+def _bar(console: Console, total: int) -> Iterator[Callable[[str], None]]:
+    """One bar for all systems, named after the one that is asked: there may be more of them than lines."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        tasks = {name: progress.add_task(name, total=total) for name in names}
-        yield lambda name: progress.advance(tasks[name])
-
-
-# --- tables -----------------------------------------------------------------------------------------------------
-
-
-HEADINGS = ("R@1", "R@5", "R@10", "nDCG", "MRR")  # of METRICS, so that the table fits 80 columns
-
-
-def show(report: QualityReport, console: Console) -> None:
-    """Print averages, plans, degradations, and the differences to the peers."""
-    console.print(_averages_table(report))
-    if OURS not in report.answers:
-        return
-    plans = Table(title="Plans", title_justify="left")
-    plans.add_column("plan")
-    for column in ("asked", "share", *HEADINGS):
-        plans.add_column(column, justify="right")
-    for plan, average in report.plans().items():
-        share = average.questions / len(report.questions)
-        plans.add_row(plan, str(average.questions), f"{share:.0%}", *_figures(average))
-    console.print(plans)
-    count, reasons = report.degraded()
-    listed = f" ({', '.join(f'{reason} {n}' for reason, n in reasons.items())})" if reasons else ""
-    console.print(f"Degraded results: {count} of {len(report.questions)}{listed}")
-    if len(report.answers) > 1:
-        console.print(_differences_table(report))
-
-
-def _figures(average: Average) -> list[str]:
-    return [f"{average.values[name]:.3f}" for name in METRICS]
-
-
-def _averages_table(report: QualityReport) -> Table:
-    table = Table(title=f"{report.dataset}: {len(report.questions):,} questions, k = {report.k}", title_justify="left")
-    table.add_column("system", no_wrap=True)
-    for column in (*HEADINGS, "ms"):
-        table.add_column(column, justify="right")
-    for category in next(iter(report.averages.values()), {}):
-        asked = next(iter(report.averages.values()))[category].questions
-        table.add_row(Text(f"{category} ({asked:,})", style="bold"))
-        for system, averages in report.averages.items():
-            ms = f"{report.median_ms(system):.2f}" if category == OVERALL else ""
-            table.add_row(f"  {system}", *_figures(averages[category]), ms)
-        table.add_section()
-    return table
-
-
-def _differences(report: QualityReport) -> dict[str, dict[str, dict[str, float]]]:
-    if OURS not in report.scores:
-        return {}
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for system in report.scores:
-        if system == OURS:
-            continue
-        found[system] = {}
-        for name in ("recall@5", "ndcg@10"):
-            gap = metrics.paired_difference(report.scores[OURS], report.scores[system], name)
-            found[system][name] = {"mean": gap.mean, "low": gap.low, "high": gap.high}
-    return found
-
-
-def _differences_table(report: QualityReport) -> Table:
-    table = Table(title=f"{OURS} minus the other system (95 % bootstrap interval)", title_justify="left")
-    table.add_column("system")
-    for column in ("recall@5", "ndcg@10"):
-        table.add_column(column, justify="right")
-    for system, gaps in _differences(report).items():
-        cells = [f"{g['mean']:+.3f} ({g['low']:+.3f} to {g['high']:+.3f})" for g in gaps.values()]
-        table.add_row(system, *cells)
-    return table
+        task = progress.add_task("", total=total)
+        yield lambda name: progress.update(task, advance=1, description=name)

@@ -23,7 +23,6 @@ class MultiStage:
         coarse_factor: arms are asked for at least this many times k candidates.
         score_percentile: candidates whose score lies below this percentile of all candidates' scores leave before
             the rerank, in [0, 100); 0 = off. The first k always stay.
-        duplicate_similarity: cosine from which two hits count as one, in (0, 1]; 1 folds equal ones only.
 
     Raises:
         ConfigError: a value out of its range.
@@ -31,15 +30,12 @@ class MultiStage:
 
     coarse_factor: float = 10.0
     score_percentile: float = 0.0
-    duplicate_similarity: float = 0.90
 
     def __post_init__(self) -> None:
         _checked("coarse_factor", self.coarse_factor, 1 <= _number(self.coarse_factor) <= 1_000, "from 1 to 1000")
         _checked(
             "score_percentile", self.score_percentile, 0 <= _number(self.score_percentile) < 100, "from 0 to below 100"
         )
-        similarity = _number(self.duplicate_similarity)
-        _checked("duplicate_similarity", self.duplicate_similarity, 0 < similarity <= 1, "above 0 and at most 1")
 
     def coarse(self, k: int, arm_limit: int = 0) -> int:
         """How many candidates an arm is asked for: `max(arm_limit, ceil(coarse_factor · k))`."""

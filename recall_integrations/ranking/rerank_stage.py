@@ -24,10 +24,9 @@ from recall_integrations.errors import ConfigError, RecallError
 from recall_integrations.ranking.bands import Band, band, has_bands
 from recall_integrations.ranking.blend import blend
 from recall_integrations.ranking.gate import GateInput, GateSettings, movement, regret_max, should_rerank
-from recall_integrations.ranking.outcome import RerankOutcome
 from recall_integrations.ranking.rerank import Judged, LoadedReranker, Reranker, judge
 from recall_integrations.ranking.rerank_history import Breaker, CostHistory, MovementHistory, work_of
-from recall_integrations.records import Degradation
+from recall_integrations.records import Degradation, RerankOutcome
 from recall_integrations.resilience.deadline import Deadline
 
 STAGE = "rerank"

@@ -15,6 +15,7 @@ from recall_integrations.evaluation.datasets import (
     load_locomo,
     load_multihop,
 )
+from recall_integrations.evaluation.datasets_jsonl import load_jsonl
 from recall_integrations.records import MemoryType, Scope
 
 TALK = {
@@ -224,3 +225,61 @@ class TestJsonLines:
     def test_an_empty_file_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match="holds no questions"):
             load_jsonl_questions(written(tmp_path, "\n", "q.jsonl"))
+
+
+class TestOwnFolder:
+    MEMORIES = (
+        '{"id": "a", "text": "Sarah bakes bread.", "namespace": "one", "event_at": "2024-05-01T10:00:00Z"}\n\n'
+        '{"id": "a", "text": "Sam\u2028sails.", "namespace": "two"}\n{"text": "No id.", "namespace": "two"}\n'
+    )
+
+    def load(self, folder: Path, questions: str, memories: str = MEMORIES) -> Any:
+        folder.mkdir(exist_ok=True)
+        written(folder, memories, "memories.jsonl")
+        written(folder, questions, "questions.jsonl")
+        return load_jsonl(folder)
+
+    def test_each_scope_is_a_collection_with_its_questions(self, tmp_path: Path) -> None:
+        question = '{"query": "Who sails?", "relevant": ["a"], "scope": {"namespace": "two"}}'
+        self.load(tmp_path / "jsonl", question)
+        data = load_jsonl(tmp_path)  # the parent will do
+        assert (data.name, data.family, data.memories) == ("jsonl", "", 3)
+        one, two = data.collections
+        assert (one.name, one.scope, one.questions) == ("-/-/one", Scope(namespace="one"), ())
+        assert one.memories[0].event_at == datetime(2024, 5, 1, 10, tzinfo=timezone.utc)
+        assert [q.text for q in two.questions] == ["Who sails?"]
+        assert len({m.id for m in two.memories}) == 2 and None not in {m.id for m in two.memories}
+
+    def test_a_question_without_a_scope_is_asked_of_the_only_one(self, tmp_path: Path) -> None:
+        question, memory = '{"query": "Who?", "relevant": ["a"]}', '{"id": "a", "text": "Sam.", "user_id": "sam"}'
+        (only,) = self.load(tmp_path, question, memory).collections
+        assert only.questions[0].scope == only.scope == Scope(user_id="sam")
+
+    @pytest.mark.parametrize(
+        ("questions", "memories", "message"),
+        [
+            ('{"query": "Who?", "relevant": ["a"]}', None, r"scope -/-/-, which has no memories"),
+            (
+                '{"query": "Who?", "relevant": ["z"], "scope": {"namespace": "one"}}',
+                None,
+                r"memory 'z'.*not in its scope",
+            ),
+            ('{"query": "Who?", "relevant": ["a"]}', '{"txt": 1}', r"line 1: unknown key 'txt'"),
+            ('{"query": "Who?", "relevant": ["a"]}', "\n", r"holds no memories"),
+            (
+                '{"query": "Who?", "relevant": ["a"]}',
+                '{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}',
+                r"line 2: the id 'a' was given to line 1",
+            ),
+        ],
+    )
+    def test_what_does_not_fit_is_named(
+        self, tmp_path: Path, questions: str, memories: str | None, message: str
+    ) -> None:
+        with pytest.raises(InvalidArgument, match=message):
+            self.load(tmp_path, questions, self.MEMORIES if memories is None else memories)
+
+    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
+        written(tmp_path, self.MEMORIES, "memories.jsonl")
+        with pytest.raises(InvalidArgument, match=r"There is no .*questions\.jsonl"):
+            load_jsonl(tmp_path)

@@ -13,19 +13,23 @@ from recall_integrations.records import Memory
 MODULES = {
     "dense": (),
     "bm25": ("bm25s",),
+    "bm25-unstemmed": ("bm25s",),
     "langchain": ("langchain_classic", "langchain_community", "langchain_chroma"),
     "langchain-tuned": ("langchain_classic", "langchain_community", "langchain_chroma"),
-    "llamaindex": ("llama_index.retrievers.bm25", "llama_index.vector_stores.chroma"),
+    **{
+        f"llamaindex-{variant}": ("llama_index.retrievers.bm25", "llama_index.vector_stores.chroma")
+        for variant in peers.LLAMAINDEX_MODES
+    },
 }
 
 
 def made(kind: str, embedding: Any) -> peers.Peer:
     if kind == "dense":
         return peers.DenseOnly(embedding)
-    if kind == "bm25":
-        return peers.StemmedBM25()
-    if kind == "llamaindex":
-        return peers.LlamaIndexFusion(embedding)
+    if kind.startswith("bm25"):
+        return peers.StemmedBM25(stemmed=kind == "bm25")
+    if kind.startswith("llamaindex"):
+        return peers.LlamaIndexFusion(embedding, variant=kind.removeprefix("llamaindex-"))
     return peers.LangChainEnsemble(embedding, tuned=kind == "langchain-tuned")
 
 
@@ -109,3 +113,34 @@ def test_ties_are_broken_by_id(embedding: Any) -> None:
     assert [p.name for p in peers.default_peers(embedding)] == list(
         dict.fromkeys(p.name for p in peers.default_peers(embedding))
     )
+
+
+def test_only_the_stemmed_one_stems() -> None:
+    pytest.importorskip("bm25s", reason="bm25s (extra `bench`) is not installed")
+    memories = [Memory(text="Sarah bakes bread.", id="a"), Memory(text="Sam sails.", id="b")]
+    found = {}
+    for stemmed in (True, False):
+        peer = peers.StemmedBM25(stemmed=stemmed)
+        peer.build(memories)
+        found[stemmed] = peer.search("baking", 2)
+        assert peer.search("The Bread", 2) == ["a"]
+    assert found == {True: ["a"], False: []}
+
+
+def test_a_tuned_peer_asks_each_arm_for_more(embedding: Any) -> None:
+    pytest.importorskip("llama_index.retrievers.bm25", reason="llama-index (extra `bench`) is not installed")
+    default, tuned = (peers.LlamaIndexFusion(embedding, variant=v) for v in ("default", "tuned"))
+    memories = list(synthetic_memories(40, seed=5))
+    for peer in (default, tuned):
+        peer.build(memories)
+    asked = {}
+    for peer in (default, tuned):
+        peer.search("budget deadline", 3)
+        asked[peer.name] = (peer._bm25.similarity_top_k, peer._by_k[3]._retrievers[0].similarity_top_k)
+        peer.close()
+    assert asked == {"LlamaIndex fusion": (3, 3), "LlamaIndex fusion, tuned": (40, 50)}
+
+
+def test_an_unknown_variant_is_refused(embedding: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"Unknown variant 'best'.*relative"):
+        peers.LlamaIndexFusion(embedding, variant="best")

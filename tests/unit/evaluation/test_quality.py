@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import quality
+from recall_integrations.evaluation import combined, quality, quality_tables
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
 from recall_integrations.evaluation.quality import Answer
 from recall_integrations.evaluation.reports import checked_output, write_json
@@ -91,7 +92,7 @@ def test_data_without_gold_is_refused() -> None:
 def test_the_tables_show_systems_plans_degradations_and_differences() -> None:
     out = console()
     systems = [Fixed("recall", ("m0",), plan="precise", degraded=("semantic:timeout",)), Fixed("peer", ())]
-    quality.show(quality.compare(DATA, systems, out), out)
+    quality_tables.show(quality.compare(DATA, systems, out), out)
     text = out.file.getvalue()  # type: ignore[attr-defined]
     for part in ("recall", "peer", "overall (3)", "a (2)", "precise", "semantic:timeout 3", "3 of 3", "+0.333"):
         assert part in text
@@ -100,13 +101,17 @@ def test_the_tables_show_systems_plans_degradations_and_differences() -> None:
 def test_the_report_holds_ranked_ids_and_no_texts(tmp_path: Path) -> None:
     systems = [Fixed("recall", ("m0",), plan="precise"), Fixed("peer", ("m4",))]
     report = quality.compare(DATA, systems, console())
-    write_json(tmp_path / "r.json", report.as_dict())
-    loaded = json.loads((tmp_path / "r.json").read_text())
+    write_json(tmp_path / "r.json", combined.as_dict([report], [], {"python": "3"}))
+    whole = json.loads((tmp_path / "r.json").read_text())
+    loaded = whole["datasets"]["toy"]
+    assert (whole["format"], whole["k"], whole["means"], whole["environment"]) == (2, 10, {}, {"python": "3"})
+    assert {name: system["kind"] for name, system in loaded["systems"].items()} == {"recall": "ours", "peer": "peer"}
+    assert (loaded["systems"]["recall"]["moved"], loaded["systems"]["peer"]["moved"]) == (0, 3)
     assert loaded["systems"]["recall"]["averages"]["overall"]["recall@1"] == pytest.approx(1 / 3)
     assert loaded["systems"]["peer"]["median_ms"] == 2.0
     assert loaded["plans"]["precise"]["questions"] == 3
     assert loaded["degraded"] == {"results": 0, "reasons": {}}
-    ranking = loaded["rankings"]["two/0"]
+    ranking = whole["rankings"]["toy:two/0"]
     assert ranking["ids"] == {"recall": ["m0"], "peer": ["m4"]}
     assert (ranking["relevant"], ranking["plan"]) == (["m2", "m3"], "precise")
     assert '"q0"' not in (tmp_path / "r.json").read_text()
@@ -149,10 +154,91 @@ def test_a_whole_run_on_a_tiny_file(tmp_path: Path) -> None:
     }
     (tmp_path / "locomo.json").write_text(json.dumps([talk]), encoding="utf-8")
     out = console()
-    report = quality.run(tmp_path / "locomo.json", out, peers=False, json_path=tmp_path / "r.json")
+    (report,) = quality.run(
+        tmp_path / "locomo.json",
+        out,
+        peers=False,
+        stages=True,
+        json_path=tmp_path / "r.json",
+        pictures=tmp_path / "new" / "pictures",
+    )
     assert report.averages["recall"]["overall"].values["recall@1"] == 1.0
     assert sum(average.questions for average in report.plans().values()) == 2
     loaded = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert loaded["rankings"]["conv-1/1"]["ids"]["recall"][0] == "D1:3"
+    assert loaded["rankings"]["locomo:conv-1/1"]["ids"]["recall"][0] == "D1:3"
     assert loaded["environment"]["embedding"]
+    assert "no semantic arm" in report.systems("stage") and "no semantic arm" in loaded["datasets"]["locomo"]["systems"]
+    assert report.differences["no folding"]["ndcg@10"].mean == 0
+    assert {p.name for p in (tmp_path / "new" / "pictures").iterdir()} == {
+        "locomo-systems.svg",
+        "locomo-plans.svg",
+        "locomo-stages.svg",
+    }
+    text = out.file.getvalue()  # type: ignore[attr-defined]
+    assert "strategy linear" in text and "what each stage is worth" in text
     assert str(tmp_path) in out.file.getvalue().replace("\n", "")  # type: ignore[attr-defined]
+
+
+def multihop(name: str, gold: tuple[str, ...]) -> EvaluationData:
+    return EvaluationData(name=name, collections=(collection(name, [gold, gold]),), family="multi-hop")
+
+
+def test_data_sets_of_a_family_get_a_mean_in_which_each_counts_the_same() -> None:
+    systems = [Fixed("recall", ("m0", "m1")), Fixed("peer", ("m1", "m0"))]
+    reports = [
+        quality.compare(DATA, systems, console()),
+        quality.compare(multihop("hotpotqa", ("m0",)), systems, console()),
+        quality.compare(multihop("musique", ("m1",)), systems, console(), limit=1),
+    ]
+    (mean,) = combined.means(reports)
+    assert (mean.name, [r.dataset for r in mean.reports]) == ("multi-hop mean", ["hotpotqa", "musique"])
+    assert mean.systems["recall"]["recall@1"] == mean.systems["peer"]["recall@1"] == 0.5
+    assert mean.differences["peer"]["ndcg@10"].mean == pytest.approx(0)
+    assert mean.as_dict()["datasets"] == ["hotpotqa", "musique"]
+    out = console()
+    quality_tables.show_mean(mean, out)
+    assert "multi-hop mean (hotpotqa, musique)" in out.file.getvalue()  # type: ignore[attr-defined]
+    assert combined.means(reports[:2]) == ()
+
+
+def test_the_interval_of_a_mean_draws_within_each_data_set() -> None:
+    def rows(*values: float) -> dict[str, dict[str, float]]:
+        return {str(i): dict.fromkeys(combined.METRICS, v) for i, v in enumerate(values)}
+
+    zeros, ones = rows(0, 0, 0, 0), rows(1, 1, 1, 1)
+    fixed = combined.mean_difference([(ones, zeros), (zeros, zeros)], "ndcg@10")
+    assert (fixed.mean, fixed.low, fixed.high) == (0.5, 0.5, 0.5)  # drawn from all together, it would vary
+    varied = combined.mean_difference([(rows(0, 0, 1, 1), zeros), (zeros, zeros)], "ndcg@10")
+    assert varied.mean == 0.25
+    assert 0 <= varied.low < 0.25 < varied.high <= 0.5
+    assert combined.spread([ones], "ndcg@10").mean == 1
+    with pytest.raises(InvalidArgument, match="at least one data set"):
+        combined.mean_difference([], "ndcg@10")
+
+
+def test_systems_need_names_of_their_own() -> None:
+    with pytest.raises(InvalidArgument, match="same name"):
+        quality.compare(DATA, [Fixed("peer", ()), Fixed("peer", ())], console())
+
+
+def test_stages_stand_in_a_table_of_their_own() -> None:
+    systems = [Fixed("recall", ("m0",), plan="precise"), Fixed("no luck", ()), Fixed("peer", ())]
+    report = replace(
+        quality.compare(DATA, systems, console()), kinds={"no luck": "stage"}, notes={"no luck": "seen before."}
+    )
+    out = console()
+    quality_tables.show(report, out)
+    first, second = out.file.getvalue().split("what each stage is worth")  # type: ignore[attr-defined]
+    assert "no luck" not in first and "peer" in first
+    assert "no luck" in second and "seen before." in second
+    assert report.systems("ours", "peer") == ["recall", "peer"]
+
+
+def test_own_data_as_json_lines(tmp_path: Path) -> None:
+    (tmp_path / "memories.jsonl").write_text(
+        '{"id": "a", "text": "Sarah bakes bread."}\n{"id": "b", "text": "Sam sails."}'
+    )
+    (tmp_path / "questions.jsonl").write_text('{"query": "Who sails?", "relevant": ["b"], "category": "who"}\n')
+    (report,) = quality.run(tmp_path, console(), dataset=["jsonl"], peers=False)
+    assert (report.dataset, report.family) == ("jsonl", "")
+    assert report.averages["recall"]["who"].values["recall@1"] == 1

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from recall_integrations.config import PLAN_RULES, RecallConfig
-from recall_integrations.evaluation import rules
+from recall_integrations.evaluation import metrics, rules
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
 from recall_integrations.evaluation.quality import Answer, QualityReport
 from recall_integrations.records import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
@@ -86,8 +86,7 @@ def compared(base: dict[str, str], other: dict[str, str], switch: str) -> Qualit
         questions=questions,
         answers={n: {q: Answer(ids=(i,)) for q, i in a.items()} for n, a in found.items()},
         scores={
-            n: {q: dict.fromkeys(rules.quality.METRICS, float(i == "yes")) for q, i in a.items()}
-            for n, a in found.items()
+            n: {q: dict.fromkeys(metrics.METRICS, float(i == "yes")) for q, i in a.items()} for n, a in found.items()
         },
     )
 

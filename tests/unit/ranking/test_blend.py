@@ -123,9 +123,6 @@ def test_the_stages_of_seed_001() -> None:
         {"coarse_factor": True},
         {"score_percentile": 100},
         {"score_percentile": -1},
-        {"duplicate_similarity": 0},
-        {"duplicate_similarity": math.nan},
-        {"duplicate_similarity": "high"},
     ],
 )
 def test_stages_out_of_range(bad: dict[str, object]) -> None:

@@ -1,3 +1,4 @@
+import importlib.util
 import json
 
 import numpy as np
@@ -74,6 +75,14 @@ def test_a_feature_that_never_varies_gets_no_weight():
     assert ranker.spread["msn"] == 0 and ranker.plain["date"] == 0
 
 
+def test_a_feature_that_hardly_varies_gets_no_weight_that_decides_alone():
+    data = examples()
+    for example in data:
+        example.features.columns["date"] = 1e-6 * example.relevant.astype(np.float32)
+    ranker = fit_linear(data, spread=("d",), plain=("sp", "date"))
+    assert 0 <= ranker.plain["date"] < 1
+
+
 def test_nothing_to_learn_from():
     data = [Example(features=e.features, relevant=np.zeros(40, dtype=bool), group="a") for e in examples(("a",), 2)]
     with pytest.raises(InvalidArgument, match="No query"):
@@ -112,6 +121,45 @@ def test_trees_learn_and_explain_themselves():
         fit_trees(data, columns=("d", "sp"), trees=5).to_json()
         == fit_trees(data, columns=("d", "sp"), trees=5).to_json()
     )
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_trees_order_what_the_unlearned_ranker_puts_first_and_the_rest_follows(explain):
+    pytest.importorskip("lightgbm")
+    ranker = fit_trees(examples(), columns=("d", "bm", "sp"), trees=20, leaves=4, explain=explain)
+    (wide,) = examples(("wide",), 1, candidates=150, seed=5)
+    ranking = ranker.score(wide.features)
+    first = Unlearned().score(wide.features).scores
+    by_first = np.argsort(-first, kind="stable")
+    head, tail = by_first[: trees.AMONG], by_first[trees.AMONG :]
+    assert ranking.scores[tail].max() <= ranking.scores[head].min()
+    assert (np.diff(ranking.scores[tail]) <= 0).all()
+    assert (np.argsort(-ranking.scores[head], kind="stable") != np.arange(len(head))).any()
+    assert np.ptp(ranking.scores - sum(ranking.added.values())) < 1e-4
+    if explain:
+        assert not ranking.added["u"][head].any() and not ranking.added["d"][tail].any()
+
+
+def test_trees_learn_from_what_they_will_order(monkeypatch):
+    pytest.importorskip("lightgbm")
+    monkeypatch.setattr(trees, "AMONG", 10)
+    rows = []
+    engine = trees.require_lightgbm()
+    train = engine.train
+    monkeypatch.setattr(engine, "train", lambda how, data, **more: rows.extend(data.group) or train(how, data, **more))
+    fit_trees(examples(), columns=("d", "sp"), trees=2)
+    assert len(rows) == 60 and set(rows) <= {10, 11} and 11 in rows  # the relevant one is there in any case
+
+
+def test_weights_get_another_name_and_stay_the_same():
+    data = examples()
+    rankers = [fit_linear(data)]
+    if importlib.util.find_spec("lightgbm"):
+        rankers.append(fit_trees(data, columns=("d", "sp"), trees=5))
+    for ranker in rankers:
+        named = ranker.described(version="mine", about={"data": "ours"})
+        assert (named.version, named.about) == ("mine", {"data": "ours"})
+        np.testing.assert_array_equal(named.score(data[0].features).scores, ranker.score(data[0].features).scores)
 
 
 def test_trees_without_candidates():
