@@ -143,8 +143,8 @@ class FusionConfig:
     Args:
         strategy: `unlearned` (a fixed sum of ranking features, docs/ranking.md), `linear` or `trees` (learned weights
             over the same features; trees need the extra `rank`), `weighted` (six terms, seed 003), `boosts`
-            (monotonic boosts, seed 004) or `rrf` (reciprocal rank fusion). Where a scope's texts do not fit into memory,
-            `weighted` takes the place of the first three.
+            (monotonic boosts, seed 004) or `rrf` (reciprocal rank fusion). Where a scope's texts do not fit into
+            memory, `weighted` takes the place of the first three.
         weights: file with the learned weights of `linear` or `trees`, as `recall train` writes it.
         rrf_k: the constant of RRF; 60 as in Cormack, Clarke and Büttcher (2009).
         vector, lexical, graph, recency, importance, profile: weights of the six terms of `weighted`.

@@ -53,6 +53,8 @@ def _reason(
     elif "graph" in by_source and by_source["graph"].added > 0:
         linked = [r.name for r in parsed.entity_refs if r.stage != IMPLICIT] if names else []
         parts.append(f"linked to {', '.join(linked)}" if linked else "linked to the entities asked for")
+    if "bridge" in by_source and by_source["bridge"].added > 0:
+        parts.append("its subject is named in a better hit")
     words = shared_words(parsed, memory, said)
     if words:
         parts.append(f"says: {', '.join(words[:WORDS_SHOWN])}")

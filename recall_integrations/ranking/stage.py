@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from recall_integrations.config import RANKERS, FusionConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.ranking import linear, trees
+from recall_integrations.ranking.bridge import bridge
 from recall_integrations.ranking.calibration import Calibration, unknown_share
 from recall_integrations.ranking.columns import TextColumns, window_rows
 from recall_integrations.ranking.exact import exact_shares
@@ -26,7 +27,7 @@ from recall_integrations.ranking.features import FeatureInput, Features, compute
 from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, profile, scattered
 from recall_integrations.ranking.lexicon import query_terms
 from recall_integrations.ranking.ranker import Ranker, Ranking, Unlearned
-from recall_integrations.records import ParsedQuery
+from recall_integrations.records import MemoryType, ParsedQuery
 from recall_integrations.retrievers.base import ArmResult
 from recall_integrations.store.filtering import window_mask
 from recall_integrations.store.scope_view import TYPE_CODES, Mask, Rows, ScopeView
@@ -35,6 +36,7 @@ WINDOW_ROWS = 50  # neighbours of lexical hits that become candidates
 EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
 # What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
 TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 6.0, 8.0
+BRIDGE_LIFT = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +123,7 @@ def rank(
         )
     )
     ranking = _lifted(ranker.score(features), features, rows, by_arm.get("graph"), given, config)
+    ranking = _bridged(ranking, rows, text, given)
     order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
     scores, confidence = _calibrated(features, ranking, order, ranker, given)
     raw: dict[str, Scores] = {name: features[name] for name in ranking.added if name in features.columns}
@@ -194,6 +197,16 @@ def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:
 def _typed(view: ScopeView, rows: Rows, types: Sequence[object]) -> Scores:
     codes = [TYPE_CODES[str(getattr(t, "value", t))] for t in types]
     return np.isin(view.types[rows], codes).astype(np.float32)
+
+
+def _bridged(ranking: Ranking, rows: Rows, text: TextColumns, given: RankInput) -> Ranking:
+    """With documents whose subject the best candidates name."""
+    documents = given.fusion.view.types[rows] == TYPE_CODES[MemoryType.CHUNK.value]
+    found = bridge(text, rows, ranking.scores, documents, given.parsed.terms, given.frequency, given.count)
+    if not found.any():
+        return ranking
+    added = BRIDGE_LIFT * found
+    return replace(ranking, scores=ranking.scores + added, added={**ranking.added, "bridge": added})
 
 
 def _lifted(
