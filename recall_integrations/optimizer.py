@@ -395,14 +395,14 @@ class QueryOptimizer:
                     window=parsed.temporal_window,
                     now=request.now,
                 )
-                fused, confidence = self._order(results, given, parsed, seen, request.k)
+                fused, confidence = self._order(results, given, parsed, seen, request.k, run)
             fused, reranked, rerank = self._rerank(parsed, plan, view, fused, request.k, run)
             fused = self._diversify(plan, view, fused, request.k, run)
             fused = fused if typed is None else _first(fused, typed)
             fused, demoted = self._negate(parsed, view, fused, request.k, run)
             fused, folded = self._fold(view, fused, request.k, run)
             if not self._abstains(fused, confidence, run):
-                hits = self._deliver(parsed, view, fused, reranked, demoted, folded, request, run)
+                hits = self._deliver(parsed, view, allowed, fused, reranked, demoted, folded, request, run)
         run.timings_ms["total"] = (time.perf_counter() - begin) * 1e3
         query, plan, degraded = _withheld(parsed, plan, run.degraded, request.privacy)
         return RecallResult(
@@ -412,7 +412,7 @@ class QueryOptimizer:
             rewrite=rewrite,
             rerank=rerank,
             degraded=degraded,
-            timings_ms={name: round(ms, 3) for name, ms in run.timings_ms.items()},
+            timings_ms={name: round(ms, 3) for name, ms in dict(run.timings_ms).items()},
             confidence=confidence if confidence is not None else hits[0].score if hits else 0.0,
         )
 
@@ -515,22 +515,26 @@ class QueryOptimizer:
         return seen, wanted if count else None
 
     def _order(
-        self, results: Sequence[ArmResult], given: FusionInput, parsed: ParsedQuery, seen: _Seen, k: int
+        self, results: Sequence[ArmResult], given: FusionInput, parsed: ParsedQuery, seen: _Seen, k: int, run: _Run
     ) -> tuple[Fused, float | None]:
         """One list from those of the arms: ranked by its features, or by the fusion of the arms' scores."""
         view, settings = given.view, self.config.fusion
         if self._ranker is not None and view.text is not None:
-            wanted = RankInput(
-                fusion=given,
-                parsed=parsed,
-                frequency=functools.partial(self.store.lexical.document_frequency, view.scope_id),
-                count=view.count,
-                allowed=seen.allowed,
-                texts=functools.partial(self._texts, view),
-                k=k,
-            )
-            ranked = rank(results, wanted, view.text, self._ranker, settings)
-            return ranked.fused, ranked.confidence
+            try:
+                wanted = RankInput(
+                    fusion=given,
+                    parsed=parsed,
+                    frequency=functools.partial(self.store.lexical.document_frequency, view.scope_id),
+                    count=view.count,
+                    allowed=seen.allowed,
+                    texts=functools.partial(self._texts, view),
+                    k=k,
+                )
+                ranked = rank(results, wanted, view.text, self._ranker, settings)
+            except Exception as e:  # noqa: BLE001 - named in the result; the arms' own scores still order
+                run.failed("rank", e)
+            else:
+                return ranked.fused, ranked.confidence
         fused = fuse(results, given, settings)
         n = min(len(fused.rows), max(EXACT_POOL, 2 * k))
         if not given.plan.exact_match or not n:
@@ -541,9 +545,12 @@ class QueryOptimizer:
 
     @staticmethod
     def _windowed(parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen) -> Mask | None:
-        """For an entity plan with a sure window: only what lies in it, unless nothing does."""
+        """For an entity plan with a sure window: only what lies in it, unless nothing does.
+
+        Who asks for a relation wants it whenever it was stated: "who reports to Priya since March".
+        """
         window = parsed.temporal_window
-        if not plan.window_filter or window is None:
+        if not plan.window_filter or window is None or parsed.predicate_hints:
             return seen.allowed
         inside = window_mask(seen.view, window.start, window.end)
         if seen.allowed is not None:
@@ -618,7 +625,7 @@ class QueryOptimizer:
         """Whether too little was found to be worth returning."""
         least = self.config.ranking.abstain_below
         sure = confidence if confidence is not None else float(fused.scores.max(initial=0))
-        if sure >= least:
+        if not sure < least:
             return False
         detail = f"The confidence {sure:.2f} is below ranking.abstain_below {least:g}."
         run.degraded.append(Degradation(stage="deliver", reason="abstain", detail=detail))
@@ -628,6 +635,7 @@ class QueryOptimizer:
         self,
         parsed: ParsedQuery,
         view: ScopeView,
+        allowed: Mask | None,
         fused: Fused,
         reranked: dict[int, Contribution],
         demoted: frozenset[int],
@@ -638,7 +646,7 @@ class QueryOptimizer:
         """Fetch the best k, explain them, withhold what privacy asks for, keep within the token budget."""
         with run.stage("deliver"):
             memories = self._fetch(view, fused.rows, request.k)
-            around = self._around(view, [int(fused.rows[place]) for place, _ in memories], request, run)
+            around = self._around(view, allowed, [int(fused.rows[p]) for p, _ in memories], request, run)
             made_of = _contributions(fused, [place for place, _ in memories], reranked)
             hits = []
             for place, memory in memories:
@@ -685,8 +693,10 @@ class QueryOptimizer:
             order = np.asarray([*kept, *range(n, len(fused.rows))], dtype=np.int64)
             return fused.take(order, fused.scores[order]), folded
 
-    def _around(self, view: ScopeView, rows: list[int], request: _Request, run: _Run) -> dict[int, tuple[Memory, ...]]:
-        """The neighbours of hits in their threads."""
+    def _around(
+        self, view: ScopeView, allowed: Mask | None, rows: list[int], request: _Request, run: _Run
+    ) -> dict[int, tuple[Memory, ...]]:
+        """The neighbours of hits in their threads, as far as the filters let them through."""
         if not request.context or not rows:
             return {}
         if view.text is None:
@@ -699,6 +709,8 @@ class QueryOptimizer:
             before, after = view.text.previous(before), view.text.following(after)
             steps = [before, *steps, after]
         table = np.stack(steps, axis=1)
+        if allowed is not None:
+            table = np.where((table >= 0) & allowed[np.maximum(table, 0)], table, -1)
         nums = view.nums[np.unique(table[table >= 0])].tolist()
         memories = self.store.fetch(view.scope_id, nums)
         found = {}
@@ -899,15 +911,13 @@ def _withheld(
             text = text.replace(name, names[name])
         return text
 
-    said = {token.stem for token in parsed.tokens}
-    corrected = () if blocked else parsed.corrections
-    own = said | {c.correction for c in corrected}
+    own = {token.stem for token in parsed.tokens}
     return (
         replace(
             parsed,
             entity_refs=tuple(map(shown, parsed.entity_refs)),
-            corrections=corrected,  # what a word was corrected to comes from the memories
-            reread=parsed.reread if corrected else None,
+            corrections=(),  # what a word was corrected to comes from the memories
+            reread=None,
             terms=tuple(t for t in parsed.terms if t in own),
         ),
         replace(

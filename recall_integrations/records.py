@@ -394,6 +394,12 @@ class TemporalWindow:
                 checked_time(getattr(self, name), f"TemporalWindow.{name}", InvalidArgument)
         if self.start is not None and self.end is not None and self.start >= self.end:
             raise InvalidArgument("TemporalWindow.start must lie before its (exclusive) end.")
+        if isinstance(self.confidence, bool) or not 0 <= self.confidence <= 1:  # also false for NaN
+            raise InvalidArgument(f"TemporalWindow.confidence must be a number in [0, 1], not {self.confidence!r}.")
+        if not 0 <= self.span[0] <= self.span[1]:
+            raise InvalidArgument(
+                f"TemporalWindow.span must be (start, end) with 0 <= start <= end, not {self.span!r}."
+            )
 
     def holds(self, moment: datetime) -> bool:
         """Whether `moment` lies in the window."""

@@ -1,7 +1,9 @@
 """Near-duplicates: what says the same again is folded into the first that says it (seed 001: similarity 0.90).
 
-Two memories are near-duplicates if the cosine of their vectors *and* the overlap of their words reach the threshold.
-The vectors alone are not enough: two short turns about one thing ("I ran 5 km", "I ran 9 km") are as close as copies.
+Two memories are near-duplicates if the cosine of their vectors *and* the overlap of their words reach the threshold,
+if the same words stand in the same order, and if neither denies what the other says. The vectors alone are not enough:
+two short turns about one thing ("I ran 5 km", "I ran 9 km") are as close as copies, and words alone do not tell "Sam
+reports to Priya" from "Priya reports to Sam".
 """
 
 from __future__ import annotations
@@ -12,6 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.text import tokenize
+
+DENIALS = frozenset(
+    """
+    not no never none nobody nothing neither nor without cannot can't couldn't didn't doesn't don't hadn't hasn't
+    haven't isn't aren't wasn't weren't won't wouldn't shouldn't mustn't shan't
+    """.split()
+)
 
 
 def fold(texts: Sequence[str], vectors: NDArray[np.floating], threshold: float) -> list[int]:
@@ -24,23 +33,29 @@ def fold(texts: Sequence[str], vectors: NDArray[np.floating], threshold: float) 
     """
     leaders = list(range(len(texts)))
     close = np.asarray(vectors, dtype=np.float32)
-    words: dict[int, frozenset[str]] = {}
+    words: dict[int, list[str]] = {}
 
-    def said(place: int) -> frozenset[str]:
+    def said(place: int) -> list[str]:
         if place not in words:
-            words[place] = frozenset(t.word for t in tokenize(texts[place]))
+            words[place] = [t.word for t in tokenize(texts[place])]
         return words[place]
 
     for place in range(1, len(texts)):
         cosines = np.vecdot(close[:place], close[place])
         for earlier in np.flatnonzero(cosines >= threshold - 1e-6).tolist():
-            if leaders[earlier] == earlier and _overlap(said(earlier), said(place)) >= threshold:
+            if leaders[earlier] == earlier and _repeats(said(earlier), said(place), threshold):
                 leaders[place] = earlier
                 break
     return leaders
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Dice coefficient; texts without words are equal only to texts without words."""
-    whole = len(one) + len(other)
-    return 2 * len(one & other) / whole if whole else 1.0
+def _repeats(one: list[str], other: list[str], threshold: float) -> bool:
+    """Whether two texts say the same: their words overlap (Dice), in one order, and the same are denied."""
+    first, second = set(one), set(other)
+    shared = first & second
+    whole = len(first) + len(second)
+    if whole and 2 * len(shared) / whole < threshold:
+        return False
+    if not whole or (first ^ second) & DENIALS:
+        return not whole
+    return [w for w in one if w in shared] == [w for w in other if w in shared]

@@ -14,6 +14,7 @@ prints the ablation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -51,6 +52,7 @@ FLOORS: Mapping[str, float] = {
     "d": 0.05,
     "d1": 0.04,
 }
+FULL_SPREAD = 6.0  # highest z-score from which plain values have their full weight: 37 candidates
 # As they are.
 PLAIN_WEIGHTS: Mapping[str, float] = {
     "sp": 1.5,
@@ -111,7 +113,7 @@ class Unlearned:
     """
 
     name = "unlearned"
-    version = "unlearned-1"
+    version = "unlearned-2"
     detail = False
 
     def __init__(self, weights: Mapping[str, float] | None = None) -> None:
@@ -120,13 +122,22 @@ class Unlearned:
         self._plain = {**PLAIN_WEIGHTS, **changed}
 
     def score(self, features: Features) -> Ranking:
-        """`Σ weight · z + Σ weight · value`."""
+        """`Σ weight · z + s · Σ weight · value`, with `s = min(1, sqrt(candidates - 1) / 6)`.
+
+        A z-score of n values is at most `sqrt(n - 1)`: in a handful of candidates the best match of all cannot be worth
+        more than that, and what is said beside it must not outweigh it. A date that is asked for keeps its weight.
+        """
         added: dict[str, Values] = {}
         names = [k for k, w in self._spread.items() if w]
         weights = np.asarray([self._spread[k] for k in names], dtype=np.float32)
         spread = spread_scores(features, names) * weights
         added.update(zip(names, spread.T, strict=True))
-        added.update((k, features[k] * np.float32(w)) for k, w in self._plain.items() if w and k in features.columns)
+        scale = min(1.0, math.sqrt(max(features.size - 1, 0)) / FULL_SPREAD)
+        added.update(
+            (k, features[k] * np.float32(w if k == "date" else w * scale))
+            for k, w in self._plain.items()
+            if w and k in features.columns
+        )
         return Ranking(scores=total(added, features.size), added=added)
 
 

@@ -35,7 +35,7 @@ from recall_integrations.store.scope_view import TYPE_CODES, Mask, Rows, ScopeVi
 WINDOW_ROWS = 50  # neighbours of lexical hits that become candidates
 EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
 # What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
-TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 6.0, 8.0
+TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 8.0, 8.0
 BRIDGE_LIFT = 5.0
 
 

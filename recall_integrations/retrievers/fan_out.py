@@ -43,9 +43,9 @@ def ask(
         )
     results: list[ArmResult] = []
     for name, future in started:
-        if not future.done():
+        if not future.done() or future.cancelled():  # cancelled: the optimizer was closed meanwhile
+            reason = "cancelled" if deadline.cancelled or future.cancelled() else "timeout"
             future.cancel()
-            reason = "cancelled" if deadline.cancelled else "timeout"
             degraded.append(Degradation(stage=name, reason=reason, detail="The arm did not answer in time."))
             continue
         error = future.exception()

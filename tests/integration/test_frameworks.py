@@ -230,9 +230,9 @@ def test_nodes_keep_their_hash_between_queries(retriever):
 
 def test_a_query_bundle_brings_its_embedding(retriever):
     embed = retriever.optimizer.store.embedding.embed_query
-    given = QueryBundle("qqq", embedding=embed("tea or coffee").tolist())
+    given = QueryBundle("what about it", embedding=embed("tea or coffee").tolist())
     assert retriever.retrieve(given)[0].node.node_id == "first-5"
-    instead = QueryBundle("qqq", custom_embedding_strs=["tea or coffee"])
+    instead = QueryBundle("what about it", custom_embedding_strs=["tea or coffee"])
     assert retriever.retrieve(instead)[0].node.node_id == "first-5"
     with pytest.raises(errors.InvalidArgument, match="query_vector"):
         retriever.retrieve(QueryBundle("qqq", embedding=[1.0, 2.0]))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
-from recall_integrations import Memory, MemoryStore, QueryOptimizer, Relation, Scope, TemporalWindow
-from recall_integrations.config import PLAN_RULES, PlannerConfig, QueryConfig, RecallConfig
+from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Relation, Scope, TemporalWindow
+from recall_integrations.config import PLAN_RULES, PlannerConfig, QueryConfig, RankingConfig, RecallConfig
 from recall_integrations.errors import ConfigError, InvalidArgument
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.readings import Identifier, Router
@@ -189,6 +190,15 @@ def test_who_is_my_manager_starts_from_the_user(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("mode", ["redact", "block"])
+def test_a_correction_is_not_shown_where_texts_are_withheld(store: MemoryStore, mode: str) -> None:
+    store.remember_many(["write to zbigniewski@corp.example about the invoice", "Tea over coffee"])
+    optimizer = asking(store)
+    result = optimizer.recall("what about zbignievski", now=NOW, privacy=mode)
+    assert "zbigniewski" not in repr((result.query, result.plan))
+    optimizer.close()
+
+
+@pytest.mark.parametrize("mode", ["redact", "block"])
 def test_the_users_id_is_not_shown_where_texts_are_withheld(store: MemoryStore, mode: str) -> None:
     scope = Scope(user_id="henrietta@example.org")
     store.remember(Memory("Priya likes tea", actor="henrietta@example.org"), scope=scope)
@@ -197,6 +207,76 @@ def test_the_users_id_is_not_shown_where_texts_are_withheld(store: MemoryStore, 
     shown = repr((result.query, result.plan, result.hits[0].reason))
     assert "henrietta" not in shown and "example_org" not in shown
     optimizer.close()
+
+
+# --- what comes beside a hit ---------------------------------------------------------------------------------------
+
+
+def test_neighbours_come_in_order_and_only_what_the_filters_let_through(store: MemoryStore) -> None:
+    kinds = ["fact", "observation", "fact", "observation", "fact"]
+    store.remember_many(
+        [
+            Memory(f"{word} of the Kestrel", id=str(i), thread="t", position=i, type=kinds[i])
+            for i, word in enumerate(["Wings", "Beak", "Colour", "Nest", "Tail"])
+        ]
+    )
+    optimizer = asking(store)
+    hit = optimizer.recall("colour of the Kestrel", k=1, now=NOW, context=2).hits[0]
+    assert hit.memory.id == "2" and [m.id for m in hit.context] == ["0", "1", "3", "4"]
+    facts = Filters(types=["fact"])
+    hit = optimizer.recall("colour of the Kestrel", k=1, now=NOW, context=2, filters=facts).hits[0]
+    assert [m.id for m in hit.context] == ["0", "4"]
+    hidden = optimizer.recall("colour of the Kestrel", k=1, now=NOW, context=1, privacy="block").hits[0]
+    assert [m.text for m in hidden.context] == ["", ""]
+    with pytest.raises(InvalidArgument, match="context"):
+        optimizer.recall("colour", context=-1)
+    optimizer.close()
+
+
+def test_what_says_the_same_again_takes_no_place(store: MemoryStore) -> None:
+    store.remember_many(
+        [
+            Memory("The wifi password is on the fridge in the kitchen", id="a"),
+            Memory("The wifi password is on the fridge in the kitchen.", id="b"),
+            Memory("The wifi password is not on the fridge in the kitchen", id="denied"),
+            Memory("Sam reports to Priya in the wifi team", id="sam"),
+            Memory("Priya reports to Sam in the wifi team", id="priya"),
+        ]
+    )
+    optimizer = asking(store)
+    result = optimizer.recall("wifi password on the fridge", k=5, now=NOW)
+    assert {h.memory.id for h in result.hits} == {"a", "denied", "sam", "priya"}
+    assert next(h for h in result.hits if h.memory.id == "a").duplicates == ("b",)
+    optimizer.close()
+
+
+def test_nothing_rather_than_noise_where_that_is_asked_for(store: MemoryStore) -> None:
+    store.remember_many([f"Note {i} about gardening and tomatoes" for i in range(30)])
+    sure = asking(store, ranking=RankingConfig(abstain_below=0.99))
+    result = sure.recall("quarterly tax filing of the Kestrel project", now=NOW)
+    assert result.hits == () and result.confidence is not None and result.confidence < 0.99
+    assert [(d.stage, d.reason) for d in result.degraded] == [("deliver", "abstain")]
+    sure.close()
+
+
+def test_a_ranking_that_fails_leaves_the_order_of_the_arms(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.remember_many(["The deployment broke on Monday", "Priya plants tomatoes"])
+    optimizer = asking(store, query=QueryConfig(spelling=False))
+
+    def broken(*_arguments: object) -> int:
+        raise OSError("disk")
+
+    monkeypatch.setattr(type(store.lexical), "document_frequency", broken)
+    result = optimizer.recall("when did the deployment break", now=NOW)
+    assert "deployment" in result.hits[0].memory.text
+    assert "rank" in {d.stage for d in result.degraded}
+    optimizer.close()
+
+
+@pytest.mark.parametrize("bad", [{"confidence": float("nan")}, {"confidence": 50}, {"span": (-3, 2)}, {"span": (5, 2)}])
+def test_windows_that_make_no_sense(bad: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument, match=next(iter(bad))):
+        TemporalWindow(start=on(2026, 1, 1), **bad)
 
 
 # --- the language model --------------------------------------------------------------------------------------------

@@ -21,8 +21,14 @@ def test_the_sum_by_hand():
     ranking = Unlearned().score(features(bm=[1.0, 3.0, 5.0], sp=[1.0, 0.0, 0.0]))
     deviation = np.std([1, 3, 5])
     np.testing.assert_allclose(ranking.added["bm"], 0.4 * np.array([-2, 0, 2]) / deviation, rtol=1e-5)
-    np.testing.assert_allclose(ranking.added["sp"], [1.5, 0, 0])
+    scale = np.sqrt(2) / 6  # three candidates
+    np.testing.assert_allclose(ranking.added["sp"], [1.5 * scale, 0, 0], rtol=1e-5)
     np.testing.assert_allclose(ranking.scores, ranking.added["bm"] + ranking.added["sp"], rtol=1e-5)
+
+
+def test_plain_values_have_their_full_weight_in_a_long_list():
+    ranking = Unlearned().score(features(sp=[1.0] + [0.0] * 36))
+    assert ranking.added["sp"][0] == 1.5
 
 
 def test_small_differences_stay_small():
@@ -44,7 +50,7 @@ def test_single_weights_may_be_replaced():
     given = features(bm=[1.0, 3.0], sp=[1.0, 0.0], cov=[0.0, 1.0])
     ranking = Unlearned({"bm": 0, "sp": -2, "cov": 1}).score(given)
     assert "bm" not in ranking.added
-    np.testing.assert_allclose(ranking.scores, [-2, 1])
+    np.testing.assert_allclose(ranking.scores, [-2 / 6, 1 / 6], rtol=1e-5)  # of two candidates
 
 
 def test_columns_that_were_not_computed_add_nothing():
