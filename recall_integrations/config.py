@@ -65,7 +65,7 @@ class PlannerConfig:
     rarity_promotion: float = 0.8
     window_confidence_min: float = 0.5
     entity_weight: float = 2.0
-    arm_limit: int = 100
+    arm_limit: int = 60
     precise_limit: int = 20
     rules: tuple[str, ...] = tuple(rule for rule in PLAN_RULES if rule != "conversational")
 

@@ -153,9 +153,25 @@ def _cue(pattern: str, strength: float, *types: MemoryType, filters: bool = Fals
     return TypeCue(pattern=re.compile(rf"(?:{pattern})"), strength=strength, types=types, filters=filters)
 
 
+# Whose preferences, or which: only where they are asked for may other memories be left out. "The preferences page" and
+# "preferences.yaml" are about something else.
+_WHOSE = (
+    r"(?:my|our|your|his|her|their|general|user|personal"
+    r"|(?!(?:what|that|it|who|where|how|here|there|let)'s)\w+(?:'s|s'))"
+)
+_WHICH = r"(?:what|which|all|any)(?: (?:are|is|were|was)(?: the)?)?"
+_NO_PART = (
+    r"(?![-/_]|\.\w)(?! (?:pages?|files?|screens?|dialogs?|dialogues?|settings?|tables?|menus?|panels?|panes?|tabs?"
+    r"|forms?|windows?|views?|buttons?|sections?|modals?|components?|modules?|class(?:es)?|services?|endpoints?|apis?|stores?"
+    r"|schemas?|models?|columns?|fields?|keys?|objects?|caches?|ui|db|database|migrations?|bugs?|tickets?"
+    r"|tests?|cent(?:er|re))\b)"
+)
 _T = MemoryType
 TYPE_CUES: tuple[TypeCue, ...] = (
-    _cue(r"\bpreferences?\b", 0.6, _T.PREFERENCE, filters=True),
+    _cue(
+        rf"\b(?:{_WHOSE} (?:\w+ ){{0,2}}|{_WHICH} (?:\w+ )?)preferences?\b{_NO_PART}", 0.6, _T.PREFERENCE, filters=True
+    ),
+    _cue(r"\bpreferences?\b", 0.6, _T.PREFERENCE),
     _cue(r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b", 0.6, _T.PREFERENCE),
     _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", 0.5, _T.PREFERENCE),
     _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", 0.4, _T.PREFERENCE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,6 +16,7 @@ from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.implicit import first_person
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.negation import Negation, find_negations
+from recall_integrations.query.negation_words import NEGATIVES
 from recall_integrations.query.routing import conversational, rare_by, router_mode
 from recall_integrations.query.spelling import Speller, reread
 from recall_integrations.query.temporal import parse_window
@@ -32,12 +34,21 @@ from recall_integrations.readings import (
     QueryToken,
     Router,
 )
-from recall_integrations.records import Degradation, EntityRef, ParsedQuery, QueryFeatures, TemporalWindow, checked_text
+from recall_integrations.records import (
+    Degradation,
+    EntityRef,
+    MemoryType,
+    ParsedQuery,
+    QueryFeatures,
+    TemporalWindow,
+    checked_text,
+)
 from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
 
 T = TypeVar("T")
 Spans = Sequence[tuple[int, int]]
 Settled = tuple[tuple[EntityRef, ...], tuple[Degradation, ...]]
+TypeCues = tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]
 Unsure = Callable[[str, tuple[EntityRef, ...], Spans], Settled]
 
 # Control characters separate words; they carry no meaning in a query.
@@ -54,6 +65,17 @@ RELATIVE_WORDS = frozenset(
     mondays tuesdays wednesdays thursdays fridays saturdays sundays weekend
     """.split()
 )
+# What makes a date behind it one that is not wanted. "Why not" and "nothing except" ask for it.
+_DENIED = re.compile(
+    r"(?:(?<!\bwhy )(?<!\bor )\bnot(?: counting| including)?|\w (?:is|are|was|were)n['’]?t|\bnon-"
+    r"|(?P<all>\b(?:except(?:ing)?(?: for)?|other than|outside of|apart from|aside from"
+    r"|(?:any|every|all)\w*(?: \w+)? but))"
+    r"|\b(?:excluding|ignoring|skipping|without|leaving out))"
+    r"(?: ?\b(?:in|on|at|during|from|of|within|the|those|any|or|and|nor)\b| ?,)* ?",
+    re.I,
+)
+DENIED_CHARS_MAX = 200  # in front of a date that are looked at
+DENIED_DATES_MAX = 3  # dates passed over in search of one that is wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +109,7 @@ class _Reading:
     tokens: list[Token]
     window: TemporalWindow | None = None
     negations: tuple[Negation, ...] = ()
+    denied: list[tuple[int, int]] = field(default_factory=list)  # dates that are not wanted
     refs: tuple[EntityRef, ...] = ()
     identifiers: tuple[Identifier, ...] = ()
     corrections: tuple[Correction, ...] = ()
@@ -94,7 +117,7 @@ class _Reading:
 
     @property
     def negated(self) -> list[tuple[int, int]]:
-        return [n.span for n in self.negations]
+        return [*(n.span for n in self.negations), *self.denied]
 
     @property
     def dated(self) -> list[tuple[int, int]]:
@@ -151,23 +174,28 @@ class QueryParser:
         local = _local(now, zone or self._zone)
         found = _Reading(text, known, tokenize(text))
         found.window = window or None
+        found.negations = found.guard("parse.negation", lambda: find_negations(text), ())
         if window is None:
             found.window = found.guard("parse.temporal", lambda: self._window(found, local), None)
-        found.negations = found.guard("parse.negation", lambda: find_negations(text), ())
         found.identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), ())
         found.refs = self._entities(found)
         negated = _starts_inside(found.tokens, found.negated)
         tokens = [t for t in found.tokens if t.start not in negated]
         content = [t for t in tokens if t.word not in STOP_WORDS]
         found.corrections = self._corrections(found, content, now)
-        asking = [*found.dated, *features.courtesies(text)]
+        polite: list[tuple[int, int]] = []
+        asking = [*found.dated, *found.guard("parse.courtesies", lambda: features.courtesies(text), polite)]
         plain = [t for t in content if not _inside(t, asking)]
         unknown: dict[str, float] = {}
         rarities = found.guard("parse.rarity", lambda: self._rarities(found, plain), unknown)
-        strength, cued, filters = features.type_cues(text)
+        no_cue: TypeCues = (0.0, (), ())
+        strength, cued, filters = found.guard("parse.type_cues", lambda: features.type_cues(text), no_cue)
+        density = found.guard(
+            "parse.entity_density", lambda: features.entity_density(tokens, found.refs, found.window), 0.0
+        )
         vector = features.normalised(
             QueryFeatures(
-                entity_density=features.entity_density(tokens, found.refs, found.window),
+                entity_density=density,
                 temporal=features.temporal_precision(found.window),
                 lexical_rarity=sum(rarities.values()) / len(rarities) if rarities else 0.0,
                 type_cues=strength,
@@ -178,29 +206,49 @@ class QueryParser:
             original=text,
             entity_refs=found.refs,
             temporal_window=found.window,
-            predicate_hints=features.predicate_hints(tokens),
+            predicate_hints=found.guard("parse.predicates", lambda: features.predicate_hints(tokens), ()),
             negations=tuple(n.term for n in found.negations),
             specificity=specificity,
             features=vector,
             type_cues=cued,
             type_filters=filters,
-            terms=self._terms(content, found),
+            terms=found.guard(
+                "parse.terms", lambda: self._terms(content, found), tuple(dict.fromkeys(stem(t.word) for t in content))
+            ),
             identifiers=found.identifiers,
             router=found.guard("parse.router", lambda: self._router(found), Router()),
             conversational=found.guard(
                 "parse.conversational", lambda: self._conversational(found), ConversationalVerdict()
             ),
             corrections=found.corrections,
-            reread=reread(text, content, found.corrections) if found.corrections else None,
-            tokens=_marked(found, rarities, max(known.memories, features.PRIOR_MEMORIES)),
+            reread=found.guard("parse.reread", lambda: self._reread(content, found), None),
+            tokens=found.guard(
+                "parse.tokens", lambda: _marked(found, rarities, max(known.memories, features.PRIOR_MEMORIES)), ()
+            ),
             now=local,
         )
         return parsed, tuple(found.degraded)
 
     def _window(self, found: _Reading, now: datetime) -> TemporalWindow | None:
+        """The window that the text asks for. Dates that it excludes are passed over, and noted as denied."""
         entities = found.known.entities
-        names = [] if entities is None else [t.word for t in found.tokens if entities.contains_word(t.word)]
-        return parse_window(found.text, now, week_start=self._config.week_start, names=names)
+        words = dict.fromkeys(t.word for t in found.tokens)
+        names = frozenset() if entities is None else frozenset(filter(entities.contains_word, words))
+        text, negated = found.text, found.negated
+        for _ in range(DENIED_DATES_MAX):
+            window = parse_window(text, now, week_start=self._config.week_start, names=names)
+            if window is None or window.span == (0, 0):
+                return None if found.denied else window
+            start, end = window.span
+            if not _is_denied(text, window.span, negated):
+                return window
+            found.denied.append(window.span)
+            text = text[:start] + " " * (end - start) + text[end:]
+        return None
+
+    @staticmethod
+    def _reread(content: list[Token], found: _Reading) -> str | None:
+        return reread(found.text, content, found.corrections) if found.corrections else None
 
     def _entities(self, found: _Reading) -> tuple[EntityRef, ...]:
         known = found.known
@@ -210,7 +258,10 @@ class QueryParser:
             reserved = [*found.negated, *found.dated]
             refs = found.guard("parse.entities", lambda: entities.resolve(found.text, reserved=reserved), refs)
             if known.unsure is not None:
-                refs, problems = known.unsure(found.text, refs, [*reserved, *(i.span for i in found.identifiers)])
+                unsure, sure = known.unsure, refs
+                spans = [*reserved, *(i.span for i in found.identifiers)]
+                as_they_were: Settled = (sure, ())
+                refs, problems = found.guard("parse.entity_llm", lambda: unsure(found.text, sure, spans), as_they_were)
                 found.degraded.extend(problems)
         return refs if known.user is None else (*refs, self._user(found, known.user))
 
@@ -258,7 +309,8 @@ class QueryParser:
         """Stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
 
         Words of a date stay ("summer", "March"), but not those that only say where it lies from now ("last"). A word
-        that was corrected is left out: no memory holds it, and what no memory can say must not count as not said.
+        that was corrected is left out, and of a misspelt mention what no memory holds: what no memory can say must not
+        count as not said.
         """
         named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
         misspelt = [r.span for r in named if r.stage == "fuzzy"]
@@ -268,10 +320,24 @@ class QueryParser:
             for t in content
             if t.word not in corrected
             and not (t.word in RELATIVE_WORDS and _inside(t, found.dated))
-            and not _inside(t, misspelt)
+            and not (_inside(t, misspelt) and not found.known.frequency(stem(t.word)))
         ]
         names = (stem(word) for ref in named for word in _name_behind(ref))
         return tuple(dict.fromkeys([*terms, *names, *(c.correction for c in found.corrections)]))
+
+
+def _is_denied(text: str, span: tuple[int, int], negated: Spans) -> bool:
+    """Whether a date is named to leave it out: in a negated term, or right behind a word that excludes."""
+    start, end = span
+    if any(first < end and start < last for first, last in negated):
+        return True
+    if _DENIED.match(text, start, end):  # the grammar takes "other than last week" for a phrase of its own
+        return True
+    before = " ".join(text[max(0, start - DENIED_CHARS_MAX) : start].split())
+    cue = next((m for m in _DENIED.finditer(before) if m.end() == len(before)), None)
+    if cue is None:
+        return False
+    return cue["all"] is None or NEGATIVES.isdisjoint(t.word for t in tokenize(before[: cue.start()]))
 
 
 def _marked(found: _Reading, rarities: Mapping[str, float], memories: int) -> tuple[QueryToken, ...]:

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import BUNDLED
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.query.entities.words import is_ordinary
+from recall_integrations.query.entities.words import is_ordinary, ordinary_words
 from recall_integrations.readings import Correction
 from recall_integrations.records import checked_time
 from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, fold, stem
@@ -106,9 +106,9 @@ def lexicon() -> frozenset[str]:
 
 @cache
 def _spellings() -> dict[str, tuple[str, ...]]:
-    """Words of the lexicon by their stem."""
+    """Words of the lexicon, and the ordinary words that it lacks, by their stem."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for word in sorted(lexicon()):
+    for word in sorted(lexicon() | {w for w in ordinary_words() if len(w) >= LETTERS_MIN and w.isalpha()}):
         found[stem(word)].append(word)
     return {root: tuple(words) for root, words in found.items()}
 
@@ -256,6 +256,16 @@ def _written(term: str) -> set[str]:
     return {s for s in written if CANDIDATE_LETTERS_MIN <= len(s) <= LETTERS_MAX}
 
 
+def _worded(word: str, match: Match) -> Match:
+    """The match, written as a word where the stem itself was closest ("invoic"): as its word closest to `word`."""
+    words = _spellings().get(match.stem, ())
+    if not words or match.spelling in words:
+        return match
+    likeness, spelling = min((-similarity(word, w), w) for w in words)
+    # Only the stem can be equal to the word: "databas" is no way to write "database".
+    return match._replace(spelling=spelling, similarity=-likeness if match.similarity == 1 else match.similarity)
+
+
 def edits_max(letters: int) -> int:
     """Edits within which a spelling of a word of so many letters is looked for."""
     return 1 if letters < 6 else 2 if letters < 11 else 3
@@ -305,8 +315,11 @@ class _Manner:
     is_name: Callable[[str], bool] | None
 
     def allows(self, match: Match) -> bool:
-        """Whether a word in this place may be meant as the match. Names of the scope are for the entity cascade."""
-        if self.is_name is not None and self.is_name(match.spelling):
+        """Whether a word in this place may be meant as the match.
+
+        Names of the scope are for the entity cascade, but not the ordinary words in them ("Backend Database Team").
+        """
+        if self.is_name is not None and self.is_name(match.spelling) and not is_known(match.spelling):
             return False
         if not self.capital or (self.first and is_ordinary(match.spelling)):
             return True
@@ -464,7 +477,7 @@ class Speller:
     def _best(self, word: str, manner: _Manner) -> Match | None:
         matches = [
             m
-            for m in self.vocabulary.close_to(word, threshold=self._threshold)
+            for m in (_worded(word, close) for close in self.vocabulary.close_to(word, threshold=self._threshold))
             if m.frequency >= self._frequency_min and manner.allows(m)
         ]
         with self._lock:

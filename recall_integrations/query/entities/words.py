@@ -298,6 +298,11 @@ _INFLECTED_CHARS_MIN = 5  # shorter words that merely share a stem are names: "A
 
 
 @lru_cache(maxsize=8_192)
+def ordinary_words() -> frozenset[str]:
+    """The ordinary words as they are listed, without their inflections."""
+    return frozenset(_WORDS)
+
+
 def is_ordinary(word: str) -> bool:
     """Whether a normal form is an ordinary English word, an inflection of one, a lone letter or a number."""
     if word in _WORDS or len(word) < 2 or not any(c.isalpha() for c in word):

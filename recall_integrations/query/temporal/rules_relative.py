@@ -60,6 +60,17 @@ def _half_unit(hit: Hit) -> Built:
     return "U", Duration(months=whole.months // 2, days=15 if whole.months == 1 else 0, unit="month")
 
 
+def _half_hour(hit: Hit) -> Built:
+    return "U", Duration(seconds=1800, unit="minute", count=30)
+
+
+def _small_unit(hit: Hit) -> Built:
+    """ "in the past hour", "within the hour": the one that ends now."""
+    if hit.says("within") and hit.ctx.plans:
+        return None
+    return _rolling(hit.ctx, duration(1, hit.lex("u", "SMALLUNIT")), -1)
+
+
 def _and_a_half(hit: Hit) -> Built:
     built = ("U", duration(hit.value("n2"), hit.lex("u2", "UNIT"))) if hit.token("n2") else _duration(hit)
     if built is None:
@@ -142,6 +153,12 @@ DURATIONS = (
     Rule("duration_and_a_half",
          f"({_SOME} u:(year|years|decade|decades) and a half|n2:NUM and a half u2:(years|decades))", _and_a_half, 0.9,
          "a year and a half ago"),
+    Rule("half_hour", "half (a|an) hour", _half_hour, 0.9, "half an hour ago"),
+    Rule("small_unit", "(in|over|during|within|for) the (last|past|previous) u:(hour|minute)", _small_unit, 0.9,
+         "in the past hour"),
+    Rule("within_the_hour", "within the u:(hour|minute)", _small_unit, 0.8, "within the hour"),
+    # One day is what is written, and weeks around it are what is meant: a hint that filters nothing.
+    Rule("vague_ago", "(a? couple of?|a? few|several) u:(UNIT)(?=AGO(?!than))", _duration, 0.45, "a few weeks ago"),
     Rule("duration", f"{_SOME} DASH? u:(UNIT|SMALLUNIT)", _duration, 0.9, "three weeks ago"),
     Rule("duration_sum", "a:U (COMMA|and|COMMA and)? b:U ((COMMA|and|COMMA and)? c:U)? ((COMMA|and|COMMA and)? d:U)?",
          _sum, 0.9, "2 years, 3 months and 4 days ago"),

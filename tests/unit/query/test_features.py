@@ -103,6 +103,34 @@ def test_only_a_named_type_may_filter():
     assert type_cues("which editor do I prefer")[2] == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what are my general preferences?",
+        "List my preferences.",
+        "Priya's editor preferences",
+        "which preferences do I have",
+        "what are the preferences of Sam",
+    ],
+)
+def test_preferences_that_are_asked_for_filter(text):
+    assert type_cues(text)[2] == (MemoryType.PREFERENCE,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "why did preferences.yaml break",
+        "what broke the preferences page in release 5",
+        "where is the user preferences table",
+        "what's broken in preferences",
+        "who wrote our preferences/index.ts",
+    ],
+)
+def test_the_mere_word_preferences_is_a_cue_and_no_filter(text):
+    assert type_cues(text)[1:] == ((MemoryType.PREFERENCE,), ())
+
+
 def test_predicate_hints():
     assert predicate_hints(tokenize("Who is Sarah's manager?")) == ("manager_of", "reports_to", "manages")
     assert predicate_hints(tokenize("nothing here")) == ()

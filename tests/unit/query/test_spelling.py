@@ -111,11 +111,27 @@ def test_what_is_known_or_is_no_prose_is_left_alone(query: str) -> None:
 
 
 def test_names_are_never_rewritten() -> None:
-    names = {"vivaldo", "tournament"}
+    names = {"vivaldo", "henrikka"}
     assert read("vivaldo", speller()) == {"vivaldo": "vivaldi"}
     assert read("vivaldo", speller(), names.__contains__) == {}
     # What looks like a name of the scope is for the entity cascade to say.
-    assert read("tournment", speller(), names.__contains__) == {}
+    assert read("henrika", speller("henrikka"), names.__contains__) == {}
+    assert read("henrika", speller("henrikka")) == {"henrika": stem("henrikka")}
+
+
+def test_ordinary_words_of_a_name_are_still_corrected() -> None:
+    names = {"backend", "database", "team"}
+    made_by = speller("database migration")
+    assert read("databse migration", made_by, names.__contains__) == {"databse": stem("database")}
+    assert read("database migraton", made_by, names.__contains__) == {"migraton": stem("migration")}
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("invoixes", "invoices"), ("databas", "database")])
+def test_a_correction_is_spelt_as_a_word_and_not_as_a_stem(typed: str, meant: str) -> None:
+    made = speller(meant).correct(typed, now=NOW)
+    assert made is not None
+    assert is_known(made.spelling) and stem(made.spelling) == made.correction == stem(meant)
+    assert made.spelling != made.correction and made.similarity < 1
 
 
 def test_a_word_written_as_a_name_is_read_as_another_name_only_if_very_like_it() -> None:

@@ -305,3 +305,23 @@ def test_bad_arguments() -> None:
         parse_window("yesterday", NOW, week_start=7)
     with pytest.raises(InvalidArgument, match="str"):
         parse_window(b"yesterday", NOW)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["in the past hour", "in the last hour", "within the hour"])
+def test_the_hour_that_ends_now(text: str) -> None:
+    now = datetime(2024, 5, 15, 12, 20, tzinfo=timezone.utc)
+    window = parse_window(text, now)
+    assert window is not None and (window.start, window.end) == (now - timedelta(hours=1), now)
+
+
+def test_half_an_hour_ago_is_not_an_hour_ago() -> None:
+    now = datetime(2024, 5, 15, 12, 20, tzinfo=timezone.utc)
+    window = parse_window("what did we decide half an hour ago", now)
+    assert window is not None and window.start is not None and window.end is not None
+    assert window.start <= now - timedelta(minutes=30) <= window.end < now
+
+
+@pytest.mark.parametrize("text", ["a couple of weeks ago", "few months back", "several years ago"])
+def test_a_vague_distance_is_a_hint_and_no_filter(text: str) -> None:
+    window = parse_window(text, datetime(2024, 5, 15, tzinfo=timezone.utc))
+    assert window is not None and window.confidence < 0.5

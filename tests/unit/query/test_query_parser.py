@@ -1,0 +1,117 @@
+"""The parser as a whole: denied dates, the words of misspelt mentions, steps that fail."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.query import features
+from recall_integrations.query import parser as module
+from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.parser import QueryParser, ScopeKnowledge
+from recall_integrations.query.spelling import Speller, Vocabulary
+from recall_integrations.records import ParsedQuery, TemporalWindow
+from recall_integrations.text import stem
+
+NOW = datetime(2024, 5, 15, 12, 20, tzinfo=timezone.utc)
+PARSER = QueryParser(RecallConfig())
+
+
+def parse(text: str, known: ScopeKnowledge | None = None, **options: Any) -> ParsedQuery:
+    parsed, degraded = PARSER.parse(text, NOW, known or ScopeKnowledge(), **options)
+    assert degraded == ()
+    return parsed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what did Priya release, but not in March",
+        "Priya releases except in March",
+        "releases outside of March",
+        "releases not in March",
+        "releases other than last week",
+        "releases excluding March 2024",
+        "except in March or in April",
+        "releases that weren't in March",
+        "everything but last week",
+        "without the March report",
+    ],
+)
+def test_a_date_that_is_left_out_is_no_window(text: str) -> None:
+    assert parse(text).temporal_window is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nothing except in March",
+        "why not in March?",
+        "why did it not ship in March",
+        "what did I do in March that wasn't related to the frontend",
+        "releases in March but not in April",
+        "not in April but in March",
+        "wasn't last March the launch?",
+    ],
+)
+def test_a_date_that_is_asked_for_beside_a_negation_is_the_window(text: str) -> None:
+    window = parse(text).temporal_window
+    assert window is not None and window.start == datetime(2024, 3, 1, tzinfo=timezone.utc)
+
+
+def test_a_denied_date_is_not_looked_for_and_stays_a_negation() -> None:
+    parsed = parse("what did Priya release, but not in March")
+    assert parsed.negations == ("March",) and "march" not in parsed.terms
+    assert "march" not in parse("Priya releases except in March").terms
+
+
+def test_a_window_given_is_not_denied() -> None:
+    given = TemporalWindow(start=datetime(2024, 3, 1, tzinfo=timezone.utc), end=NOW)
+    assert parse("releases not in March", window=given).temporal_window == given
+
+
+def test_a_misspelt_mention_keeps_the_words_that_memories_hold() -> None:
+    index = EntityIndex()
+    index.add("svc", "Deploy-o-matic", ["Deployment Service"])
+    vocabulary = Vocabulary([(stem("deployment"), 3), (stem("failed"), 2)])
+    parsed = parse(
+        "deployment servce failed", ScopeKnowledge(entities=index, frequency=vocabulary.frequency, memories=10)
+    )
+    assert [r.stage for r in parsed.entity_refs] == ["fuzzy"]
+    assert {stem("deployment"), stem("failed")} <= set(parsed.terms)
+    assert stem("servce") not in parsed.terms
+
+
+def broken(*_: object, **__: object) -> Any:
+    raise RuntimeError("broken")
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "stage"),
+    [
+        (features, "type_cues", "parse.type_cues"),
+        (features, "courtesies", "parse.courtesies"),
+        (features, "predicate_hints", "parse.predicates"),
+        (features, "entity_density", "parse.entity_density"),
+        (module, "reread", "parse.reread"),
+        (module, "_marked", "parse.tokens"),
+    ],
+)
+def test_a_step_that_fails_is_left_out_and_named(
+    monkeypatch: pytest.MonkeyPatch, where: object, name: str, stage: str
+) -> None:
+    monkeypatch.setattr(where, name, broken)
+    speller = Speller(Vocabulary([(stem("restaurant"), 2)]))
+    parsed, degraded = PARSER.parse("restaurnat bill", NOW, ScopeKnowledge(speller=speller))
+    assert parsed.terms and [d.stage for d in degraded] == [stage]
+
+
+def test_a_language_model_that_fails_leaves_the_references_as_they_were() -> None:
+    index = EntityIndex()
+    index.add("k", "Kestrel")
+    parsed, degraded = PARSER.parse("what about Kestrel", NOW, ScopeKnowledge(entities=index, unsure=broken))
+    assert [r.entity_id for r in parsed.entity_refs] == ["k"]
+    assert [d.stage for d in degraded] == ["parse.entity_llm"]
