@@ -430,7 +430,7 @@ class NameFinder:
         return first
 
     def _after_opener(self, i: int) -> None:
-        """One word after an ordinary one that opened the sentence: "Thanks Melanie"."""
+        """One word after an ordinary one that opened the sentence: "Thanks Henrietta"."""
         raw, low = self.words.raws[i], self.words.lows[i]
         if not raw.isupper() and len(raw) > 1 and not is_plain(low) and low not in self._small:
             shaped = len(self.found)

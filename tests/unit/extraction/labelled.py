@@ -80,7 +80,7 @@ Imagine Tom works at Globex. | Tom; Globex |
 They suggested that Tom leads Kestrel. | Tom; Kestrel |
 Yesterday Priya met Tom at Starbucks. | Priya; Tom; Starbucks |
 Hey Henrietta! Thanks for the flowers. | Henrietta |
-Thanks Melanie, see you soon. | Melanie |
+Thanks Henrietta, see you soon. | Henrietta |
 We moved the launch of Halcyon to Friday. | Halcyon |
 Please file ABC-123 and close #4521. | ABC-123; #4521 |
 Mail tom.becker@example.com about the contract. | tom.becker@example.com |
