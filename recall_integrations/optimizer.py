@@ -84,6 +84,7 @@ from recall_integrations.store.scope_view import TYPE_CODES, Mask, ScopeView
 
 T = TypeVar("T")
 CONTEXT_MAX = 50  # memories before and after a hit
+FOLD_POOL = 200  # candidates among which repeats are looked for, where many repeat each other
 NEGATION_POOL = 50  # candidates whose text is compared with the negated terms
 # Of the time left, for a rewrite or an embedding that may be slow; the rest is for the arms.
 SHARE_BEFORE_ARMS = 0.6
@@ -675,23 +676,32 @@ class QueryOptimizer:
             return tuple(kept)
 
     def _fold(self, view: ScopeView, fused: Fused, k: int, run: _Run) -> tuple[Fused, dict[int, list[int]]]:
-        """Leave out what repeats a better candidate, among as many as may be shown; leader row -> rows folded in."""
-        n = min(len(fused.rows), 2 * k)
+        """Leave out what repeats a better candidate, as far down as k hits need; leader row -> rows folded in."""
         threshold = self.config.ranking.duplicate_similarity
-        if n < 2 or threshold > 1:
+        if len(fused.rows) < 2 or threshold > 1:
             return fused, {}
         with run.stage("fold"):
-            vectors = view.vectors_of(fused.rows[:n])
-            if vectors is None or not _any_close(vectors, threshold):
+            n = min(len(fused.rows), 2 * k)
+            while True:
+                leaders = self._leaders(view, fused.rows[:n], threshold)
+                kept = [place for place, leader in enumerate(leaders) if leader == place]
+                if len(kept) >= k or n >= min(len(fused.rows), max(FOLD_POOL, 2 * k)):
+                    break
+                n = min(len(fused.rows), 2 * n)
+            if len(kept) == n:
                 return fused, {}
-            leaders = fold(self._texts(view, fused.rows[:n]), vectors, threshold)
             folded: dict[int, list[int]] = {}
             for place, leader in enumerate(leaders):
                 if leader != place:
                     folded.setdefault(int(fused.rows[leader]), []).append(int(fused.rows[place]))
-            kept = [place for place, leader in enumerate(leaders) if leader == place]
             order = np.asarray([*kept, *range(n, len(fused.rows))], dtype=np.int64)
             return fused.take(order, fused.scores[order]), folded
+
+    def _leaders(self, view: ScopeView, rows: NDArray[np.int64], threshold: float) -> list[int]:
+        vectors = view.vectors_of(rows)
+        if vectors is None or not _any_close(vectors, threshold):
+            return list(range(len(rows)))
+        return fold(self._texts(view, rows), vectors, threshold)
 
     def _around(
         self, view: ScopeView, allowed: Mask | None, rows: list[int], request: _Request, run: _Run

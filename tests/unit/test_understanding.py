@@ -250,6 +250,17 @@ def test_what_says_the_same_again_takes_no_place(store: MemoryStore) -> None:
     optimizer.close()
 
 
+def test_many_copies_take_one_place(store: MemoryStore) -> None:
+    copies = [Memory("The wifi password is on the fridge", id=f"copy-{i:02}") for i in range(40)]
+    store.remember_many(
+        [*copies, *(Memory(f"Wifi in room {i} is slow, password unknown", id=f"r{i}") for i in range(9))]
+    )
+    optimizer = asking(store)
+    result = optimizer.recall("wifi password", k=5, now=NOW)
+    assert sum(h.memory.id.startswith("copy") for h in result.hits) == 1 and len(result.hits) == 5
+    optimizer.close()
+
+
 def test_nothing_rather_than_noise_where_that_is_asked_for(store: MemoryStore) -> None:
     store.remember_many([f"Note {i} about gardening and tomatoes" for i in range(30)])
     sure = asking(store, ranking=RankingConfig(abstain_below=0.99))
