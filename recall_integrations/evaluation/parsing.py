@@ -50,6 +50,14 @@ STEPS = (
     "rarity",
     "router",
     "conversational",
+    "type_cues",
+    "predicates",
+    "courtesies",
+    "entity_density",
+    "entity_llm",
+    "terms",
+    "reread",
+    "tokens",
 )
 TARGET_MS = (2.0, 4.0)  # p50 and p95 of parse and plan together
 _ONSETS = "b br ch d dr f g gr h j k kl l m n p pr r s sh st t tr v w z".split()
