@@ -691,11 +691,15 @@ class QueryOptimizer:
             if len(kept) == n:
                 return fused, {}
             folded: dict[int, list[int]] = {}
+            again: list[int] = []  # where there is nothing else, repeats fill the places up to k
+            missing = max(0, k - len(kept) - (len(fused.rows) - n))
             for place, leader in enumerate(leaders):
-                if leader != place:
+                if leader != place and len(again) < missing:
+                    again.append(place)
+                elif leader != place:
                     folded.setdefault(int(fused.rows[leader]), []).append(int(fused.rows[place]))
-            order = np.asarray([*kept, *range(n, len(fused.rows))], dtype=np.int64)
-            return fused.take(order, fused.scores[order]), folded
+            order = np.asarray([*kept, *range(n, len(fused.rows)), *again], dtype=np.int64)
+            return fused.take(order, np.minimum.accumulate(fused.scores[order])), folded
 
     def _leaders(self, view: ScopeView, rows: NDArray[np.int64], threshold: float) -> list[int]:
         vectors = view.vectors_of(rows)

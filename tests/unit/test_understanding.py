@@ -244,9 +244,12 @@ def test_what_says_the_same_again_takes_no_place(store: MemoryStore) -> None:
         ]
     )
     optimizer = asking(store)
-    result = optimizer.recall("wifi password on the fridge", k=5, now=NOW)
+    result = optimizer.recall("wifi password on the fridge", k=4, now=NOW)
     assert {h.memory.id for h in result.hits} == {"a", "denied", "sam", "priya"}
     assert next(h for h in result.hits if h.memory.id == "a").duplicates == ("b",)
+    every = optimizer.recall("wifi password on the fridge", k=5, now=NOW)
+    assert len(every.hits) == 5 and every.hits[-1].memory.id == "b"  # five are wanted, and there is nothing else
+    assert not any(h.duplicates for h in every.hits)
     optimizer.close()
 
 
