@@ -568,7 +568,7 @@ class Hit:
             of it. A reranker or the diversity stage changes the order and shares out the scores.
         reason: why it is here, in words.
         contributions: what each source added, largest first.
-        duplicates: ids of memories that say the same again, best first; they take a place only where nothing else is left.
+        duplicates: ids of memories that say the same, best first; a place is theirs only where nothing else is left.
         context: with `recall(context=n)`, the memories up to n places before and after in the same thread, in order;
             without the hit itself, withheld as it is under `redact` and `block`.
     """
