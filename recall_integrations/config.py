@@ -24,6 +24,7 @@ from zoneinfo import ZoneInfo
 
 from recall_integrations.errors import ConfigError
 
+ARMS = ("semantic", "lexical", "graph", "temporal", "type_filter")
 RANKERS = ("unlearned", "linear", "trees")
 STRATEGIES = (*RANKERS, "weighted", "boosts", "rrf")
 PLAN_RULES = (
@@ -42,6 +43,16 @@ def _in_range(owner: str, name: str, value: float, low: float, high: float) -> N
         raise ConfigError(f"{owner}.{name} must be a number between {low:g} and {high:g}, not {value!r}.")
 
 
+def _chosen(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of `known` that are given, in the order of `known`."""
+    if not isinstance(given, tuple | list | set | frozenset):
+        raise ConfigError(f"{name} must be a list of names, not {given!r}. Known: {', '.join(known)}.")
+    unknown = sorted(str(item) for item in given if item not in known)
+    if unknown:
+        raise ConfigError(f"Unknown name {unknown[0]!r} in {name}. Known: {', '.join(known)}.")
+    return tuple(item for item in known if item in given)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerConfig:
     """Thresholds of the rule list (seed 000). All in [0, 1].
@@ -57,6 +68,7 @@ class PlannerConfig:
         precise_limit: candidates asked of the semantic arm by the `precise` plan.
         rules: which rules may change the arms of the chosen plan, of `PLAN_RULES`. `conversational` is off by
             default: it did not help (docs/benchmarks.md).
+        arms: which arms may be asked, of `ARMS`; the others are left out of every plan.
     """
 
     precise_threshold: float = 0.8
@@ -68,15 +80,13 @@ class PlannerConfig:
     arm_limit: int = 60
     precise_limit: int = 20
     rules: tuple[str, ...] = tuple(rule for rule in PLAN_RULES if rule != "conversational")
+    arms: tuple[str, ...] = ARMS
 
     def __post_init__(self) -> None:
-        given: object = self.rules
-        if not isinstance(given, tuple | list | set | frozenset):
-            raise ConfigError(f"planner.rules must be a list of rules, not {given!r}. Known: {', '.join(PLAN_RULES)}.")
-        unknown = [rule for rule in given if rule not in PLAN_RULES]
-        if unknown:
-            raise ConfigError(f"Unknown rule {unknown[0]!r} in planner.rules. Known: {', '.join(PLAN_RULES)}.")
-        object.__setattr__(self, "rules", tuple(rule for rule in PLAN_RULES if rule in self.rules))
+        object.__setattr__(self, "rules", _chosen("planner.rules", self.rules, PLAN_RULES))
+        object.__setattr__(self, "arms", _chosen("planner.arms", self.arms, ARMS))
+        if not self.arms:
+            raise ConfigError(f"planner.arms must name at least one arm. Known: {', '.join(ARMS)}.")
         for name in (
             "precise_threshold",
             "exploratory_threshold",

@@ -46,6 +46,7 @@ from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.gate import GateSettings
 from recall_integrations.ranking.multi_stage import MultiStage
 from recall_integrations.ranking.negation import demote, negation_scores
+from recall_integrations.ranking.ranker import Ranker
 from recall_integrations.ranking.rerank import resolve_reranker
 from recall_integrations.ranking.rerank_stage import RerankRequest, RerankSettings, RerankStage
 from recall_integrations.ranking.stage import EXACT_POOL, RankInput, rank, resolve_ranker
@@ -148,6 +149,7 @@ class QueryOptimizer:
         llm: for query rewrites: a LangChain chat model / LLM / Runnable, a LlamaIndex LLM, or `Callable[[str], str]`.
         reranker: a sentence-transformers cross-encoder name or path, a LangChain document compressor, a LlamaIndex
             node postprocessor, or `Callable[[str, list[str]], list[float]]`.
+        ranker: orders the candidates instead of the one that `fusion.strategy` names.
         config: all settings.
         clock: where `now` comes from when a call does not give it.
 
@@ -160,6 +162,7 @@ class QueryOptimizer:
         *,
         llm: Any = None,
         reranker: Any = None,
+        ranker: Ranker | None = None,
         config: RecallConfig | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
@@ -173,7 +176,10 @@ class QueryOptimizer:
         self._reranker_source, self._reranker = reranker, resolve_reranker(reranker)
         self._clock = clock
         self._parser = QueryParser(self.config)
-        self._ranker = resolve_ranker(self.config.fusion) if self.config.ranking.features else None
+        self._ranker_source = ranker
+        self._ranker = ranker
+        if ranker is None and self.config.ranking.features:
+            self._ranker = resolve_ranker(self.config.fusion)
         self._rewrite_ms: deque[float] = deque(maxlen=REWRITES_REMEMBERED)
         self._rewrite_lock = threading.Lock()
         workers = self.config.limits.workers
@@ -257,6 +263,7 @@ class QueryOptimizer:
             self.config,
             self._llm_source,
             self._reranker_source,
+            self._ranker_source,
             self._clock,
         )
 
@@ -976,10 +983,16 @@ def _most_first(part: Contribution) -> tuple[float, str]:
 
 
 def _reopen(
-    path: str, embedding: Any, config: RecallConfig, llm: Any, reranker: Any, clock: Callable[[], datetime]
+    path: str,
+    embedding: Any,
+    config: RecallConfig,
+    llm: Any,
+    reranker: Any,
+    ranker: Ranker | None,
+    clock: Callable[[], datetime],
 ) -> QueryOptimizer:
     store = MemoryStore.attach(path, embedding=embedding, config=config)
-    return QueryOptimizer(store, llm=llm, reranker=reranker, config=config, clock=clock)
+    return QueryOptimizer(store, llm=llm, reranker=reranker, ranker=ranker, config=config, clock=clock)
 
 
 def _shutdown(*pools: ThreadPoolExecutor) -> None:

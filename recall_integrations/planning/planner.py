@@ -112,7 +112,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig) -> RetrievalPlan:
     mode = parsed.router.mode
     return RetrievalPlan(
         name=name,
-        arms=arms,
+        arms=tuple(arm for arm in arms if arm.name in planner.arms),
         rerank=name == "exploratory",
         diversity=name == "exploratory",
         type_hints=parsed.type_filters if typed else parsed.type_cues,

@@ -136,12 +136,24 @@ class FeatureInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    """Columns by name, each float32 `(candidates,)`, finite."""
+    """Columns by name, each float32 `(candidates,)`, finite.
 
-    size: int
+    Args:
+        rows: of the scope, one for each candidate.
+        columns: the features.
+        links: candidate before, after, two before, two after each in its thread, `(4, candidates)`; -1 = none.
+        session: candidates of one thread have one number; -1 = no thread.
+    """
+
+    rows: Rows
     columns: Mapping[str, Values]
     links: NDArray[np.int64]
     session: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """How many candidates there are."""
+        return len(self.rows)
 
     def __getitem__(self, name: str) -> Values:
         """The column; zeros where the name was not computed."""
@@ -167,7 +179,7 @@ def compute(given: FeatureInput) -> Features:
         match.detail(columns)
     made = {name: np.asarray(values, dtype=np.float32) for name, values in columns.items()}
     return Features(
-        size=len(given.rows), columns=made, links=match.links(), session=np.where(match.threaded, match.session, -1)
+        rows=match.rows, columns=made, links=match.links(), session=np.where(match.threaded, match.session, -1)
     )
 
 

@@ -369,7 +369,7 @@ def test_small_talk_drops_bm25_only_where_that_is_switched_on(store: MemoryStore
 
 
 def test_rules_are_known_ones() -> None:
-    with pytest.raises(ConfigError, match="Unknown rule 'magic'"):
+    with pytest.raises(ConfigError, match="Unknown name 'magic' in planner.rules"):
         PlannerConfig(rules=("magic",))
     config = RecallConfig.from_mapping({"planner": {"rules": ["window_filter", "identifiers"]}})
     assert config.planner.rules == ("identifiers", "window_filter")

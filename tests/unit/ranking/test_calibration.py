@@ -27,7 +27,7 @@ def features(*, links=None, **columns):
     made = {k: np.asarray(v, dtype=np.float32) for k, v in columns.items()}
     size = len(next(iter(made.values())))
     links = np.full((4, size), -1) if links is None else np.asarray(links)
-    return Features(size=size, columns=made, links=links, session=np.full(size, -1))
+    return Features(rows=np.arange(size), columns=made, links=links, session=np.full(size, -1))
 
 
 def ranking(*scores):

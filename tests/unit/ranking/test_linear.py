@@ -12,7 +12,7 @@ from recall_integrations.ranking.ranker import Ranker
 def features(**columns):
     made = {k: np.asarray(v, dtype=np.float32) for k, v in columns.items()}
     size = len(next(iter(made.values())))
-    return Features(size=size, columns=made, links=np.full((4, size), -1), session=np.full(size, -1))
+    return Features(rows=np.arange(size), columns=made, links=np.full((4, size), -1), session=np.full(size, -1))
 
 
 def ranker(**fields):

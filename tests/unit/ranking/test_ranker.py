@@ -8,7 +8,7 @@ from recall_integrations.ranking.ranker import FLOORS, PLAIN_WEIGHTS, SPREAD_WEI
 def features(**columns):
     made = {k: np.asarray(v, dtype=np.float32) for k, v in columns.items()}
     size = len(next(iter(made.values())))
-    return Features(size=size, columns=made, links=np.full((4, size), -1), session=np.full(size, -1))
+    return Features(rows=np.arange(size), columns=made, links=np.full((4, size), -1), session=np.full(size, -1))
 
 
 def test_weights_name_features_that_exist():

@@ -25,7 +25,7 @@ def examples(groups=("a", "b", "c"), queries=20, candidates=40, seed=0):
                 "sp": ((rng.random(candidates) < 0.3) | relevant).astype(np.float32),
             }
             features = Features(
-                size=candidates,
+                rows=np.arange(candidates),
                 columns=columns,
                 links=np.full((4, candidates), -1),
                 session=np.full(candidates, -1),
@@ -165,7 +165,7 @@ def test_weights_get_another_name_and_stay_the_same():
 def test_trees_without_candidates():
     pytest.importorskip("lightgbm")
     ranker = fit_trees(examples(), columns=("d", "sp"), trees=5)
-    none = Features(size=0, columns={}, links=np.empty((4, 0), dtype=np.int64), session=np.empty(0, dtype=np.int64))
+    none = Features(rows=np.empty(0, dtype=np.int64), columns={}, links=np.empty((4, 0), dtype=np.int64), session=np.empty(0, dtype=np.int64))
     assert ranker.score(none).scores.shape == (0,)
 
 
@@ -200,7 +200,7 @@ def test_the_extra_is_named_where_lightgbm_is_missing(monkeypatch):
 def test_what_stands_around_a_candidate():
     d = np.asarray([0.1, 0.5, 0.3, 0.2, 0.4], dtype=np.float32)
     features = Features(
-        size=5,
+        rows=np.arange(5),
         columns={"d": d},
         links=np.asarray([[-1, 0, -1, -1, -1], [1, -1, -1, -1, -1], [-1] * 5, [-1] * 5]),
         session=np.asarray([0, 0, 0, 1, -1]),
@@ -226,7 +226,7 @@ def test_monotone_trees_never_punish_more_relevance():
         example.features.columns["d"][:] *= -1
     ranker = fit_trees(data, columns=("d", "sp"), trees=20, monotone=True)
     rising = Features(
-        size=50,
+        rows=np.arange(50),
         columns={"d": np.linspace(-1, 1, 50, dtype=np.float32), "sp": np.zeros(50, np.float32)},
         links=np.full((4, 50), -1),
         session=np.full(50, -1),
