@@ -51,6 +51,7 @@ from recall_integrations.ranking.rerank import resolve_reranker
 from recall_integrations.ranking.rerank_stage import RerankRequest, RerankSettings, RerankStage
 from recall_integrations.ranking.stage import EXACT_POOL, RankInput, rank, resolve_ranker
 from recall_integrations.records import (
+    ArmPlan,
     Contribution,
     Degradation,
     EntityRef,
@@ -133,12 +134,14 @@ class _Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What the arms look at: the scope's columns, the query's vectors, their cosines, the rows that may be returned."""
+    """What the arms look at: the scope's columns, the rows that may be returned, how many memories hold a stem, and as
+    soon as they are there the query's vectors and their cosines."""
 
     view: ScopeView
-    vectors: NDArray[np.float32] | None
-    similarities: NDArray[np.float32] | None
     allowed: Mask | None
+    frequency: Callable[[str], int]
+    vectors: NDArray[np.float32] | None = None
+    similarities: NDArray[np.float32] | None = None
 
 
 class QueryOptimizer:
@@ -203,13 +206,13 @@ class QueryOptimizer:
         temporal, types = TemporalRetriever(store.engine), TypeFilterRetriever()
         # Arms over an index are made per call: opening the index is a part of the arm that may fail.
         self._arms: dict[str, Callable[[], Arm]] = {
-            "semantic": lambda: SemanticRetriever(
-                lambda: store.semantic, store.indexes.home_of, overfetch=retrieval.overfetch
+            "semantic": fan_out.InMemory(
+                lambda: SemanticRetriever(lambda: store.semantic, store.indexes.home_of, overfetch=retrieval.overfetch)
             ),
             "lexical": lambda: LexicalRetriever(store.lexical, overfetch=retrieval.overfetch),
             "graph": lambda: graph,
-            "temporal": lambda: temporal,
-            "type_filter": lambda: types,
+            "temporal": fan_out.InMemory(lambda: temporal),
+            "type_filter": fan_out.InMemory(lambda: types),
         }
         self._finalizer = weakref.finalize(self, _shutdown, self._pool, self._callers)
 
@@ -389,11 +392,18 @@ class QueryOptimizer:
                 view = self.store.view(scope_id)
                 allowed = self.store.filter_mask(view, request.filters, request.now)
                 self._admit_lag(run)
+                seen, typed = self._typed(plan, _Seen(view=view, allowed=allowed, frequency=known.frequency), request.k)
+                asked = [arm for arm in plan.arms if worth_asking(arm, parsed, plan)]
+                fan = fan_out.FanOut(self._pool, self._arms, run.deadline, run.timings_ms)
+                # Words need no vector: the lexical arm works while the query is embedded and compared.
+                fan.start(self._requests([a for a in asked if a.name == "lexical"], parsed, plan, seen, request.k, run))
             vectors = self._embed(parsed, request, plan, run)
             with run.stage("scan"):
-                seen = _Seen(view=view, vectors=vectors, similarities=view.scan(vectors), allowed=allowed)
-            seen, typed = self._typed(plan, seen, request.k)
-            results = self._ask(parsed, plan, seen, request.k, run)
+                seen = replace(seen, vectors=vectors, similarities=view.scan(vectors))
+            with run.stage("retrieve"):
+                fan.start(self._requests([a for a in asked if a.name != "lexical"], parsed, plan, seen, request.k, run))
+                results, late = fan.collect([arm.name for arm in asked])
+            run.degraded.extend(late)
             with run.stage("fuse"):
                 given = FusionInput(
                     view=view,
@@ -485,9 +495,11 @@ class QueryOptimizer:
                 run.failed("embed", e)
                 return None
 
-    def _ask(self, parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen, k: int, run: _Run) -> list[ArmResult]:
-        """Ask the arms that have something to look for."""
-        requests = [
+    def _requests(
+        self, arms: Sequence[ArmPlan], parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen, k: int, run: _Run
+    ) -> list[tuple[str, ArmRequest]]:
+        """What to ask of arms."""
+        return [
             (
                 arm.name,
                 ArmRequest(
@@ -500,15 +512,11 @@ class QueryOptimizer:
                     allowed=self._windowed(parsed, plan, seen) if arm.name == "graph" else seen.allowed,
                     limit=max(arm.limit, k) if self._reranking is None else self._stages.coarse(k, arm.limit),
                     deadline=run.deadline,
+                    frequency=seen.frequency,
                 ),
             )
-            for arm in plan.arms
-            if worth_asking(arm, parsed, plan)
+            for arm in arms
         ]
-        with run.stage("retrieve"):
-            results, problems = fan_out.ask(self._pool, self._arms, requests, run.deadline, run.timings_ms)
-        run.degraded.extend(problems)
-        return results
 
     @staticmethod
     def _typed(plan: RetrievalPlan, seen: _Seen, k: int) -> tuple[_Seen, Mask | None]:
@@ -532,7 +540,7 @@ class QueryOptimizer:
                 wanted = RankInput(
                     fusion=given,
                     parsed=parsed,
-                    frequency=functools.partial(self.store.lexical.document_frequency, view.scope_id),
+                    frequency=seen.frequency,
                     count=view.count,
                     allowed=seen.allowed,
                     texts=functools.partial(self._texts, view),
@@ -781,7 +789,7 @@ class QueryOptimizer:
 
         return ScopeKnowledge(
             entities=index,
-            frequency=lambda term: self.store.lexical.document_frequency(scope_id, term),
+            frequency=functools.cache(lambda term: self.store.lexical.document_frequency(scope_id, term)),
             memories=self.store.view(scope_id).count,
             speller=speller,
             user=implicit_user(scope, index),
@@ -955,22 +963,22 @@ def _contributions(
 ) -> dict[int, tuple[Contribution, ...]]:
     """What each source added, by place; the columns are read once for all of them."""
     at = np.asarray(places, dtype=np.int64)
-    nothing = [0.0] * len(places)
-    columns = [
-        (
-            source,
-            np.asarray(raw)[at].tolist(),
-            fused.ranks[source][at].tolist() if source in fused.ranks else nothing,
-            fused.added[source][at].tolist() if source in fused.added else nothing,
-        )
-        for source, raw in sorted({**fused.added, **fused.raw}.items())
-    ]
+    sources = {**fused.added, **fused.raw}
+    names = sorted(sources)
+    nothing = np.zeros(len(places))
+    values = np.asarray(
+        [
+            [column[name][at] if name in column else nothing for name in names]
+            for column in (sources, fused.added, fused.ranks)
+        ]
+    ).reshape(3, len(names), len(places))
+    effective = values.any(axis=0) & ~np.isnan(values[0])
+    scores, added, ranks = values.tolist()
     found = {}
     for i, place in enumerate(places):
         parts = [
-            Contribution(source=source, rank=int(ranks[i]) or None, score=scores[i], added=added[i])
-            for source, scores, ranks, added in columns
-            if scores[i] == scores[i] and (scores[i] or added[i] or ranks[i])  # neither NaN nor without any effect
+            Contribution(source=names[n], rank=int(ranks[n][i]) or None, score=scores[n][i], added=added[n][i])
+            for n in np.flatnonzero(effective[:, i]).tolist()
         ]
         if (judged := reranked.get(int(fused.rows[place]))) is not None:
             parts.append(judged)

@@ -8,6 +8,7 @@ stemmed (Snowball English).
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import unicodedata
@@ -86,6 +87,11 @@ def fold(word: str) -> str:
         word = unicodedata.normalize("NFKC", word).replace("’", "'")
     word = word.casefold()
     return word[:-2] if word.endswith("'s") else word
+
+
+def idf(frequency: int, documents: int) -> float:
+    """`ln(1 + (N - df + .5) / (df + .5))`, as BM25 in Lucene has it; of a word that all hold or more, as if all did."""
+    return math.log1p((max(documents - frequency, 0) + 0.5) / (frequency + 0.5))
 
 
 def stem(word: str) -> str:

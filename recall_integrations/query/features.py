@@ -7,15 +7,14 @@ All four features lie in [0, 1]. Type cues and predicate hints come from tables 
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
 from recall_integrations.config import SpecificityConfig
 from recall_integrations.records import EntityRef, MemoryType, QueryFeatures, TemporalWindow
-from recall_integrations.text import STOP_WORDS, Token
+from recall_integrations.text import STOP_WORDS, Token, idf
 
 SATURATION = 0.5  # share of entity words at which the density is full
 IMPLICIT = "implicit"  # stage of the user, who is an entity of every scope and says nothing about the query
@@ -63,30 +62,18 @@ def temporal_precision(window: TemporalWindow | None) -> float:
     return 0.0 if window is None else window.confidence
 
 
-def lexical_rarity(terms: Sequence[str], frequency: Callable[[str], int], memories: int) -> float:
+def lexical_rarity(rarities: Collection[float]) -> float:
     """Mean rarity of the query's distinct stems that a memory holds; 0 without any.
 
     What no memory holds says nothing about where to look: BM25 can find nothing by it.
-
-    Args:
-        terms: stems of the query.
-        frequency: number of memories of the scope that hold a stem.
-        memories: number of memories in the scope.
     """
-    distinct = [t for t in dict.fromkeys(terms) if frequency(t)]
-    return sum(rarity(t, frequency, memories) for t in distinct) / len(distinct) if distinct else 0.0
+    return sum(rarities) / len(rarities) if rarities else 0.0
 
 
-def rarity(term: str, frequency: Callable[[str], int], memories: int) -> float:
-    """Idf of a stem as a share of the idf of a word that occurs once, in [0, 1]."""
-    return rarity_of(frequency(term), memories)
-
-
-def rarity_of(held: int, memories: int) -> float:
-    """The same of a stem that `held` memories hold."""
+def rarity(held: int, memories: int) -> float:
+    """Idf of a stem that `held` memories hold, as a share of the idf of a word that one memory holds, in [0, 1]."""
     n = max(memories, PRIOR_MEMORIES)
-    df = min(held, n)
-    return min(1.0, math.log1p((n - df + 0.5) / (df + 0.5)) / math.log1p((n - 0.5) / 1.5))
+    return min(1.0, idf(min(held, n), n) / idf(1, n))
 
 
 def folded(text: str) -> str:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features import K1, Features, Values
 from recall_integrations.ranking.ranker import Ranking
+from recall_integrations.text import idf
 
 SHIPPED = Path(__file__).resolve().parent / "weights" / "calibration.json"
 FORMAT = "recall-calibration-1"
@@ -245,9 +246,9 @@ def unknown_share(stems: Sequence[str], frequency: Callable[[str], int], count: 
     """
     known = missing = 0.0
     for stem in stems:
-        df = frequency(stem)
-        idf = math.log1p((max(count - df, 0) + 0.5) / (df + 0.5))
-        known, missing = (known, missing + idf) if df == 0 else (known + idf, missing)
+        held = frequency(stem)
+        worth = idf(held, count)
+        known, missing = (known, missing + worth) if held == 0 else (known + worth, missing)
     whole = known + missing
     return missing / whole if whole > 0 and count > 0 else 1.0
 
@@ -256,12 +257,13 @@ def result_inputs(features: Features, scores: Values, unknown: float) -> Doubles
     """The inputs of `RESULT`, in its order. There is at least one candidate."""
     top = np.argsort(-scores, kind="stable")[: max(TOP, K)]
     first = scores[top].astype(np.float64)
-    best = {f"{n}_top": float(features[n][top[:TOP]].max()) for n in _TOP}
-    best["sp_top"] = float(features["sp"][top[:TOP]].mean())
+    among = features.matrix(_TOP)[top[:TOP]]
+    best = {f"{n}_top": value for n, value in zip(_TOP, among.max(axis=0).tolist(), strict=True)}
+    best["sp_top"] = float(among[:, _TOP.index("sp")].mean())
     best.update((f"{n}_any", float(features[n].max())) for n in _ANY)
     share = float(features["bm_ub"].max())
-    stems = float(features["bm"].max()) / (share * (K1 + 1)) if share > 0 else 1.0
-    idf = math.log(min(max(stems, math.exp(-2)), math.exp(5)))
+    whole = float(features["bm"].max()) / (share * (K1 + 1)) if share > 0 else 1.0
+    stems_idf = math.log(min(max(whole, math.exp(-2)), math.exp(5)))
     made = {
         **best,
         "unknown": unknown,
@@ -271,11 +273,11 @@ def result_inputs(features: Features, scores: Values, unknown: float) -> Doubles
         "s1": float(first[0]),
         "gap2": float(first[0] - first[min(1, len(first) - 1)]),
         "gap10": float(first[0] - first[-1]),
-        "idf": idf,
-        "idf·unknown": idf * unknown,
-        "idf·cov_any": idf * best["cov_any"],
-        "idf·msn_top": idf * best["msn_top"],
-        "idf·mt_top": idf * best["mt_top"],
+        "idf": stems_idf,
+        "idf·unknown": stems_idf * unknown,
+        "idf·cov_any": stems_idf * best["cov_any"],
+        "idf·msn_top": stems_idf * best["msn_top"],
+        "idf·mt_top": stems_idf * best["mt_top"],
         "vectors": float(features["d"].any()),
         "beside": _beside(features),
         "size": math.log(features.size),

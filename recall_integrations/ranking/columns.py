@@ -368,14 +368,10 @@ def window_rows(columns: TextColumns, rows: Rows, scores: NDArray[np.float32], l
     """
     around = np.concatenate([columns.previous(rows), columns.following(rows)])
     around = np.unique(around[around >= 0])
-    around = around[~np.isin(around, rows)]
-    if not len(around):
-        return around
-    order = np.argsort(rows)
-    rising, values = rows[order], scores[order]
-    window = np.zeros(len(around), dtype=np.float32)
-    for beside in (columns.previous(around), columns.following(around)):
-        at = np.minimum(np.searchsorted(rising, beside), len(rising) - 1)
-        window += np.where(rising[at] == beside, values[at], 0)
+    # Laid out by row, where looking up is faster than searching; the last place is that of -1, no neighbour.
+    hit, value = np.zeros(columns.size + 1, dtype=np.bool_), np.zeros(columns.size + 1, dtype=np.float32)
+    hit[rows], value[rows] = True, scores
+    around = around[~hit[around]]
+    window = value[columns.previous(around)] + value[columns.following(around)]
     best: Rows = around[np.argsort(-window, kind="stable")[:limit]]
     return best

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from recall_integrations.ranking.columns import Rows, TextColumns
 from recall_integrations.ranking.lexicon import Ids, QueryTerms
 from recall_integrations.store.rows import to_micros
-from recall_integrations.text import stem
+from recall_integrations.text import idf, stem
 
 Values = NDArray[np.float32]
 
@@ -215,8 +215,7 @@ class _Match:
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
         self.tokens: Ids = columns.words[np.arange(total) + np.repeat(first - (ends - counts), counts)]
-        self.filled = np.flatnonzero(counts)
-        self.begins = (ends - counts)[self.filled]
+        self.text_of = np.repeat(np.arange(len(self.pool)), counts)
         self.counts = counts
         self.lengths = np.append(columns.lengths[self.pool], 0).astype(np.float32)
         self.asks = np.append(columns.questions[self.pool], False).astype(np.float32)
@@ -225,8 +224,7 @@ class _Match:
         """`tf`, `soft`, `near` of each query stem in each text of the pool."""
         given, lexicon = self.given, self.columns.lexicon
         stems = given.query.stems
-        df = np.asarray([given.frequency(s) for s in stems], dtype=np.float32)
-        self.idf = np.log1p((np.maximum(given.count - df, 0) + 0.5) / (df + 0.5)).astype(np.float32)
+        self.idf = np.asarray([idf(given.frequency(s), given.count) for s in stems], dtype=np.float32)
         self.total = max(float(self.idf.sum()), 1e-9)
         self.share = self.idf / np.float32(self.total)
         self.numbers = np.asarray([lexicon.stem_of(s) for s in stems], dtype=np.int32)
@@ -237,24 +235,51 @@ class _Match:
         places = np.empty(len(marks), dtype=np.int32)
         places[words] = np.arange(len(words), dtype=np.int32)
         token = places[self.tokens]
-        same = self.numbers[:, None] == lexicon.stems[words][None, :]
+        asked, found = np.nonzero(self.numbers[:, None] == lexicon.stems[words][None, :])
         if stems:
             close = np.maximum(lexicon.cosines(words, lexicon.vectors_of(given.query.words)), 0)
         else:
-            close = np.zeros(same.shape, dtype=np.float32)
-        close[same] = 1
-        self.held = same[:, token]
-        self.tf = self._per_text(np.add, self.held.astype(np.float32))
-        self.soft = self._per_text(np.maximum, close[:, token])
-        self.near = np.where(self.soft >= NEAR, self.soft, np.float32(0))
+            close = np.zeros((0, len(words)), dtype=np.float32)
+        close[asked, found] = 1
+        stem_of = np.full(len(words), -1, dtype=np.int64)
+        stem_of[found] = asked
+        said = stem_of[token]
+        # Where a query stem stands: few places, so what is counted of them is counted there only.
+        self.places = np.flatnonzero(said >= 0)
+        self.said, self.said_in = said[self.places], self.text_of[self.places]
+        width = len(self.pool) + 1
+        tf = np.bincount(self.said * width + self.said_in, minlength=len(stems) * width)
+        self.tf = tf.astype(np.float32).reshape(len(stems), width)
+        self._nearest(close, token)
         self.mt = _sum(self.share, self.near)
         self.damping = np.float32(K1 + 1) / (1 + _k(self.lengths, PIVOT))
 
-    def _per_text(self, how: np.ufunc, values: Values) -> Values:
-        out = np.zeros((*values.shape[:-1], len(self.pool) + 1), dtype=np.float32)
-        if len(self.filled):
-            out[..., self.filled] = how.reduceat(values, self.begins, axis=-1)
-        return out
+    def _nearest(self, close: Values, token: Ids) -> None:
+        """`soft` of every text that is asked for it, `near` of all: few words come that near, so only they count.
+
+        Args:
+            close: cosine of each query stem with each distinct word, `(stems, words)`.
+            token: which of the words each token is.
+        """
+        shape = (len(close), len(self.pool) + 1)
+        self.soft, self.near = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+        is_near = np.any(close >= NEAR, axis=0)
+        near = np.flatnonzero(is_near[token])
+        if len(near):
+            texts = self.text_of[near]
+            begins = np.flatnonzero(np.diff(texts, prepend=-1))
+            best = np.maximum.reduceat(close[:, token[near]], begins, axis=1)
+            self.near[:, texts[begins]] = np.where(best >= NEAR, best, np.float32(0))
+        counts = self.counts
+        if not self.given.detail:  # else of neighbours too
+            mine = np.zeros(len(counts) + 1, dtype=np.bool_)
+            mine[self.at[0]] = True
+            token = token[mine[self.text_of]]
+            counts = np.where(mine[:-1], counts, 0)
+        filled = np.flatnonzero(counts)
+        if len(filled):
+            begins = (np.cumsum(counts) - counts)[filled]
+            self.soft[:, filled] = np.maximum.reduceat(close[:, token], begins, axis=1)
 
     def _bm25(self, tf: Values, k: Values) -> Values:
         return _sum(self.idf, tf * np.float32(K1 + 1) / (tf + k))
@@ -279,8 +304,8 @@ class _Match:
         out["isq"] = self.asks[me]
         out["L"] = np.log1p(self.lengths[me]) - np.float32(self.columns.mean_log_length)
         out["bg"] = self._pairs()[me]
-        dated = self._per_text(np.add, self.columns.lexicon.dated[self.tokens].astype(np.float32))
-        out["dw"] = np.minimum(dated, DATE_WORDS_MAX)[me]
+        dated = np.bincount(self.text_of[self.columns.lexicon.dated[self.tokens]], minlength=len(self.pool) + 1)
+        out["dw"] = np.minimum(dated, DATE_WORDS_MAX)[me].astype(np.float32)
         out["dww"] = out["dw"] * np.float32(self.given.query.when)
 
     def _pairs(self) -> Values:
@@ -288,15 +313,15 @@ class _Match:
         said = [order.get(s, -1) for s in self.given.query.sequence]
         pairs = {(a, b) for a, b in pairwise(said) if a >= 0 and b >= 0 and a != b}
         found = np.zeros(len(self.pool) + 1, dtype=np.float32)
-        if not pairs or len(self.tokens) < 2:
+        if not pairs:
             return found
-        text = np.repeat(np.arange(len(self.pool)), self.counts)
-        inside = text[:-1] == text[1:]
+        beside = (np.diff(self.places) == 1) & (self.said_in[1:] == self.said_in[:-1])
+        first, second, text = self.said[:-1][beside], self.said[1:][beside], self.said_in[1:][beside]
         whole = 0.0
         for a, b in sorted(pairs):
             worth = float(self.idf[a] + self.idf[b])
             whole += worth
-            hits = text[:-1][self.held[a, :-1] & self.held[b, 1:] & inside]
+            hits = text[(first == a) & (second == b)]
             if len(hits):
                 found[np.unique(hits)] += np.float32(worth)
         found /= np.float32(max(whole, 1e-9))
@@ -332,7 +357,9 @@ class _Match:
         named = {code for number in asked for code in columns.actor_words.get(number, ())}
         self.named = len(named)
         actors = columns.actors[self.rows]
-        out["sp"] = np.isin(actors, list(named)).astype(np.float32) if named else np.zeros(len(actors), np.float32)
+        is_named = np.zeros(len(columns.actor_names) + 1, dtype=np.float32)  # the last is that of -1, no actor
+        is_named[list(named)] = 1
+        out["sp"] = is_named[actors]
         people = [i for i, number in enumerate(self.numbers.tolist()) if number in columns.actor_words]
         me = self.at[0]
         out["nm"] = (self.tf[people][:, me].sum(0) > 0) if people else np.zeros(len(me), dtype=np.float32)

@@ -32,7 +32,7 @@ from recall_integrations.retrievers.base import ArmResult
 from recall_integrations.store.filtering import window_mask
 from recall_integrations.store.scope_view import TYPE_CODES, Mask, Rows, ScopeView
 
-WINDOW_ROWS = 50  # neighbours of lexical hits that become candidates
+WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
 EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
 # What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
 TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 8.0, 8.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -30,6 +31,7 @@ class ArmRequest:
         allowed: rows that meet the filters; `None` = all.
         limit: how many candidates are wanted.
         deadline: checked in loops; an arm that is late is abandoned.
+        frequency: memories of the scope that hold a stem; `None` = ask the index.
     """
 
     parsed: ParsedQuery
@@ -41,6 +43,7 @@ class ArmRequest:
     allowed: Mask | None
     limit: int
     deadline: Deadline
+    frequency: Callable[[str], int] | None = None
 
     @property
     def vector(self) -> NDArray[np.float32] | None:

@@ -11,15 +11,16 @@ never parsed as query syntax.
 
 from __future__ import annotations
 
-import math
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations import text
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.retrievers.base import ArmRequest, ArmResult
@@ -139,15 +140,22 @@ class LexicalIndex:
             raise _named(e, "The lexical index failed to list its terms") from e
         return [(term[len(prefix) :], count) for term, count in terms], commits
 
-    def ceiling(self, scope_id: int, terms: Sequence[str], scope_count: int) -> float:
-        """The score that BM25 approaches for a text full of every term: `(k1 + 1) * sum idf`."""
-        distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
-        return (_K1 + 1) * sum(idf(self.document_frequency(scope_id, term), scope_count) for term in distinct)
-
     def search(
-        self, scope_id: int, terms: Sequence[str], scope_count: int, limit: int
+        self,
+        scope_id: int,
+        terms: Sequence[str],
+        scope_count: int,
+        limit: int,
+        frequency: Callable[[str], int] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Best memories for the stems: their nums and BM25 scores, falling. Empty without a known stem.
+
+        Args:
+            scope_id: the tenant.
+            terms: stems.
+            scope_count: memories of the scope.
+            limit: how many are wanted.
+            frequency: `document_frequency` in this scope, where the caller has looked terms up already.
 
         Raises:
             IndexUnavailable: tantivy failed.
@@ -157,11 +165,11 @@ class LexicalIndex:
         clauses = []
         try:
             for term in list(dict.fromkeys(terms))[:TERMS_MAX]:
-                frequency = searcher.doc_freq("body", f"{scope_id}:{term}")
-                if not frequency:
+                held = self.document_frequency(scope_id, term) if frequency is None else frequency(term)
+                if not held:
                     continue
                 query = t.Query.term_query(self._schema, "body", f"{scope_id}:{term}", index_option="freq")
-                own, theirs = idf(frequency, scope_count), idf(frequency, total)
+                own, theirs = idf(held, scope_count), idf(held, total)
                 clauses.append((t.Occur.Should, t.Query.boost_query(query, own / theirs)))
             if not clauses:
                 return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
@@ -191,8 +199,14 @@ def _named(error: BaseException, what: str) -> BaseException:
 
 
 def idf(frequency: int, documents: int) -> float:
-    """`ln(1 + (N - df + .5) / (df + .5))`, as BM25 in Lucene and tantivy has it; never below a tenth of a nat."""
-    return max(0.1, math.log1p((max(documents, frequency) - frequency + 0.5) / (frequency + 0.5)))
+    """`text.idf`, never below a tenth of a nat: a word that all memories hold still tells them from none."""
+    return max(0.1, text.idf(frequency, documents))
+
+
+def ceiling(terms: Sequence[str], frequency: Callable[[str], int], documents: int) -> float:
+    """The score that BM25 approaches for a text full of every term: `(k1 + 1) * sum idf`."""
+    distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
+    return (_K1 + 1) * sum(idf(frequency(term), documents) for term in distinct)
 
 
 class LexicalRetriever:
@@ -209,10 +223,13 @@ class LexicalRetriever:
         view = request.view
         if not request.terms or not view.count:
             return ArmResult.empty(self.name)
-        allowed = request.allowed
+        allowed, frequency = request.allowed, request.frequency
+        if frequency is None:
+            frequency = partial(self._index.document_frequency, view.scope_id)
         limit = 2 * request.limit  # room for ties at the cut: a second search costs more than a longer first one
         while True:
-            nums, found = self._index.search(view.scope_id, request.terms, view.count, min(limit, view.size))
+            wanted = min(limit, view.size)
+            nums, found = self._index.search(view.scope_id, request.terms, view.count, wanted, frequency)
             rows, scores = request.living(nums, found)
             if len(nums) < limit or limit >= view.size:  # the postings are exhausted
                 break
@@ -224,5 +241,4 @@ class LexicalRetriever:
             request.check_time()
             share = 1.0 if allowed is None or tied else max(float(allowed.mean()), 1e-3)
             limit = int(max(limit * 4, self._overfetch * request.limit / share))
-        ceiling = self._index.ceiling(view.scope_id, request.terms, view.count)
-        return request.result(self.name, rows, scores, ceiling=ceiling)
+        return request.result(self.name, rows, scores, ceiling=ceiling(request.terms, frequency, view.count))

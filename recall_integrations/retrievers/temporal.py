@@ -1,6 +1,7 @@
-"""The temporal arm: a B-tree range scan over `event_at` (over `created_at` for memories without one).
+"""The temporal arm: what lies in the query's window, by `event_at` (by `created_at` for memories without one).
 
-What lies in the window is ordered by similarity to the query, or by recency where no vectors are at hand.
+A pass over the times in memory, or above `COLUMN_MAX` memories a range scan of the B-tree over the same times. What
+lies in the window is ordered by similarity to the query, or by recency where no vectors are at hand.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from recall_integrations.store.filtering import window_mask
 from recall_integrations.store.rows import to_micros
 
 SCAN_MAX = 1_000  # newest memories of a window that are considered
+COLUMN_MAX = 200_000  # memories whose times are looked through one by one: some tenths of a millisecond
 
 
 class TemporalRetriever:
@@ -34,12 +36,15 @@ class TemporalRetriever:
             return ArmResult.empty(self.name, "no window")
         start = None if window.start is None else to_micros(window.start)
         end = None if window.end is None else to_micros(window.end)
-        if request.allowed is None:
+        if request.allowed is None and view.size > COLUMN_MAX:
             with self._engine.connect() as connection:
                 nums = self._scan(connection, view.scope_id, start, end)
             rows = view.rows_of(sorted(nums))
-        else:  # the newest of the window may all be filtered out: look at what is allowed
-            rows = np.flatnonzero(request.allowed & view.alive & window_mask(view, window.start, window.end))
+        else:  # where there is a filter, also of large scopes: it may leave out all of the newest
+            inside = window_mask(view, window.start, window.end) & view.alive
+            if request.allowed is not None:
+                inside &= request.allowed
+            rows = np.flatnonzero(inside)
             if len(rows) > SCAN_MAX:
                 newest = np.argsort(view.at[rows], kind="stable")[-SCAN_MAX:]
                 rows = np.sort(rows[newest])

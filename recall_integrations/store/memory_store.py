@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
-from sqlalchemy import Connection, Engine, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.adapters import resolve_embedding
@@ -46,7 +46,7 @@ from recall_integrations.query.spelling import Speller
 from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope
 from recall_integrations.retrievers.lexical import LexicalIndex
 from recall_integrations.retrievers.semantic import SHARED, SemanticIndex
-from recall_integrations.store import journal, schema, words
+from recall_integrations.store import fetching, journal, schema, words
 from recall_integrations.store.database import mapped_errors, open_sqlite
 from recall_integrations.store.directory import DATABASE, check_directory, size_of
 from recall_integrations.store.entity_catalog import EntityCatalog, ScopeEntities
@@ -55,7 +55,7 @@ from recall_integrations.store.indexes import Indexes, Progress
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.meta import get_meta, put_meta
 from recall_integrations.store.migrations import migrate
-from recall_integrations.store.rows import to_memory, to_row
+from recall_integrations.store.rows import to_row
 from recall_integrations.store.scope_view import Mask, ScopeView, ScopeViews
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.text import stems
@@ -63,11 +63,6 @@ from recall_integrations.text import stems
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
 BATCH = 1_000
 BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up in
-
-# Built once: on the hot path, making a statement costs as much as running it.
-_FETCH = select(schema.memories).where(
-    schema.memories.c.scope_id == bindparam("scope_id"), schema.memories.c.num.in_(bindparam("nums", expanding=True))
-)
 
 _COUNTED = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.vectors, schema.corrections)
 
@@ -577,10 +572,7 @@ class MemoryStore:
         checked_id(memory_id, "memory_id", InvalidArgument)
         if scope_id is None:
             return None
-        m = schema.memories
-        with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
-            row = connection.execute(select(m).where(m.c.scope_id == scope_id, m.c.id == memory_id)).first()
-        return None if row is None else to_memory(row)
+        return self.fetch_ids(scope_id, [memory_id]).get(memory_id)
 
     def count(self, *, scope: Scope | None = None) -> int:
         """How many memories the scope holds; 0 for a scope never seen."""
@@ -688,22 +680,13 @@ class MemoryStore:
 
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
         """Memories by num; those that are gone are left out."""
-        found: dict[int, Memory] = {}
-        with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
-            for part in _parts(list(nums)):
-                for row in connection.execute(_FETCH, {"scope_id": scope_id, "nums": list(part)}):
-                    found[row.num] = to_memory(row)
-        return found
+        with mapped_errors(self.path / DATABASE):
+            return fetching.by_num(self._engine, scope_id, nums)
 
     def fetch_ids(self, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
         """Memories by id; those that are gone are left out."""
-        m = schema.memories
-        found: dict[str, Memory] = {}
-        with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
-            for part in _parts(ids):
-                for row in connection.execute(select(m).where(m.c.scope_id == scope_id, m.c.id.in_(part))):
-                    found[row.id] = to_memory(row)
-        return found
+        with mapped_errors(self.path / DATABASE):
+            return fetching.by_id(self._engine, scope_id, ids)
 
     def warm(self, *, scope: Scope | None = None) -> None:
         """Load what the first recalls of a scope would load: columns, vocabulary, and Chroma if the scope is large."""

@@ -1,11 +1,11 @@
-"""Memories to rows of the `memories` table and back; times to microseconds and back."""
+"""Memories to rows of the `memories` table (back: `fetching`); times to microseconds and back."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from recall_integrations.records import Memory, MemoryType, Relation, unchecked_memory
+from recall_integrations.records import Memory
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TICK = timedelta(microseconds=1)
@@ -48,23 +48,3 @@ def to_row(
         "refs": list(memory.refs),
         "metadata": dict(memory.metadata),
     }
-
-
-def to_memory(row: Any) -> Memory:
-    """A memory from a row of all columns of `memories`."""
-    return unchecked_memory(
-        text=row.text,
-        id=row.id,
-        type=MemoryType(row.type),
-        actor=row.actor,
-        channel=row.channel,
-        event_at=None if row.event_at is None else from_micros(row.event_at),
-        created_at=from_micros(row.created_at),
-        importance=row.importance,
-        entities=tuple(row.entities),
-        relations=tuple(Relation(*r) for r in row.relations),
-        thread=row.thread,
-        position=row.position,
-        refs=tuple(row.refs),
-        metadata=row.metadata,
-    )

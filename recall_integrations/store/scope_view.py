@@ -126,6 +126,10 @@ class ScopeView:
 
     def order_by_id(self, rows: Rows, scores: NDArray[Any]) -> NDArray[np.int64]:
         """Indices that sort by falling score, ties by id."""
+        order: NDArray[np.int64] = np.argsort(-scores, kind="stable")
+        falling = scores[order]
+        if (falling[1:] < falling[:-1]).all():
+            return order
         ids = self.ids
         row_list, score_list = rows.tolist(), scores.tolist()
         return np.asarray(

@@ -204,8 +204,8 @@ def test_features_take_any_text(text: str) -> None:
 
 @given(st.integers(0, 10**7), st.integers(0, 10**7), st.integers(0, 10**7))
 def test_rarity_is_a_share_and_falls_with_the_frequency(held: int, more: int, memories: int) -> None:
-    one = features.rarity("x", lambda _: held, memories)
-    other = features.rarity("x", lambda _: held + more, memories)
+    one = features.rarity(held, memories)
+    other = features.rarity(held + more, memories)
     assert 0 <= other <= one <= 1
 
 

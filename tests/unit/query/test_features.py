@@ -11,6 +11,7 @@ from recall_integrations.errors import ConfigError
 from recall_integrations.query.features import (
     entity_density,
     lexical_rarity,
+    rarity,
     predicate_hints,
     specificity,
     type_cues,
@@ -66,18 +67,16 @@ def test_the_implicit_user_says_nothing_about_the_query():
 
 
 def test_lexical_rarity():
-    frequencies = {"rare": 1, "common": 100}
     highest = math.log1p((100 - 0.5) / 1.5)
-    assert lexical_rarity(["rare"], frequencies.__getitem__, 100) == pytest.approx(1.0)
-    low = math.log1p(0.5 / 100.5) / highest
-    assert lexical_rarity(["common"], frequencies.__getitem__, 100) == pytest.approx(low)
-    assert lexical_rarity(["rare", "common", "rare"], frequencies.__getitem__, 100) == pytest.approx((1 + low) / 2)
-    assert lexical_rarity([], frequencies.__getitem__, 100) == 0.0
+    assert rarity(1, 100) == pytest.approx(1.0)
+    assert rarity(100, 100) == pytest.approx(math.log1p(0.5 / 100.5) / highest)
+    assert lexical_rarity([1.0, 0.2]) == pytest.approx(0.6)
+    assert lexical_rarity([]) == 0.0
 
 
 def test_a_tiny_scope_has_a_prior():
-    assert 0.0 <= lexical_rarity(["x"], lambda _: 1, 1) <= 1.0
-    assert lexical_rarity(["x"], lambda _: 2, 2) > 0.5
+    assert 0.0 <= rarity(1, 1) <= 1.0
+    assert rarity(2, 2) > 0.5
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,66 @@
+"""Memories by number or id, read past the statement compiler and row objects, which cost more than the reading."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Engine
+
+from recall_integrations.records import Memory, MemoryType, Relation, unchecked_memory
+from recall_integrations.store import schema
+from recall_integrations.store.rows import from_micros
+
+_TYPES = {t.value: t for t in MemoryType}
+_COLUMNS = (
+    *("num", "id", "text", "type", "actor", "channel", "event_at", "created_at", "importance", "thread", "position"),
+    *("entities", "relations", "refs", "metadata"),
+)
+
+
+def by_num(engine: Engine, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
+    """Memories of a scope by number; those that are gone are left out."""
+    return {row[0]: _memory(row) for row in _rows(engine, "num", scope_id, nums)}
+
+
+def by_id(engine: Engine, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
+    """Memories of a scope by id; those that are gone are left out."""
+    return {row[1]: _memory(row) for row in _rows(engine, "id", scope_id, ids)}
+
+
+def _rows(engine: Engine, key: str, scope_id: int, values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    if not len(values):
+        return
+    with engine.connect() as connection:
+        for start in range(0, len(values), schema.SQL_VARIABLES):
+            part = values[start : start + schema.SQL_VARIABLES]
+            yield from connection.exec_driver_sql(_statement(key, len(part)), (scope_id, *part)).all()
+
+
+@cache
+def _statement(key: str, count: int) -> str:
+    holes = ", ".join("?" * count)
+    return f"SELECT {', '.join(_COLUMNS)} FROM memories WHERE scope_id = ? AND {key} IN ({holes})"
+
+
+def _memory(row: Sequence[Any]) -> Memory:
+    _, id_, text, type_, actor, channel, event_at, created_at, importance, thread, position, *parts = row
+    entities, relations, refs, metadata = parts
+    return unchecked_memory(
+        text=text,
+        id=id_,
+        type=_TYPES[type_],
+        actor=actor,
+        channel=channel,
+        event_at=None if event_at is None else from_micros(event_at),
+        created_at=from_micros(created_at),
+        importance=importance,
+        entities=() if entities == "[]" else tuple(json.loads(entities)),
+        relations=() if relations == "[]" else tuple(Relation(*r) for r in json.loads(relations)),
+        thread=thread,
+        position=position,
+        refs=() if refs == "[]" else tuple(json.loads(refs)),
+        metadata={} if metadata == "{}" else json.loads(metadata),
+    )
