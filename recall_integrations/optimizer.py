@@ -12,40 +12,32 @@ import asyncio
 import contextvars
 import functools
 import math
-import statistics
-import threading
 import time
 import weakref
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, TypeVar
-from zoneinfo import ZoneInfo
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.delivery import packing, privacy
-from recall_integrations.delivery.explanation import reason
+from recall_integrations.delivery.deliver import Delivery, Found
+from recall_integrations.delivery.withholding import withheld
 from recall_integrations.embeddings.static import StaticEmbedding
-from recall_integrations.errors import InvalidArgument, InvalidFilter, RecallError, StoreClosed
+from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.planning.planner import make_plan, worth_asking
 from recall_integrations.query.entities.fallback import EntityFallback
-from recall_integrations.query.entities.implicit import USER, implicit_user
-from recall_integrations.query.features import IMPLICIT
+from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, Settled, Spans, clean
-from recall_integrations.ranking.diversify import mmr
-from recall_integrations.ranking.duplicates import fold
+from recall_integrations.ranking import arrange
 from recall_integrations.ranking.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.gate import GateSettings
 from recall_integrations.ranking.multi_stage import MultiStage
-from recall_integrations.ranking.negation import demote, negation_scores
 from recall_integrations.ranking.ranker import Ranker
 from recall_integrations.ranking.rerank import resolve_reranker
 from recall_integrations.ranking.rerank_stage import RerankRequest, RerankSettings, RerankStage
@@ -57,20 +49,18 @@ from recall_integrations.records import (
     EntityRef,
     Filters,
     Hit,
-    Memory,
     ParsedQuery,
     RecallResult,
     RerankOutcome,
     RetrievalPlan,
-    RewriteOutcome,
     Scope,
-    TemporalWindow,
     checked_scope,
     checked_time,
-    indexed_text,
 )
+from recall_integrations.request import RecallRequest, Window, checked_window, checked_zone
 from recall_integrations.resilience.daemons import DaemonThreads
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.run import Run
 from recall_integrations.retrievers import fan_out
 from recall_integrations.retrievers.base import Arm, ArmRequest, ArmResult
 from recall_integrations.retrievers.graph import GraphRetriever
@@ -79,57 +69,14 @@ from recall_integrations.retrievers.semantic import SemanticRetriever
 from recall_integrations.retrievers.temporal import TemporalRetriever
 from recall_integrations.retrievers.type_filter import TypeFilterRetriever
 from recall_integrations.rewriting.llm import resolve_llm
-from recall_integrations.rewriting.rewrite import parse_rewrites, prompt_for, skip_reason
+from recall_integrations.rewriting.stage import Rewriting
 from recall_integrations.store.filtering import window_mask
 from recall_integrations.store.memory_store import MemoryStore, utc_now
 from recall_integrations.store.scope_view import TYPE_CODES, Mask, ScopeView
 
 T = TypeVar("T")
-CONTEXT_MAX = 50  # memories before and after a hit
-FOLD_POOL = 200  # candidates among which repeats are looked for, where many repeat each other
-NEGATION_POOL = 50  # candidates whose text is compared with the negated terms
 # Of the time left, for a rewrite or an embedding that may be slow; the rest is for the arms.
 SHARE_BEFORE_ARMS = 0.6
-REWRITES_REMEMBERED = 32  # recent rewrite durations that the budget check looks at
-
-
-@dataclass(slots=True)
-class _Run:
-    """What one recall gathers on its way."""
-
-    deadline: Deadline
-    degraded: list[Degradation] = field(default_factory=list)
-    timings_ms: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.timings_ms[name] = self.timings_ms.get(name, 0.0) + (time.perf_counter() - begin) * 1e3
-
-    def failed(self, stage: str, error: BaseException, code: str | None = None) -> None:
-        named = code or (error.code.lower() if isinstance(error, RecallError) else "error")
-        self.degraded.append(Degradation(stage=stage, reason=named, detail=f"{type(error).__name__}: {error}"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Request:
-    """The checked arguments of a recall."""
-
-    text: str
-    k: int
-    scope: Scope
-    filters: Filters
-    now: datetime
-    time_budget_ms: float
-    tokens_max: int | None
-    privacy: str
-    window: TemporalWindow | Literal[False] | None
-    zone: ZoneInfo | None
-    context: int
-    vector: NDArray[np.float32] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,8 +130,7 @@ class QueryOptimizer:
         self._ranker = ranker
         if ranker is None and self.config.ranking.features:
             self._ranker = resolve_ranker(self.config.fusion)
-        self._rewrite_ms: deque[float] = deque(maxlen=REWRITES_REMEMBERED)
-        self._rewrite_lock = threading.Lock()
+        self._delivery = Delivery(store)
         workers = self.config.limits.workers
         # Arms and whole recalls have pools of their own: a recall that waits for its arms must not hold their threads.
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="recall-arm")
@@ -194,6 +140,7 @@ class QueryOptimizer:
         self._unsure = EntityFallback(
             self._llm, self._outside.submit, timeout_ms=self.config.query.entity_llm_timeout_ms
         )
+        self._rewriting = Rewriting(self._llm, self._outside.submit, timeout_ms=self.config.limits.rewrite_timeout_ms)
         self._stages, self._reranking = self._rerank_stage()
         retrieval = self.config.retrieval
         graph = GraphRetriever(
@@ -278,7 +225,7 @@ class QueryOptimizer:
         *,
         scope: Scope | None = None,
         now: datetime | None = None,
-        window: TemporalWindow | Literal[False] | None = None,
+        window: Window = None,
         timezone: str | None = None,
     ) -> ParsedQuery:
         """Understand a query without searching. Arguments as for `recall`.
@@ -288,9 +235,10 @@ class QueryOptimizer:
             InvalidArgument: a naive `now`, an unknown time zone, a window that is none.
         """
         text = clean(query, self.config.limits.query_chars_max)
-        where, moment, zone = checked_scope(scope), self._now(now), _checked_zone(timezone)
+        where, zone = checked_scope(scope), checked_zone(timezone)
+        moment = self._clock() if now is None else checked_time(now, "now", InvalidArgument)
         known = self._knowledge(where)
-        return self._parser.parse(text, moment, known, window=_checked_window(window), zone=zone)[0]
+        return self._parser.parse(text, moment, known, window=checked_window(window), zone=zone)[0]
 
     def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
         """What would be done about a parsed query. Pure."""
@@ -307,7 +255,7 @@ class QueryOptimizer:
         time_budget_ms: float | None = None,
         tokens_max: int | None = None,
         privacy: str = "allow",
-        window: TemporalWindow | Literal[False] | None = None,
+        window: Window = None,
         timezone: str | None = None,
         context: int = 0,
         query_vector: Any = None,
@@ -335,8 +283,19 @@ class QueryOptimizer:
             InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: nothing was searched.
             StoreClosed: the store was closed.
         """
-        request = self._request(
-            query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, window, timezone, context, query_vector
+        request = self._checked(
+            query=query,
+            k=k,
+            scope=scope,
+            filters=filters,
+            now=now,
+            time_budget_ms=time_budget_ms,
+            tokens_max=tokens_max,
+            mode=privacy,
+            window=window,
+            timezone=timezone,
+            context=context,
+            vector=query_vector,
         )
         return self._recall(request, Deadline.after(request.time_budget_ms))
 
@@ -351,14 +310,25 @@ class QueryOptimizer:
         time_budget_ms: float | None = None,
         tokens_max: int | None = None,
         privacy: str = "allow",
-        window: TemporalWindow | Literal[False] | None = None,
+        window: Window = None,
         timezone: str | None = None,
         context: int = 0,
         query_vector: Any = None,
     ) -> RecallResult:
         """`recall` without blocking the event loop: the same path, in a thread. Cancelling it stops its arms."""
-        request = self._request(
-            query, k, scope, filters, now, time_budget_ms, tokens_max, privacy, window, timezone, context, query_vector
+        request = self._checked(
+            query=query,
+            k=k,
+            scope=scope,
+            filters=filters,
+            now=now,
+            time_budget_ms=time_budget_ms,
+            tokens_max=tokens_max,
+            mode=privacy,
+            window=window,
+            timezone=timezone,
+            context=context,
+            vector=query_vector,
         )
         deadline = Deadline.after(request.time_budget_ms)
         run = functools.partial(contextvars.copy_context().run, self._recall, request, deadline)
@@ -368,11 +338,19 @@ class QueryOptimizer:
             deadline.cancel()
             raise
 
+    def _checked(self, **arguments: Any) -> RecallRequest:
+        limits = self.config.limits
+        request = RecallRequest.checked(limits, self._clock, lambda: self.store.embedding.dimensions, **arguments)
+        if not self._finalizer.alive:
+            raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
+        self.store.scope_id(request.scope)  # a closed store is an error before anything else happens
+        return request
+
     # -- the read path ---------------------------------------------------------------------------------------------
 
-    def _recall(self, request: _Request, deadline: Deadline) -> RecallResult:
+    def _recall(self, request: RecallRequest, deadline: Deadline) -> RecallResult:
         begin = time.perf_counter()
-        run = _Run(deadline)
+        run, k = Run(deadline), request.k
         with run.stage("parse"):
             known = self._knowledge(request.scope, deadline)
             parsed, problems = self._parser.parse(
@@ -382,7 +360,7 @@ class QueryOptimizer:
         with run.stage("plan"):
             plan = make_plan(parsed, self.config)
             parsed = replace(parsed, type_hints=plan.type_hints)
-        parsed, rewrite = self._rewrite(parsed, plan, run)
+        parsed, rewrite = self._rewriting.run(parsed, plan, run, deadline.remaining_ms() * SHARE_BEFORE_ARMS)
         scope_id = self.store.scope_id(request.scope)
         hits: tuple[Hit, ...] = ()
         confidence: float | None = None
@@ -392,37 +370,17 @@ class QueryOptimizer:
                 view = self.store.view(scope_id)
                 allowed = self.store.filter_mask(view, request.filters, request.now)
                 self._admit_lag(run)
-                seen, typed = self._typed(plan, _Seen(view=view, allowed=allowed, frequency=known.frequency), request.k)
-                asked = [arm for arm in plan.arms if worth_asking(arm, parsed, plan)]
-                fan = fan_out.FanOut(self._pool, self._arms, run.deadline, run.timings_ms)
-                # Words need no vector: the lexical arm works while the query is embedded and compared.
-                fan.start(self._requests([a for a in asked if a.name == "lexical"], parsed, plan, seen, request.k, run))
-            vectors = self._embed(parsed, request, plan, run)
-            with run.stage("scan"):
-                seen = replace(seen, vectors=vectors, similarities=view.scan(vectors))
-            with run.stage("retrieve"):
-                fan.start(self._requests([a for a in asked if a.name != "lexical"], parsed, plan, seen, request.k, run))
-                results, late = fan.collect([arm.name for arm in asked])
-            run.degraded.extend(late)
+            seen, typed = self._typed(plan, _Seen(view=view, allowed=allowed, frequency=known.frequency), k)
+            seen, results = self._ask(parsed, plan, seen, request, run)
             with run.stage("fuse"):
-                given = FusionInput(
-                    view=view,
-                    plan=plan,
-                    vectors=vectors,
-                    similarities=seen.similarities,
-                    window=parsed.temporal_window,
-                    now=request.now,
-                )
-                fused, confidence = self._order(results, given, parsed, seen, request.k, run)
-            fused, reranked, rerank = self._rerank(parsed, plan, view, fused, request.k, run)
-            fused = self._diversify(plan, view, fused, request.k, run)
-            fused = fused if typed is None else _first(fused, typed)
-            fused, demoted = self._negate(parsed, view, fused, request.k, run)
-            fused, folded = self._fold(view, fused, request.k, run)
-            if not self._abstains(fused, confidence, run):
-                hits = self._deliver(parsed, view, allowed, fused, reranked, demoted, folded, request, run)
+                fused, confidence = self._order(results, parsed, plan, seen, request, run)
+            fused, reranked, rerank = self._rerank(parsed, plan, view, fused, k, run)
+            found = self._arranged(parsed, plan, view, typed, fused, reranked, k, run)
+            if not self._abstains(found.fused, confidence, run):
+                with run.stage("deliver"):
+                    hits = self._delivery.deliver(parsed, view, allowed, found, request, run)
         run.timings_ms["total"] = (time.perf_counter() - begin) * 1e3
-        query, plan, degraded = _withheld(parsed, plan, run.degraded, request.privacy)
+        query, plan, degraded = withheld(parsed, plan, run.degraded, request.privacy)
         return RecallResult(
             hits=hits,
             query=query,
@@ -434,47 +392,27 @@ class QueryOptimizer:
             confidence=confidence if confidence is not None else hits[0].score if hits else 0.0,
         )
 
-    def _rewrite(self, parsed: ParsedQuery, plan: RetrievalPlan, run: _Run) -> tuple[ParsedQuery, RewriteOutcome]:
-        """Alternative phrasings by the LLM, where one is configured and worth its time."""
-        if self._llm is None:
-            return parsed, RewriteOutcome()
-        skip = "skip.specific_query" if not plan.rewrite else skip_reason(parsed.original)
-        budget = min(self.config.limits.rewrite_timeout_ms, run.deadline.remaining_ms() * SHARE_BEFORE_ARMS)
-        if skip is None and self._too_slow_for(budget):
-            skip = "skip.budget"
-        if skip is not None:
-            return parsed, RewriteOutcome(strategy="skipped", reason=skip)
-        begin = time.perf_counter()
-        with run.stage("rewrite"):
-            future = self._outside.submit(self._llm, prompt_for(parsed.original))
-            try:
-                rewrites = parse_rewrites(future.result(timeout=budget / 1e3), parsed.original)
-                why = "success" if rewrites else "failure.empty"
-            except FutureTimeout:
-                rewrites, why = (), "failure.timeout"
-                future.cancel()
-            except Exception as e:  # noqa: BLE001 - a rewrite is an optimisation; its failure is named in the result
-                rewrites, why = (), "failure.error"
-                run.failed("rewrite", e)
-        duration = (time.perf_counter() - begin) * 1e3
-        with self._rewrite_lock:
-            self._rewrite_ms.append(duration)
-        outcome = RewriteOutcome(
-            strategy="llm" if rewrites else "fallback", reason=why, duration_ms=duration, used=bool(rewrites)
-        )
-        return replace(parsed, rewrites=rewrites), outcome
-
-    def _too_slow_for(self, budget_ms: float) -> bool:
-        """Whether recent rewrites took longer than there is time. What is refused by fades, so that a model that was
-        slow once (cold, say) is tried again."""
-        with self._rewrite_lock:
-            if not self._rewrite_ms or statistics.median(self._rewrite_ms) <= budget_ms:
-                return False
-            self._rewrite_ms.popleft()
-            return True
+    def _ask(
+        self, parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen, request: RecallRequest, run: Run
+    ) -> tuple[_Seen, list[ArmResult]]:
+        """Ask the arms that have something to look for. Words need no vector: the lexical arm works while the query is
+        embedded and compared."""
+        asked = [arm for arm in plan.arms if worth_asking(arm, parsed, plan)]
+        fan = fan_out.FanOut(self._pool, self._arms, run.deadline, run.timings_ms)
+        words = [arm for arm in asked if arm.name == "lexical"]
+        fan.start(self._requests(words, parsed, plan, seen, request.k, run))
+        vectors = self._embed(parsed, request, plan, run)
+        with run.stage("scan"):
+            seen = replace(seen, vectors=vectors, similarities=seen.view.scan(vectors))
+        with run.stage("retrieve"):
+            others = [arm for arm in asked if arm.name != "lexical"]
+            fan.start(self._requests(others, parsed, plan, seen, request.k, run))
+            results, late = fan.collect([arm.name for arm in asked])
+        run.degraded.extend(late)
+        return seen, results
 
     def _embed(
-        self, parsed: ParsedQuery, request: _Request, plan: RetrievalPlan, run: _Run
+        self, parsed: ParsedQuery, request: RecallRequest, plan: RetrievalPlan, run: Run
     ) -> NDArray[np.float32] | None:
         """Vectors of the query and its rewrites, `(1 + r, d)`; `None` if the embedding failed or is not needed."""
         if plan.arm("semantic") is None:
@@ -496,7 +434,7 @@ class QueryOptimizer:
                 return None
 
     def _requests(
-        self, arms: Sequence[ArmPlan], parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen, k: int, run: _Run
+        self, arms: Sequence[ArmPlan], parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen, k: int, run: Run
     ) -> list[tuple[str, ArmRequest]]:
         """What to ask of arms."""
         return [
@@ -531,10 +469,25 @@ class QueryOptimizer:
         return seen, wanted if count else None
 
     def _order(
-        self, results: Sequence[ArmResult], given: FusionInput, parsed: ParsedQuery, seen: _Seen, k: int, run: _Run
+        self,
+        results: Sequence[ArmResult],
+        parsed: ParsedQuery,
+        plan: RetrievalPlan,
+        seen: _Seen,
+        request: RecallRequest,
+        run: Run,
     ) -> tuple[Fused, float | None]:
         """One list from those of the arms: ranked by its features, or by the fusion of the arms' scores."""
-        view, settings = given.view, self.config.fusion
+        view, settings = seen.view, self.config.fusion
+        texts = functools.partial(self._delivery.texts, view)
+        given = FusionInput(
+            view=view,
+            plan=plan,
+            vectors=seen.vectors,
+            similarities=seen.similarities,
+            window=parsed.temporal_window,
+            now=request.now,
+        )
         if self._ranker is not None and view.text is not None:
             try:
                 wanted = RankInput(
@@ -543,8 +496,8 @@ class QueryOptimizer:
                     frequency=seen.frequency,
                     count=view.count,
                     allowed=seen.allowed,
-                    texts=functools.partial(self._texts, view),
-                    k=k,
+                    texts=texts,
+                    k=request.k,
                 )
                 ranked = rank(results, wanted, view.text, self._ranker, settings)
             except Exception as e:  # noqa: BLE001 - named in the result; the arms' own scores still order
@@ -552,11 +505,11 @@ class QueryOptimizer:
             else:
                 return ranked.fused, ranked.confidence
         fused = fuse(results, given, settings)
-        n = min(len(fused.rows), max(EXACT_POOL, 2 * k))
-        if not given.plan.exact_match or not n:
+        n = min(len(fused.rows), max(EXACT_POOL, 2 * request.k))
+        if not plan.exact_match or not n:
             return fused, None
         shares = np.zeros(len(fused.rows), dtype=np.float32)
-        shares[:n] = exact_shares(self._texts(view, fused.rows[:n]), parsed.identifiers)
+        shares[:n] = exact_shares(texts(fused.rows[:n]), parsed.identifiers)
         return lifted(view, fused, "exact", shares, settings.exact), None
 
     @staticmethod
@@ -574,7 +527,7 @@ class QueryOptimizer:
         return inside if bool((inside & seen.view.alive).any()) else seen.allowed
 
     def _rerank(
-        self, parsed: ParsedQuery, plan: RetrievalPlan, view: ScopeView, fused: Fused, k: int, run: _Run
+        self, parsed: ParsedQuery, plan: RetrievalPlan, view: ScopeView, fused: Fused, k: int, run: Run
     ) -> tuple[Fused, dict[int, Contribution], RerankOutcome]:
         """Let the cross-encoder order the best candidates, where its gate lets it. They share out the scores."""
         if self._reranking is None:
@@ -587,7 +540,7 @@ class QueryOptimizer:
                 RerankRequest(
                     query=parsed.original,
                     calibrated=fused.scores,
-                    texts=lambda count: self._texts(view, fused.rows[:count]),
+                    texts=lambda count: self._delivery.texts(view, fused.rows[:count]),
                     k=k,
                     allowed=plan.rerank,
                     deadline=run.deadline,
@@ -609,35 +562,33 @@ class QueryOptimizer:
         }
         return fused.take(done.order, scores), judged, done.outcome
 
-    def _diversify(self, plan: RetrievalPlan, view: ScopeView, fused: Fused, k: int, run: _Run) -> Fused:
-        """Maximal marginal relevance over the best candidates, where the plan asks for it."""
-        n = min(len(fused.rows), max(2 * k, 20))
-        if not plan.diversity or view.vectors is None or n < 3:
-            return fused
-        with run.stage("diversify"):
-            vectors = np.asarray(view.vectors[fused.rows[:n]], dtype=np.float32)
-            order = mmr(_relevance(fused.scores[:n]), vectors, n, self.config.ranking.diversity_lambda)
-            return fused.take(np.concatenate([order, np.arange(n, len(fused.rows))]), fused.scores)
+    def _arranged(
+        self,
+        parsed: ParsedQuery,
+        plan: RetrievalPlan,
+        view: ScopeView,
+        typed: Mask | None,
+        fused: Fused,
+        reranked: Mapping[int, Contribution],
+        k: int,
+        run: Run,
+    ) -> Found:
+        """The order in which candidates are returned: diversity, types, negation, repeats."""
+        ranking, texts = self.config.ranking, functools.partial(self._delivery.texts, view)
+        if plan.diversity:
+            with run.stage("diversify"):
+                fused = arrange.diversified(fused, view, k, ranking.diversity_lambda)
+        if typed is not None:
+            fused = arrange.wanted_first(fused, typed)
+        denied: frozenset[int] = frozenset()
+        if parsed.negations:
+            with run.stage("negation"):
+                fused, denied = arrange.denied_last(fused, parsed.negations, texts, k, ranking.negation_threshold)
+        with run.stage("fold"):
+            fused, folded = arrange.folded(fused, view, texts, k, ranking.duplicate_similarity)
+        return Found(fused=fused, reranked=reranked, denied=denied, folded=folded)
 
-    def _negate(
-        self, parsed: ParsedQuery, view: ScopeView, fused: Fused, k: int, run: _Run
-    ) -> tuple[Fused, frozenset[int]]:
-        """Move candidates that are about a negated term below the others; nothing is removed."""
-        n = min(len(fused.rows), max(NEGATION_POOL, 2 * k))
-        if not parsed.negations or not n:
-            return fused, frozenset()
-        with run.stage("negation"):
-            against = negation_scores(self._texts(view, fused.rows[:n]), parsed.negations)
-            moved = demote(fused.scores[:n], against, self.config.ranking.negation_threshold)
-            order = np.concatenate([moved.order, np.arange(n, len(fused.rows))])
-            scores = np.concatenate([moved.scores, np.minimum(fused.scores[n:], moved.scores.min())]).astype(np.float32)
-            demoted = frozenset(
-                int(fused.rows[i])
-                for i in np.flatnonzero((against > self.config.ranking.negation_threshold).any(axis=1))
-            )
-            return fused.take(order, scores), demoted
-
-    def _abstains(self, fused: Fused, confidence: float | None, run: _Run) -> bool:
+    def _abstains(self, fused: Fused, confidence: float | None, run: Run) -> bool:
         """Whether too little was found to be worth returning."""
         least = self.config.ranking.abstain_below
         sure = confidence if confidence is not None else float(fused.scores.max(initial=0))
@@ -647,129 +598,7 @@ class QueryOptimizer:
         run.degraded.append(Degradation(stage="deliver", reason="abstain", detail=detail))
         return True
 
-    def _deliver(
-        self,
-        parsed: ParsedQuery,
-        view: ScopeView,
-        allowed: Mask | None,
-        fused: Fused,
-        reranked: dict[int, Contribution],
-        demoted: frozenset[int],
-        folded: dict[int, list[int]],
-        request: _Request,
-        run: _Run,
-    ) -> tuple[Hit, ...]:
-        """Fetch the best k, explain them, withhold what privacy asks for, keep within the token budget."""
-        with run.stage("deliver"):
-            memories = self._fetch(view, fused.rows, request.k)
-            around = self._around(view, allowed, [int(fused.rows[p]) for p, _ in memories], request, run)
-            made_of = _contributions(fused, [place for place, _ in memories], reranked)
-            hits = []
-            for place, memory in memories:
-                row, parts = int(fused.rows[place]), made_of[place]
-                shown = privacy.apply(memory, request.privacy)
-                said = None
-                if view.text is not None and request.privacy == "allow":  # else only what is shown may be spoken of
-                    said = view.text.held(row, parsed.terms)
-                why = reason(parsed, shown, parts, demoted=row in demoted, mode=request.privacy, said=said)
-                hits.append(
-                    Hit(
-                        memory=shown,
-                        score=float(fused.scores[place]),
-                        reason=why,
-                        contributions=parts,
-                        duplicates=tuple(view.ids[i] for i in folded.get(row, ())),
-                        context=around.get(row, ()),
-                    )
-                )
-            kept: Sequence[Hit] = hits
-            if request.tokens_max is not None:
-                kept, dropped = packing.pack(hits, request.tokens_max)
-                if dropped:
-                    detail = f"{dropped} hits did not fit into {request.tokens_max} tokens."
-                    run.degraded.append(Degradation(stage="pack", reason="budget.tokens", detail=detail))
-            return tuple(kept)
-
-    def _fold(self, view: ScopeView, fused: Fused, k: int, run: _Run) -> tuple[Fused, dict[int, list[int]]]:
-        """Leave out what repeats a better candidate, as far down as k hits need; leader row -> rows folded in."""
-        threshold = self.config.ranking.duplicate_similarity
-        if len(fused.rows) < 2 or threshold > 1:
-            return fused, {}
-        with run.stage("fold"):
-            n = min(len(fused.rows), 2 * k)
-            while True:
-                leaders = self._leaders(view, fused.rows[:n], threshold)
-                kept = [place for place, leader in enumerate(leaders) if leader == place]
-                if len(kept) >= k or n >= min(len(fused.rows), max(FOLD_POOL, 2 * k)):
-                    break
-                n = min(len(fused.rows), 2 * n)
-            if len(kept) == n:
-                return fused, {}
-            folded: dict[int, list[int]] = {}
-            again: list[int] = []  # where there is nothing else, repeats fill the places up to k
-            missing = max(0, k - len(kept) - (len(fused.rows) - n))
-            for place, leader in enumerate(leaders):
-                if leader != place and len(again) < missing:
-                    again.append(place)
-                elif leader != place:
-                    folded.setdefault(int(fused.rows[leader]), []).append(int(fused.rows[place]))
-            order = np.asarray([*kept, *range(n, len(fused.rows)), *again], dtype=np.int64)
-            return fused.take(order, np.minimum.accumulate(fused.scores[order])), folded
-
-    def _leaders(self, view: ScopeView, rows: NDArray[np.int64], threshold: float) -> list[int]:
-        vectors = view.vectors_of(rows)
-        if vectors is None or not _any_close(vectors, threshold):
-            return list(range(len(rows)))
-        return fold(self._texts(view, rows), vectors, threshold)
-
-    def _around(
-        self, view: ScopeView, allowed: Mask | None, rows: list[int], request: _Request, run: _Run
-    ) -> dict[int, tuple[Memory, ...]]:
-        """The neighbours of hits in their threads, as far as the filters let them through."""
-        if not request.context or not rows:
-            return {}
-        if view.text is None:
-            detail = "The words and threads of this scope are not in memory (ranking.features, retrieval.cache_mb)."
-            run.degraded.append(Degradation(stage="context", reason="unavailable", detail=detail))
-            return {}
-        before = after = np.asarray(rows, dtype=np.int64)
-        steps: list[NDArray[np.int64]] = []
-        for _ in range(request.context):
-            before, after = view.text.previous(before), view.text.following(after)
-            steps = [before, *steps, after]
-        table = np.stack(steps, axis=1)
-        if allowed is not None:
-            table = np.where((table >= 0) & allowed[np.maximum(table, 0)], table, -1)
-        nums = view.nums[np.unique(table[table >= 0])].tolist()
-        memories = self.store.fetch(view.scope_id, nums)
-        found = {}
-        for row, beside in zip(rows, table.tolist(), strict=True):
-            there = (memories.get(int(view.nums[i])) for i in beside if i >= 0)
-            found[row] = tuple(privacy.apply(m, request.privacy) for m in there if m is not None)
-        return found
-
     # -- what the stages share -------------------------------------------------------------------------------------
-
-    def _fetch(self, view: ScopeView, rows: NDArray[np.int64], k: int) -> list[tuple[int, Memory]]:
-        """The first k candidates that are still in the store, as `(place, memory)`."""
-        found: list[tuple[int, Memory]] = []
-        start = 0
-        while len(found) < k and start < len(rows):
-            part = rows[start : start + k - len(found)]
-            nums = view.nums[part].tolist()
-            memories = self.store.fetch(view.scope_id, nums)
-            gone = [view.ids[row] for row, num in zip(part.tolist(), nums, strict=True) if num not in memories]
-            newer = self.store.fetch_ids(view.scope_id, gone) if gone else {}  # replaced since the columns were read
-            versions = [memories.get(n) or newer.get(view.ids[r]) for r, n in zip(part.tolist(), nums, strict=True)]
-            found.extend((start + i, memory) for i, memory in enumerate(versions) if memory is not None)
-            start += len(part)
-        return found
-
-    def _texts(self, view: ScopeView, rows: NDArray[np.int64]) -> list[str]:
-        """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""
-        nums = view.nums[rows].tolist()
-        memories = self.store.fetch(view.scope_id, nums)
-        return [indexed_text(memories[n].text, memories[n].actor) if n in memories else "" for n in nums]
 
     def _knowledge(self, scope: Scope, deadline: Deadline | None = None) -> ScopeKnowledge:
         scope_id = self.store.scope_id(scope)
@@ -796,198 +625,12 @@ class QueryOptimizer:
             unsure=unsure if settings.entity_llm and self._llm is not None else None,
         )
 
-    def _admit_lag(self, run: _Run) -> None:
+    def _admit_lag(self, run: Run) -> None:
         for name, lag in self.store.indexes.lag.items():
             if lag:
                 run.degraded.append(
                     Degradation(stage=name, reason="index.behind", detail=f"{lag} changes not applied yet.")
                 )
-
-    def _now(self, now: datetime | None) -> datetime:
-        return self._clock() if now is None else checked_time(now, "now", InvalidArgument)
-
-    def _request(
-        self,
-        query: str,
-        k: int,
-        scope: Scope | None,
-        filters: Filters | None,
-        now: datetime | None,
-        time_budget_ms: float | None,
-        tokens_max: int | None,
-        mode: str,
-        window: TemporalWindow | Literal[False] | None,
-        timezone: str | None,
-        context: int,
-        vector: Any,
-    ) -> _Request:
-        text = clean(query, self.config.limits.query_chars_max)
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise InvalidArgument(f"k must be a whole number from 1 on, not {k!r}.")
-        if filters is not None and not isinstance(filters, Filters):
-            raise InvalidFilter(
-                f"filters must be a Filters object, not {type(filters).__name__}. Write Filters(types=[...])."
-            )
-        if isinstance(context, bool) or not isinstance(context, int) or not 0 <= context <= CONTEXT_MAX:
-            raise InvalidArgument(f"context must be a whole number from 0 to {CONTEXT_MAX}, not {context!r}.")
-        budget = self.config.limits.time_budget_ms if time_budget_ms is None else time_budget_ms
-        if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget < math.inf:
-            raise InvalidArgument(f"time_budget_ms must be a positive number, not {time_budget_ms!r}.")
-        if tokens_max is not None and (
-            isinstance(tokens_max, bool) or not isinstance(tokens_max, int) or tokens_max < 1
-        ):
-            raise InvalidArgument(f"tokens_max must be a whole number from 1 on, not {tokens_max!r}.")
-        where, moment = checked_scope(scope), self._now(now)
-        if not self._finalizer.alive:
-            raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
-        self.store.scope_id(where)  # a closed store is an error before anything else happens
-        return _Request(
-            text=text,
-            k=k,
-            scope=where,
-            filters=filters or Filters(),
-            now=moment,
-            time_budget_ms=float(budget),
-            tokens_max=tokens_max,
-            privacy=privacy.check_mode(mode),
-            window=_checked_window(window),
-            zone=_checked_zone(timezone),
-            context=context,
-            vector=self._checked_vector(vector),
-        )
-
-    def _checked_vector(self, vector: Any) -> NDArray[np.float32] | None:
-        if vector is None:
-            return None
-        try:
-            array = np.asarray(vector, dtype=np.float32)
-        except (TypeError, ValueError) as e:
-            raise InvalidArgument(f"query_vector must be a list of numbers: {e}.") from e
-        dimensions = self.store.embedding.dimensions
-        if array.shape != (dimensions,) or not np.isfinite(array).all():
-            raise InvalidArgument(
-                f"query_vector must be {dimensions} finite numbers, not an array of shape {array.shape}."
-            )
-        return array / max(float(np.linalg.norm(array)), 1e-12)
-
-
-def _relevance(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Falling scores on a scale from 1 to 0 that weighs against a cosine: log odds, for probabilities are mostly small
-    and would all be alike beside it."""
-    bounded = np.clip(np.asarray(scores, dtype=np.float64), 1e-6, 1 - 1e-6)
-    odds = np.log(bounded / (1 - bounded))
-    spread = odds.max() - odds.min()
-    return np.asarray((odds - odds.min()) / spread if spread > 0 else np.ones_like(odds), dtype=np.float32)
-
-
-def _any_close(vectors: NDArray[np.float32], threshold: float) -> bool:
-    """Whether any two rows reach the threshold: nearly always not, and then no text need be read."""
-    cosines = np.einsum("id,jd->ij", vectors, vectors)
-    np.fill_diagonal(cosines, -1)
-    return bool((cosines >= threshold - 1e-6).any())
-
-
-def _checked_window(window: object) -> TemporalWindow | Literal[False] | None:
-    if window is None or window is False:
-        return window
-    if not isinstance(window, TemporalWindow):
-        raise InvalidArgument(
-            f"window must be a TemporalWindow, False or None, not {type(window).__name__}. "
-            "Write TemporalWindow(start=..., end=...)."
-        )
-    return window
-
-
-def _checked_zone(name: str | None) -> ZoneInfo | None:
-    if name is None:
-        return None
-    try:
-        return ZoneInfo(name)
-    except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
-        raise InvalidArgument(f"Unknown time zone {name!r}. Use an IANA name such as 'Europe/Berlin'.") from e
-
-
-def _first(fused: Fused, wanted: Mask) -> Fused:
-    """The wanted rows first, in their order; the others score no more than the last of them."""
-    inside = wanted[fused.rows]
-    order = np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)])
-    scores = np.minimum.accumulate(fused.scores[order])
-    return fused.take(order, scores)
-
-
-def _withheld(
-    parsed: ParsedQuery, plan: RetrievalPlan, degraded: Sequence[Degradation], mode: str
-) -> tuple[ParsedQuery, RetrievalPlan, tuple[Degradation, ...]]:
-    """What else a result says, under the privacy mode: canonical names come from the store, details from exceptions."""
-    if mode == "allow":
-        return parsed, plan, tuple(degraded)
-    blocked = mode == "block"
-
-    def shown_name(ref: EntityRef) -> str:
-        if ref.stage == IMPLICIT:
-            return USER
-        return ref.mention if blocked else privacy.redact(ref.name)[0]
-
-    def shown(ref: EntityRef) -> EntityRef:
-        name = shown_name(ref)
-        hidden = blocked or name != ref.name  # the id begins with the name
-        return replace(ref, name=name, entity_id=f"ent_{ref.entity_id.rpartition('_')[2]}" if hidden else ref.entity_id)
-
-    names = {r.name: shown_name(r) for r in parsed.entity_refs if r.stage != IMPLICIT}
-
-    def without_names(text: str) -> str:
-        for name in sorted(names, key=lambda n: (-len(n), n)):
-            text = text.replace(name, names[name])
-        return text
-
-    own = {token.stem for token in parsed.tokens}
-    return (
-        replace(
-            parsed,
-            entity_refs=tuple(map(shown, parsed.entity_refs)),
-            corrections=(),  # what a word was corrected to comes from the memories
-            reread=None,
-            terms=tuple(t for t in parsed.terms if t in own),
-        ),
-        replace(
-            plan,
-            reason=without_names(plan.reason),
-            checks=tuple(replace(c, because=without_names(c.because)) for c in plan.checks),
-        ),
-        tuple(replace(d, detail="" if blocked else privacy.redact(d.detail)[0]) for d in degraded),
-    )
-
-
-def _contributions(
-    fused: Fused, places: Sequence[int], reranked: Mapping[int, Contribution]
-) -> dict[int, tuple[Contribution, ...]]:
-    """What each source added, by place; the columns are read once for all of them."""
-    at = np.asarray(places, dtype=np.int64)
-    sources = {**fused.added, **fused.raw}
-    names = sorted(sources)
-    nothing = np.zeros(len(places))
-    values = np.asarray(
-        [
-            [column[name][at] if name in column else nothing for name in names]
-            for column in (sources, fused.added, fused.ranks)
-        ]
-    ).reshape(3, len(names), len(places))
-    effective = values.any(axis=0) & ~np.isnan(values[0])
-    scores, added, ranks = values.tolist()
-    found = {}
-    for i, place in enumerate(places):
-        parts = [
-            Contribution(source=names[n], rank=int(ranks[n][i]) or None, score=scores[n][i], added=added[n][i])
-            for n in np.flatnonzero(effective[:, i]).tolist()
-        ]
-        if (judged := reranked.get(int(fused.rows[place]))) is not None:
-            parts.append(judged)
-        found[place] = tuple(sorted(parts, key=_most_first))
-    return found
-
-
-def _most_first(part: Contribution) -> tuple[float, str]:
-    return -part.added, part.source
 
 
 def _reopen(

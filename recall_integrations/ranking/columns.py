@@ -70,11 +70,14 @@ class TextColumns:
         """Rows, dead ones included."""
         return len(self.lengths)
 
-    def held(self, row: int, terms: Sequence[str]) -> set[str]:
-        """Those of the stems `terms` that the text of `row` holds, among the words that are kept of it."""
+    def held(self, rows: Iterable[int], terms: Sequence[str]) -> list[set[str]]:
+        """For each row, those of the stems `terms` that its text holds, among the words that are kept of it."""
         numbers = {number: term for term in terms if (number := self.lexicon.stem_of(term)) >= 0}
-        words = self.words[self.starts[row] : self.starts[row + 1]]
-        return {numbers[n] for n in self.lexicon.stems[words].tolist() if n in numbers}
+        stems, starts = self.lexicon.stems, self.starts
+        return [
+            {numbers[n] for n in stems[self.words[starts[row] : starts[row + 1]]].tolist() if n in numbers}
+            for row in rows
+        ]
 
     def previous(self, rows: Rows) -> Rows:
         """Row before each of `rows` in its thread; -1 for none, and for a -1 in `rows`."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from recall_integrations.ranking.columns import Rows, TextColumns
 from recall_integrations.ranking.lexicon import Ids, QueryTerms
 from recall_integrations.store.rows import to_micros
-from recall_integrations.text import idf, stem
+from recall_integrations.text import idf
 
 Values = NDArray[np.float32]
 
@@ -41,7 +41,6 @@ AFTER_WINDOW = 0.6  # worth of a memory just after the window: people tell of th
 AFTER_DAYS = (3.0, 30.0)  # shortest and longest time in which that fades
 _DAY = 86_400_000_000
 
-USER_NAMES = ("user", "human")  # what frameworks call the person who asks
 
 FORMULAS: Mapping[str, str] = {
     "bm": "BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
@@ -62,7 +61,7 @@ FORMULAS: Mapping[str, str] = {
     "bg": "idf of the query's neighbouring stem pairs that stand side by side in the text, as a share of all",
     "dw": "date words in the text, at most 3",
     "dww": "dw where the query asks for a time, else 0",
-    "sp": "1 where the query names the actor, or speaks in the first person and the actor is the user",
+    "sp": "1 where the query names the actor, or speaks in the first person and the actor is who asks",
     "nm": "1 where the text names an actor whom the query names",
     "bs": "Σ idf · 2.2·tf / (tf + 3.6) of all candidates of the thread taken as one text",
     "smb": "the best bm_max among the candidates of the thread",
@@ -352,8 +351,7 @@ class _Match:
         columns, query = self.columns, self.given.query
         lexicon = columns.lexicon
         asked = [lexicon.stem_of(s) for s in dict.fromkeys((*query.stems, *query.sequence))]
-        if query.first_person:
-            asked.extend(lexicon.stem_of(stem(name)) for name in USER_NAMES)
+        asked.extend(lexicon.stem_of(s) for s in query.asker)
         named = {code for number in asked for code in columns.actor_words.get(number, ())}
         self.named = len(named)
         actors = columns.actors[self.rows]

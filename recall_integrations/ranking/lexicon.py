@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import bundled
+from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import ParsedQuery, TemporalWindow
 from recall_integrations.text import STOP_WORDS, stem, tokenize
 
@@ -43,7 +44,7 @@ DATE_WORDS = frozenset(
     """.split()
 )
 TERMS_MAX = 64  # distinct stems of a query that are compared
-FIRST_PERSON = frozenset("i me my mine myself i'm i've i'd i'll".split())
+USER_NAMES = ("user", "human")  # what frameworks call the person who asks
 _WHEN = frozenset("when date day month year".split())
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
@@ -198,7 +199,7 @@ class QueryTerms:
         words: a word for each of them, for its vector; the stem itself where the query does not say it.
         sequence: stems of the content words in the order of the text, for pairs.
         window: the time it speaks of.
-        first_person: whether the asker speaks of themself.
+        asker: where the query speaks in the first person, stems that the actor's name may hold who asks.
         when: whether it asks for a time.
     """
 
@@ -206,7 +207,7 @@ class QueryTerms:
     words: tuple[str, ...]
     sequence: tuple[str, ...] = ()
     window: TemporalWindow | None = None
-    first_person: bool = False
+    asker: tuple[str, ...] = ()
     when: bool = False
 
 
@@ -222,6 +223,14 @@ def query_terms(parsed: ParsedQuery) -> QueryTerms:
         words=tuple(by_stem.get(term, term) for term in stems),
         sequence=tuple(term for term, _ in content),
         window=parsed.temporal_window,
-        first_person=not heard.isdisjoint(FIRST_PERSON),
+        asker=_asker(parsed),
         when=not heard.isdisjoint(_WHEN) or {"how", "long"} <= heard,
     )
+
+
+def _asker(parsed: ParsedQuery) -> tuple[str, ...]:
+    user = next((r for r in parsed.entity_refs if r.stage == IMPLICIT and r.mention), None)
+    if user is None:
+        return ()
+    own = [] if "@" in user.name else [t.word for t in tokenize(user.name)]  # of an address, words are not the name
+    return tuple(dict.fromkeys(stem(word) for word in (*USER_NAMES, *own)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -17,7 +15,7 @@ from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from recall_integrations.extraction import GRAPH_KINDS, Extracted, Extractor
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.units import key_of
+from recall_integrations.query.entities.units import entity_id_of, key_of
 from recall_integrations.records import Memory
 from recall_integrations.store import schema
 
@@ -31,13 +29,6 @@ logger = logging.getLogger("recall_integrations")
 def normal_name(name: str) -> str:
     """The form under which a name is unique in its scope: the words that names are compared by, single spaces."""
     return " ".join(key_of(name))
-
-
-def entity_id_of(name: str) -> str:
-    """Stable id of an entity: a readable slug and a digest of the normal form."""
-    norm = normal_name(name)
-    slug = re.sub(r"[^a-z0-9]+", "_", norm).strip("_")[:40]
-    return f"ent_{slug}_{hashlib.blake2b(norm.encode(), digest_size=8).hexdigest()}"
 
 
 def _no_numbers() -> NDArray[np.int64]:

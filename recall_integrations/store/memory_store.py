@@ -689,11 +689,12 @@ class MemoryStore:
             return fetching.by_id(self._engine, scope_id, ids)
 
     def warm(self, *, scope: Scope | None = None) -> None:
-        """Load what the first recalls of a scope would load: columns, vocabulary, and Chroma if the scope is large."""
+        """Load what the first recalls of a scope would load: columns, names, vocabulary, and Chroma if it is large."""
         scope_id = self.scope_id(checked_scope(scope))
         if scope_id is None:
             return
         view = self.view(scope_id)
+        self.entities(scope_id)
         if view.size and not view.exact:
             query = np.zeros(self.embedding.dimensions, dtype=np.float32)
             query[0] = 1.0

@@ -6,12 +6,10 @@ is an anchor for the graph only where the query speaks in the first person.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from hashlib import blake2b
 
 from recall_integrations.query.entities.index import EntityIndex
-from recall_integrations.query.entities.units import key_of
+from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import EntityRef, Scope
 from recall_integrations.text import Token
@@ -45,7 +43,7 @@ def implicit_user(scope: Scope, index: EntityIndex | None = None) -> EntityRef:
     The name may be an e-mail address: a result under `redact` or `block` must not show it, nor the id.
     """
     name = scope.user_id or USER
-    entity_id = _entity_id_of(name)
+    entity_id = entity_id_of(name)
     known = index.lookup(name) if index is not None else ()
     if entity_id not in known and len(known) == 1:
         entity_id = known[0]
@@ -58,13 +56,6 @@ def implicit_user(scope: Scope, index: EntityIndex | None = None) -> EntityRef:
         confidence=1.0,
         stage=IMPLICIT,
     )
-
-
-def _entity_id_of(name: str) -> str:
-    """As `store.entity_catalog.entity_id_of`, which a query does not know."""
-    norm = " ".join(key_of(name))
-    slug = re.sub(r"[^a-z0-9]+", "_", norm).strip("_")[:40]
-    return f"ent_{slug}_{blake2b(norm.encode(), digest_size=8).hexdigest()}"
 
 
 def first_person(tokens: Sequence[Token], text: str = "") -> Token | None:

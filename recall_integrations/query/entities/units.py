@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from hashlib import blake2b
 
 from recall_integrations.text import WORD_CHARS_MAX, Token, fold, tokenize
 
@@ -40,6 +41,13 @@ def key_of(name: str) -> tuple[str, ...]:
         return tuple([word[:WORD_CHARS_MAX] for word in name.casefold().split()])
     words = tuple([token.word for token in units(name)])
     return words or (fold(name.strip()),)
+
+
+def entity_id_of(name: str) -> str:
+    """Stable id of an entity: a readable slug and a digest of the normal form of its name."""
+    norm = " ".join(key_of(name))
+    slug = re.sub(r"[^a-z0-9]+", "_", norm).strip("_")[:40]
+    return f"ent_{slug}_{blake2b(norm.encode(), digest_size=8).hexdigest()}"
 
 
 def is_cjk(word: str) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.config import RecallConfig
+from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge
 from recall_integrations.ranking.columns import TextRow, columns_of, window_rows
 from recall_integrations.ranking.features import (
@@ -16,9 +17,10 @@ from recall_integrations.ranking.features import (
     compute,
 )
 from recall_integrations.ranking.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms
-from recall_integrations.records import TemporalWindow
+from recall_integrations.records import Scope, TemporalWindow
 from recall_integrations.text import stem
 
+DEFAULT = Scope()
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 CHAT = [
     ("Sam", "Which colour is the shed painted?"),
@@ -57,8 +59,9 @@ def run(columns, query, rows=None, df=None, **fields):
     )
 
 
-def parsed(text, now=NOW):
-    return QueryParser(RecallConfig()).parse(text, now, ScopeKnowledge())[0]
+def parsed(text, scope=DEFAULT):
+    known = ScopeKnowledge(user=implicit_user(scope))
+    return QueryParser(RecallConfig()).parse(text, NOW, known)[0]
 
 
 def test_every_feature_is_documented_and_every_document_is_computed():
@@ -144,7 +147,7 @@ def test_speakers_named_in_the_query():
 
 def test_first_person_means_the_user():
     columns = chat(texts=[("user", "my shed is green"), ("assistant", "a green shed")])
-    assert run(columns, ask("shed", first_person=True))["sp"].tolist() == [1, 0]
+    assert run(columns, ask("shed", asker=("user",)))["sp"].tolist() == [1, 0]
     assert run(columns, ask("shed"))["sp"].tolist() == [0, 0]
 
 
@@ -257,8 +260,11 @@ def test_query_terms_leave_out_what_is_negated_and_know_the_words():
     terms = query_terms(parsed("When did Sarah paint the shed, not the fence?"))
     assert terms.stems == ("sarah", "paint", "shed") and terms.words == ("sarah", "paint", "shed")
     assert terms.sequence == ("sarah", "paint", "shed", "fenc")
-    assert terms.when and not terms.first_person
-    assert query_terms(parsed("What did I tell you about painting?")).first_person
+    assert terms.when and not terms.asker
+    assert query_terms(parsed("What did I tell you about painting?")).asker == ("user", "human")
+    mine = parsed("What did I tell you about painting?", Scope(user_id="Sam"))
+    assert query_terms(mine).asker == ("user", "human", "sam")
+    assert query_terms(parsed("who is I?", Scope(user_id="sam@example.org"))).asker == ("user", "human")
     assert query_terms(parsed("painted and painting")).words == ("painted",)
     assert len(query_terms(parsed(" ".join(f"w{i}" for i in range(200)))).stems) == TERMS_MAX
 

@@ -165,7 +165,8 @@ def test_weights_get_another_name_and_stay_the_same():
 def test_trees_without_candidates():
     pytest.importorskip("lightgbm")
     ranker = fit_trees(examples(), columns=("d", "sp"), trees=5)
-    none = Features(rows=np.empty(0, dtype=np.int64), columns={}, links=np.empty((4, 0), dtype=np.int64), session=np.empty(0, dtype=np.int64))
+    nothing = np.empty(0, dtype=np.int64)
+    none = Features(rows=nothing, columns={}, links=np.empty((4, 0), dtype=np.int64), session=nothing)
     assert ranker.score(none).scores.shape == (0,)
 
 

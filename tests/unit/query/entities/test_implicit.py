@@ -8,9 +8,9 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.implicit import first_person, implicit_user
+from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.query.features import entity_density
 from recall_integrations.records import ParsedQuery, Scope
-from recall_integrations.store.entity_catalog import entity_id_of
 from recall_integrations.text import tokenize
 
 

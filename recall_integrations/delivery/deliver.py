@@ -1,0 +1,177 @@
+"""From candidates in order to hits: fetched, explained, withheld where privacy asks for it, within the token budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.delivery import packing, privacy
+from recall_integrations.delivery.explanation import reason
+from recall_integrations.ranking.fusion import Fused
+from recall_integrations.records import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
+from recall_integrations.request import RecallRequest
+from recall_integrations.resilience.run import Run
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.store.scope_view import Mask, Rows, ScopeView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Candidates in the order in which they are to be returned, and what became of them on the way.
+
+    Args:
+        fused: the candidates.
+        reranked: row → what the reranker made of it.
+        denied: rows that are about a negated term.
+        folded: row → rows that repeat it.
+    """
+
+    fused: Fused
+    reranked: Mapping[int, Contribution] = field(default_factory=dict)
+    denied: frozenset[int] = frozenset()
+    folded: Mapping[int, Sequence[int]] = field(default_factory=dict)
+
+
+class Delivery:
+    """Threads may share one.
+
+    Args:
+        store: where the memories are.
+    """
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def deliver(
+        self,
+        parsed: ParsedQuery,
+        view: ScopeView,
+        allowed: Mask | None,
+        found: Found,
+        request: RecallRequest,
+        run: Run,
+    ) -> tuple[Hit, ...]:
+        """The best k as hits.
+
+        Args:
+            parsed: the query.
+            view: the scope.
+            allowed: rows that may be returned; `None` = all.
+            found: the candidates.
+            request: what was asked for.
+            run: gets `budget.tokens` where hits did not fit.
+        """
+        fused = found.fused
+        memories = self._fetch(view, fused.rows, request.k)
+        places = [place for place, _ in memories]
+        rows = fused.rows[places].tolist()
+        around = self._around(view, allowed, rows, request, run)
+        made_of = contributions(fused, places, found.reranked)
+        said: Sequence[set[str] | None] = [None] * len(rows)
+        if view.text is not None and request.privacy == "allow":  # else only what is shown may be spoken of
+            said = view.text.held(rows, parsed.terms)
+        scores = fused.scores[places].tolist()
+        hits = []
+        for i, (place, memory) in enumerate(memories):
+            row, parts = rows[i], made_of[place]
+            shown = privacy.apply(memory, request.privacy)
+            why = reason(parsed, shown, parts, demoted=row in found.denied, mode=request.privacy, said=said[i])
+            hits.append(
+                Hit(
+                    memory=shown,
+                    score=scores[i],
+                    reason=why,
+                    contributions=parts,
+                    duplicates=tuple(view.ids[j] for j in found.folded.get(row, ())),
+                    context=around.get(row, ()),
+                )
+            )
+        if request.tokens_max is None:
+            return tuple(hits)
+        kept, dropped = packing.pack(hits, request.tokens_max)
+        if dropped:
+            detail = f"{dropped} hits did not fit into {request.tokens_max} tokens."
+            run.degraded.append(Degradation(stage="pack", reason="budget.tokens", detail=detail))
+        return tuple(kept)
+
+    def texts(self, view: ScopeView, rows: Rows) -> list[str]:
+        """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""
+        nums = view.nums[rows].tolist()
+        memories = self._store.fetch(view.scope_id, nums)
+        return [indexed_text(memories[n].text, memories[n].actor) if n in memories else "" for n in nums]
+
+    def _fetch(self, view: ScopeView, rows: Rows, k: int) -> list[tuple[int, Memory]]:
+        """The first k candidates that are still in the store, as `(place, memory)`."""
+        found: list[tuple[int, Memory]] = []
+        start = 0
+        while len(found) < k and start < len(rows):
+            part = rows[start : start + k - len(found)]
+            nums = view.nums[part].tolist()
+            memories = self._store.fetch(view.scope_id, nums)
+            gone = [view.ids[row] for row, num in zip(part.tolist(), nums, strict=True) if num not in memories]
+            newer = self._store.fetch_ids(view.scope_id, gone) if gone else {}  # replaced since the columns were read
+            versions = [memories.get(n) or newer.get(view.ids[r]) for r, n in zip(part.tolist(), nums, strict=True)]
+            found.extend((start + i, memory) for i, memory in enumerate(versions) if memory is not None)
+            start += len(part)
+        return found
+
+    def _around(
+        self, view: ScopeView, allowed: Mask | None, rows: list[int], request: RecallRequest, run: Run
+    ) -> dict[int, tuple[Memory, ...]]:
+        """The neighbours of hits in their threads, as far as the filters let them through."""
+        if not request.context or not rows:
+            return {}
+        if view.text is None:
+            detail = "The words and threads of this scope are not in memory (ranking.features, retrieval.cache_mb)."
+            run.degraded.append(Degradation(stage="context", reason="unavailable", detail=detail))
+            return {}
+        before = after = np.asarray(rows, dtype=np.int64)
+        steps: list[NDArray[np.int64]] = []
+        for _ in range(request.context):
+            before, after = view.text.previous(before), view.text.following(after)
+            steps = [before, *steps, after]
+        table = np.stack(steps, axis=1)
+        if allowed is not None:
+            table = np.where((table >= 0) & allowed[np.maximum(table, 0)], table, -1)
+        nums = view.nums[np.unique(table[table >= 0])].tolist()
+        memories = self._store.fetch(view.scope_id, nums)
+        found = {}
+        for row, beside in zip(rows, table.tolist(), strict=True):
+            there = (memories.get(int(view.nums[i])) for i in beside if i >= 0)
+            found[row] = tuple(privacy.apply(m, request.privacy) for m in there if m is not None)
+        return found
+
+
+def contributions(
+    fused: Fused, places: Sequence[int], reranked: Mapping[int, Contribution]
+) -> dict[int, tuple[Contribution, ...]]:
+    """What each source added, by place; the columns are read once for all of them."""
+    at = np.asarray(places, dtype=np.int64)
+    sources = {**fused.added, **fused.raw}
+    names = sorted(sources)
+    nothing = np.zeros(len(places))
+    values = np.asarray(
+        [
+            [column[name][at] if name in column else nothing for name in names]
+            for column in (sources, fused.added, fused.ranks)
+        ]
+    ).reshape(3, len(names), len(places))
+    effective = values.any(axis=0) & ~np.isnan(values[0])
+    scores, added, ranks = values.tolist()
+    found = {}
+    for i, place in enumerate(places):
+        parts = [
+            Contribution(source=names[n], rank=int(ranks[n][i]) or None, score=scores[n][i], added=added[n][i])
+            for n in np.flatnonzero(effective[:, i]).tolist()
+        ]
+        if (judged := reranked.get(int(fused.rows[place]))) is not None:
+            parts.append(judged)
+        found[place] = tuple(sorted(parts, key=_most_first))
+    return found
+
+
+def _most_first(part: Contribution) -> tuple[float, str]:
+    return -part.added, part.source
