@@ -118,14 +118,14 @@ def _begin(connection: Any) -> None:
 
 @contextmanager
 def mapped_errors(path: Path) -> Iterator[None]:
-    """Turn SQLAlchemy's errors into ours."""
+    """Turn SQLAlchemy's errors, and those of the driver, into ours."""
     try:
         yield
-    except SQLAlchemyError as e:
+    except (SQLAlchemyError, sqlite3.Error) as e:
         raise _mapped(e, path) from e
 
 
-def _mapped(error: SQLAlchemyError, path: Path) -> StoreError:
+def _mapped(error: Exception, path: Path) -> StoreError:
     cause = getattr(error, "orig", None) or error
     if _DAMAGE.search(str(cause)):
         return _corrupt(path, cause)
