@@ -19,11 +19,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
 from recall_integrations.errors import ConfigError
 
+N = TypeVar("N", bound=float | None)
 ARMS = ("semantic", "lexical", "graph", "temporal", "type_filter")
 RANKERS = ("unlearned", "linear", "trees")
 STRATEGIES = (*RANKERS, "weighted", "boosts", "rrf")
@@ -38,9 +39,21 @@ PLAN_RULES = (
 )
 
 
-def _in_range(owner: str, name: str, value: float, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value) or not low <= value <= high:
-        raise ConfigError(f"{owner}.{name} must be a number between {low:g} and {high:g}, not {value!r}.")
+def _number(default: N, low: float, high: float) -> N:
+    """A field with a default and its range, both ends included; where the default is `None`, `None` is allowed too."""
+    return field(default=default, metadata={"range": (low, high)})
+
+
+def _check_ranges(section: Any, owner: str) -> None:
+    """Every field that has a range lies in it."""
+    for known in dataclasses.fields(section):
+        value = getattr(section, known.name)
+        if "range" not in known.metadata or (value is None and known.default is None):
+            continue
+        low, high = known.metadata["range"]
+        number = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+        if not number or not low <= value <= high:
+            raise ConfigError(f"{owner}.{known.name} must be a number between {low:g} and {high:g}, not {value!r}.")
 
 
 def _chosen(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -71,14 +84,14 @@ class PlannerConfig:
         arms: which arms may be asked, of `ARMS`; the others are left out of every plan.
     """
 
-    precise_threshold: float = 0.8
-    exploratory_threshold: float = 0.4
-    entity_confidence_min: float = 0.85
-    rarity_promotion: float = 0.8
-    window_confidence_min: float = 0.5
-    entity_weight: float = 2.0
-    arm_limit: int = 60
-    precise_limit: int = 20
+    precise_threshold: float = _number(0.8, 0, 1)
+    exploratory_threshold: float = _number(0.4, 0, 1)
+    entity_confidence_min: float = _number(0.85, 0, 1)
+    rarity_promotion: float = _number(0.8, 0, 1)
+    window_confidence_min: float = _number(0.5, 0, 1)
+    entity_weight: float = _number(2.0, 0, 10)
+    arm_limit: int = _number(40, 1, 10_000)
+    precise_limit: int = _number(20, 1, 10_000)
     rules: tuple[str, ...] = tuple(rule for rule in PLAN_RULES if rule != "conversational")
     arms: tuple[str, ...] = ARMS
 
@@ -87,17 +100,7 @@ class PlannerConfig:
         object.__setattr__(self, "arms", _chosen("planner.arms", self.arms, ARMS))
         if not self.arms:
             raise ConfigError(f"planner.arms must name at least one arm. Known: {', '.join(ARMS)}.")
-        for name in (
-            "precise_threshold",
-            "exploratory_threshold",
-            "entity_confidence_min",
-            "rarity_promotion",
-            "window_confidence_min",
-        ):
-            _in_range("planner", name, getattr(self, name), 0, 1)
-        _in_range("planner", "entity_weight", self.entity_weight, 0, 10)
-        _in_range("planner", "arm_limit", self.arm_limit, 1, 10_000)
-        _in_range("planner", "precise_limit", self.precise_limit, 1, 10_000)
+        _check_ranges(self, "planner")
         if self.exploratory_threshold > self.precise_threshold:
             raise ConfigError("planner.exploratory_threshold must not exceed planner.precise_threshold.")
 
@@ -116,34 +119,30 @@ class QueryConfig:
     """
 
     spelling: bool = True
-    spelling_threshold: float = 0.80
-    spelling_learned_max: int = 1_000
-    rare_share: float = 0.05
+    spelling_threshold: float = _number(0.80, 0.01, 1)
+    spelling_learned_max: int = _number(1_000, 0, 100_000)
+    rare_share: float = _number(0.05, 0, 1)
     entity_llm: bool = False
-    entity_llm_timeout_ms: float = 1_000.0
+    entity_llm_timeout_ms: float = _number(1_000.0, 1, 600_000)
 
     def __post_init__(self) -> None:
-        _in_range("query", "spelling_threshold", self.spelling_threshold, 0.01, 1)
-        _in_range("query", "spelling_learned_max", self.spelling_learned_max, 0, 100_000)
-        _in_range("query", "rare_share", self.rare_share, 0, 1)
-        _in_range("query", "entity_llm_timeout_ms", self.entity_llm_timeout_ms, 1, 600_000)
+        _check_ranges(self, "query")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecificityConfig:
     """Weights of the specificity formula (seed 000). They must add up to 1."""
 
-    entity_density: float = 0.35
-    temporal: float = 0.25
-    lexical_rarity: float = 0.25
-    type_cues: float = 0.15
+    entity_density: float = _number(0.35, 0, 1)
+    temporal: float = _number(0.25, 0, 1)
+    lexical_rarity: float = _number(0.25, 0, 1)
+    type_cues: float = _number(0.15, 0, 1)
 
     def __post_init__(self) -> None:
-        weights = dataclasses.astuple(self)
-        for name, value in zip(self.__dataclass_fields__, weights, strict=True):
-            _in_range("specificity", name, value, 0, 1)
-        if abs(sum(weights) - 1) > 1e-6:
-            raise ConfigError(f"The four weights of specificity must add up to 1, not {sum(weights):g}.")
+        _check_ranges(self, "specificity")
+        total = sum(dataclasses.astuple(self))
+        if abs(total - 1) > 1e-6:
+            raise ConfigError(f"The four weights of specificity must add up to 1, not {total:g}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,25 +165,22 @@ class FusionConfig:
 
     strategy: str = "unlearned"
     weights: str = ""
-    rrf_k: int = 60
-    vector: float = 0.6
-    lexical: float = 0.65
-    graph: float = 0.04
-    recency: float = 0.01
-    importance: float = 0.01
-    profile: float = 0.0
-    recency_half_life_days: float = 30.0
-    time_bias: float = 0.02
-    exact: float = 0.6
-    mode: float = 0.02
+    rrf_k: int = _number(60, 1, 10_000)
+    vector: float = _number(0.6, 0, 10)
+    lexical: float = _number(0.65, 0, 10)
+    graph: float = _number(0.04, 0, 10)
+    recency: float = _number(0.01, 0, 10)
+    importance: float = _number(0.01, 0, 10)
+    profile: float = _number(0.0, 0, 10)
+    recency_half_life_days: float = _number(30.0, 1e-3, 1e6)
+    time_bias: float = _number(0.02, 0, 10)
+    exact: float = _number(0.6, 0, 10)
+    mode: float = _number(0.02, 0, 10)
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise ConfigError(f"fusion.strategy must be one of {', '.join(STRATEGIES)}, not {self.strategy!r}.")
-        _in_range("fusion", "rrf_k", self.rrf_k, 1, 10_000)
-        for name in ("vector", "lexical", "graph", "recency", "importance", "profile", "time_bias", "exact", "mode"):
-            _in_range("fusion", name, getattr(self, name), 0, 10)
-        _in_range("fusion", "recency_half_life_days", self.recency_half_life_days, 1e-3, 1e6)
+        _check_ranges(self, "fusion")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,21 +198,16 @@ class RetrievalConfig:
             entity plan may leave the semantic arm out.
     """
 
-    exact_max: int = 20_000
-    cache_mb: int = 512
-    overfetch: float = 3.0
-    graph_hops: int = 2
-    graph_neighbours: int = 10
-    graph_mentions: int = 50
+    exact_max: int = _number(20_000, 0, 10_000_000)
+    cache_mb: int = _number(512, 0, 1_000_000)
+    overfetch: float = _number(3.0, 1, 100)
+    graph_hops: int = _number(2, 1, 2)
+    graph_neighbours: int = _number(10, 1, 1_000)
+    graph_mentions: int = _number(50, 1, 10_000)
     semantic_remote: bool = False
 
     def __post_init__(self) -> None:
-        _in_range("retrieval", "exact_max", self.exact_max, 0, 10_000_000)
-        _in_range("retrieval", "cache_mb", self.cache_mb, 0, 1_000_000)
-        _in_range("retrieval", "overfetch", self.overfetch, 1, 100)
-        _in_range("retrieval", "graph_hops", self.graph_hops, 1, 2)
-        _in_range("retrieval", "graph_neighbours", self.graph_neighbours, 1, 1_000)
-        _in_range("retrieval", "graph_mentions", self.graph_mentions, 1, 10_000)
+        _check_ranges(self, "retrieval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,45 +238,28 @@ class RankingConfig:
             memory); without them, `fusion.strategy` falls back to `weighted`.
     """
 
-    negation_threshold: float = 0.6
-    rerank_top_n: int = 20
-    rerank_min_k: int = 3
+    negation_threshold: float = _number(0.6, 0, 1)
+    rerank_top_n: int = _number(20, 1, 1_000)
+    rerank_min_k: int = _number(3, 1, 1_000)
     rerank_answer: str = "order"
-    rerank_regret_max: float = 0.02
-    rerank_risk: float = 0.05
-    rerank_weight: float = 1.0
-    rerank_threshold: float | None = None
+    rerank_regret_max: float = _number(0.02, 0, 100)
+    rerank_risk: float = _number(0.05, 0, 1)
+    rerank_weight: float = _number(1.0, 0, 1)
+    rerank_threshold: float | None = _number(None, -1e6, 1e6)
     disable_rerank_when_slow: bool = True
-    rerank_failures_max: int = 3
-    rerank_open_s: float = 60.0
-    coarse_factor: float = 10.0
-    score_percentile: float = 0.0
-    diversity_lambda: float = 0.9
-    duplicate_similarity: float = 0.90
-    abstain_below: float = 0.0
+    rerank_failures_max: int = _number(3, 1, 1_000)
+    rerank_open_s: float = _number(60.0, 0, 86_400)
+    coarse_factor: float = _number(10.0, 1, 1_000)
+    score_percentile: float = _number(0.0, 0, 99)
+    diversity_lambda: float = _number(0.9, 0, 1)
+    duplicate_similarity: float = _number(0.90, 0.01, 2)
+    abstain_below: float = _number(0.0, 0, 1)
     features: bool = True
 
     def __post_init__(self) -> None:
-        _in_range("ranking", "negation_threshold", self.negation_threshold, 0, 1)
-        _in_range("ranking", "rerank_top_n", self.rerank_top_n, 1, 1_000)
-        _in_range("ranking", "rerank_min_k", self.rerank_min_k, 1, 1_000)
+        _check_ranges(self, "ranking")
         if self.rerank_answer not in ("order", "set"):
             raise ConfigError(f"ranking.rerank_answer must be 'order' or 'set', not {self.rerank_answer!r}.")
-        for name, low, high in (
-            ("rerank_regret_max", 0, 100),
-            ("rerank_risk", 0, 1),
-            ("rerank_weight", 0, 1),
-            ("rerank_failures_max", 1, 1_000),
-            ("rerank_open_s", 0, 86_400),
-            ("coarse_factor", 1, 1_000),
-            ("score_percentile", 0, 99),
-        ):
-            _in_range("ranking", name, getattr(self, name), low, high)
-        if self.rerank_threshold is not None:
-            _in_range("ranking", "rerank_threshold", self.rerank_threshold, -1e6, 1e6)
-        _in_range("ranking", "diversity_lambda", self.diversity_lambda, 0, 1)
-        _in_range("ranking", "duplicate_similarity", self.duplicate_similarity, 0.01, 2)
-        _in_range("ranking", "abstain_below", self.abstain_below, 0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,18 +274,14 @@ class LimitsConfig:
         workers: threads of the optimizer's pool.
     """
 
-    time_budget_ms: float = 2_000.0
-    rewrite_timeout_ms: float = 6_000.0
-    rerank_budget_ms: float = 1_000.0
-    query_chars_max: int = 32_768
-    workers: int = 8
+    time_budget_ms: float = _number(2_000.0, 0.1, 3_600_000)
+    rewrite_timeout_ms: float = _number(6_000.0, 1, 600_000)
+    rerank_budget_ms: float = _number(1_000.0, 1, 600_000)
+    query_chars_max: int = _number(32_768, 1, 10_000_000)
+    workers: int = _number(8, 1, 256)
 
     def __post_init__(self) -> None:
-        _in_range("limits", "time_budget_ms", self.time_budget_ms, 0.1, 3_600_000)
-        _in_range("limits", "rewrite_timeout_ms", self.rewrite_timeout_ms, 1, 600_000)
-        _in_range("limits", "rerank_budget_ms", self.rerank_budget_ms, 1, 600_000)
-        _in_range("limits", "query_chars_max", self.query_chars_max, 1, 10_000_000)
-        _in_range("limits", "workers", self.workers, 1, 256)
+        _check_ranges(self, "limits")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,10 +301,10 @@ class RecallConfig:
     ranking: RankingConfig = field(default_factory=RankingConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     timezone: str = "UTC"
-    week_start: int = 0
+    week_start: int = _number(0, 0, 6)
 
     def __post_init__(self) -> None:
-        _in_range("recall", "week_start", self.week_start, 0, 6)
+        _check_ranges(self, "recall")
         try:
             ZoneInfo(self.timezone)
         except Exception as e:  # zoneinfo raises several unrelated kinds for bad names

@@ -99,9 +99,9 @@ class QueryOptimizer:
         llm: for query rewrites: a LangChain chat model / LLM / Runnable, a LlamaIndex LLM, or `Callable[[str], str]`.
         reranker: a sentence-transformers cross-encoder name or path, a LangChain document compressor, a LlamaIndex
             node postprocessor, or `Callable[[str, list[str]], list[float]]`.
-        ranker: orders the candidates instead of the one that `fusion.strategy` names.
         config: all settings.
         clock: where `now` comes from when a call does not give it.
+        ranker: orders the candidates instead of the one that `fusion.strategy` names.
 
     Threads may share one optimizer. `close` stops its threads; the store stays open.
     """
@@ -112,9 +112,9 @@ class QueryOptimizer:
         *,
         llm: Any = None,
         reranker: Any = None,
-        ranker: Ranker | None = None,
         config: RecallConfig | None = None,
         clock: Callable[[], datetime] = utc_now,
+        ranker: Ranker | None = None,
     ) -> None:
         if not isinstance(store, MemoryStore):
             raise InvalidArgument(

@@ -29,8 +29,8 @@ from recall_integrations.embeddings.adapters import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import BUNDLED, StaticEmbedding
 from recall_integrations.errors import MissingExtra
+from recall_integrations.evaluation.datasets import LOCOMO_CATEGORIES
 
-CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 EVIDENCE = re.compile(r"D\d+:\d+")
 
 
@@ -72,7 +72,7 @@ def recall_at(k: int, embedding: Embedding, conversations: list[Conversation]) -
             top = {talk.ids[i] for i in np.argsort(-scores, kind="stable")[:k]}
             share = len(gold & top) / len(gold)
             found["all"].append(share)
-            found[CATEGORIES[category]].append(share)
+            found[LOCOMO_CATEGORIES[category]].append(share)
     return found
 
 

@@ -22,36 +22,8 @@ from dataclasses import dataclass
 from recall_integrations.query.entities import EntityIndex
 
 SURE = 0.85
-ONSETS = [
-    "b",
-    "br",
-    "c",
-    "ch",
-    "d",
-    "dr",
-    "f",
-    "g",
-    "gr",
-    "h",
-    "j",
-    "k",
-    "kl",
-    "l",
-    "m",
-    "n",
-    "p",
-    "pr",
-    "r",
-    "s",
-    "sh",
-    "st",
-    "t",
-    "tr",
-    "v",
-    "w",
-    "z",
-]
-VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "ia"]
+ONSETS = "b br c ch d dr f g gr h j k kl l m n p pr r s sh st t tr v w z".split()
+VOWELS = "a e i o u ai ea ia".split()
 CODAS = ["", "", "", "l", "n", "r", "s", "m", "th", "nd"]
 FAMILY_ENDS = ["son", "ton", "ley", "sky", "man", "ez", "ini", "ova", "berg", "ström", "ner", "well"]
 KINDS = ["Project {}", "{} Labs", "{} Team", "{} Inc.", "Operation {}", "{} Platform", "{}"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recall_integrations.console.scopes import find_scope
 from recall_integrations.errors import EmbeddingMismatch, StorePathError
 
 if TYPE_CHECKING:
+    from recall_integrations.optimizer import QueryOptimizer
+    from recall_integrations.records import Scope
     from recall_integrations.store.memory_store import MemoryStore
 
 INDEXES = ("lexical.*", "semantic.*")
@@ -55,6 +58,24 @@ def existing_store(path: Path, embedding: str | None = None) -> Iterator[MemoryS
         raise EmbeddingMismatch(f"{e} On the command line: --embedding NAME.") from e
     with store:
         yield store
+
+
+@contextmanager
+def existing_optimizer(
+    path: Path, embedding: str | None = None, scope: str | None = None
+) -> Iterator[tuple[QueryOptimizer, Scope]]:
+    """An optimizer over the store at `path`, and the scope that is meant. Optimizer and store are closed at the end.
+
+    Raises:
+        StorePathError, StoreError: as `existing_store`.
+        InvalidScope, NotFound: as `find_scope`.
+    """
+    from recall_integrations.optimizer import QueryOptimizer
+
+    with existing_store(path, embedding) as store:
+        where = find_scope(scope, store.scopes())
+        with closing(QueryOptimizer(store)) as optimizer:
+            yield optimizer, where
 
 
 def rebuild(path: Path, embedding: str | None, progress: Callable[[str, int, int], None]) -> str:

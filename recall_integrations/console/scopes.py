@@ -1,12 +1,18 @@
-"""Scopes as text: `user[/agent[/namespace]]`, and finding the one that is meant."""
+"""Scopes as text: `user[/agent[/namespace]]`, and finding the one that is meant.
+
+The records are imported where one is made: `recall --help` needs only the syntax.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from recall_integrations.errors import InvalidScope, NotFound
-from recall_integrations.records import Scope
+
+if TYPE_CHECKING:
+    from recall_integrations.records import Scope
 
 EMPTY = "-"
 SCOPES_SHOWN = 10
@@ -22,6 +28,8 @@ def parse_scope(text: str) -> Scope:
     Raises:
         InvalidScope: more than three parts, or a part that is not usable text.
     """
+    from recall_integrations.records import Scope
+
     parts = [] if text == "" else text.split("/")
     if len(parts) > 3:
         raise InvalidScope(f"The scope {text!r} has {len(parts)} parts. Write {SYNTAX}")
@@ -50,7 +58,7 @@ def find_scope(text: str | None, known: Sequence[tuple[Scope, int]]) -> Scope:
         InvalidScope: not a scope, or the short form fits several.
         NotFound: the store has no such scope; the message says which it has.
     """
-    wanted = Scope() if text is None else parse_scope(text)
+    wanted = parse_scope(text or "")
     scopes = [scope for scope, _ in known]
     if wanted in scopes:
         return wanted

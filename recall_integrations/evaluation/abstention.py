@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import quality
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
-from recall_integrations.evaluation.reports import checked_output, environment, write_json
+from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.systems import TIME_BUDGET_MS
+from recall_integrations.evaluation.terminal import compact_table, progress
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 BINS = 10
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 OWN, ALL = "own", "own and wrong"
-TIME_BUDGET_MS = 60_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,10 +199,8 @@ def run(
     report = measure(quality.load(data_path, dataset), console, limit=limit, config=settings, k=k)
     report = replace(report, note=fitted_on(settings, report.dataset))
     show(report, console)
-    if output is not None:
-        about = {"config": settings.fingerprint, **environment()}
-        write_json(output, {"format": 1, "abstention": asdict(report), "environment": about})
-        console.print(f"Report written to {output}")
+    about = {"config": settings.fingerprint, **environment()}
+    write_report(output, {"format": 1, "abstention": asdict(report), "environment": about}, console)
     return report
 
 
@@ -226,15 +223,14 @@ def measure(
     asked = quality.chosen(data, limit)
     results: list[Asked] = []
     degraded = 0
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with MemoryStore.open(config=config) as store, Progress(*columns, console=console, transient=True) as progress:
-        remembering = progress.add_task("remembering", total=len(data.collections))
+    with MemoryStore.open(config=config) as store, progress(console) as bar:
+        remembering = bar.add_task("remembering", total=len(data.collections))
         for collection in data.collections:
             store.remember_many(collection.memories, scope=collection.scope)
             store.warm(scope=collection.scope)
-            progress.advance(remembering)
+            bar.advance(remembering)
         optimizer = QueryOptimizer(store, config=config)
-        asking = progress.add_task("asking", total=2 * len(asked))
+        asking = bar.add_task("asking", total=2 * len(asked))
         try:
             for number, collection in enumerate(data.collections):
                 wrong = data.collections[(number + 1) % len(data.collections)]
@@ -243,7 +239,7 @@ def measure(
                         found, worse = _ask(optimizer, question, place, own=place is collection, k=k)
                         results.append(found)
                         degraded += worse
-                        progress.advance(asking)
+                        bar.advance(asking)
         finally:
             optimizer.close()
     return summary(data.name, results, k=k, degraded=degraded)
@@ -378,7 +374,7 @@ def _number(value: float | None) -> str:
 
 
 def _table(title: str, first: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE, show_edge=False, padding=(0, 1, 0, 0))
+    table = compact_table(title)
     table.add_column(first, no_wrap=True)
     for column in columns:
         table.add_column(column, justify="right")

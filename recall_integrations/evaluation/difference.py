@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -21,7 +20,9 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import metrics
 from recall_integrations.evaluation.metrics import METRICS, Interval
 from recall_integrations.evaluation.quality_report import FORMAT, OURS
-from recall_integrations.evaluation.reports import checked_output, write_json
+from recall_integrations.evaluation.quality_tables import interval
+from recall_integrations.evaluation.reports import checked_output, write_report
+from recall_integrations.evaluation.terminal import compact_table
 
 METRIC = "ndcg@10"
 
@@ -123,9 +124,7 @@ def run(
     second = system if other is None else other
     found = compare(read(a, system), read(b, second), metric=metric, systems=(system, second))
     show(found, console, questions=questions)
-    if output is not None:
-        write_json(output, {"format": 1, **asdict(found)})
-        console.print(f"Report written to {output}")
+    write_report(output, {"format": 1, **asdict(found)}, console)
     return found
 
 
@@ -249,8 +248,7 @@ def show(found: Difference, console: Console, *, questions: int = 10) -> None:
         if len(groups) > 1:
             parts.update(groups)
     for name, g in parts.items():
-        change = f"{g.change.mean:+.3f} ({g.change.low:+.3f} {g.change.high:+.3f})"
-        table.add_row(name, f"{g.better:,}", f"{g.worse:,}", f"{g.same:,}", change)
+        table.add_row(name, f"{g.better:,}", f"{g.worse:,}", f"{g.same:,}", interval(g.change))
     console.print(table)
     if any(found.only):
         console.print(f"Asked in one run only, and left out: {found.only[0]:,} in A, {found.only[1]:,} in B")
@@ -271,7 +269,7 @@ def show(found: Difference, console: Console, *, questions: int = 10) -> None:
 
 
 def _table(title: str, first: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE, show_edge=False, padding=(0, 1, 0, 0))
+    table = compact_table(title)
     table.add_column(first, overflow="fold")
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)

@@ -13,13 +13,12 @@ table. Queries are grouped by the plan that our planner chose, not by the one th
 
 from __future__ import annotations
 
-import gc
 import statistics
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,8 +30,9 @@ from rich.table import Table
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.peers import LangChainEnsemble, LlamaIndexFusion, Peer
 from recall_integrations.evaluation.probe import SCOPE, in_fresh_process
-from recall_integrations.evaluation.reports import checked_output, environment, write_json
+from recall_integrations.evaluation.reports import checked_output, environment, write_report
 from recall_integrations.evaluation.synthetic import END, PLANS, synthetic_memories, synthetic_queries
+from recall_integrations.evaluation.timing import frozen
 from recall_integrations.records import Memory, Scope
 
 if TYPE_CHECKING:
@@ -141,9 +141,7 @@ def run(
         report = measure(size, console, queries_per_plan=queries_per_plan, peers=peers, seed=seed, rounds=rounds)
         show(report, console)
         reports.append(report)
-    if output is not None:
-        write_json(output, {"environment": environment(), "sizes": [asdict(r) for r in reports]})
-        console.print(f"Report written to {output}")
+    write_report(output, {"environment": environment(), "sizes": [asdict(r) for r in reports]}, console)
     return reports
 
 
@@ -172,7 +170,7 @@ def measure(size: int, console: Console, *, queries_per_plan: int, peers: bool, 
         plans = [
             [synthetic_queries(p, queries_per_plan, seed=seed * 1_000 + r) for p in PLANS] for r in range(rounds + 1)
         ]
-        with console.status(f"{size:,}: asking"), _frozen():
+        with console.status(f"{size:,}: asking"), frozen():
             samples = list(_ask(systems, plans))
         found = hnsw_recall(store, SCOPE, [q for group in plans[0] for q in group][:RECALL_QUERIES])
     asked = {s.query for s in samples if s.system == OURS}
@@ -272,16 +270,6 @@ def _warm_up(search: Callable[[str], object], kinds: Sequence[Sequence[str]]) ->
         if statistics.median(times) > SLOW_MS:
             break
     return statistics.median(times)
-
-
-@contextmanager
-def _frozen() -> Iterator[None]:
-    gc.collect()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _percentiles(samples: Sequence[_Sample], plan_of: Mapping[str, str]) -> dict[str, dict[str, Percentiles]]:

@@ -57,13 +57,15 @@ def probe(directory: str | Path) -> dict[str, float]:
     return found
 
 
-def in_fresh_process(directory: str | Path) -> dict[str, float]:
-    """`probe` in a process of its own. The store must be closed here.
+def in_fresh_process(directory: str | Path, module: str = "recall_integrations.evaluation.probe") -> dict[str, float]:
+    """What a module prints as JSON when it is run with the directory, in a process of its own; default `probe`.
+
+    The store must be closed here.
 
     Raises:
         InvalidArgument: the process failed; the message holds the end of what it said.
     """
-    command = [sys.executable, "-m", "recall_integrations.evaluation.probe", str(directory)]
+    command = [sys.executable, "-m", module, str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     if done.returncode:
         raise InvalidArgument(f"Could not open {directory} in a fresh process: {done.stderr.strip()[-500:]}")

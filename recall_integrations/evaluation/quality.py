@@ -7,26 +7,23 @@ Questions whose answer is not in the data (no gold id) are left out: every metri
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import combined, datasets_jsonl, metrics, quality_tables
-from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question, load_locomo, load_multihop
-from recall_integrations.evaluation.peers import Peer, default_peers
+from recall_integrations.evaluation.datasets import EvaluationData, Question, load_locomo, load_multihop
+from recall_integrations.evaluation.peers import default_peers
 from recall_integrations.evaluation.quality_report import COMPARED, OURS, Answer, QualityReport
-from recall_integrations.evaluation.reports import checked_output, environment, write_json
-
-if TYPE_CHECKING:
-    from recall_integrations import MemoryStore, QueryOptimizer
+from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.systems import PeerSystem, RecallSystem, System
+from recall_integrations.evaluation.terminal import progress
 
 __all__ = [
     "DATASETS",
@@ -43,72 +40,6 @@ __all__ = [
 ]
 
 DATASETS = ("locomo", "hotpotqa", "musique", datasets_jsonl.NAME)
-
-
-class System(Protocol):
-    """Something that answers questions about a collection."""
-
-    @property
-    def name(self) -> str:
-        """What tables call it."""
-        ...
-
-    def enter(self, collection: Collection) -> None:
-        """Make the collection the one that is asked about."""
-        ...
-
-    def answer(self, question: Question, k: int) -> Answer:
-        """At most `k` ids."""
-        ...
-
-
-class RecallSystem:
-    """Our side: each collection is a scope of one store."""
-
-    name = OURS
-
-    def __init__(self, store: MemoryStore, optimizer: QueryOptimizer) -> None:
-        self._store, self._optimizer = store, optimizer
-
-    def enter(self, collection: Collection) -> None:
-        """Remember the collection's memories in its scope."""
-        self._store.remember_many(collection.memories, scope=collection.scope)
-        self._store.warm(scope=collection.scope)  # peers are built before they are asked, too
-
-    def answer(self, question: Question, k: int) -> Answer:
-        """One `recall` with the default budget."""
-        arguments: dict[str, Any] = {} if question.asked_at is None else {"now": question.asked_at}
-        start = time.perf_counter()
-        result = self._optimizer.recall(question.text, k=k, scope=question.scope, **arguments)
-        ms = (time.perf_counter() - start) * 1e3
-        return Answer(
-            ids=tuple(hit.memory.id or "" for hit in result.hits),
-            plan=result.plan.name,
-            degraded=tuple(f"{d.stage}:{d.reason}" for d in result.degraded),
-            ms=ms,
-        )
-
-
-class PeerSystem:
-    """A peer, built anew for each collection."""
-
-    def __init__(self, peer: Peer) -> None:
-        self._peer = peer
-
-    @property
-    def name(self) -> str:
-        """The peer's name."""
-        return self._peer.name
-
-    def enter(self, collection: Collection) -> None:
-        """Index the collection instead of the last one."""
-        self._peer.build(collection.memories)
-
-    def answer(self, question: Question, k: int) -> Answer:
-        """One search."""
-        start = time.perf_counter()
-        ids = self._peer.search(question.text, k)
-        return Answer(ids=tuple(ids), ms=(time.perf_counter() - start) * 1e3)
 
 
 def run(
@@ -155,9 +86,7 @@ def run(
     means = combined.means(reports)
     for mean in means:
         quality_tables.show_mean(mean, console)
-    if output is not None:
-        write_json(output, combined.as_dict(reports, means, about))
-        console.print(f"Report written to {output}")
+    write_report(output, combined.as_dict(reports, means, about), console)
     if folder is not None:
         from recall_integrations.evaluation import pictures as drawing
 
@@ -193,9 +122,9 @@ def _measure(
     kinds: dict[str, str] = {}
     with ExitStack() as stack:
         store = stack.enter_context(MemoryStore.open(config=config))
-        optimizer = QueryOptimizer(store, config=config)
-        stack.callback(optimizer.close)
-        systems: list[System] = [RecallSystem(store, optimizer)]
+        ours = RecallSystem(QueryOptimizer(store, config=config))
+        stack.callback(ours.close)
+        systems: list[System] = [ours]
         for peer in default_peers(store.embedding) if peers else ():
             stack.callback(peer.close)
             systems.append(PeerSystem(peer))
@@ -204,9 +133,9 @@ def _measure(
             for name, why in left_out.items():
                 console.print(f"Left out: {name} ({why})")
             for stage in planned:
-                system = staging.StageSystem(stage, store)
-                stack.callback(system.close)
-                systems.append(system)
+                changed = stage.system(store)
+                stack.callback(changed.close)
+                systems.append(changed)
                 kinds[stage.name] = "stage"
                 if stage.kind == "strategy" and (note := staging.seen_before(stage.config, data.name)):
                     notes[stage.name] = note
@@ -244,7 +173,8 @@ def compare(
     answers: dict[str, dict[str, Answer]] = {system.name: {} for system in systems}
     if len(answers) < len(systems):
         raise InvalidArgument("Two systems of a comparison have the same name; give each one of its own.")
-    with _bar(console, len(asked) * len(systems)) as advance:
+    with progress(console) as bar:  # one for all systems, named after the one that is asked: there may be many
+        task = bar.add_task("", total=len(asked) * len(systems))
         for collection in data.collections:
             questions = [q for q in collection.questions if q.id in asked]
             if not questions:
@@ -253,7 +183,7 @@ def compare(
                 system.enter(collection)
                 for question in questions:
                     answers[system.name][question.id] = system.answer(question, k)
-                    advance(system.name)
+                    bar.update(task, advance=1, description=system.name)
     relevant = {q.id: q.relevant for q in asked.values()}
     category = {q.id: q.category for q in asked.values()}
     scores = {name: metrics.score({q: a.ids for q, a in found.items()}, relevant) for name, found in answers.items()}
@@ -284,12 +214,3 @@ def chosen(data: EvaluationData, limit: int | None) -> dict[str, Question]:
         count = min(limit, len(usable))
         usable = [usable[i * len(usable) // count] for i in range(count)]
     return {q.id: q for q in usable}
-
-
-@contextmanager
-def _bar(console: Console, total: int) -> Iterator[Callable[[str], None]]:
-    """One bar for all systems, named after the one that is asked: there may be more of them than lines."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda name: progress.update(task, advance=1, description=name)

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recall_integrations.evaluation import metrics
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.metrics import Average, Interval
+
+if TYPE_CHECKING:
+    from recall_integrations.records import RecallResult
 
 OURS = "recall"
 KINDS = ("ours", "peer", "stage")
@@ -37,6 +40,16 @@ class Answer:
     plan: str = ""
     degraded: tuple[str, ...] = ()
     ms: float = 0.0
+
+    @classmethod
+    def of(cls, result: RecallResult, *, ms: float) -> Answer:
+        """A result of ours."""
+        return cls(
+            ids=tuple(hit.memory.id or "" for hit in result.hits),
+            plan=result.plan.name,
+            degraded=tuple(f"{d.stage}:{d.reason}" for d in result.degraded),
+            ms=ms,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

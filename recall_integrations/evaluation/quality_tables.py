@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -12,6 +11,7 @@ from rich.text import Text
 from recall_integrations.evaluation.combined import Mean
 from recall_integrations.evaluation.metrics import METRICS, OVERALL, Average, Interval
 from recall_integrations.evaluation.quality_report import COMPARED, OURS, QualityReport
+from recall_integrations.evaluation.terminal import compact_table
 
 HEADINGS = ("R@1", "R@5", "R@10", "nDCG", "MRR")  # of METRICS, so that the table fits
 
@@ -98,7 +98,7 @@ def _averages(report: QualityReport) -> Table:
 def _differences(
     title: str, head: str, differences: Mapping[str, Mapping[str, Interval]], moved: Mapping[str, int] | None = None
 ) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE, show_edge=False, padding=(0, 1, 0, 0))
+    table = compact_table(title)
     table.add_column(head, no_wrap=True)
     if moved is not None:
         table.add_column("moved", justify="right")

@@ -1,4 +1,4 @@
-"""What both benchmarks need to report: where they ran, and a JSON file."""
+"""What the benchmarks need to report: where they ran, and a JSON file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _PACKAGES = (
     "recall-integrations",
@@ -59,6 +62,17 @@ def checked_output(path: str | Path | None) -> Path | None:
     if not file.parent.is_dir():
         raise InvalidArgument(f"The folder {file.parent} does not exist. Make it first.")
     return file
+
+
+def write_report(output: Path | None, payload: Mapping[str, Any], console: Console) -> None:
+    """Write a report that was asked for (see `checked_output`, `write_json`), and say so.
+
+    Raises:
+        InvalidArgument: the file cannot be written.
+    """
+    if output is not None:
+        write_json(output, payload)
+        console.print(f"Report written to {output}")
 
 
 def write_json(path: Path, payload: Mapping[str, Any]) -> None:

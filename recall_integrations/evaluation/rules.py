@@ -18,27 +18,27 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
 
 from recall_integrations.config import PLAN_RULES, RecallConfig
 from recall_integrations.evaluation import quality
-from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
+from recall_integrations.evaluation.datasets import EvaluationData, Question
 from recall_integrations.evaluation.metrics import Interval, average, paired_difference
-from recall_integrations.evaluation.quality import Answer, QualityReport
-from recall_integrations.evaluation.reports import checked_output, environment, write_json
+from recall_integrations.evaluation.quality import QualityReport
+from recall_integrations.evaluation.quality_tables import interval
+from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.systems import TIME_BUDGET_MS, RecallSystem
+from recall_integrations.evaluation.terminal import compact_table
 from recall_integrations.records import RecallResult
 
 if TYPE_CHECKING:
-    from recall_integrations import MemoryStore, QueryOptimizer
+    from recall_integrations import QueryOptimizer
 
 BASE = "default"
 SPELLING = "spelling"
 SWITCHES = (*PLAN_RULES, SPELLING)
 METRICS = ("recall@5", "ndcg@10")
 K = 10
-TIME_BUDGET_MS = 60_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,39 +77,24 @@ class RulesReport:
     degraded: int = 0
 
 
-class SwitchedSystem:
+class SwitchedSystem(RecallSystem):
     """One configuration over a store that others use too. Notes how each question was asked.
 
     Args:
         name: of the configuration.
-        store: where the memories are.
         optimizer: under this configuration.
-        writes: whether `enter` remembers the collection; one system of several does.
+        fills: whether `enter` remembers the collection; one system of several does.
     """
 
-    def __init__(self, name: str, store: MemoryStore, optimizer: QueryOptimizer, *, writes: bool) -> None:
-        self.name = name
+    def __init__(self, name: str, optimizer: QueryOptimizer, *, fills: bool) -> None:
+        super().__init__(optimizer, name=name, fills=fills, time_budget_ms=TIME_BUDGET_MS)
         self.asked: dict[str, object] = {}
-        self._store, self._optimizer, self._writes = store, optimizer, writes
 
-    def enter(self, collection: Collection) -> None:
-        """Remember the collection's memories in its scope, if nobody else does."""
-        if self._writes:
-            self._store.remember_many(collection.memories, scope=collection.scope)
-            self._store.warm(scope=collection.scope)  # the first questions would find no vocabulary yet
-
-    def answer(self, question: Question, k: int) -> Answer:
-        """One `recall`."""
-        result = self._optimizer.recall(
-            question.text, k=k, scope=question.scope, now=question.asked_at, time_budget_ms=TIME_BUDGET_MS
-        )
+    def recall(self, question: Question, k: int) -> RecallResult:
+        """As any other, with a note."""
+        result = super().recall(question, k)
         self.asked[question.id] = asked_as(result)
-        return Answer(
-            ids=tuple(hit.memory.id or "" for hit in result.hits),
-            plan=result.plan.name,
-            degraded=tuple(f"{d.stage}:{d.reason}" for d in result.degraded),
-            ms=result.timings_ms["total"],
-        )
+        return result
 
 
 def asked_as(result: RecallResult) -> object:
@@ -153,10 +138,8 @@ def run(
     output = checked_output(json_path)
     report = measure(quality.load(data_path, dataset), console, limit=limit)
     show(report, console)
-    if output is not None:
-        config = RecallConfig().fingerprint
-        write_json(output, {**asdict(report), "environment": {"config": config, **environment()}})
-        console.print(f"Report written to {output}")
+    about = {"config": RecallConfig().fingerprint, **environment()}
+    write_report(output, {**asdict(report), "environment": about}, console)
     return report
 
 
@@ -177,9 +160,9 @@ def measure(
         store = stack.enter_context(MemoryStore.open(config=base))
         systems = []
         for name, config in configs.items():
-            optimizer = QueryOptimizer(store, config=config)
-            stack.callback(optimizer.close)
-            systems.append(SwitchedSystem(name, store, optimizer, writes=name == BASE))
+            system = SwitchedSystem(name, QueryOptimizer(store, config=config), fills=name == BASE)
+            stack.callback(system.close)
+            systems.append(system)
         compared = quality.compare(data, systems, console, k=K, limit=limit)
     asked = {system.name: system.asked for system in systems}
     return RulesReport(
@@ -233,16 +216,16 @@ def show(report: RulesReport, console: Console) -> None:
     """Print the table."""
     means = ", ".join(f"{metric} {value:.3f}" for metric, value in report.base.items())
     title = f"{report.dataset}: {report.questions:,} questions; default {means}"
-    table = Table(title=title, title_justify="left", box=SIMPLE, show_edge=False, padding=(0, 1, 0, 0))
+    table = compact_table(title)
     table.add_column("rule", no_wrap=True)
     for column in ("asked", "moved", *METRICS):
         table.add_column(column, justify="right", no_wrap=True)
     for e in report.effects:
         name = e.switch if e.default else f"{e.switch} *"
-        gains = [_interval(e.gain[metric]) for metric in METRICS]
+        gains = [interval(e.gain[metric]) for metric in METRICS]
         table.add_row(name, f"{e.asked:,}", f"{e.answered:,}", *gains)
         if e.changed_gain:
-            changed = [_interval(e.changed_gain[metric]) for metric in METRICS]
+            changed = [interval(e.changed_gain[metric]) for metric in METRICS]
             table.add_row(f"  of {e.changed:,} changed", "", "", *changed, style="dim")
     console.print(table)
     console.print(
@@ -250,7 +233,3 @@ def show(report: RulesReport, console: Console) -> None:
         "with another top ten; changed: either. * off by default."
     )
     console.print(f"Degraded results: {report.degraded:,}")
-
-
-def _interval(gap: Interval) -> str:
-    return f"{gap.mean:+.3f} ({gap.low:+.3f} {gap.high:+.3f})"

@@ -3,40 +3,36 @@
 Four kinds of changes, each against the configuration that is measured:
 
 - **strategy**: every other `fusion.strategy` that needs no file of weights.
-- **arm**: one arm finds nothing. Without the semantic arm there is no vector of the query either, so its cosines are
-  missing from the ranking features; the lexical arm brings candidates, but the word features stay (switch those off as
-  features); without the graph arm its support is gone too.
+- **arm**: one arm is left out of every plan. Without the semantic arm there is no vector of the query either, so its
+  cosines are missing from the ranking features; the lexical arm brings candidates, but the word features stay (switch
+  those off as features); without the graph arm its support is gone too; without the temporal arm the dates still lift
+  what lies in them, but no longer by the arm's weight.
 - **stage**: ranking features, spelling, dates, diversity, folding of duplicates, negation, or the planner's rules
   (`recall bench rules` measures those one by one).
 - **features**: one group of ranking features weighs nothing.
 
-Everything is switched by public settings where there is one. The arms are not, so `SwitchedOptimizer` puts an arm that
-finds nothing into their place. The deadline is far off, so that a busy machine changes nothing.
+Everything is switched by settings, by the `ranker=` of the optimizer, or by the `window=` of a recall. The deadline is
+far off, so that a busy machine changes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from recall_integrations.config import STRATEGIES, RecallConfig
 from recall_integrations.errors import RecallError
-from recall_integrations.evaluation.datasets import Collection, Question
-from recall_integrations.evaluation.quality_report import Answer
+from recall_integrations.evaluation.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.linear import LinearRanker
 from recall_integrations.ranking.ranker import PLAIN_WEIGHTS, SPREAD_WEIGHTS, Ranker, Unlearned
 from recall_integrations.ranking.stage import resolve_ranker
 from recall_integrations.records import TemporalWindow
-from recall_integrations.retrievers.base import ArmRequest, ArmResult
 
 if TYPE_CHECKING:
     from recall_integrations.store.memory_store import MemoryStore
 
-ARMS = ("semantic", "lexical", "graph", "temporal", "type_filter")
-TIME_BUDGET_MS = 60_000.0
 # Features that say much the same. One that is in no group is a group of its own.
 FEATURE_GROUPS: Mapping[str, tuple[str, ...]] = {
     "word": ("bm", "bm_max", "bm_ub", "cov"),
@@ -62,7 +58,6 @@ class Stage:
         name: in tables.
         kind: `strategy`, `arm`, `stage` or `features`.
         config: its settings.
-        without: arms that find nothing.
         ranker: in place of that of the configuration.
         window: given to `recall`; `False` reads no dates.
     """
@@ -70,17 +65,20 @@ class Stage:
     name: str
     kind: str
     config: RecallConfig
-    without: tuple[str, ...] = ()
     ranker: Ranker | None = field(default=None, compare=False)
     window: TemporalWindow | Literal[False] | None = None
+
+    def system(self, store: MemoryStore) -> RecallSystem:
+        """It answers over a store that another system fills. To be closed."""
+        optimizer = QueryOptimizer(store, config=self.config, ranker=self.ranker)
+        return RecallSystem(optimizer, name=self.name, fills=False, window=self.window, time_budget_ms=TIME_BUDGET_MS)
 
 
 def stages(config: RecallConfig) -> tuple[tuple[Stage, ...], dict[str, str]]:
     """What can be changed about a configuration, and what cannot be compared, with the reason."""
     left_out: dict[str, str] = {}
     found = list(_strategies(config, left_out))
-    found += [Stage(name=f"no {arm} arm", kind="arm", config=config, without=(arm,)) for arm in ARMS]
-    found += _switches(config)
+    found += [*_arms(config), *_switches(config)]
     ranker = resolve_ranker(config.fusion) if config.ranking.features else None
     found += [
         Stage(name=f"no {group} features", kind="features", config=config, ranker=lesser)
@@ -101,6 +99,13 @@ def _strategies(config: RecallConfig, left_out: dict[str, str]) -> Iterator[Stag
             left_out[f"strategy {strategy}"] = str(e)
             continue
         yield Stage(name=f"strategy {strategy}", kind="strategy", config=replace(config, fusion=fusion))
+
+
+def _arms(config: RecallConfig) -> Iterator[Stage]:
+    arms = config.planner.arms
+    for arm in arms if len(arms) > 1 else ():
+        planner = replace(config.planner, arms=tuple(other for other in arms if other != arm))
+        yield Stage(name=f"no {arm} arm", kind="arm", config=replace(config, planner=planner))
 
 
 def _switches(config: RecallConfig) -> Iterator[Stage]:
@@ -154,66 +159,3 @@ def seen_before(config: RecallConfig, dataset: str) -> str:
     if dataset.lower() not in data.lower():
         return ""
     return f"its weights were trained on {data}: these figures are not a measure of how it does elsewhere."
-
-
-class NothingFound:
-    """An arm that is switched off."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def search(self, _request: ArmRequest) -> ArmResult:
-        """No candidates."""
-        return ArmResult.empty(self.name)
-
-
-class SwitchedOptimizer(QueryOptimizer):
-    """An optimizer some of whose arms find nothing, or with another ranker. For measurements only.
-
-    Args:
-        store: as for `QueryOptimizer`.
-        stage: what is changed.
-    """
-
-    def __init__(self, store: MemoryStore, stage: Stage) -> None:
-        super().__init__(store, config=stage.config)
-        self._without = frozenset(stage.without)
-        for name in stage.without:
-            self._arms[name] = partial(NothingFound, name)
-        if stage.ranker is not None:
-            self._ranker = stage.ranker
-
-    def _embed(self, *arguments: Any, **named: Any) -> Any:
-        return None if "semantic" in self._without else super()._embed(*arguments, **named)
-
-
-class StageSystem:
-    """A changed configuration over a store that another system fills."""
-
-    def __init__(self, stage: Stage, store: MemoryStore) -> None:
-        self.name = stage.name
-        self._optimizer, self._window = SwitchedOptimizer(store, stage), stage.window
-
-    def enter(self, collection: Collection) -> None:
-        """Nothing: the memories are there."""
-
-    def answer(self, question: Question, k: int) -> Answer:
-        """One `recall`."""
-        result = self._optimizer.recall(
-            question.text,
-            k=k,
-            scope=question.scope,
-            now=question.asked_at,
-            window=self._window,
-            time_budget_ms=TIME_BUDGET_MS,
-        )
-        return Answer(
-            ids=tuple(hit.memory.id or "" for hit in result.hits),
-            plan=result.plan.name,
-            degraded=tuple(f"{d.stage}:{d.reason}" for d in result.degraded),
-            ms=result.timings_ms["total"],
-        )
-
-    def close(self) -> None:
-        """Stop the optimizer's threads."""
-        self._optimizer.close()

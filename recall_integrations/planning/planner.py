@@ -112,7 +112,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig) -> RetrievalPlan:
     mode = parsed.router.mode
     return RetrievalPlan(
         name=name,
-        arms=tuple(arm for arm in arms if arm.name in planner.arms),
+        arms=_permitted(arms, planner),
         rerank=name == "exploratory",
         diversity=name == "exploratory",
         type_hints=parsed.type_filters if typed else parsed.type_cues,
@@ -127,6 +127,12 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig) -> RetrievalPlan:
         runner_up=runner_up,
         runner_up_margin=distance,
     )
+
+
+def _permitted(arms: tuple[ArmPlan, ...], config: PlannerConfig) -> tuple[ArmPlan, ...]:
+    """The arms that may be asked; where the plan asks for none of these, all that may be."""
+    kept = tuple(arm for arm in arms if arm.name in config.arms)
+    return kept or tuple(ArmPlan(name=name, limit=config.arm_limit) for name in config.arms)
 
 
 def _runner_up(checks: tuple[RuleCheck, ...], chosen: int) -> tuple[str | None, float | None]:

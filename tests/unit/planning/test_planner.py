@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
 
-from recall_integrations.config import PlannerConfig, RecallConfig, RetrievalConfig
-from recall_integrations.planning.planner import make_plan
+from recall_integrations.config import ARMS, PlannerConfig, RecallConfig, RetrievalConfig
+from recall_integrations.planning.planner import RULES, make_plan
+from recall_integrations.readings import Identifier, Router
 from recall_integrations.records import EntityRef, MemoryType, ParsedQuery, QueryFeatures, TemporalWindow
 
 DAY = TemporalWindow(
@@ -120,6 +122,24 @@ def test_templates():
     for given in (parsed(0.1), parsed(0.5)):
         plan = make_plan(given, config)
         assert {a.name for a in plan.arms} == everything and {a.weight for a in plan.arms} == {1.0}
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_an_arm_that_may_not_be_asked_is_in_no_plan(arm):
+    config = RecallConfig(planner=PlannerConfig(arms=tuple(other for other in ARMS if other != arm)))
+    asking = replace(
+        parsed(0.5, ref("Sam", 0.9)),
+        identifiers=(Identifier(text="ABC-123", kind="ticket", span=(0, 7)),),
+        router=Router(graph_bias=True, reason="ownership"),
+        type_filters=(MemoryType.PREFERENCE,),
+    )  # rules would bring the lexical, graph and type filter arms
+    given = [*(g for _, g, _ in WORKED), *(g for g, _ in EDGES), asking]
+    assert {make_plan(g, config).name for g in given} == {rule.plan for rule in RULES}
+    for g in given:
+        full, plan = make_plan(g, RecallConfig()), make_plan(g, config)
+        assert plan == replace(full, arms=tuple(a for a in full.arms if a.name != arm) or plan.arms)
+        assert {a.name for a in plan.arms} <= set(config.planner.arms) and plan.arms
+    assert make_plan(asking, RecallConfig()).arm(arm) is not None or arm == "temporal"
 
 
 def test_rerank_and_diversity_are_for_exploratory_plans():

@@ -11,8 +11,8 @@ from recall_integrations.errors import ConfigError
 from recall_integrations.query.features import (
     entity_density,
     lexical_rarity,
-    rarity,
     predicate_hints,
+    rarity,
     specificity,
     type_cues,
 )

@@ -1,0 +1,161 @@
+"""A language model that is asked about names, and what it is asked about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.entities.fallback import STAGE, EntityFallback
+from recall_integrations.records import Degradation, EntityRef
+
+THRESHOLD = 0.85
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Model:
+    """Answers from a list, the last one again and again; `cost` seconds pass on the clock at each call."""
+
+    def __init__(self, *answers: Any, clock: Clock | None = None, cost: float = 0.0) -> None:
+        self.answers, self.clock, self.cost = list(answers), clock, cost
+        self.prompts: list[str] = []
+
+    def __call__(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        if self.clock is not None:
+            self.clock.now += self.cost
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+class Later:
+    """A `submit` whose calls run when the test says so."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = []
+
+    def __call__(self, call: Callable[..., Any], *args: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.calls.append((future, call, args))
+        return future
+
+    def run(self) -> None:
+        future, call, args = self.calls.pop(0)
+        _run(future, call, *args)
+
+
+def _run(future: Future[Any], call: Callable[..., Any], *args: Any) -> None:
+    try:
+        future.set_result(call(*args))
+    except BaseException as e:
+        future.set_exception(e)
+
+
+def at_once(call: Callable[..., Any], *args: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    _run(future, call, *args)
+    return future
+
+
+def _index_of(*names: str, **aliases: Sequence[str]) -> EntityIndex:
+    built = EntityIndex()
+    for name in names:
+        built.add(name, name, aliases.get(name.replace(" ", "_"), ()))
+    return built
+
+
+def _ask(
+    fallback: EntityFallback,
+    text: str,
+    index: EntityIndex,
+    *,
+    scope_id: int = 1,
+    budget_ms: float = 50.0,
+    reserved: list[tuple[int, int]] | None = None,
+) -> tuple[tuple[EntityRef, ...], list[str]]:
+    refs, problems = fallback.resolve(
+        text,
+        index.resolve(text, reserved=reserved or []),
+        index,
+        scope_id=scope_id,
+        threshold=THRESHOLD,
+        budget_ms=budget_ms,
+        reserved=reserved or [],
+    )
+    assert all(isinstance(p, Degradation) and p.stage == STAGE for p in problems)
+    return refs, [p.reason for p in problems]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Stands still, unless it is moved or a model costs time."""
+    return Clock()
+
+
+@pytest.fixture
+def later() -> Later:
+    """A pool of threads that waits."""
+    return Later()
+
+
+@pytest.fixture(scope="session")
+def scripted() -> type[Model]:
+    """A model that answers from a list."""
+    return Model
+
+
+@pytest.fixture(scope="session")
+def made() -> Callable[..., EntityFallback]:
+    """A fallback over a model, which answers at once if nothing else is said."""
+
+    def make(model: Any, submit: Any = at_once, **given: Any) -> EntityFallback:
+        return EntityFallback(model, submit, **{"timeout_ms": 1_000.0, **given})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def ask() -> Callable[..., Any]:
+    """References after the fallback, and the reasons of what went wrong."""
+    return _ask
+
+
+@pytest.fixture(scope="session")
+def index_of() -> Callable[..., EntityIndex]:
+    """An index of names, each with itself as id; aliases by name, with underscores."""
+    return _index_of
+
+
+@pytest.fixture(scope="session")
+def offered() -> Callable[[str], list[str]]:
+    """The names that a prompt lets the model choose from."""
+
+    def names(prompt: str) -> list[str]:
+        return [json.loads(line.split(" ", 1)[1]) for line in prompt.splitlines() if line[:1].isdigit()]
+
+    return names
+
+
+@pytest.fixture
+def office() -> EntityIndex:
+    """Two people of one first name, and others."""
+    return _index_of("Sam Lee", "Sam Roe", "Priya Raman", "Project Kestrel", "Inbox3", "Henrietta")
+
+
+@pytest.fixture
+def crowd() -> EntityIndex:
+    """More names than one prompt holds."""
+    return _index_of("Project Kestrel", "Priya Raman", *(f"Harbour{i}" for i in range(40)))
