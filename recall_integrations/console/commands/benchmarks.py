@@ -202,3 +202,39 @@ def bench_parse(memories: int, entities: int, queries: int, seed: int, json_path
     from recall_integrations.evaluation import parsing
 
     parsing.run(console(), memories=memories, entities=entities, queries=queries, json_path=json_path, seed=seed)
+
+
+@bench.command("misses")
+@DATA
+@click.option("--dataset", "datasets", multiple=True, default=("locomo",), show_default=True,
+              help="locomo, hotpotqa, musique or jsonl; may be given several times.")  # fmt: skip
+@click.option("--question", "questions", multiple=True, metavar="ID", help="Ask only this one; several times for more.")
+@click.option("--sample", type=click.IntRange(min=1), help="List about this many of each, spread over the categories.")
+@seed_option("Of the sample.")
+@click.option("--texts", is_flag=True, help="Also print questions, gold memories and winners.")
+@CONFIG
+@REPORT
+def bench_misses(
+    path: Path,
+    datasets: tuple[str, ...],
+    questions: tuple[str, ...],
+    sample: int | None,
+    seed: int,
+    texts: bool,
+    config_path: str | None,
+    json_path: str | None,
+) -> None:
+    """Which questions went wrong, where their gold is, and by what it lost."""
+    from recall_integrations.evaluation import misses
+
+    misses.run(
+        path,
+        console(),
+        dataset=datasets,
+        questions=questions,
+        sample=sample,
+        seed=seed,
+        texts=texts,
+        json_path=json_path,
+        config=settings(config_path),
+    )
