@@ -25,8 +25,9 @@ from recall_integrations.ranking.columns import TextColumns, window_rows
 from recall_integrations.ranking.exact import exact_shares
 from recall_integrations.ranking.features import FeatureInput, Features, compute
 from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, profile, scattered
-from recall_integrations.ranking.lexicon import query_terms
+from recall_integrations.ranking.lexicon import QueryTerms, query_terms
 from recall_integrations.ranking.ranker import Ranker, Ranking, Unlearned
+from recall_integrations.ranking.title import titled
 from recall_integrations.records import MemoryType, ParsedQuery
 from recall_integrations.retrievers.base import ArmResult
 from recall_integrations.store.filtering import window_mask
@@ -36,6 +37,7 @@ WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
 EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
 # What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
 TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 8.0, 8.0
+TITLE_LIFT = 3.0
 BRIDGE_LIFT = 5.0
 
 
@@ -106,11 +108,12 @@ def rank(
     view, plan = given.fusion.view, given.fusion.plan
     by_arm = {r.arm: r for r in results if len(r.rows)}
     rows = _candidates(by_arm, given, text)
+    query = query_terms(given.parsed)
     features = compute(
         FeatureInput(
             columns=text,
             rows=rows,
-            query=query_terms(given.parsed),
+            query=query,
             frequency=given.frequency,
             count=given.count,
             at=view.at,
@@ -123,6 +126,7 @@ def rank(
         )
     )
     ranking = _lifted(ranker.score(features), features, rows, by_arm.get("graph"), given, config)
+    ranking = _titled(ranking, rows, text, query, view)
     ranking = _bridged(ranking, rows, text, given)
     order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
     scores, confidence = _calibrated(features, ranking, order, ranker, given)
@@ -197,6 +201,15 @@ def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:
 def _typed(view: ScopeView, rows: Rows, types: Sequence[object]) -> Scores:
     codes = [TYPE_CODES[str(getattr(t, "value", t))] for t in types]
     return np.isin(view.types[rows], codes).astype(np.float32)
+
+
+def _titled(ranking: Ranking, rows: Rows, text: TextColumns, query: QueryTerms, view: ScopeView) -> Ranking:
+    """With documents whose subject the query names."""
+    documents = view.types[rows] == TYPE_CODES[MemoryType.CHUNK.value]
+    added = np.float32(TITLE_LIFT) * titled(text, rows, documents, query.sequence)
+    if not added.any():
+        return ranking
+    return replace(ranking, scores=ranking.scores + added, added={**ranking.added, "title": added})
 
 
 def _bridged(ranking: Ranking, rows: Rows, text: TextColumns, given: RankInput) -> Ranking:

@@ -224,7 +224,7 @@ def bench_misses(
     config_path: str | None,
     json_path: str | None,
 ) -> None:
-    """Which questions went wrong, where their gold is, and by what it lost."""
+    """Which questions went wrong, and by what."""
     from recall_integrations.evaluation import misses
 
     misses.run(
