@@ -65,6 +65,7 @@ from recall_integrations.retrievers import fan_out
 from recall_integrations.retrievers.base import Arm, ArmRequest, ArmResult
 from recall_integrations.retrievers.graph import GraphRetriever
 from recall_integrations.retrievers.lexical import LexicalRetriever
+from recall_integrations.retrievers.second_hop import SecondHop
 from recall_integrations.retrievers.semantic import SemanticRetriever
 from recall_integrations.retrievers.temporal import TemporalRetriever
 from recall_integrations.retrievers.type_filter import TypeFilterRetriever
@@ -143,7 +144,7 @@ class QueryOptimizer:
         self._rewriting = Rewriting(self._llm, self._outside.submit, timeout_ms=self.config.limits.rewrite_timeout_ms)
         self._stages, self._reranking = self._rerank_stage()
         retrieval = self.config.retrieval
-        graph = GraphRetriever(
+        graph = self._graph = GraphRetriever(
             store.engine,
             store.entities,
             hops=retrieval.graph_hops,
@@ -498,6 +499,7 @@ class QueryOptimizer:
                     allowed=seen.allowed,
                     texts=texts,
                     k=request.k,
+                    hop=self._second_hop(parsed, seen, texts),
                 )
                 ranked = rank(results, wanted, view.text, self._ranker, settings)
             except Exception as e:  # noqa: BLE001 - named in the result; the arms' own scores still order
@@ -511,6 +513,14 @@ class QueryOptimizer:
         shares = np.zeros(len(fused.rows), dtype=np.float32)
         shares[:n] = exact_shares(texts(fused.rows[:n]), parsed.identifiers)
         return lifted(view, fused, "exact", shares, settings.exact), None
+
+    def _second_hop(
+        self, parsed: ParsedQuery, seen: _Seen, texts: Callable[[NDArray[np.int64]], list[str]]
+    ) -> SecondHop | None:
+        """Whatever the plan: it starts from what other arms found. `None` where the graph arm is switched off."""
+        if "graph" not in self.config.planner.arms:
+            return None
+        return self._graph.second_hop(seen.view, texts, terms=parsed.terms, allowed=seen.allowed)
 
     @staticmethod
     def _windowed(parsed: ParsedQuery, plan: RetrievalPlan, seen: _Seen) -> Mask | None:

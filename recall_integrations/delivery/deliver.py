@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing, privacy
-from recall_integrations.delivery.explanation import reason
+from recall_integrations.delivery.explanation import led, reason
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.records import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
 from recall_integrations.request import RecallRequest
@@ -69,7 +69,8 @@ class Delivery:
         places = [place for place, _ in memories]
         rows = fused.rows[places].tolist()
         around = self._around(view, allowed, rows, request, run)
-        made_of = contributions(fused, places, found.reranked)
+        ways = {row: way for row in rows if (way := led(fused.via(row), request.privacy))}
+        made_of = contributions(fused, places, found.reranked, ways)
         said: Sequence[set[str] | None] = [None] * len(rows)
         if view.text is not None and request.privacy == "allow":  # else only what is shown may be spoken of
             said = view.text.held(rows, parsed.terms)
@@ -78,7 +79,8 @@ class Delivery:
         for i, (place, memory) in enumerate(memories):
             row, parts = rows[i], made_of[place]
             shown = privacy.apply(memory, request.privacy)
-            why = reason(parsed, shown, parts, demoted=row in found.denied, mode=request.privacy, said=said[i])
+            way, denied = ways.get(row, ""), row in found.denied
+            why = reason(parsed, shown, parts, demoted=denied, mode=request.privacy, said=said[i], way=way)
             hits.append(
                 Hit(
                     memory=shown,
@@ -146,9 +148,9 @@ class Delivery:
 
 
 def contributions(
-    fused: Fused, places: Sequence[int], reranked: Mapping[int, Contribution]
+    fused: Fused, places: Sequence[int], reranked: Mapping[int, Contribution], ways: Mapping[int, str]
 ) -> dict[int, tuple[Contribution, ...]]:
-    """What each source added, by place; the columns are read once for all of them."""
+    """What each source added, by place; the columns are read once for all of them. `ways`: row → note of the graph."""
     at = np.asarray(places, dtype=np.int64)
     sources = {**fused.added, **fused.raw}
     names = sorted(sources)
@@ -162,12 +164,18 @@ def contributions(
     effective = values.any(axis=0) & ~np.isnan(values[0])
     scores, added, ranks = values.tolist()
     found = {}
-    for i, place in enumerate(places):
+    for i, (place, row) in enumerate(zip(places, fused.rows[at].tolist(), strict=True)):
         parts = [
-            Contribution(source=names[n], rank=int(ranks[n][i]) or None, score=scores[n][i], added=added[n][i])
+            Contribution(
+                source=names[n],
+                rank=int(ranks[n][i]) or None,
+                score=scores[n][i],
+                added=added[n][i],
+                note=ways.get(row, "") if names[n] == "graph" else "",
+            )
             for n in np.flatnonzero(effective[:, i]).tolist()
         ]
-        if (judged := reranked.get(int(fused.rows[place]))) is not None:
+        if (judged := reranked.get(row)) is not None:
             parts.append(judged)
         found[place] = tuple(sorted(parts, key=_most_first))
     return found

@@ -8,6 +8,7 @@ from functools import lru_cache
 from recall_integrations.delivery import privacy
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import Contribution, EntityRef, Memory, ParsedQuery
+from recall_integrations.retrievers.second_hop import Via
 from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
@@ -22,6 +23,7 @@ def reason(
     demoted: bool = False,
     mode: str = "allow",
     said: Collection[str] | None = None,
+    way: str = "",
 ) -> str:
     """One line, strongest evidence first; never empty.
 
@@ -31,8 +33,9 @@ def reason(
         demoted: whether a negation moved it down.
         mode: the privacy mode.
         said: the query's stems that the memory says, if that is known; default: its text is read.
+        way: how another memory led to it (`led`); empty = none did.
     """
-    text = _reason(parsed, memory, contributions, demoted, said, names=mode != "block")
+    text = _reason(parsed, memory, contributions, demoted, said, way, names=mode != "block")
     return text if mode == "allow" else privacy.redact(text)[0]
 
 
@@ -42,6 +45,7 @@ def _reason(
     contributions: Sequence[Contribution],
     demoted: bool,
     said: Collection[str] | None,
+    way: str,
     *,
     names: bool,
 ) -> str:
@@ -50,11 +54,11 @@ def _reason(
     overlap = named_in(parsed, memory)
     if overlap:
         parts.append(f"entities overlap: {', '.join(overlap)}")
-    elif "graph" in by_source and by_source["graph"].added > 0:
+    elif "graph" in by_source and by_source["graph"].added > 0 and by_source["graph"].score > 0:
         linked = [r.name for r in parsed.entity_refs if r.stage != IMPLICIT] if names else []
         parts.append(f"linked to {', '.join(linked)}" if linked else "linked to the entities asked for")
-    if "bridge" in by_source and by_source["bridge"].added > 0:
-        parts.append("its subject is named in a better hit")
+    if way:
+        parts.append(way)
     words = shared_words(parsed, memory, said)
     if words:
         parts.append(f"says: {', '.join(words[:WORDS_SHOWN])}")
@@ -78,6 +82,19 @@ def _reason(
     if demoted:
         parts.append(f"moved down: about {', '.join(parsed.negations)}" if names else "moved down")
     return "; ".join(parts)
+
+
+def led(via: Via | None, mode: str = "allow") -> str:
+    """How a document was reached from another: "named in m1: Kestrel", "shares Kestrel with m1"; empty for `None`.
+
+    Under `redact` and `block` the name may not say what the text may not.
+    """
+    if via is None:
+        return ""
+    if mode == "block":
+        return f"named in {via.memory}" if via.about else f"shares a name with {via.memory}"
+    name = via.name if mode == "allow" else privacy.redact(via.name)[0]
+    return f"named in {via.memory}: {name}" if via.about else f"shares {name} with {via.memory}"
 
 
 def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:

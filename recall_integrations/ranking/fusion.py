@@ -17,7 +17,7 @@ A single source is never fused: it keeps its own order and scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from recall_integrations.config import FusionConfig
 from recall_integrations.records import RetrievalPlan, TemporalWindow
 from recall_integrations.retrievers.base import ArmResult
+from recall_integrations.retrievers.second_hop import Via
 from recall_integrations.store.filtering import window_mask
 from recall_integrations.store.rows import to_micros
 from recall_integrations.store.scope_view import TYPE_CODES, Rows, ScopeView
@@ -40,6 +41,10 @@ TYPE_BOOST = 0.05
 BOOSTS = {"graph": 0.1, "temporal": 0.5, "type_filter": 0.2, "router": 0.05, "recency": 0.05, "importance": 0.05}
 
 
+def nowhere(_row: int) -> None:
+    """No second hop led to any candidate."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fused:
     """Candidates in order.
@@ -50,6 +55,7 @@ class Fused:
         added: per source, what it added to each candidate's score, aligned with `rows`.
         raw: per source, its own score of each candidate (NaN where it has none), aligned with `rows`.
         ranks: per arm, the candidate's 1-based place in its list (0 where it is not in it), aligned with `rows`.
+        via: how the second hop reached the candidate in a row of the view; `None` = it did not.
     """
 
     rows: Rows
@@ -57,6 +63,7 @@ class Fused:
     added: Mapping[str, Scores]
     raw: Mapping[str, Scores]
     ranks: Mapping[str, NDArray[np.int32]]
+    via: Callable[[int], Via | None] = nowhere
 
     def take(self, order: NDArray[np.int64], scores: Scores) -> Fused:
         """The same candidates in another order, with other scores."""
@@ -66,6 +73,7 @@ class Fused:
             added={k: v[order] for k, v in self.added.items()},
             raw={k: v[order] for k, v in self.raw.items()},
             ranks={k: v[order] for k, v in self.ranks.items()},
+            via=self.via,
         )
 
 

@@ -19,26 +19,27 @@ from numpy.typing import NDArray
 from recall_integrations.config import RANKERS, FusionConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.ranking import linear, trees
-from recall_integrations.ranking.bridge import bridge
+from recall_integrations.ranking.bridge import bridged
 from recall_integrations.ranking.calibration import Calibration, unknown_share
 from recall_integrations.ranking.columns import TextColumns, window_rows
 from recall_integrations.ranking.exact import exact_shares
 from recall_integrations.ranking.features import FeatureInput, Features, compute
-from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, profile, scattered
+from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, nowhere, profile, scattered
 from recall_integrations.ranking.lexicon import QueryTerms, query_terms
 from recall_integrations.ranking.ranker import Ranker, Ranking, Unlearned
 from recall_integrations.ranking.title import titled
 from recall_integrations.records import MemoryType, ParsedQuery
 from recall_integrations.retrievers.base import ArmResult
+from recall_integrations.retrievers.second_hop import SecondHop, Via
 from recall_integrations.store.filtering import window_mask
 from recall_integrations.store.scope_view import TYPE_CODES, Mask, Rows, ScopeView
 
 WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
+HOP_FROM, HOP_ROWS = 2, 10  # best lexical hits whose second hop become candidates, and how many do
 EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
 # What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
 TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 8.0, 8.0
 TITLE_LIFT = 3.0
-BRIDGE_LIFT = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,7 @@ class RankInput:
         allowed: rows that may be returned; `None` = all.
         texts: indexed texts of rows; asked only where the query holds identifiers.
         k: how many hits are wanted.
+        hop: the second hop of the graph arm; `None` = there is none.
     """
 
     fusion: FusionInput
@@ -62,6 +64,7 @@ class RankInput:
     allowed: Mask | None
     texts: Callable[[Rows], list[str]]
     k: int
+    hop: SecondHop | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,15 +130,16 @@ def rank(
     )
     ranking = _lifted(ranker.score(features), features, rows, by_arm.get("graph"), given, config)
     ranking = _titled(ranking, rows, text, query, view)
-    ranking = _bridged(ranking, rows, text, given)
+    direct = ranking
+    ranking, via = _bridged(ranking, rows, text, given)
     order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
-    scores, confidence = _calibrated(features, ranking, order, ranker, given)
+    scores, confidence = _calibrated(features, direct, ranking, order, ranker, given)
     raw: dict[str, Scores] = {name: features[name] for name in ranking.added if name in features.columns}
     for name, own in by_arm.items():
         raw[name] = scattered(rows, own.rows, own.scores, np.nan)
     if "semantic" in by_arm:
         raw["semantic"] = features["d"]
-    if "graph" in by_arm:
+    if "graph" in by_arm or "graph" in ranking.added:
         raw["graph"] = features["graph"]
     window = given.fusion.window
     if window is not None:
@@ -148,21 +152,25 @@ def rank(
         added=ranking.added,
         raw=raw,
         ranks={name: arm_ranks(own, rows) for name, own in by_arm.items()},
+        via=via,
     )
     return Ranked(fused=fused.take(order, scores[order]), confidence=confidence)
 
 
 def _calibrated(
-    features: Features, ranking: Ranking, order: NDArray[np.int64], ranker: Ranker, given: RankInput
+    features: Features, direct: Ranking, ranking: Ranking, order: NDArray[np.int64], ranker: Ranker, given: RankInput
 ) -> tuple[Scores, float | None]:
-    """Probabilities and confidence; for a ranker without a calibration, falling numbers in [0, 1] that are neither."""
+    """Probabilities, and confidence, which is that of the ranking without a second hop (`direct`).
+
+    For a ranker without a calibration, falling numbers in [0, 1] that are no probabilities, and no confidence.
+    """
     calibration = calibration_of(ranker.name, ranker.version)
     if calibration is None:
         spread = max(float(ranking.scores.std()), 1e-6) if features.size else 1.0
         centred = ranking.scores - (ranking.scores.mean() if features.size else 0)
         return np.asarray(1 / (1 + np.exp(2 - centred / spread)), dtype=np.float32), None
     unknown = unknown_share(given.parsed.terms, given.frequency, given.count)
-    confidence = calibration.confidence(features, ranking, unknown, k=given.k)
+    confidence = calibration.confidence(features, direct, unknown, k=given.k)
     scores = calibration.probabilities(features, ranking, order, confidence, k=given.k)
     return scores, confidence
 
@@ -176,6 +184,10 @@ def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextCol
         if given.allowed is not None:
             beside = beside[given.allowed[beside]]
         lists.append(beside[given.fusion.view.alive[beside]])
+    if given.hop is not None and lists:
+        best = by_arm["lexical"].rows if "lexical" in by_arm else lists[0]
+        given.hop.look(best[:HOP_FROM])
+        lists.append(given.hop.reach(np.concatenate(lists), HOP_ROWS))
     return np.unique(np.concatenate(lists)) if lists else np.empty(0, dtype=np.int64)
 
 
@@ -212,14 +224,18 @@ def _titled(ranking: Ranking, rows: Rows, text: TextColumns, query: QueryTerms, 
     return replace(ranking, scores=ranking.scores + added, added={**ranking.added, "title": added})
 
 
-def _bridged(ranking: Ranking, rows: Rows, text: TextColumns, given: RankInput) -> Ranking:
-    """With documents whose subject the best candidates name."""
-    documents = given.fusion.view.types[rows] == TYPE_CODES[MemoryType.CHUNK.value]
-    found = bridge(text, rows, ranking.scores, documents, given.parsed.terms, given.frequency, given.count)
-    if not found.any():
-        return ranking
-    added = BRIDGE_LIFT * found
-    return replace(ranking, scores=ranking.scores + added, added={**ranking.added, "bridge": added})
+def _bridged(
+    ranking: Ranking, rows: Rows, text: TextColumns, given: RankInput
+) -> tuple[Ranking, Callable[[int], Via | None]]:
+    """With documents that the best candidates lead to, and how they do."""
+    hop = given.hop
+    if hop is None:
+        return ranking, nowhere
+    found = bridged(hop, text, rows, ranking.scores, given.parsed.terms, given.frequency, given.count)
+    graph = ranking.added.get("graph", np.float32(0)) + found.added
+    lifted = replace(ranking, scores=ranking.scores + found.added, added={**ranking.added, "graph": graph})
+    before = dict(zip(rows.tolist(), found.before.tolist(), strict=True))
+    return lifted, lambda row: hop.via(before[row], row) if before.get(row, -1) >= 0 else None
 
 
 def _lifted(

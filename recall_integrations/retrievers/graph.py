@@ -4,12 +4,16 @@ A memory scores by the entities it is reached through: a named entity counts wit
 edge with the edge's confidence times a hop factor, an edge whose predicate the query hints at more. A memory that
 states such an edge scores highest. Among equals, similarity to the query decides. Expansion is capped (neighbours ×
 mentions): two uncapped hops cost tens to hundreds of milliseconds on large graphs.
+
+Among documents it also leads from the best candidates to others, over the names that they say (`second_hop`).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,15 +22,19 @@ from sqlalchemy import Engine, or_, select
 
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.retrievers.base import ArmRequest, ArmResult
+from recall_integrations.retrievers.holders import WORDS_MAX, Holders, documents
+from recall_integrations.retrievers.names import Said, said_in
+from recall_integrations.retrievers.second_hop import SecondHop
 from recall_integrations.store import schema
 from recall_integrations.store.entity_catalog import EdgeColumns, ScopeEntities
-from recall_integrations.store.scope_view import ScopeView
+from recall_integrations.store.scope_view import Mask, Rows, ScopeView
 
 HOP_FACTOR = 0.5
 HINT_FACTOR = 2.0
 ENTITIES_KEPT = 4_096  # entities per scope whose mentions are kept in memory
 EDGES_MAX = 5_000  # newest edges of an entity that are followed
 SIMILARITY_SHARE = 0.3  # of the score; the rest is how the memory is connected
+SCOPES_KEPT, SAID_KEPT = 32, 4_096  # scopes and memories of which the words and the names of documents are kept
 RECENT_ANCHORS, RECENT_WEIGHT, RECENT_MENTIONS = 3, 0.2, 200
 
 
@@ -43,6 +51,9 @@ class GraphRetriever:
         self._hops = hops
         self._neighbours = neighbours
         self._mentions = mentions
+        self._lock = threading.Lock()
+        self._holders: OrderedDict[int, Holders] = OrderedDict()
+        self._said: OrderedDict[tuple[int, int], Said] = OrderedDict()
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Candidates with a score in [0, 1]. Without a named entity, an exploratory plan starts from recent ones."""
@@ -84,6 +95,55 @@ class GraphRetriever:
             stated_rows=stated,
             note=found.note,
         )
+
+    def second_hop(
+        self,
+        view: ScopeView,
+        texts: Callable[[Rows], list[str]],
+        *,
+        terms: Collection[str],
+        allowed: Mask | None = None,
+    ) -> SecondHop | None:
+        """What leads from documents to others; `None` where there are none, or no words of them in memory, or too many.
+
+        Args:
+            view: the scope.
+            texts: of rows.
+            terms: stems of the query.
+            allowed: rows that may be returned; `None` = all.
+        """
+        if view.text is None or len(view.text.words) > WORDS_MAX:
+            return None
+        own = documents(view) & view.alive
+        if not own.any():
+            return None
+        holders, said_in = self._holders_of(view), partial(self._said_in, view, texts)
+        return SecondHop(view, own, holders, said_in, terms=terms, allowed=allowed)
+
+    def _holders_of(self, view: ScopeView) -> Holders:
+        with self._lock:  # one thread makes it, others wait
+            holders = self._holders.pop(view.scope_id, None)
+            if holders is None or not holders.serves(view):
+                holders = Holders(view, holders if holders is not None and holders.begins(view) else None)
+            self._holders[view.scope_id] = holders
+            if len(self._holders) > SCOPES_KEPT:
+                self._holders.popitem(last=False)
+            return holders
+
+    def _said_in(self, view: ScopeView, texts: Callable[[Rows], list[str]], rows: Rows) -> list[Said]:
+        """The names that rows say; kept, for the number of a memory is never given to another."""
+        assert view.text is not None
+        keys = [(view.scope_id, num) for num in view.nums[rows].tolist()]
+        found = [self._said.get(key) for key in keys]
+        missing = [i for i, said in enumerate(found) if said is None]
+        if missing:
+            for i, text in zip(missing, texts(rows[missing]), strict=True):
+                found[i] = said_in(text, view.text.lexicon)
+            with self._lock:
+                self._said.update((keys[i], said) for i in missing if (said := found[i]) is not None)
+                while len(self._said) > SAID_KEPT:
+                    self._said.popitem(last=False)
+        return [said for said in found if said is not None]
 
     @staticmethod
     def _mentions_of(connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> NDArray[np.int64]:

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import numpy as np
+
+from recall_integrations.ranking.columns import TextRow, columns_of
+from recall_integrations.ranking.lexicon import Lexicon
+from recall_integrations.ranking.title import titled
+from recall_integrations.text import stems
+
+TEXTS = (
+    "Amber Lantern is a film about a lighthouse.",
+    "The lantern was amber, and Amber Lantern a ship.",
+    "Priya Raman directed Amber Lantern.",
+    "Kestrel",
+)
+
+
+def ask(query: str, documents: list[bool] | None = None) -> list[float]:
+    columns = columns_of([TextRow(num=i, text=text) for i, text in enumerate(TEXTS)], Lexicon())
+    mask = np.asarray([True] * len(TEXTS) if documents is None else documents)
+    return titled(columns, np.arange(len(TEXTS)), mask, stems(query)).tolist()
+
+
+def test_the_subject_stands_in_the_query_word_by_word() -> None:
+    assert ask("When was Amber Lantern released?") == [1, 0, 0, 0]
+    assert ask("Which lantern is amber?") == [0, 1, 0, 0]
+    assert ask("an amber ship's lantern") == [0, 0, 0, 0]
+
+
+def test_one_word_is_a_subject_where_there_is_no_more() -> None:
+    assert ask("who leads Kestrel") == [0, 0, 0, 1]
+
+
+def test_only_documents_begin_with_their_subject() -> None:
+    assert ask("Amber Lantern by Priya Raman", [False, True, True, True]) == [0, 0, 1, 0]
+
+
+def test_nothing_is_asked() -> None:
+    assert ask("what is it") == [0, 0, 0, 0]
+    assert ask("zzgl qqvx") == [0, 0, 0, 0]

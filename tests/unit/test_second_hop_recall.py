@@ -1,0 +1,84 @@
+"""Multi-hop evidence over documents, seen from a recall: found over the names that the first document says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig
+from recall_integrations.config import ARMS, PlannerConfig
+
+FILM = "Amber Lantern is a film about a lighthouse. It was directed by Henrietta Vale."
+DIRECTOR = "Henrietta Vale grew up in Norvik, where she kept bees."
+QUERY = "Where did the director of the film Amber Lantern grow up?"
+FILLER = [f"Town number {i} has a market, a mill and {i} wells." for i in range(60)]
+
+
+def documents(kind: str) -> list[Memory]:
+    texts = [FILM, DIRECTOR, *FILLER]
+    return [Memory(text=text, id=f"d{i}", type=kind) for i, text in enumerate(texts)]
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    with MemoryStore.open() as opened:
+        opened.remember_many(documents("chunk"))
+        yield opened
+
+
+def graph_part(result, memory_id: str):
+    hit = next(h for h in result.hits if h.memory.id == memory_id)
+    return hit, next((part for part in hit.contributions if part.source == "graph"), None)
+
+
+def test_the_second_document_is_found_and_its_reason_names_the_bridge(store: MemoryStore) -> None:
+    result = QueryOptimizer(store).recall(QUERY, k=2)
+    assert {hit.memory.id for hit in result.hits} == {"d0", "d1"}
+    hit, part = graph_part(result, "d1")
+    assert part is not None and part.added > 0
+    assert "Henrietta Vale" in part.note and "d0" in part.note
+    assert "Henrietta Vale" in hit.reason and "d0" in hit.reason
+    assert not result.degraded
+
+
+def test_without_the_graph_arm_there_is_no_bridge(store: MemoryStore) -> None:
+    arms = tuple(arm for arm in ARMS if arm != "graph")
+    config = replace(RecallConfig(), planner=PlannerConfig(arms=arms))
+    result = QueryOptimizer(store, config=config).recall(QUERY, k=62)
+    _, part = graph_part(result, "d1")
+    assert part is None
+
+
+def test_turns_of_a_chat_lead_nowhere() -> None:
+    with MemoryStore.open() as store:
+        store.remember_many(documents("observation"))
+        result = QueryOptimizer(store).recall(QUERY, k=62)
+        assert not any(part.note for hit in result.hits for part in hit.contributions if part.source == "graph")
+
+
+def test_a_filter_holds_for_what_is_reached(store: MemoryStore) -> None:
+    store.remember(Memory(text="Henrietta Vale won a prize.", id="other", type="fact"))
+    result = QueryOptimizer(store).recall(QUERY, k=5, filters=Filters(types=["fact"]))
+    assert [hit.memory.id for hit in result.hits] == ["other"]
+
+
+def test_a_forgotten_document_is_not_reached_and_a_new_one_is(store: MemoryStore) -> None:
+    optimizer = QueryOptimizer(store)
+    assert optimizer.recall(QUERY, k=2).hits
+    store.forget("d1")
+    assert "d1" not in {hit.memory.id for hit in optimizer.recall(QUERY, k=62).hits}
+    store.remember(Memory(text=DIRECTOR, id="again", type="chunk"))
+    assert "again" in {hit.memory.id for hit in optimizer.recall(QUERY, k=2).hits}
+
+
+@pytest.mark.parametrize("mode", ["redact", "block"])
+def test_the_name_is_withheld_where_texts_are(store: MemoryStore, mode: str) -> None:
+    store.remember(Memory(text="Amber Lantern premiered at ada@example.org in Norvik.", id="d70", type="chunk"))
+    result = QueryOptimizer(store).recall(QUERY, k=3, privacy=mode)
+    for hit in result.hits:
+        assert "ada@example.org" not in hit.reason
+        if mode == "block":
+            assert "Henrietta" not in hit.reason
+            assert not any("Henrietta" in part.note for part in hit.contributions)
