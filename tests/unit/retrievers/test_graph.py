@@ -172,3 +172,55 @@ def test_scores_lie_between_0_and_1_without_vectors_too(family: MemoryStore, ask
     request = ask(family, "Priya", entities={"Priya": 1.0, "Sam": 1.0}, vectors=False)
     scores = arm(family).search(request).scores
     assert len(scores) and np.isfinite(scores).all() and scores.min() >= 0 and scores.max() <= 1
+
+
+def test_there_is_no_second_hop_without_living_documents(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hop(graph: GraphRetriever) -> object:
+        scope_id = store.scope_id(Scope())
+        assert scope_id is not None
+        return graph.second_hop(store.view(scope_id), lambda rows: ["Kestrel"] * len(rows), terms=("who",))
+
+    graph = arm(store)
+    store.remember(Memory("Kestrel", type="observation"))
+    assert hop(graph) is None
+    store.remember(Memory("Kestrel", id="d", type="chunk"))
+    assert hop(graph) is not None
+    monkeypatch.setattr("recall_integrations.retrievers.graph.WORDS_MAX", 1)
+    assert hop(graph) is None  # too many words
+    monkeypatch.undo()
+    store.forget("d")
+    assert hop(graph) is None
+
+
+def test_names_are_read_once_and_holders_made_once(store: MemoryStore) -> None:
+    store.remember_many([Memory(f"Kestrel {i}", type="chunk") for i in range(3)])
+    graph, read = arm(store), []
+    scope_id = store.scope_id(Scope())
+    assert scope_id is not None
+    view = store.view(scope_id)
+
+    def texts(rows: np.ndarray[Any, Any]) -> list[str]:
+        read.extend(rows.tolist())
+        return ["Kestrel"] * len(rows)
+
+    for rows in ([0], [0, 1], [1]):
+        hop = graph.second_hop(view, texts, terms=())
+        assert hop is not None
+        hop.look(np.asarray(rows))
+    assert read == [0, 1]
+    assert len({id(h) for h in graph._holders.values()}) == 1
+
+
+def test_scopes_and_names_that_are_kept_are_bounded(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall_integrations.retrievers.graph.SCOPES_KEPT", 2)
+    monkeypatch.setattr("recall_integrations.retrievers.graph.SAID_KEPT", 2)
+    graph = arm(store)
+    for user in "abc":
+        scope = Scope(user_id=user)
+        store.remember(Memory("Kestrel", type="chunk"), scope=scope)
+        scope_id = store.scope_id(scope)
+        assert scope_id is not None
+        hop = graph.second_hop(store.view(scope_id), lambda rows: ["Kestrel"] * len(rows), terms=())
+        assert hop is not None
+        hop.look(np.asarray([0]))
+    assert len(graph._holders) == len(graph._said) == 2
