@@ -1,7 +1,6 @@
 """How well the rankers order candidates: un-learned, linear and trees, each feature left out in turn, and the cost.
 
     python scripts/measure_ranking.py DATA [--json FILE] [--no-trees] [--no-ablation] [--trees-threads N]
-                                      [--write-weights FILE]
 
 DATA holds `locomo/` and `multihop/` (see `recall_integrations.evaluation.datasets`). Everything is computed from the
 texts on each run. A conversation is a scope; candidates are BM25 top 100, dense top 100 (bundled static vectors) and
@@ -18,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,8 @@ from recall_integrations.ranking.columns import TextRow, columns_of, window_rows
 from recall_integrations.ranking.features import FeatureInput, Features, Values, compute
 from recall_integrations.ranking.lexicon import query_terms, shared
 from recall_integrations.ranking.ranker import PLAIN_WEIGHTS, SPREAD_WEIGHTS, Ranker, Unlearned
-from recall_integrations.ranking.training import PLAIN, SPREAD, Example, fit_linear, fit_trees, leave_one_group_out
+from recall_integrations.ranking.training import PLAIN, SPREAD, Example, fit_linear, leave_one_group_out
+from recall_integrations.ranking.training_trees import fit_trees
 from recall_integrations.ranking.trees import require_lightgbm
 from recall_integrations.records import Memory, indexed_text
 from recall_integrations.store.rows import to_micros
@@ -305,7 +305,6 @@ def main() -> None:
     arguments.add_argument("--trees-threads", type=int, default=1)
     arguments.add_argument("--no-trees", action="store_true", help="they take the longest")
     arguments.add_argument("--no-ablation", action="store_true")
-    arguments.add_argument("--write-weights", type=Path, help="train the linear ranker on everything and write it")
     given = arguments.parse_args()
     locomo = load_locomo(given.data)
     sets: dict[str, list[Item]] = {"locomo": read(locomo)}
@@ -347,8 +346,6 @@ def main() -> None:
     result["cost_ms"] = cost(locomo, learned)
     if given.json:
         given.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    if given.write_weights:
-        write(given.write_weights, examples, result)
 
 
 def _have_trees() -> bool:
@@ -358,21 +355,6 @@ def _have_trees() -> bool:
         print(f"No trees: {e}", file=sys.stderr)
         return False
     return True
-
-
-def write(path: Path, examples: Mapping[str, Sequence[Example]], result: Mapping[str, Any]) -> None:
-    """The weights that the package ships: trained on all conversations, figures from those left out."""
-    recall, ndcg = result["rankers"]["linear, without the conversation"]["locomo"]
-    about = {
-        "data": f"LoCoMo (locomo10.json), {len(examples['locomo'])} questions of 10 conversations",
-        "licence": "data: CC BY-NC 4.0; the weights hold no text of it",
-        "split": "figures: leaving one conversation out; these weights: all conversations",
-        "figures": {"locomo recall@5": round(recall, 4), "locomo ndcg@10": round(ndcg, 4)},
-        "trained_by": "scripts/measure_ranking.py DATA --write-weights FILE",
-    }
-    ranker = fit_linear(examples["locomo"], version=f"linear-{date.today():%Y%m%d}", about=about)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(ranker.to_json(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation.calibrating import MIN_OUTCOMES
 from recall_integrations.evaluation.learning import MIN_QUERIES, Learned
 from recall_integrations.evaluation.quality_tables import interval
 
@@ -30,6 +31,21 @@ def show(learned: Learned, console: Console) -> None:
     for metric, gap in learned.gain.items():
         table.add_row(metric, f"{learned.unlearned[metric]:.3f}", f"{learned.learned[metric]:.3f}", interval(gap))
     console.print(table)
+    console.print(probabilities(learned))
+
+
+def probabilities(learned: Learned) -> str:
+    """Whether the ranker's scores are probabilities, and how far they are off."""
+    held = learned.calibration
+    if held is None:
+        return (
+            f"Fewer than {MIN_OUTCOMES} queries have a relevant candidate, too few to calibrate: scores and confidence "
+            "order, and are no probabilities."
+        )
+    off = f"Expected calibration error: {held.score_error:.3f} of scores, {held.confidence_error:.3f} of the confidence"
+    if held.auroc is None:
+        return f"{off}. Queries without an answer were not seen (one scope): leave ranking.abstain_below at 0."
+    return f"{off}. AUROC of the confidence, own against wrong scope: {held.auroc:.3f}."
 
 
 def warnings(learned: Learned) -> list[str]:

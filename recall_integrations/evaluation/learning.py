@@ -1,7 +1,7 @@
 """Weights from a user's own labelled queries: `recall train`.
 
     queries ─ recall, un-learned ─▶ candidates and features ─ folds ─▶ fit on the others ─ recall the fold with it
-         ─▶ recall@5, nDCG@10 of both, difference with an interval ─▶ fit on all ─▶ weights
+         ─▶ recall@5, nDCG@10 of both, difference with an interval ─▶ fit on all, calibrate ─▶ weights
 
 Everything goes through `QueryOptimizer.recall`: candidates are those that the arms find, and a learned ranker is
 measured by recalls that use it, with what plans lift, diversity and negation. Folds are of whole scopes where there
@@ -13,37 +13,34 @@ from __future__ import annotations
 
 import hashlib
 import math
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from recall_integrations import __version__
 from recall_integrations.config import RecallConfig
 from recall_integrations.console.scopes import find_scope, scope_text
-from recall_integrations.errors import ConfigError, InvalidArgument
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation.calibrating import Calibrated, calibrated, outcome, wrong_scopes
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.metrics import Interval, paired_difference
-from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.ranking.features import Features
+from recall_integrations.evaluation.watched import K, Recaller
+from recall_integrations.ranking.calibration_fit import Outcome
 from recall_integrations.ranking.linear import LinearRanker
-from recall_integrations.ranking.ranker import Ranking, Unlearned
-from recall_integrations.ranking.training import PLAIN, Example, fit_linear, fit_trees
+from recall_integrations.ranking.ranker import Unlearned
+from recall_integrations.ranking.training import PLAIN, Example, fit_linear
+from recall_integrations.ranking.training_trees import fit_trees
 from recall_integrations.ranking.trees import COLUMNS, TreesRanker, require_lightgbm
 from recall_integrations.records import Scope
 from recall_integrations.store.memory_store import MemoryStore
 
 KINDS = ("linear", "trees")
 METRICS = ("recall@5", "ndcg@10")
-K = 10
 MIN_QUERIES = 30
-TIME_BUDGET_MS = 60_000.0
 
 Progress = Callable[[str, int, int], None]
 Scores = dict[str, dict[str, float]]
@@ -63,6 +60,7 @@ class Learned:
         folds: number of folds.
         unlearned, learned: metric → mean over the queries.
         gain: metric → learned − un-learned.
+        calibration: how well the ranker's probabilities hold; `None` = too few queries, it has none.
     """
 
     ranker: LinearRanker | TreesRanker
@@ -75,6 +73,7 @@ class Learned:
     unlearned: Mapping[str, float]
     learned: Mapping[str, float]
     gain: Mapping[str, Interval]
+    calibration: Calibrated | None = None
 
     @property
     def better(self) -> bool:
@@ -126,15 +125,8 @@ def learn(
     usable = [bool(e.relevant.any() and not e.relevant.all()) for e in examples]
     _enough(sum(usable), "queries with a relevant memory among the candidates that a recall finds")
     grouped_by, fold_of = _split(asked, usable, folds, seed)
-    learned: Scores = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for fold in sorted(set(fold_of)):
-            ranker = _fit(kind, [e for e, f in zip(examples, fold_of, strict=True) if f != fold], seed)
-            own = _with_weights(base, ranker, Path(folder) / f"{fold}.json")
-            with closing(QueryOptimizer(store, config=own)) as optimizer:
-                for question in (q for q, f in zip(asked, fold_of, strict=True) if f == fold):
-                    learned[question.id] = _measured(_ids(optimizer, question, now), question.relevant)
-                    progress("Cross-validating", len(learned), len(asked))
+    crossed = _crossed(store, asked, examples, fold_of, base, kind, seed, now, progress)
+    learned = crossed.scores
     done = Learned(
         ranker=_fit(kind, examples, seed),
         queries=len(asked),
@@ -147,7 +139,7 @@ def learn(
         learned=_means(learned),
         gain={m: paired_difference({q.id: learned[q.id] for q in asked}, unlearned, m, seed=seed) for m in METRICS},
     )
-    return replace(done, ranker=_described(done, asked, kind, seed, now))
+    return _described(done, crossed, asked, kind, seed, now)
 
 
 # -- what is asked -----------------------------------------------------------------------------------------------------
@@ -183,79 +175,68 @@ def _enough(count: int, what: str) -> None:
         )
 
 
-class _Observed(Unlearned):
-    """The un-learned ranker, which keeps the features of the last candidates."""
-
-    def __init__(self, *, detail: bool) -> None:
-        super().__init__()
-        self.detail = detail
-        self._last: Features | None = None
-
-    def score(self, features: Features) -> Ranking:
-        self._last = features
-        return super().score(features)
-
-    def taken(self) -> Features | None:
-        """What was ranked since this was asked last."""
-        last, self._last = self._last, None
-        return last
-
-
-class _Recorder(QueryOptimizer):
-    """Recalls as any other, and keeps what its ranking stage makes of the candidates."""
-
-    def __init__(self, store: MemoryStore, config: RecallConfig, *, detail: bool) -> None:
-        super().__init__(store, config=replace(config, fusion=replace(config.fusion, strategy="unlearned")))
-        self._observed = _Observed(detail=detail)
-        if self._ranker is not None:
-            self._ranker = self._observed
-        self._ids: list[str] = []
-
-    def record(self, question: Question, now: datetime) -> tuple[list[str], Example]:
-        """What a recall returns, and its candidates with labels.
-
-        Raises:
-            ConfigError: recalls of this scope have no ranking features.
-        """
-        found = _ids(self, question, now)
-        features = self._observed.taken()
-        if features is None:
-            raise ConfigError(
-                f"The words of the scope {scope_text(question.scope)} are not in memory, so there are no ranking "
-                "features to learn from. Set ranking.features to true, and retrieval.cache_mb high enough."
-            )
-        relevant = np.asarray([one in question.relevant for one in self._ids], dtype=np.bool_)
-        return found, Example(features=features, relevant=relevant, group=scope_text(question.scope))
-
-    def _order(self, *arguments: Any) -> Any:
-        ordered = super()._order(*arguments)
-        rows, view = ordered[0].rows, arguments[1].view
-        self._ids = [view.ids[row] for row in np.sort(rows).tolist()]  # the stage computes features by rising row
-        return ordered
-
-
 def _recorded(
     store: MemoryStore, asked: Sequence[Question], base: RecallConfig, kind: str, now: datetime, progress: Progress
 ) -> tuple[list[Example], Scores]:
     """Each query's candidates with labels, and how the un-learned ranker does."""
     examples: list[Example] = []
     scores: Scores = {}
-    with closing(_Recorder(store, base, detail=kind == "trees")) as optimizer:
+    with closing(Recaller(store, base, Unlearned(), detail=kind == "trees")) as recaller:
         for scope in dict.fromkeys(q.scope for q in asked):
             store.warm(scope=scope)
         for question in asked:
-            ids, example = optimizer.record(question, now)
-            examples.append(example)
-            scores[question.id] = _measured(ids, question.relevant)
+            found = recaller.recall(question, now)
+            examples.append(found.example)
+            scores[question.id] = _measured(found.ids, question.relevant)
             progress("Recalling", len(examples), len(asked))
     return examples, scores
 
 
-def _ids(optimizer: QueryOptimizer, question: Question, now: datetime) -> list[str]:
-    result = optimizer.recall(
-        question.text, k=K, scope=question.scope, now=question.asked_at or now, time_budget_ms=TIME_BUDGET_MS
-    )
-    return [hit.memory.id or "" for hit in result.hits]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossed:
+    """What rankers make of the queries of folds that they were fitted without.
+
+    Args:
+        scores: query → metric → value.
+        own: fold → outcomes of its queries in their scopes.
+        wrong: fold → outcomes of the same queries in scopes that are not theirs.
+    """
+
+    scores: Scores
+    own: Mapping[int, Sequence[Outcome]]
+    wrong: Mapping[int, Sequence[Outcome]]
+
+
+def _crossed(
+    store: MemoryStore,
+    asked: Sequence[Question],
+    examples: Sequence[Example],
+    fold_of: Sequence[int],
+    base: RecallConfig,
+    kind: str,
+    seed: int,
+    now: datetime,
+    progress: Progress,
+) -> Crossed:
+    scores: Scores = {}
+    own: dict[int, list[Outcome]] = {}
+    wrong: dict[int, list[Outcome]] = {}
+    elsewhere = wrong_scopes(asked, fold_of)
+    for fold in sorted(set(fold_of)):
+        own[fold], wrong[fold] = [], []
+        ranker = _fit(kind, [e for e, f in zip(examples, fold_of, strict=True) if f != fold], seed)
+        with closing(Recaller(store, base, ranker)) as recaller:
+            for question, scope, place in zip(asked, elsewhere, fold_of, strict=True):
+                if place != fold:
+                    continue
+                found = recaller.recall(question, now)
+                scores[question.id] = _measured(found.ids, question.relevant)
+                own[fold].append(outcome(found))
+                if scope is not None:
+                    there = recaller.recall(replace(question, scope=scope), now)
+                    wrong[fold].append(outcome(there, answered=False))
+                progress("Cross-validating", len(scores), len(asked))
+    return Crossed(scores=scores, own=own, wrong=wrong)
 
 
 # -- folds and figures -------------------------------------------------------------------------------------------------
@@ -308,13 +289,10 @@ def _fit(kind: str, examples: Sequence[Example], seed: int) -> LinearRanker | Tr
     return fit_trees(examples, seed=seed, columns=(*COLUMNS, "graph"))
 
 
-def _with_weights(base: RecallConfig, ranker: LinearRanker | TreesRanker, path: Path) -> RecallConfig:
-    path.write_text(ranker.to_json(), encoding="utf-8")
-    return replace(base, fusion=replace(base.fusion, strategy=ranker.name, weights=str(path)))
-
-
-def _described(done: Learned, asked: Sequence[Question], kind: str, seed: int, now: datetime) -> Any:
-    """The ranker with a version that no other weights have, and what it was made from: counts, no text."""
+def _described(
+    done: Learned, crossed: Crossed, asked: Sequence[Question], kind: str, seed: int, now: datetime
+) -> Learned:
+    """With a version that no other weights have, what they were made from (counts, no text), and a calibration."""
     about = {
         "data": {
             "queries": done.queries,
@@ -336,4 +314,9 @@ def _described(done: Learned, asked: Sequence[Question], kind: str, seed: int, n
         "trained_by": f"recall train, recall-integrations {__version__}, seed {seed}",
     }
     digest = hashlib.blake2b(done.ranker.to_json().encode(), digest_size=4).hexdigest()
-    return done.ranker.described(version=f"{kind}-{now:%Y%m%d}-{digest}", about=about)
+    version = f"{kind}-{now:%Y%m%d}-{digest}"
+    made = calibrated(crossed.own, crossed.wrong, ranker=kind, ranker_version=version)
+    calibration, held = made or (None, None)
+    return replace(
+        done, ranker=done.ranker.described(version=version, about=about, calibration=calibration), calibration=held
+    )

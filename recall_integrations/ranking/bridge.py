@@ -3,9 +3,9 @@
     approach(d) = WEIGHTS[place of a] · value(a to d) · (1 + MISSING · share)
 
 for each of the first candidates `a`; `share`: of the query's idf, what d holds and a does not. The best counts. It
-brings a document close to the one that led to it, and never past it: from NEAR below `a` on, the rest of the way gets
-ever harder. Only documents that were looked at lead anywhere: the best lexical hits, and the best candidate. The
-constants, here and in `second_hop`, were chosen on HotpotQA and MuSiQue (docs/graph.md).
+brings a document close to the one that led to it, and never past it, nor past others of the first that the query
+names: from NEAR below on, the rest of the way gets ever harder. Only documents that were looked at lead anywhere: the
+best lexical hits, and the best candidate. The constants, here and in `second_hop`, were chosen on HotpotQA and MuSiQue.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def bridged(
     terms: Sequence[str],
     frequency: Callable[[str], int],
     count: int,
+    named: Values | None = None,
 ) -> Bridge:
     """The second hop from the best candidates.
 
@@ -59,9 +60,13 @@ def bridged(
         terms: stems of the query.
         frequency: memories of the scope that hold a stem.
         count: memories of the scope.
+        named: above 0 for documents that the query itself names. Of two that it compares, the second stays before
+            what the first leads to.
     """
     added, before = np.zeros(len(rows), dtype=np.float32), np.full(len(rows), -1, dtype=np.int64)
     first, goals = hop.view.top(rows, scores, len(WEIGHTS))
+    if named is not None:
+        goals = np.minimum(goals, goals[named[np.searchsorted(rows, first)] > 0].min(initial=np.inf))
     hop.look(first[:1])
     links = hop.links
     if not len(links.rows) or not len(rows):

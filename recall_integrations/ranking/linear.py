@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.ranking import weight_files
+from recall_integrations.ranking.calibration import Calibration
 from recall_integrations.ranking.features import FORMULAS, Features, Values
 from recall_integrations.ranking.ranker import FLOORS, Ranking, spread_scores, total
 
@@ -34,6 +36,7 @@ class LinearRanker:
         spread: weights of z-scores.
         plain: weights of values.
         about: what it was trained on; kept as it is.
+        calibration: turns its scores into probabilities.
     """
 
     version: str
@@ -41,6 +44,7 @@ class LinearRanker:
     spread: Mapping[str, float]
     plain: Mapping[str, float]
     about: Mapping[str, Any]
+    calibration: Calibration | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -59,9 +63,11 @@ class LinearRanker:
         added.update((k, features[k] * np.float32(w)) for k, w in self.plain.items() if k in features.columns)
         return Ranking(scores=total(added, features.size) + np.float32(self.bias), added=added)
 
-    def described(self, *, version: str, about: Mapping[str, Any]) -> LinearRanker:
-        """The same weights under another version and description."""
-        return replace(self, version=version, about=dict(about))
+    def described(
+        self, *, version: str, about: Mapping[str, Any], calibration: Calibration | None = None
+    ) -> LinearRanker:
+        """The same weights under another version and description, with that version's calibration."""
+        return replace(self, version=version, about=dict(about), calibration=calibration)
 
     def to_json(self) -> str:
         """As `from_json` reads it."""
@@ -72,6 +78,7 @@ class LinearRanker:
             "bias": round(self.bias, 5),
             "spread": {k: round(v, 5) for k, v in self.spread.items()},
             "plain": {k: round(v, 5) for k, v in self.plain.items()},
+            "calibration": weight_files.kept_calibration(self.calibration),
         }
         return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
 
@@ -82,18 +89,15 @@ def from_json(text: str, where: str = "the weights") -> LinearRanker:
     Raises:
         InvalidArgument: not weights of a linear ranker, or they name an unknown feature; the message says what.
     """
-    try:
-        fields = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as e:
-        raise InvalidArgument(f"{where} cannot be read as JSON: {e}. Make them again with `recall train`.") from e
-    if not isinstance(fields, dict) or fields.get("format") != FORMAT:
-        raise InvalidArgument(f"{where} must be a mapping with format {FORMAT!r}. Make them again with `recall train`.")
+    fields = weight_files.parsed(text, FORMAT, where)
+    version = str(fields.get("version", "unnamed"))
     return LinearRanker(
-        version=str(fields.get("version", "unnamed")),
+        version=version,
         bias=_number(fields.get("bias", 0.0), "bias", where),
         spread=_weights(fields, "spread", where),
         plain=_weights(fields, "plain", where),
-        about=fields["about"] if isinstance(fields.get("about"), dict) else {},
+        about=weight_files.about(fields),
+        calibration=weight_files.own_calibration(fields, "linear", version, where),
     )
 
 
@@ -103,11 +107,7 @@ def load(path: str | Path) -> LinearRanker:
     Raises:
         InvalidArgument: the file cannot be read, or does not hold weights of a linear ranker.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise InvalidArgument(f"Cannot read the weights {str(path)!r}: {e}.") from e
-    return from_json(text, str(path))
+    return from_json(weight_files.read(path, "the weights"), str(path))
 
 
 def _weights(fields: Mapping[str, Any], part: str, where: str) -> dict[str, float]:

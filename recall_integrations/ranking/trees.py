@@ -1,20 +1,26 @@
 """A ranker of boosted trees: LambdaMART in LightGBM (Burges 2010; Ke et al. 2017), behind the extra `rank`.
 
 It looks at all features, those of `features.DETAIL` included, as values and (where `ranker.FLOORS` has them) as
-z-scores over the candidates, and at what the un-learned ranker makes of a candidate and of those around it (`AROUND`):
-evidence comes in runs of turns. What a feature added is its SHAP value (LightGBM's `pred_contrib`), value and z-score
-together; computed only when asked, since it takes longer than the scores.
+z-scores over the candidates, and at how the candidates around a candidate score (`around.AROUND`), in two passes:
 
-The trees order the `AMONG` candidates that the un-learned ranker puts first; the others follow in its order. That costs
-a quarter of the time for the 200 candidates of a conversation, and no quality.
+    first pass    candidates ─ the `AMONG` best of the un-learned ranker ─▶ trees + .2 · linear sum
+    second pass   the `AGAIN` best of the first pass ─▶ mean of several models + .1 · linear sum
 
-The model is kept as JSON: the columns it expects and LightGBM's own text.
+The first pass sees what the un-learned ranker makes of the neighbours, the second what the first pass makes of them.
+The linear sum is a logistic regression over the same columns; trees of a few hundred queries are rough, and it smooths
+them. What is not looked at again follows in the order of the pass before.
+
+What a feature added is its SHAP value (LightGBM's `pred_contrib`) in the second pass, value and z-score together, and
+`first` for what the first pass said; computed only when asked, since it takes longer than the scores.
+
+The model is kept as JSON: the columns it expects, the linear weights, and LightGBM's own texts.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,46 +28,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument, MissingExtra
+from recall_integrations.ranking import weight_files
+from recall_integrations.ranking.around import AROUND, around
+from recall_integrations.ranking.calibration import Calibration
 from recall_integrations.ranking.features import DETAIL, FORMULAS, Features, Values
 from recall_integrations.ranking.ranker import FLOORS, Ranking, Unlearned, spread_scores
 
-FORMAT = "recall-trees-1"
-AMONG = 60
+FORMAT = "recall-trees-2"
+AMONG, AGAIN = 60, 30
+LINEAR_FIRST, LINEAR_SECOND = 0.2, 0.1
+BELOW = 0.5  # how far what the first pass did not look at lies below the lowest that it did
 Z = "z:"  # in front of a column that is a z-score
 OPTIONAL = frozenset({"graph", "recency", "importance"})  # not in every training set; left out unless asked for
-_FIRST = Unlearned()
-
-# From the un-learned score `u` of all candidates; a neighbour that is no candidate counts as the worst of them.
-AROUND: Mapping[str, str] = {
-    "u": "u",
-    "u_gap": "u − the best u",
-    "u_rank": "ln(1 + candidates with a better u)",
-    "u_b1": "u of the text before",
-    "u_a1": "u of the text after",
-    "u_b2": "u of the text two before",
-    "u_a2": "u of the text two after",
-    "u_win": "the best of these four",
-    "u_other": "the best u of another candidate of the thread",
-    "u_mean": "mean of the three best u of the thread",
-    "u_top": "candidates of the thread among the 20 best",
-}
 COLUMNS = (
     *(name for name in FORMULAS if name not in OPTIONAL),
     *DETAIL,
     *(Z + name for name in FLOORS),
     *AROUND,
 )
+_UNLEARNED = Unlearned()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreesModel:
+    """What was learned.
+
+    Args:
+        columns: of the first pass, in order; the second sees those of `AROUND` behind them.
+        linear: weight of each column.
+        first: LightGBM's text of the first pass.
+        second: of each model of the second pass.
+    """
+
+    columns: tuple[str, ...]
+    linear: tuple[float, ...]
+    first: str
+    second: tuple[str, ...]
 
 
 class TreesRanker:
     """A trained model. Threads may share one.
 
     Args:
-        model: LightGBM's text of the model.
-        columns: what it was trained on, in order.
+        model: what was learned.
         version: of the model.
         about: what it was trained on; kept as it is.
         explain: compute what each feature added (SHAP); else `added` holds one entry, `trees`.
+        calibration: turns its scores into probabilities.
 
     Raises:
         MissingExtra: LightGBM is not installed.
@@ -73,62 +86,67 @@ class TreesRanker:
 
     def __init__(
         self,
-        model: str,
-        columns: Sequence[str],
+        model: TreesModel,
         *,
         version: str = "unnamed",
         about: Mapping[str, Any] | None = None,
         explain: bool = False,
+        calibration: Calibration | None = None,
     ) -> None:
         known = {*FORMULAS, *DETAIL, *AROUND, *(Z + name for name in FLOORS)}
-        unknown = [c for c in columns if c not in known]
+        unknown = [c for c in model.columns if c not in known]
         if unknown:
             raise InvalidArgument(f"The trees ask for the unknown feature {unknown[0]!r}. Train them again.")
-        self.columns = tuple(columns)
+        if len(model.linear) != len(model.columns) or not np.isfinite(model.linear).all() or not model.second:
+            raise InvalidArgument("The trees need a finite linear weight for each column. Train them again.")
+        self.model = model
         self.version = version
         self.about = dict(about or {})
         self.explain = explain
-        self._text = model
-        engine = require_lightgbm()
-        try:
-            self._booster = engine.Booster(model_str=model)
-        except engine.basic.LightGBMError as e:
-            raise InvalidArgument(f"The trees cannot be read: {e}. Train them again.") from e
-        if self._booster.num_feature() != len(self.columns):
-            raise InvalidArgument(
-                f"The trees expect {self._booster.num_feature()} columns, and {len(self.columns)} are named. "
-                "Train them again."
-            )
+        self.calibration = calibration
+        self._linear = np.asarray(model.linear, dtype=np.float32)
+        self._first = booster(model.first, len(model.columns))
+        self._second = [booster(text, len(model.columns) + len(AROUND)) for text in model.second]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of the first pass."""
+        return self.model.columns
 
     def score(self, features: Features) -> Ranking:
-        """The trees' sum for each candidate that they look at; what follows goes on from the lowest of them."""
+        """The second pass's sum for each candidate that it looks at; what follows goes on from the lowest of them."""
         if not features.size:
             return Ranking(scores=np.zeros(0, dtype=np.float32), added={})
-        matrix = tree_matrix(features, self.columns)
-        best, first = looked_at(features)
-        parts = self._predict(matrix[best])
-        own = parts.sum(axis=1)
-        scores = first + (own.min() - first[best].min())
-        scores[best] = own
+        u = unlearned_scores(features)
+        among, matrix = looked_at(u), tree_matrix(features, self.columns, u)
+        sums = matrix * self._linear
+        own = predicted(self._first, matrix[among])[:, 0] + np.float32(LINEAR_FIRST) * sums[among].sum(axis=1)
+        first = in_order(own, among, u)
+        best = looked_at_again(first, u)
+        again = np.hstack([matrix[best], around_first(features, first)[best]])
+        parts = np.mean([predicted(b, again, explain=self.explain) for b in self._second], axis=0)
+        linear = sums[best] * np.float32(LINEAR_SECOND)
+        found = np.asarray(parts.sum(axis=1) + linear.sum(axis=1), dtype=np.float32)
+        scores = first + (found.min() - first[best].min())
+        scores[best] = found
         if not self.explain:
             return Ranking(scores=scores, added={"trees": scores})
-        added: dict[str, Values] = {}
-        if len(best) < len(scores):  # what follows has its place by `u` alone
-            added["u"] = scores - parts[0, -1]  # the last column is a constant
-            added["u"][best] = 0
+        return Ranking(scores=scores, added=self._explained(scores, best, parts, linear))
+
+    def _explained(self, scores: Values, best: NDArray[np.int64], parts: Values, linear: Values) -> dict[str, Values]:
+        """What each feature added to the candidates in `best`; to the others all is `first`."""
+        added: dict[str, Values] = {"first": scores - parts[0, -1]}  # the last column is a constant
+        added["first"][best] = parts[:, len(self.columns) : -1].sum(axis=1)
         for i, column in enumerate(self.columns):
             name = column.removeprefix(Z)
-            added.setdefault(name, np.zeros_like(scores))[best] += parts[:, i]
-        return Ranking(scores=scores, added=added)
+            added.setdefault(name, np.zeros_like(scores))[best] += parts[:, i] + linear[:, i]
+        return added
 
-    def _predict(self, matrix: Values) -> Values:
-        """`(rows, 1)`: the sums; to explain, what each column adds to them, and a constant."""
-        made = self._booster.predict(matrix, num_threads=1, pred_contrib=self.explain)
-        return np.asarray(made, dtype=np.float32).reshape(len(matrix), -1)
-
-    def described(self, *, version: str, about: Mapping[str, Any]) -> TreesRanker:
-        """The same trees under another version and description."""
-        return TreesRanker(self._text, self.columns, version=version, about=about, explain=self.explain)
+    def described(
+        self, *, version: str, about: Mapping[str, Any], calibration: Calibration | None = None
+    ) -> TreesRanker:
+        """The same trees under another version and description, with that version's calibration."""
+        return TreesRanker(self.model, version=version, about=about, explain=self.explain, calibration=calibration)
 
     def to_json(self) -> str:
         """As `from_json` reads it."""
@@ -137,55 +155,77 @@ class TreesRanker:
             "version": self.version,
             "about": self.about,
             "columns": list(self.columns),
-            "model": self._text,
+            "linear": list(self.model.linear),
+            "first": self.model.first,
+            "second": list(self.model.second),
+            "calibration": weight_files.kept_calibration(self.calibration),
         }
         return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
-def looked_at(features: Features) -> tuple[NDArray[np.int64], Values]:
-    """Places of the candidates that trees order, rising, and the un-learned scores of all."""
-    first = _FIRST.score(features).scores
-    return np.sort(np.argsort(-first, kind="stable")[:AMONG]), first
+def looked_at(u: Values) -> NDArray[np.int64]:
+    """Places of the candidates that the first pass looks at, rising, from the un-learned scores of all."""
+    return np.sort(np.argsort(-u, kind="stable")[:AMONG])
 
 
-def tree_matrix(features: Features, columns: Sequence[str]) -> Values:
-    """What trees look at, `(candidates, columns)`."""
+def in_order(own: Values, best: NDArray[np.int64], u: Values) -> Values:
+    """First-pass scores of all candidates: `own` for those in `best`; the others follow in the order of `u`."""
+    scores: Values = (own.min() - np.float32(BELOW) + u - u[best].min()).astype(np.float32)
+    scores[best] = own
+    return scores
+
+
+def looked_at_again(first: Values, u: Values) -> NDArray[np.int64]:
+    """Places of the candidates that the second pass looks at, rising; of equal ones those with the better `u`."""
+    return np.sort(np.lexsort((-u, -first))[:AGAIN])
+
+
+def around_first(features: Features, first: Values) -> Values:
+    """`AROUND` of the first pass, `(candidates, AROUND)`; all that it did not look at is alike."""
+    best = np.argsort(-first, kind="stable")[:AMONG]
+    level = np.full_like(first, first[best].min() - BELOW)
+    level[best] = first[best]
+    made = around(features, level)
+    return np.stack([made[name] for name in AROUND], axis=1).astype(np.float32, copy=False)
+
+
+def unlearned_scores(features: Features) -> Values:
+    """What the un-learned ranker makes of the candidates."""
+    return _UNLEARNED.score(features).scores
+
+
+def tree_matrix(features: Features, columns: Sequence[str], u: Values) -> Values:
+    """What the first pass looks at, `(candidates, columns)`; `u` as `unlearned_scores` gives it."""
     spread = [c.removeprefix(Z) for c in columns if c.startswith(Z)]
     z = dict(zip(spread, spread_scores(features, spread).T, strict=True))
-    around = _around(features) if not AROUND.keys().isdisjoint(columns) else {}
-    made = [z[c.removeprefix(Z)] if c.startswith(Z) else around.get(c, features[c]) for c in columns]
+    beside = around(features, u) if not AROUND.keys().isdisjoint(columns) else {}
+    made = [z[c.removeprefix(Z)] if c.startswith(Z) else beside.get(c, features[c]) for c in columns]
     return np.stack(made, axis=1).astype(np.float32, copy=False)
 
 
-def _around(features: Features) -> dict[str, Values]:
-    """The columns of `AROUND`."""
-    size, session = features.size, features.session
-    if not size:
-        return {}
-    u = _FIRST.score(features).scores
-    order = np.argsort(-u, kind="stable")
-    place = np.empty(size, dtype=np.int64)
-    place[order] = np.arange(size)
-    worst = u.min()
-    beside = np.append(u, worst)[features.links]  # -1, none, is the last
-    out = {"u": u, "u_gap": u - u[order[0]], "u_rank": np.log1p(place)}
-    out.update(zip(("u_b1", "u_a1", "u_b2", "u_a2"), beside, strict=True))
-    out["u_win"] = beside.max(axis=0)
-    codes = np.where(session >= 0, session, session.max(initial=0) + 1 + np.arange(size))  # no thread: on its own
-    by_thread = order[np.argsort(codes[order], kind="stable")]  # thread by thread, the best first
-    threads = codes[by_thread]
-    heads = np.flatnonzero(np.diff(threads, prepend=-1))
-    counts = np.diff(np.append(heads, size))
-    of = np.repeat(np.arange(len(heads)), counts)
-    nth = np.arange(size) - heads[of]
-    falling = u[by_thread]
-    second = np.where(counts > 1, falling[np.minimum(heads + 1, size - 1)], worst)
-    other, mean, top = np.empty_like(u), np.empty_like(u), np.empty_like(u)
-    other[by_thread] = np.where(nth == 0, second[of], falling[heads][of])
-    best = np.add.reduceat(np.where(nth < 3, falling, 0), heads) / np.minimum(counts, 3)
-    mean[by_thread] = best[of]
-    top[by_thread] = np.add.reduceat((place[by_thread] < 20).astype(np.float32), heads)[of]
-    return {**out, "u_other": other, "u_mean": mean, "u_top": top}
+def predicted(model: Any, matrix: Values, *, explain: bool = False) -> Values:
+    """`(rows, 1)`: the sums; to explain, what each column adds to them, and a constant."""
+    made = model.predict(matrix, num_threads=1, pred_contrib=explain)
+    return np.asarray(made, dtype=np.float32).reshape(len(matrix), -1)
+
+
+def booster(text: str, columns: int) -> Any:
+    """LightGBM's model of a text.
+
+    Raises:
+        MissingExtra: LightGBM is not installed.
+        InvalidArgument: it cannot be read, or expects another number of columns.
+    """
+    engine = require_lightgbm()
+    try:
+        made = engine.Booster(model_str=text)
+    except engine.basic.LightGBMError as e:
+        raise InvalidArgument(f"The trees cannot be read: {e}. Train them again.") from e
+    if made.num_feature() != columns:
+        raise InvalidArgument(
+            f"The trees expect {made.num_feature()} columns, and {columns} are named. Train them again."
+        )
+    return made
 
 
 def from_json(text: str, where: str = "the trees", *, explain: bool = False) -> TreesRanker:
@@ -195,23 +235,23 @@ def from_json(text: str, where: str = "the trees", *, explain: bool = False) -> 
         InvalidArgument: not trees of this package.
         MissingExtra: LightGBM is not installed.
     """
+    fields = weight_files.parsed(text, FORMAT, where)
+    version = str(fields.get("version", "unnamed"))
     try:
-        fields = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as e:
-        raise InvalidArgument(f"{where} cannot be read as JSON: {e}. Train them again with `recall train`.") from e
-    if (
-        not isinstance(fields, dict)
-        or fields.get("format") != FORMAT
-        or not isinstance(fields.get("model"), str)
-        or not isinstance(fields.get("columns"), list)
-    ):
-        raise InvalidArgument(f"{where} must be a mapping with format {FORMAT!r}. Train them again.")
+        model = TreesModel(
+            columns=tuple(map(str, fields["columns"])),
+            linear=tuple(float(w) for w in fields["linear"]),
+            first=str(fields["first"]),
+            second=tuple(str(text) for text in fields["second"]),
+        )
+    except (KeyError, TypeError, ValueError) as e:
+        raise InvalidArgument(f"{where} is not whole: {e!r}. Train them again with `recall train`.") from e
     return TreesRanker(
-        fields["model"],
-        [str(c) for c in fields["columns"]],
-        version=str(fields.get("version", "unnamed")),
-        about=fields["about"] if isinstance(fields.get("about"), dict) else {},
+        model,
+        version=version,
+        about=weight_files.about(fields),
         explain=explain,
+        calibration=weight_files.own_calibration(fields, "trees", version, where),
     )
 
 
@@ -222,11 +262,7 @@ def load(path: str | Path, *, explain: bool = False) -> TreesRanker:
         InvalidArgument: the file cannot be read, or does not hold trees of this package.
         MissingExtra: LightGBM is not installed.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise InvalidArgument(f"Cannot read the trees {str(path)!r}: {e}.") from e
-    return from_json(text, str(path), explain=explain)
+    return from_json(weight_files.read(path, "the trees"), str(path), explain=explain)
 
 
 def require_lightgbm() -> Any:

@@ -15,8 +15,9 @@ from click.testing import CliRunner, Result
 
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.cli import main
+from recall_integrations.console import training
 from recall_integrations.errors import ConfigError, InvalidArgument, NotFound
-from recall_integrations.evaluation import learning
+from recall_integrations.evaluation import calibrating, learning
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.records import Memory, Scope
 
@@ -104,21 +105,6 @@ def test_the_figures_come_from_recalls_that_have_not_seen_the_query(
     assert seen == [{"bob/-/-"}, {"ann/-/-"}, {"ann/-/-", "bob/-/-"}] or seen[:2] == [{"ann/-/-"}, {"bob/-/-"}]
 
 
-def test_examples_are_the_candidates_of_the_recall(store: MemoryStore) -> None:
-    recorder = learning._Recorder(store, RecallConfig(), detail=True)
-    question = questions(ANN)[1]
-    ids, example = recorder.record(question, NOW)
-    hits = recorder.recall(question.text, k=10, scope=ANN, now=NOW).hits
-    recorder.close()
-    assert ids == [h.memory.id for h in hits]
-    assert example.relevant.sum() == 1 and example.group == "ann/-/-"
-    wanted = next(h for h in hits if h.memory.id == question.relevant[0])
-    own = {c.source: c.score for c in wanted.contributions}
-    (at,) = np.flatnonzero(example.relevant)
-    assert own["msn"] == pytest.approx(example.features["msn"][at]) and example.features["isq"][at] == 1
-    assert "mws" in example.features.columns
-
-
 def test_one_scope_is_split_by_query(store: MemoryStore) -> None:
     twice = [replace(q, id=f"{q.id}-{i}") for q in questions(ANN) for i in range(2)]
     found = learning.learn(store, twice, now=NOW, folds=4)
@@ -159,6 +145,22 @@ def test_queries_whose_answers_no_arm_finds_teach_nothing(store: MemoryStore) ->
     found = np.asarray([True] * 10 + [False] * 30)
     with pytest.raises(InvalidArgument, match="10 queries with a relevant memory among the candidates"):
         learning._enough(int(found.sum()), "queries with a relevant memory among the candidates")
+
+
+def test_probabilities_come_with_weights_from_enough_queries(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = learning.learn(store, [*questions(ANN), *questions(BOB)], now=NOW)
+    assert few.calibration is None and few.ranker.calibration is None
+    monkeypatch.setattr(calibrating, "MIN_OUTCOMES", 40)
+    found = learning.learn(store, [*questions(ANN), *questions(BOB)], now=NOW)
+    own = found.ranker.calibration
+    assert own is not None and (own.ranker, own.ranker_version) == ("linear", found.ranker.version)
+    assert found.calibration is not None
+    assert (found.calibration.queries, found.calibration.wrong) == (40, 40)
+    assert own.about == found.calibration.about() and 0 <= found.calibration.score_error < 0.2
+    assert "own against wrong scope" in training.probabilities(found)
+    assert "no probabilities" in training.probabilities(few)
 
 
 def test_folds_keep_groups_whole_and_are_even() -> None:

@@ -29,6 +29,7 @@ def bridge(
     query: str = "who",
     rows: Sequence[int] = (FILM, PRIYA, CREW, OTHER),
     texts: Sequence[str] = TEXTS,
+    named: Sequence[float] | None = None,
 ) -> Bridge:
     every = [*texts, *OTHERS]
     store.remember_many([Memory(text, id=f"m{i:02}", type="chunk") for i, text in enumerate(every)])
@@ -41,7 +42,9 @@ def bridge(
     assert hop is not None and view.text is not None
     own = np.asarray(rows, dtype=np.int64)
     hop.look(own)
-    return bridged(hop, view.text, own, np.asarray(scores, dtype=np.float32), terms, lambda _term: 1, view.count)
+    floats = None if named is None else np.asarray(named, dtype=np.float32)
+    given = np.asarray(scores, dtype=np.float32)
+    return bridged(hop, view.text, own, given, terms, lambda _term: 1, view.count, floats)
 
 
 def test_documents_gain_from_the_best_candidate_that_leads_to_them(store: MemoryStore) -> None:
@@ -72,6 +75,19 @@ def test_no_document_comes_to_be_before_the_one_that_led_to_it(store: MemoryStor
     after = scores + bridge(store, scores.tolist()).added
     assert 5 - NEAR < after[CREW] < after[PRIYA] < 5
     assert after[FILM] == 5
+
+
+def test_a_document_that_the_query_names_stays_before_the_second_hop(store: MemoryStore) -> None:
+    scores = np.asarray([9.0, 0.0, -9.0, 5.0], dtype=np.float32)
+    after = scores + bridge(store, scores.tolist(), named=[3.0, 0.0, 0.0, 3.0]).added
+    assert after[PRIYA] < 5 == after[OTHER]
+
+
+def test_only_the_first_that_the_query_names_do(store: MemoryStore) -> None:
+    rows = (FILM, PRIYA, CREW, OTHER, len(TEXTS), len(TEXTS) + 1)
+    scores = np.asarray([9.0, 0.0, -9.0, 5.0, 8.0, 7.0], dtype=np.float32)
+    after = scores + bridge(store, scores.tolist(), rows=rows, named=[3.0, 0.0, 0.0, 3.0, 0.0, 0.0]).added
+    assert 5 < after[PRIYA] < 9
 
 
 def test_a_document_that_is_close_already_is_not_moved_back(store: MemoryStore) -> None:
@@ -139,7 +155,8 @@ def without_graph() -> RecallConfig:
 
 def test_a_document_that_no_arm_found_becomes_a_candidate() -> None:
     words = "sea tents director film grow".split()
-    crowd = [f"The {words[i % 5]} and the {words[(i + 1) % 5]}, number {i}" for i in range(180)]
+    near = [f"The {words[i % 5]} and the {words[(i + 1) % 5]}, number {i}" for i in range(40)]
+    crowd = [*near, *(f"movies, actors and oceans, number {i}" for i in range(160))]
     texts = (TEXTS[FILM], "Priya Raman: 7 4 1 9.", *crowd)
     found, missed = recall(k=60, texts=texts), recall(without_graph(), k=60, texts=texts)
     assert "m1" not in {hit.memory.id for hit in missed.hits}

@@ -1,0 +1,128 @@
+"""Recalls whose ranker is watched: the candidates that it looked at, and what it made of them."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.console.scopes import scope_text
+from recall_integrations.errors import ConfigError
+from recall_integrations.evaluation.datasets import Question
+from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.ranking.calibration import unknown_share
+from recall_integrations.ranking.features import Features, Values
+from recall_integrations.ranking.ranker import Ranker, Ranking
+from recall_integrations.ranking.training import Example
+from recall_integrations.store.memory_store import MemoryStore
+
+K = 10  # hits of a recall
+TIME_BUDGET_MS = 60_000.0  # so far off that a busy machine changes nothing
+
+
+class Watched:
+    """A ranker as another, which keeps what it ranked last.
+
+    Args:
+        ranker: that is watched.
+        detail: ask for the features of `features.DETAIL` in any case.
+    """
+
+    def __init__(self, ranker: Ranker, *, detail: bool = False) -> None:
+        self._ranker = ranker
+        self._detail = detail
+        self._last: tuple[Features, Ranking] | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the ranker that is watched."""
+        return self._ranker.name
+
+    @property
+    def version(self) -> str:
+        """Of its weights."""
+        return self._ranker.version
+
+    @property
+    def detail(self) -> bool:
+        """Whether the detailed features are computed."""
+        return self._detail or self._ranker.detail
+
+    def score(self, features: Features) -> Ranking:
+        """Its scores."""
+        ranking = self._ranker.score(features)
+        self._last = (features, ranking)
+        return ranking
+
+    def taken(self) -> tuple[Features, Ranking] | None:
+        """What was ranked since this was asked last; `None` = nothing."""
+        last, self._last = self._last, None
+        return last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """What a recall made of a question.
+
+    Args:
+        ids: of the hits, best first.
+        example: the candidates with labels; its group is the scope.
+        scores: of the candidates, by the ranker, before what the plan lifts.
+        unknown: see `calibration.unknown_share`.
+    """
+
+    ids: list[str]
+    example: Example
+    scores: Values
+    unknown: float
+
+
+class Recaller:
+    """Recalls whose candidates are seen.
+
+    Args:
+        store: that is asked.
+        config: of the recalls.
+        ranker: that orders the candidates.
+        detail: compute the features of `features.DETAIL` whatever the ranker needs.
+    """
+
+    def __init__(self, store: MemoryStore, config: RecallConfig, ranker: Ranker, *, detail: bool = False) -> None:
+        self._store = store
+        self._watched = Watched(ranker, detail=detail)
+        self._optimizer = QueryOptimizer(store, config=config, ranker=self._watched)
+
+    def close(self) -> None:
+        """Let go of the optimizer."""
+        self._optimizer.close()
+
+    def recall(self, question: Question, now: datetime) -> Recalled:
+        """Ask a question, and label its candidates.
+
+        Raises:
+            ConfigError: recalls of this scope have no ranking features.
+        """
+        result = self._optimizer.recall(
+            question.text, k=K, scope=question.scope, now=question.asked_at or now, time_budget_ms=TIME_BUDGET_MS
+        )
+        seen = self._watched.taken()
+        if seen is None:
+            raise ConfigError(
+                f"The words of the scope {scope_text(question.scope)} are not in memory, so there are no ranking "
+                "features to learn from. Set ranking.features to true, and retrieval.cache_mb high enough."
+            )
+        features, ranking = seen
+        scope_id = self._store.scope_id(question.scope)
+        assert scope_id is not None  # something was ranked there
+        view = self._store.view(scope_id)
+        relevant = np.asarray([view.ids[row] in question.relevant for row in features.rows.tolist()], dtype=np.bool_)
+        frequency = functools.partial(self._store.lexical.document_frequency, scope_id)
+        return Recalled(
+            ids=[hit.memory.id or "" for hit in result.hits],
+            example=Example(features=features, relevant=relevant, group=scope_text(question.scope)),
+            scores=ranking.scores,
+            unknown=unknown_share(result.query.terms, frequency, view.count),
+        )

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.ranking.calibration import HIT, RESULT, K
+from recall_integrations.ranking.calibration_fit import Outcome, ece, fit_calibration, judge
+from recall_integrations.ranking.features import Features
+
+
+def outcome(rng, answered=True, candidates=40, weight=1.0):
+    """A query whose evidence `msn` says whether there is an answer, and whose score says which candidate it is."""
+    strength = rng.random() if answered else 0.3 * rng.random()
+    relevant = np.zeros(candidates, dtype=bool)
+    relevant[rng.integers(candidates)] = answered and rng.random() < 0.2 + 0.8 * strength
+    scores = rng.normal(size=candidates) + 3 * relevant
+    columns = {"msn": (0.1 * rng.random(candidates) + strength * relevant).astype(np.float32)}
+    features = Features(
+        rows=np.arange(candidates),
+        columns=columns,
+        links=np.full((4, candidates), -1),
+        session=np.full(candidates, -1),
+    )
+    return Outcome(features=features, scores=scores.astype(np.float32), relevant=relevant, unknown=0.2, weight=weight)
+
+
+def many(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    return [outcome(rng, answered=i % 3 != 0) for i in range(n)]
+
+
+def fitted(outcomes):
+    return fit_calibration(outcomes, ranker="linear", ranker_version="v1", version="c1", about={"data": "made up"})
+
+
+def test_probabilities_hold_on_what_was_not_fitted_to():
+    made = fitted(many())
+    assert (made.ranker, made.ranker_version, made.version, made.about) == ("linear", "v1", "c1", {"data": "made up"})
+    assert made.result.names == tuple(RESULT) and made.hit.names == tuple(HIT)
+    judged = [judge(o, made, (1, 10)) for o in many(seed=1)]
+    for k in (1, 10):
+        p, y = np.asarray([j.confidence[k] for j in judged]), np.asarray([j.found[k] for j in judged])
+        assert ece(p, y) < 0.08
+        assert p[y].mean() > p[~y].mean() + 0.1
+    scores, hits = np.concatenate([j.scores for j in judged]), np.concatenate([j.hits for j in judged])
+    assert ece(scores.astype(float), hits) < 0.03
+
+
+def test_a_judgement_is_of_the_first_ten_and_says_what_is_so():
+    made, own = fitted(many(60)), outcome(np.random.default_rng(7), weight=2.0)
+    said = judge(own, made)
+    order = np.argsort(-own.scores, kind="stable")
+    assert set(said.confidence) == set(said.found) == {K} and said.weight == 2.0
+    np.testing.assert_array_equal(said.hits, own.relevant[order[:10]])
+    assert len(said.scores) == 10 and (np.diff(said.scores) <= 0).all()
+
+
+def test_what_weighs_more_moves_the_probabilities():
+    rng = np.random.default_rng(3)
+    own, wrong = [outcome(rng) for _ in range(80)], [outcome(rng, answered=False, weight=9.0) for _ in range(80)]
+    light = [Outcome(features=o.features, scores=o.scores, relevant=o.relevant, unknown=o.unknown) for o in wrong]
+    asked = own[0]
+    heavy, even = (judge(asked, fitted([*own, *side])).confidence[K] for side in (wrong, light))
+    assert heavy < even
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_queries_that_all_go_the_same_way_give_a_finite_calibration(found):
+    rng = np.random.default_rng(0)
+    some = [outcome(rng) for _ in range(20)]
+    for own in some:
+        own.relevant[:] = False
+        own.relevant[np.argmax(own.scores)] = found
+    said = judge(some[0], fitted(some))
+    assert (said.confidence[K] > 0.9) == found and 0 < said.confidence[K] < 1
+    assert np.isfinite(said.scores).all()
+
+
+def test_queries_without_candidates_teach_nothing():
+    nothing = np.empty(0, dtype=np.int64)
+    none = Outcome(
+        features=Features(rows=nothing, columns={}, links=np.empty((4, 0), dtype=np.int64), session=nothing),
+        scores=np.empty(0, dtype=np.float32),
+        relevant=np.empty(0, dtype=bool),
+        unknown=1.0,
+    )
+    with pytest.raises(InvalidArgument, match="nothing to calibrate"):
+        fitted([none])
+    made = fitted([none, *many(30)])
+    assert judge(none, made).confidence[K] == 0.0
+
+
+def test_the_error_by_hand():
+    p, y = np.asarray([0.05, 0.05, 0.95, 0.95]), np.asarray([False, True, True, True])
+    assert ece(p, y) == pytest.approx((2 * abs(0.05 - 0.5) + 2 * abs(0.95 - 1)) / 4)
+    assert ece(p, y, np.asarray([1.0, 0.0, 1.0, 1.0])) == pytest.approx((0.05 + 2 * 0.05) / 3)
+    assert ece(np.full(10, 0.4), np.arange(10) < 4, mass=True) == pytest.approx(0.48)
