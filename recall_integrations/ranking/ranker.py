@@ -83,7 +83,10 @@ class Ranking:
 
 @runtime_checkable
 class Ranker(Protocol):
-    """What gives candidates their order."""
+    """What gives candidates their order.
+
+    One with an attribute `calibration` (a `Calibration`) has its scores turned into probabilities by it.
+    """
 
     @property
     def name(self) -> str:

@@ -164,7 +164,7 @@ def _calibrated(
 
     For a ranker without a calibration, falling numbers in [0, 1] that are no probabilities, and no confidence.
     """
-    calibration = calibration_of(ranker.name, ranker.version)
+    calibration = getattr(ranker, "calibration", None) or calibration_of(ranker.name, ranker.version)
     if calibration is None:
         spread = max(float(ranking.scores.std()), 1e-6) if features.size else 1.0
         centred = ranking.scores - (ranking.scores.mean() if features.size else 0)
@@ -231,7 +231,8 @@ def _bridged(
     hop = given.hop
     if hop is None:
         return ranking, nowhere
-    found = bridged(hop, text, rows, ranking.scores, given.parsed.terms, given.frequency, given.count)
+    named = ranking.added.get("title")
+    found = bridged(hop, text, rows, ranking.scores, given.parsed.terms, given.frequency, given.count, named)
     graph = ranking.added.get("graph", np.float32(0)) + found.added
     lifted = replace(ranking, scores=ranking.scores + found.added, added={**ranking.added, "graph": graph})
     before = dict(zip(rows.tolist(), found.before.tolist(), strict=True))
