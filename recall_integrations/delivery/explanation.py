@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from recall_integrations.delivery import privacy
@@ -55,10 +55,11 @@ def _reason(
     if overlap:
         parts.append(f"entities overlap: {', '.join(overlap)}")
     elif "graph" in by_source and by_source["graph"].added > 0 and by_source["graph"].score > 0:
-        linked = [r.name for r in parsed.entity_refs if r.stage != IMPLICIT] if names else []
-        parts.append(f"linked to {', '.join(linked)}" if linked else "linked to the entities asked for")
+        parts.append(_linked(parsed, names))
     if way:
         parts.append(way)
+    if "title" in by_source:
+        parts.append("begins with what is asked about")
     words = shared_words(parsed, memory, said)
     if words:
         parts.append(f"says: {', '.join(words[:WORDS_SHOWN])}")
@@ -69,19 +70,34 @@ def _reason(
     if window is not None and "temporal" in by_source and by_source["temporal"].score > 0:
         parts.append("in the time asked for")
     if by_source.get("type_filter") is not None and by_source["type_filter"].score > 0:
-        parts.append(f"is a {memory.type}")
+        parts.append(f"is {'an' if str(memory.type)[0] in 'aeiou' else 'a'} {memory.type}")
     if not parts:
         parts.append(f"weak match, nearest in meaning ({semantic.score:.2f})" if semantic is not None else "weak match")
-    if by_source.get("recency") is not None and by_source["recency"].score >= RECENT:
-        parts.append("recent")
-    if memory.importance >= IMPORTANT:
-        parts.append("important")
-    if "rerank" in by_source:
-        judged = by_source["rerank"]
-        parts.append(f"reranked ({judged.score:.2f}{f', {judged.note}' if judged.note else ''})")
+    parts.extend(_besides(memory, by_source))
     if demoted:
         parts.append(f"moved down: about {', '.join(parsed.negations)}" if names else "moved down")
     return "; ".join(parts)
+
+
+def _besides(memory: Memory, by_source: Mapping[str, Contribution]) -> Iterator[str]:
+    """What has nothing to do with what is asked, and what the reranker said."""
+    if by_source.get("recency") is not None and by_source["recency"].score >= RECENT:
+        yield "recent"
+    if memory.importance >= IMPORTANT:
+        yield "important"
+    if "rerank" in by_source:
+        judged = by_source["rerank"]
+        yield f"reranked ({judged.score:.2f}{f', {judged.note}' if judged.note else ''})"
+
+
+def _linked(parsed: ParsedQuery, names: bool) -> str:
+    """What the graph arm started from: the entities of the query, or where it names none, recent ones."""
+    linked = [r.name for r in parsed.entity_refs if r.stage != IMPLICIT]
+    if linked:
+        return f"linked to {', '.join(linked)}" if names else "linked to the entities asked for"
+    if any(r.stage == IMPLICIT and r.mention for r in parsed.entity_refs):
+        return "linked to who asks"
+    return "linked to what came up lately"
 
 
 def led(via: Via | None, mode: str = "allow") -> str:

@@ -21,7 +21,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from recall_integrations.ranking.features import Features, Values
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.ranking.features import FORMULAS, Features, Values
 
 # z-scored; the floor is about the 5th percentile of the spread over the candidates of a question.
 SPREAD_WEIGHTS: Mapping[str, float] = {
@@ -112,7 +113,11 @@ class Unlearned:
     """The fixed sum.
 
     Args:
-        weights: replaces single weights, by feature; 0 leaves a feature out.
+        weights: replaces single weights, by feature of `features.FORMULAS`; 0 leaves a feature out. Scores are then no
+            longer those that the shipped calibration was made for: they only order.
+
+    Raises:
+        InvalidArgument: there is no such feature, or its weight is no finite number.
     """
 
     name = "unlearned"
@@ -121,6 +126,13 @@ class Unlearned:
 
     def __init__(self, weights: Mapping[str, float] | None = None) -> None:
         changed = dict(weights or {})
+        for feature, weight in changed.items():
+            if feature not in FORMULAS:
+                raise InvalidArgument(f"There is no feature {feature!r}. Known: {', '.join(FORMULAS)}.")
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+                raise InvalidArgument(f"The weight of {feature!r} must be a finite number, not {weight!r}.")
+        if changed:
+            self.version = f"{self.version} with {', '.join(f'{k} {v:g}' for k, v in sorted(changed.items()))}"
         self._spread = {k: changed.pop(k, v) for k, v in SPREAD_WEIGHTS.items()}
         self._plain = {**PLAIN_WEIGHTS, **changed}
 

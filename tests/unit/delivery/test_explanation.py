@@ -42,4 +42,4 @@ def test_a_way_is_no_link_to_what_the_query_names() -> None:
 
 def test_support_of_the_graph_is_a_link() -> None:
     graph = Contribution(source="graph", score=0.5, added=0.5)
-    assert "linked to the entities asked for" in reason(ParsedQuery(original="where"), MEMORY, (graph,))
+    assert "linked to what came up lately" in reason(ParsedQuery(original="where"), MEMORY, (graph,))

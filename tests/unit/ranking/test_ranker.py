@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features import FORMULAS, Features
 from recall_integrations.ranking.ranker import FLOORS, PLAIN_WEIGHTS, SPREAD_WEIGHTS, Ranker, Unlearned, spread_scores
 
@@ -71,3 +72,14 @@ def test_tie_breakers_only_break_ties(name):
     given = features(msn=[0.5, 0.56], **{name: [1.0, 0.0]})
     assert Unlearned().score(given).scores.argmax() == 1
     assert Unlearned().score(features(msn=[0.5, 0.5], **{name: [1.0, 0.0]})).scores.argmax() == 0
+
+
+@pytest.mark.parametrize("weights", [{"bmm": 5.0}, {"bm": "x"}, {"bm": float("nan")}, {"bm": True}])
+def test_weights_that_are_none_are_refused(weights):
+    with pytest.raises(InvalidArgument, match=next(iter(weights))):
+        Unlearned(weights)
+
+
+def test_other_weights_are_another_version():
+    assert Unlearned().version == Unlearned({}).version == Unlearned.version
+    assert Unlearned({"bm": 5.0}).version != Unlearned.version
