@@ -1,0 +1,29 @@
+"""docs/graph.md: its example is run and prints what the page says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+from recall_integrations.ranking import bridge, stage
+from recall_integrations.retrievers import holders
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graph.md").read_text(encoding="utf-8")
+NUMBERS = {1: "One", 2: "two", 3: "three", 10: "ten", 2_000_000: "two million"}
+
+
+def test_the_example_prints_what_the_page_says() -> None:
+    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(found[1], "docs/graph.md", "exec"), {})
+    assert out.getvalue() == found[2]
+
+
+def test_the_numbers_are_those_of_the_modules() -> None:
+    assert f"the {NUMBERS[stage.HOP_FROM]} best lexical" in PAGE
+    assert f"The {NUMBERS[stage.HOP_ROWS]} best documents that no arm found" in PAGE
+    assert f"one of the {NUMBERS[len(bridge.WEIGHTS)]} best candidates" in PAGE
+    assert f"more than {NUMBERS[holders.WORDS_MAX]} content words" in PAGE
