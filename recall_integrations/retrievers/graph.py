@@ -13,12 +13,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection
+from contextlib import closing
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, or_, select
+from sqlalchemy import Connection, CursorResult, Engine, or_, select
 
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.retrievers.base import ArmRequest, ArmResult
@@ -38,6 +39,23 @@ SCOPES_KEPT, SAID_KEPT = 32, 4_096  # scopes and memories of which the words and
 RECENT_ANCHORS, RECENT_WEIGHT, RECENT_MENTIONS = 3, 0.2, 200
 
 
+class _Connection:
+    """Connects when it is first asked: mostly everything is in memory already."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._open: Connection | None = None
+
+    def execute(self, query: Any) -> CursorResult[Any]:
+        if self._open is None:
+            self._open = self._engine.connect()
+        return self._open.execute(query)
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+
+
 class GraphRetriever:
     """Memories connected to the entities of the query."""
 
@@ -52,6 +70,7 @@ class GraphRetriever:
         self._neighbours = neighbours
         self._mentions = mentions
         self._lock = threading.Lock()
+        self._recents: dict[int, tuple[int, dict[int, float]]] = {}
         self._holders: OrderedDict[int, Holders] = OrderedDict()
         self._said: OrderedDict[tuple[int, int], Said] = OrderedDict()
 
@@ -65,7 +84,7 @@ class GraphRetriever:
                 anchors[ent] = max(anchors.get(ent, 0.0), ref.confidence)
         view = request.view
         named = dict(anchors)
-        with self._engine.connect() as connection:
+        with closing(_Connection(self._engine)) as connection:
             if not anchors and request.plan.name == "exploratory":
                 anchors = self._recent(connection, request)
             if not anchors or not view.size:
@@ -162,8 +181,11 @@ class GraphRetriever:
         return nums
 
     def _recent(self, connection: Any, request: ArmRequest) -> dict[int, float]:
-        """The entities that the newest memories mention most."""
+        """The entities that the newest memories mention most; kept until the scope changes."""
         n, view = schema.mentions, request.view
+        version, kept = self._recents.get(view.scope_id, (-1, {}))
+        if version == view.version:
+            return dict(kept)
         newest = [int(v) for v in view.nums[view.alive][-RECENT_MENTIONS:]]
         if not newest:
             return {}
@@ -172,7 +194,11 @@ class GraphRetriever:
         for ent in connection.execute(query).scalars():
             counts[ent] += 1
         best = sorted(counts, key=lambda e: (-counts[e], e))[:RECENT_ANCHORS]
-        return dict.fromkeys(best, RECENT_WEIGHT)
+        found = dict.fromkeys(best, RECENT_WEIGHT)
+        if len(self._recents) >= ENTITIES_KEPT:
+            self._recents.clear()
+        self._recents[view.scope_id] = (view.version, found)
+        return dict(found)
 
     def _expand(
         self,
