@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput, InvalidMemory, InvalidScope
 from recall_integrations.readings import ConversationalVerdict, Correction, Identifier, QueryToken, Router
+from recall_integrations.roles import Role, role_of
 
 ID_CHARS_MAX = 1_024
 NAME_CHARS_MAX = 1_024
@@ -83,6 +84,17 @@ def checked_type(value: object, error: type[InvalidInput]) -> MemoryType:
     except ValueError:
         known = ", ".join(t.value for t in MemoryType)
         raise error(f"Unknown memory type {value!r}. Use one of: {known}.") from None
+
+
+def checked_role(value: object, what: str, error: type[InvalidInput]) -> Role:
+    """A `Role`, or a spelling of one ("human", "AI")."""
+    if isinstance(value, Role):
+        return value
+    role = role_of(value) if isinstance(value, str) else None
+    if role is None:
+        known = ", ".join(r.value for r in Role)
+        raise error(f"{what} is {value!r}, which is no role. Use one of: {known}; or the name a framework gives it.")
+    return role
 
 
 def _names(value: object, what: str, error: type[InvalidInput]) -> tuple[str, ...]:
@@ -161,6 +173,8 @@ class Memory:
         id: caller's id, unique in its scope; remembering it again replaces the memory. Default: a new UUID.
         type: a `MemoryType` or its name. Default `observation`.
         actor: who said or did it. Always an entity of the memory; embedded and indexed with the text.
+        role: what the actor is in a conversation with an assistant: a `Role` or a spelling of one. Default: that of
+            the actor's name, where it is such a spelling ("User", "AI", "assistant: Claude"); else none.
         channel: where it was said ("slack").
         event_at: when what it tells happened; timezone-aware. Default: unknown.
         created_at: when it was recorded; timezone-aware. Default: the time of `remember`.
@@ -180,6 +194,7 @@ class Memory:
     id: str | None = field(default=None, kw_only=True)
     type: MemoryType = field(default=MemoryType.OBSERVATION, kw_only=True)
     actor: str | None = field(default=None, kw_only=True)
+    role: Role | None = field(default=None, kw_only=True)
     channel: str | None = field(default=None, kw_only=True)
     event_at: datetime | None = field(default=None, kw_only=True)
     created_at: datetime | None = field(default=None, kw_only=True)
@@ -200,6 +215,7 @@ class Memory:
             id: str | None = None,
             type: MemoryType | str = MemoryType.OBSERVATION,
             actor: str | None = None,
+            role: Role | str | None = None,
             channel: str | None = None,
             event_at: datetime | None = None,
             created_at: datetime | None = None,
@@ -221,6 +237,8 @@ class Memory:
         for name in ("actor", "channel", "thread"):
             if getattr(self, name) is not None:
                 checked_id(getattr(self, name), f"Memory.{name}", InvalidMemory)
+        named = role_of(self.actor) if self.role is None else checked_role(self.role, "Memory.role", InvalidMemory)
+        put(self, "role", named)
         for name in ("event_at", "created_at"):
             if getattr(self, name) is not None:
                 checked_time(getattr(self, name), f"Memory.{name}", InvalidMemory)
@@ -441,6 +459,10 @@ class ParsedQuery:
         reread: the query with its corrections, which is embedded as well; `None` without corrections.
         tokens: its words with their roles.
         now: the moment relative dates were read against, in the time zone they were read in.
+        asked_role: in a conversation with an assistant, whose words are asked for: `user` ("what did I say about …"),
+            `assistant` ("what did you recommend"); `None` = neither. Read from the words alone.
+        asked_role_strength: how plainly, in [0, 1]: 1 where a verb of saying has the role as its subject, less where
+            the query only speaks of what is the asker's; 0 without a role.
     """
 
     original: str
@@ -462,6 +484,8 @@ class ParsedQuery:
     reread: str | None = None
     tokens: tuple[QueryToken, ...] = field(default=(), repr=False)
     now: datetime | None = None
+    asked_role: Role | None = None
+    asked_role_strength: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

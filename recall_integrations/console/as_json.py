@@ -165,6 +165,7 @@ def memory_data(memory: Memory) -> dict[str, Any]:
         "text": memory.text,
         "type": memory.type.value,
         "actor": memory.actor,
+        "role": None if memory.role is None else memory.role.value,
         "channel": memory.channel,
         "event_at": _time(memory.event_at),
         "created_at": _time(memory.created_at),

@@ -23,8 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.ranking.lexicon import Ids, Lexicon, content_words, grown
+from recall_integrations.roles import NO_ROLE, ROLE_CODES, Role, role_of
 
 Rows = NDArray[np.int64]
+_ROLES = len(ROLE_CODES)
 WORDS_MAX = 2_048  # content words kept of one memory; the length is counted in full
 _QUESTION = re.compile(r"[?？؟]")
 
@@ -48,6 +50,9 @@ class TextColumns:
         actors: int32 `(n,)`: index into `actor_names`, -1 = none.
         actor_names: shared list, the first so many belong to the snapshot.
         actor_words: stem number → codes of the actors whose name holds it.
+        roles: int8 `(n,)`: role in a conversation with an assistant, as in `ROLE_CODES`; 0 = none. As given, or
+            else that of the actor's name.
+        role_actors: code of a role → codes of the actors that have it in some row.
         questions: bool `(n,)`: whether the text asks something.
         mean_log_length: mean of `ln(1 + length)` over all rows.
     """
@@ -62,6 +67,8 @@ class TextColumns:
     actors: NDArray[np.int32]
     actor_names: Sequence[str]
     actor_words: Mapping[int, Sequence[int]]
+    roles: NDArray[np.int8]
+    role_actors: Mapping[int, Sequence[int]]
     questions: NDArray[np.bool_]
     mean_log_length: float
 
@@ -106,6 +113,7 @@ class TextRow:
         asks: whether the text is a question; `None` = look at `text`.
         length: content words, where `words` holds only a part of them.
         actor, thread: names, `None` = none.
+        role: a role's name; `None` = that of the actor's name, if it is the spelling of one.
         position: place in the thread; without meaning where there is no thread.
     """
 
@@ -115,6 +123,7 @@ class TextRow:
     asks: bool | None = None
     length: int | None = None
     actor: str | None = None
+    role: str | None = None
     thread: str | None = None
     position: int | None = None
 
@@ -130,6 +139,7 @@ class TextBlock:
         lengths: content words of each, however many are given.
         asks: whether the text is a question.
         actors, threads: names, `None` = none.
+        roles: names of roles; `None` = that of the actor's name, if it is the spelling of one.
         positions: places in the thread.
     """
 
@@ -139,6 +149,7 @@ class TextBlock:
     lengths: Sequence[int]
     asks: Sequence[bool | int]
     actors: Sequence[str | None]
+    roles: Sequence[str | None]
     threads: Sequence[str | None]
     positions: Sequence[int | None]
 
@@ -165,6 +176,7 @@ class ColumnsBuilder:
         self._before = np.empty(capacity, dtype=np.int64)
         self._after = np.empty(capacity, dtype=np.int64)
         self._actors = np.empty(capacity, dtype=np.int32)
+        self._roles = np.empty(capacity, dtype=np.int8)
         self._questions = np.empty(capacity, dtype=np.bool_)
         self._alive = np.empty(capacity, dtype=np.bool_)
         self._thread_codes: dict[str, int] = {}
@@ -172,6 +184,8 @@ class ColumnsBuilder:
         self._actor_codes: dict[str, int] = {}
         self._actor_names: list[str] = []
         self._actor_words: dict[int, tuple[int, ...]] = {}
+        self._named_roles: list[int] = []  # of each actor, by its name
+        self._role_actors: dict[int, tuple[int, ...]] = {}
 
     @property
     def bytes(self) -> int:
@@ -192,6 +206,7 @@ class ColumnsBuilder:
                 lengths=[len(ids) if row.length is None else row.length for row, ids in zip(added, lists, strict=True)],
                 asks=[is_question(row.text) if row.asks is None else row.asks for row in added],
                 actors=[row.actor for row in added],
+                roles=[row.role for row in added],
                 threads=[row.thread for row in added],
                 positions=[row.position for row in added],
             )
@@ -213,6 +228,7 @@ class ColumnsBuilder:
         self._threads[part] = [self._thread(name) for name in block.threads]
         self._positions[part] = [place or 0 for place in block.positions]
         self._actors[part] = [self._actor(name) for name in block.actors]
+        self._roles[part] = self._roles_of(self._actors[part], block.roles)
         self._alive[part] = True
         self._before[part] = -1
         self._after[part] = -1
@@ -256,6 +272,8 @@ class ColumnsBuilder:
             actors=self._actors[:n],
             actor_names=self._actor_names,
             actor_words=self._actor_words,
+            roles=self._roles[:n],
+            role_actors=self._role_actors,
             questions=self._questions[:n],
             mean_log_length=self._log_length / n if n else 0.0,
         )
@@ -290,8 +308,22 @@ class ColumnsBuilder:
             self._actor_names.append(name)
             for number in set(stems[ids].tolist()):
                 self._actor_words[number] = (*self._actor_words.get(number, ()), code)
+            self._named_roles.append(ROLE_CODES[role_of(name)])
             self._actor_codes[name] = code
         return code
+
+    def _roles_of(self, actors: NDArray[np.int32], given: Sequence[str | None]) -> NDArray[np.int8]:
+        """Codes of the roles of new rows; notes which actors have them."""
+        codes = np.asarray([*self._named_roles, NO_ROLE], dtype=np.int8)[actors]  # the last is that of -1, no actor
+        for i, role in enumerate(given):
+            if role is not None:
+                codes[i] = ROLE_CODES[Role(role)]
+        for pair in np.unique(actors[codes != NO_ROLE].astype(np.int64) * _ROLES + codes[codes != NO_ROLE]).tolist():
+            actor, role_code = divmod(pair, _ROLES)
+            known = self._role_actors.get(role_code, ())
+            if actor >= 0 and actor not in known:
+                self._role_actors[role_code] = (*known, actor)
+        return codes
 
     def _link(self, rows: Rows) -> None:
         """Put new rows into the order of their threads."""
@@ -346,7 +378,7 @@ class ColumnsBuilder:
 
 _PER_ROW = (
     *("_nums", "_lengths", "_threads", "_positions", "_before", "_after"),
-    *("_actors", "_questions", "_alive"),
+    *("_actors", "_roles", "_questions", "_alive"),
 )
 
 

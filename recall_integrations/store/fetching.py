@@ -14,13 +14,14 @@ from typing import Any
 from sqlalchemy import Engine
 
 from recall_integrations.records import Memory, MemoryType, Relation, unchecked_memory
+from recall_integrations.roles import Role, role_of
 from recall_integrations.store import schema
 from recall_integrations.store.rows import from_micros
 
 _TYPES = {t.value: t for t in MemoryType}
 _COLUMNS = (
-    *("num", "id", "text", "type", "actor", "channel", "event_at", "created_at", "importance", "thread", "position"),
-    *("entities", "relations", "refs", "metadata"),
+    *("num", "id", "text", "type", "actor", "role", "channel", "event_at", "created_at", "importance"),
+    *("thread", "position", "entities", "relations", "refs", "metadata"),
 )
 
 
@@ -55,13 +56,14 @@ def _statement(key: str, count: int) -> str:
 
 
 def _memory(row: Sequence[Any]) -> Memory:
-    _, id_, text, type_, actor, channel, event_at, created_at, importance, thread, position, *parts = row
-    entities, relations, refs, metadata = parts
+    _, id_, text, type_, actor, role, channel, event_at, created_at, importance, *parts = row
+    thread, position, entities, relations, refs, metadata = parts
     return unchecked_memory(
         text=text,
         id=id_,
         type=_TYPES[type_],
         actor=actor,
+        role=role_of(actor) if role is None else Role(role),
         channel=channel,
         event_at=None if event_at is None else from_micros(event_at),
         created_at=from_micros(created_at),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, Engine, inspect, select
+from sqlalchemy import Connection, Engine, inspect, select, text
 
 from recall_integrations.errors import StoreVersionError
 from recall_integrations.store import schema, words
@@ -45,6 +45,14 @@ def _create_words(connection: Connection) -> None:
     # not at the first recall of every process.
     schema.words.create(connection, checkfirst=True)
     words.fill(connection)
+
+
+@migration(to=4)
+def _add_role(connection: Connection) -> None:
+    # Null in every row that is there: roles are then read from the actors' names.
+    role = schema.memories.c.role
+    if role.name not in {c["name"] for c in inspect(connection).get_columns(schema.memories.name)}:
+        connection.execute(text(f"ALTER TABLE {schema.memories.name} ADD COLUMN {role.name} {role.type.compile()}"))
 
 
 def current_version(engine: Engine) -> int:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from recall_integrations.records import Memory
+from recall_integrations.roles import role_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TICK = timedelta(microseconds=1)
@@ -37,6 +38,7 @@ def to_row(
         "text": memory.text,
         "type": memory.type.value,
         "actor": memory.actor,
+        "role": None if memory.role is None or memory.role is role_of(memory.actor) else memory.role.value,
         "channel": memory.channel,
         "event_at": None if memory.event_at is None else to_micros(memory.event_at),
         "created_at": to_micros(created_at),

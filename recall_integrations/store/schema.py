@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -57,6 +57,7 @@ memories = Table(
     Column("text", Text, nullable=False),
     Column("type", String, nullable=False),
     Column("actor", String),
+    Column("role", String),  # null: that of the actor's name, if it is the spelling of one
     Column("channel", String),
     Column("event_at", BigInteger),
     Column("created_at", BigInteger, nullable=False),

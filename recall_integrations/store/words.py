@@ -26,6 +26,7 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 # Read with the columns of a view, in this order, and given to `text_block`.
 COLUMNS: tuple[ColumnElement[Any], ...] = (
     schema.memories.c.actor,
+    schema.memories.c.role,
     schema.memories.c.thread,
     schema.memories.c.position,
     schema.words.c.words,
@@ -95,7 +96,7 @@ def text_block(
         nums: of the memories.
         fields: for each of `COLUMNS` its values.
     """
-    actors, threads, positions, words, lengths, asks = (list(values) for values in fields)
+    actors, roles, threads, positions, words, lengths, asks = (list(values) for values in fields)
     missing = [i for i, found in enumerate(words) if found is None]
     texts = _texts(connection, scope_id, [nums[i] for i in missing])
     for i in missing:
@@ -110,6 +111,7 @@ def text_block(
         lengths=lengths,
         asks=asks,
         actors=actors,
+        roles=roles,
         threads=threads,
         positions=positions,
     )

@@ -34,12 +34,14 @@ def import_(path: Path, store: Path, kind: str, scope: str | None, skip_bad: boo
 
     \b
     jsonl: one JSON object per line. Only "text" is required:
-      text, id, type, actor, channel, event_at, created_at, importance,
+      text, id, type, actor, role, channel, event_at, created_at, importance,
       entities, relations, thread, position, refs, metadata
       user_id, agent_id, namespace        the scope, each over --scope
     Times are ISO 8601 with an offset (2026-03-01T12:00:00+00:00). relations
     is a list of [subject, predicate, object] or of such with a confidence.
     type is fact, preference, event, skill, chunk, observation or summary.
+    role is user, assistant, system or tool; left out, it is that of an actor
+    called "User", "AI" or the like.
     An unknown key is an error: other data belongs into metadata.
 
     A row without an id gets one from its content, so it is found again. If you edit such a row and import it again,
