@@ -263,6 +263,39 @@ class Memory:
             raise InvalidMemory(f"Memory.metadata must be a mapping, not {type(self.metadata).__name__}.")
         put(self, "metadata", _json_copy(self.metadata))
 
+    @classmethod
+    def from_message(
+        cls, message: object, *, thread: str | None = None, position: int | None = None, **fields: Any
+    ) -> Memory:
+        """The memory that a chat message makes: its text, who said it and in which role.
+
+        Args:
+            message: a LangChain `BaseMessage`, a LlamaIndex `ChatMessage`, or what OpenAI and Anthropic send: a mapping
+                (or an object) with `role` and `content`, text or a list of blocks.
+            thread, position: the conversation, and the place in it.
+            fields: other fields of the memory, each over what the message says.
+
+        Tool calls become text: `called search(query="tea")`. Of images and the like only the kind is kept, in the
+        metadata under `left_out`.
+
+        Raises:
+            InvalidMemory: no chat message, or one that has no text.
+        """
+        from recall_integrations.adapters.messages import memory_of
+
+        return memory_of(message, thread=thread, position=position, **fields)
+
+
+def says_the_same(stored: Memory, memory: Memory) -> bool:
+    """Whether storing `memory` would change nothing; what the store fills in by itself is not compared."""
+    for name in Memory.__dataclass_fields__:
+        value = getattr(memory, name)
+        if value is None and name in ("created_at", "position"):
+            continue
+        if getattr(stored, name) != value:
+            return False
+    return True
+
 
 def indexed_text(text: str, actor: str | None) -> str:
     """What is embedded, indexed and compared: the actor in front of the text ("Lena: I renewed it")."""

@@ -326,6 +326,8 @@ def details(memory: Memory) -> dict[str, Any]:
     for name in ("actor", "channel", "thread", "position"):
         if (value := getattr(memory, name)) is not None:
             extra[name] = value
+    if memory.role is not None:
+        extra["role"] = memory.role.value
     for name in ("event_at", "created_at"):
         if (moment := getattr(memory, name)) is not None:
             extra[name] = moment.isoformat()

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recall_integrations.console.rows import memory_of, parse_line, stable_id
 from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory
-from recall_integrations.records import Memory, Scope
+from recall_integrations.records import Memory, Scope, says_the_same
 
 if TYPE_CHECKING:
     from recall_integrations.store.memory_store import MemoryStore
@@ -92,7 +92,7 @@ class Importer:
             for memory in memories:
                 assert memory.id is not None
                 stored = self._store.get(memory.id, scope=scope)
-                if stored is None or not same(stored, memory):
+                if stored is None or not says_the_same(stored, memory):
                     fresh.append(memory)
                     replaced += stored is not None
             if fresh:
@@ -158,14 +158,3 @@ def _identified(raw: bytes, default: Scope, equal: Counter[str]) -> tuple[Scope,
     first = stable_id(row, scope, 1)
     equal[first] += 1
     return scope, replace(memory, id=stable_id(row, scope, equal[first]))
-
-
-def same(stored: Memory, memory: Memory) -> bool:
-    """Whether storing `memory` would change nothing; what the store fills in by itself is not compared."""
-    for name in (f.name for f in fields(Memory)):
-        value = getattr(memory, name)
-        if value is None and name in ("created_at", "position"):
-            continue
-        if getattr(stored, name) != value:
-            return False
-    return True

@@ -17,7 +17,9 @@ import tempfile
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +29,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
+from recall_integrations.adapters.messages import Message, is_message, memory_of, stable_id
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.adapters import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
@@ -43,7 +46,7 @@ from recall_integrations.extraction import Extractor, resolve_extractor
 from recall_integrations.observability.progress import progress_bar
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.spelling import Speller
-from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope
+from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
 from recall_integrations.retrievers.lexical import LexicalIndex
 from recall_integrations.retrievers.semantic import SHARED, SemanticIndex
 from recall_integrations.store import fetching, journal, schema, words
@@ -314,8 +317,12 @@ class MemoryStore:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
-    def remember(self, memory: Memory | str, *, scope: Scope | None = None) -> str:
+    def remember(self, memory: Memory | str | Message, *, scope: Scope | None = None) -> str:
         """Store one memory and return its id. It is durable and can be recalled when this returns.
+
+        Args:
+            memory: a `Memory`, a plain text, or a chat message (`Memory.from_message`).
+            scope: the tenant; default `Scope()`.
 
         Raises:
             InvalidMemory, InvalidScope: nothing was changed.
@@ -325,52 +332,70 @@ class MemoryStore:
 
     def remember_many(
         self,
-        memories: Iterable[Memory | str],
+        memories: Iterable[Memory | str | Message],
         *,
         scope: Scope | None = None,
         progress: bool = False,
         batch_size: int = BATCH,
+        thread: str | None = None,
     ) -> list[str]:
         """Store memories in batches, one transaction each, and return their ids in order.
 
         A list is checked whole before anything is changed; of any other iterable, the batches before a bad item stand.
         An id that is already there is replaced; the same id twice in one call is an error.
 
+        The messages of a chat may be given as they are, and the whole chat again when it has grown: a message keeps its
+        own id, or has one made from thread, speaker and text (and its number among equals), and what is there already
+        is left alone. Without a thread, messages that have no id are new each time.
+
         Args:
-            memories: `Memory` objects or plain texts.
+            memories: `Memory` objects, plain texts, and chat messages of LangChain, LlamaIndex, OpenAI or Anthropic.
             scope: the tenant; default `Scope()`.
             progress: show a bar on standard error.
             batch_size: memories per transaction.
+            thread: the conversation of the messages and plain texts, which get their places in order of arrival.
 
         Raises:
-            InvalidMemory: an item is not a memory, or its id occurs twice; the message gives its position.
+            InvalidMemory: an item is not a memory, a message without text, or its id occurs twice; the error gives its
+                position.
         """
         self._check_open()
         where = checked_scope(scope)
-        if isinstance(memories, str | bytes | Memory | Mapping):
+        if isinstance(memories, str | bytes | Memory | Mapping) or is_message(memories):
             raise InvalidMemory("remember_many takes an iterable of memories. Use `remember` for a single one.")
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise InvalidArgument(f"batch_size must be at least 1, not {batch_size!r}.")
-        seen: set[str] = set()
-        source: Iterator[Memory] = _checked(memories, seen)
+        if thread is not None:
+            checked_id(thread, "thread", InvalidMemory)
+        messages: set[str] = set()
+        source: Iterator[Memory] = _checked(memories, thread, messages)
         total = len(memories) if isinstance(memories, Sequence) else None
         if total is not None:
             source = iter(list(source))
         ids: list[str] = []
         with progress_bar("Remembering", total, shown=progress) as advance:
             while batch := list(itertools.islice(source, batch_size)):
-                ids.extend(self._write(where, batch))
+                ids.extend(self._write(where, batch, messages))
                 advance(len(batch))
         return ids
 
-    def _write(self, scope: Scope, batch: Sequence[Memory]) -> list[str]:
+    def _write(self, scope: Scope, batch: Sequence[Memory], messages: Set[str]) -> list[str]:
+        """Store a batch; of the ids `messages`, only what is not there or says something else."""
         now = self._clock()
         with self._write_lock, mapped_errors(self.path / DATABASE):
             self._check_open()
             if not self._stamped:
                 _ = self.embedding.dimensions  # an embedding that never worked is an error before anything is stored
             scope_id = self._scopes.get(scope)
-            ids = [m.id if m.id is not None else self._new_id() for m in batch]
+            all_ids = ids = [m.id if m.id is not None else self._new_id() for m in batch]
+            if scope_id is not None and messages:
+                there = self.fetch_ids(scope_id, [i for i in ids if i in messages])
+                batch = [m for m in batch if m.id not in there or not says_the_same(there[m.id], m)]
+                if not batch:
+                    return all_ids
+                if len(batch) < len(ids):
+                    kept = {m.id for m in batch}
+                    ids = [i for i in ids if i in kept or i not in there]
             try:
                 with self._engine.begin() as connection:
                     if not self._stamped:
@@ -390,7 +415,7 @@ class MemoryStore:
                 self._catch_up(scope_id)
             finally:  # vectors are written while indexing: show the memories when they are whole
                 self._shown[scope_id] = (version, last)
-        return ids
+        return all_ids
 
     def _catch_up(self, writing: int) -> None:
         """Bring the indexes up to date; columns of scopes that only now got their vectors are loaded anew."""
@@ -753,16 +778,20 @@ class MemoryStore:
         return int(connection.execute(select(s.c.version).where(s.c.scope_id == scope_id)).scalar_one())
 
 
-def _checked(memories: Iterable[Memory | str], seen: set[str]) -> Iterator[Memory]:
+def _checked(memories: Iterable[Any], thread: str | None, messages: set[str]) -> Iterator[Memory]:
+    """Items as memories; the ids of those that were chat messages go to `messages`."""
     if not isinstance(memories, Iterable):
         raise InvalidMemory(f"remember_many takes an iterable of memories, not {type(memories).__name__}.")
+    seen: set[str] = set()
+    equal: Counter[str] = Counter()
     for position, item in enumerate(memories):
         try:
-            memory = Memory(item) if isinstance(item, str) else item
+            memory = _memory_of(item, thread, messages, equal)
         except InvalidMemory as e:
             raise InvalidMemory(f"Item {position}: {e}") from None
-        if not isinstance(memory, Memory):
-            raise InvalidMemory(f"Item {position} is {type(item).__name__}. Give Memory objects or texts.")
+        if memory is None:
+            kind = type(item).__name__
+            raise InvalidMemory(f"Item {position} is {kind}. Give Memory objects, texts or chat messages.")
         if memory.id is not None:
             if memory.id in seen:
                 raise InvalidMemory(
@@ -770,6 +799,21 @@ def _checked(memories: Iterable[Memory | str], seen: set[str]) -> Iterator[Memor
                 )
             seen.add(memory.id)
         yield memory
+
+
+def _memory_of(item: Any, thread: str | None, messages: set[str], equal: Counter[str]) -> Memory | None:
+    if isinstance(item, Memory):
+        return item
+    if isinstance(item, str):
+        return Memory(item, thread=thread)
+    if not is_message(item):
+        return None
+    memory = memory_of(item, thread=thread)
+    if memory.id is None and thread is not None:
+        memory = replace(memory, id=stable_id(memory, equal))
+    if memory.id is not None:
+        messages.add(memory.id)
+    return memory
 
 
 def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
