@@ -71,6 +71,7 @@ from recall_integrations.retrievers.temporal import TemporalRetriever
 from recall_integrations.retrievers.type_filter import TypeFilterRetriever
 from recall_integrations.rewriting.llm import resolve_llm
 from recall_integrations.rewriting.stage import Rewriting
+from recall_integrations.roles import Role
 from recall_integrations.store.filtering import window_mask
 from recall_integrations.store.memory_store import MemoryStore, utc_now
 from recall_integrations.store.scope_view import TYPE_CODES, Mask, ScopeView
@@ -626,12 +627,15 @@ class QueryOptimizer:
                 text, refs, index, scope_id=scope_id, threshold=threshold, budget_ms=left, reserved=reserved
             )
 
+        view = self.store.view(scope_id)
+        users, assistants = view.speakers(Role.USER), view.speakers(Role.ASSISTANT)
         return ScopeKnowledge(
             entities=index,
             frequency=functools.cache(lambda term: self.store.lexical.document_frequency(scope_id, term)),
-            memories=self.store.view(scope_id).count,
+            memories=view.count,
             speller=speller,
-            user=implicit_user(scope, index),
+            user=implicit_user(scope, index, users),
+            assistant=bool(assistants),
             unsure=unsure if settings.entity_llm and self._llm is not None else None,
         )
 

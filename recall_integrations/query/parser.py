@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery, RecallError
 from recall_integrations.query import features
+from recall_integrations.query.asked_role import NOBODY, AskedRole, asked_role
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.implicit import first_person
 from recall_integrations.query.identifiers import find_identifiers
@@ -46,6 +47,7 @@ from recall_integrations.records import (
     TemporalWindow,
     checked_text,
 )
+from recall_integrations.roles import Role
 from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
 
 T = TypeVar("T")
@@ -108,6 +110,7 @@ class ScopeKnowledge:
         memories: number of memories.
         speller: second readings of unknown words; `None` while its vocabulary is being read, and where it is off.
         user: the user as an entity, who is in every query.
+        assistant: whether one of its actors has the role of the assistant: then "you" in a query is the assistant.
         unsure: asks a language model about references that are not sure, leaving out the given spans; see
             `entities.fallback`.
     """
@@ -117,6 +120,7 @@ class ScopeKnowledge:
     memories: int = 0
     speller: Speller | None = None
     user: EntityRef | None = None
+    assistant: bool = False
     unsure: Unsure | None = None
 
 
@@ -133,6 +137,7 @@ class _Reading:
     refs: tuple[EntityRef, ...] = ()
     identifiers: tuple[Identifier, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    asked: AskedRole = NOBODY
     degraded: list[Degradation] = field(default_factory=list)
     observer: Observer | None = field(default_factory=_OBSERVER.get)
 
@@ -207,6 +212,7 @@ class QueryParser:
         if window is None:
             found.window = found.guard("parse.temporal", lambda: self._window(found, local), None)
         found.identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), ())
+        found.asked = found.guard("parse.asked_role", lambda: asked_role(text, found.tokens), found.asked)
         found.refs = self._entities(found)
         negated = _starts_inside(found.tokens, found.negated)
         tokens = [t for t in found.tokens if t.start not in negated]
@@ -255,6 +261,8 @@ class QueryParser:
                 "parse.tokens", lambda: _marked(found, rarities, max(known.memories, features.PRIOR_MEMORIES)), ()
             ),
             now=local,
+            asked_role=found.asked.role,
+            asked_role_strength=found.asked.strength,
         )
         return parsed, tuple(found.degraded)
 
@@ -296,7 +304,12 @@ class QueryParser:
 
     @staticmethod
     def _user(found: _Reading, user: EntityRef) -> EntityRef:
-        """The implicit user; where the query speaks in the first person, with the word that says so as its mention."""
+        """The implicit user; where the query speaks in the first person, with the word that says so as its mention.
+
+        Not where it asks the assistant of the scope: "what did you tell me" is about what the assistant said.
+        """
+        if found.known.assistant and found.asked.role is Role.ASSISTANT:
+            return user
         spoken = first_person(found.tokens, found.text)
         if spoken is None:
             return user

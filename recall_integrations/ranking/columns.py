@@ -86,6 +86,10 @@ class TextColumns:
             for row in rows
         ]
 
+    def speakers(self, role: Role) -> list[str]:
+        """Names of the actors that have this role."""
+        return [self.actor_names[code] for code in self.role_actors.get(ROLE_CODES[role], ())]
+
     def previous(self, rows: Rows) -> Rows:
         """Row before each of `rows` in its thread; -1 for none, and for a -1 in `rows`."""
         return self._step(self.before, rows)

@@ -28,6 +28,7 @@ from recall_integrations.errors import EmbeddingError
 from recall_integrations.ranking import lexicon
 from recall_integrations.ranking.columns import ColumnsBuilder, TextColumns
 from recall_integrations.records import MemoryType
+from recall_integrations.roles import Role
 from recall_integrations.store import schema, words
 
 logger = logging.getLogger("recall_integrations")
@@ -87,6 +88,10 @@ class ScopeView:
     def exact(self) -> bool:
         """Whether all vectors are here to be scanned."""
         return self.vectors is not None and self.vectors.dtype == np.float32
+
+    def speakers(self, role: Role) -> list[str]:
+        """Names of the actors that have this role; none where the texts are not at hand."""
+        return [] if self.text is None else self.text.speakers(role)
 
     def rows_of(self, nums: NDArray[np.int64] | Sequence[int]) -> Rows:
         """Rows of the given memories, in their order; those that are not (or no longer) in this scope are left out."""

@@ -14,6 +14,7 @@ from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import EntityRef, Scope
 from recall_integrations.text import Token
 
+SPEAKERS_MAX = 16  # actors with the role of the user; of more, none is looked at
 USER = "user"  # name of the user of a scope without a user id, and what chat logs call them
 
 _FIRST_PERSON = frozenset(
@@ -33,20 +34,31 @@ _NUMBERED = frozenset(
 _MINES = frozenset("a the coal gold land data".split())
 
 
-def implicit_user(scope: Scope, index: EntityIndex | None = None) -> EntityRef:
+def implicit_user(scope: Scope, index: EntityIndex | None = None, speakers: Sequence[str] = ()) -> EntityRef:
     """The scope's user as an entity.
 
-    Where the user id is the name or the alias of one known entity, it is that entity, under its canonical name. Else it
-    is the one that a memory with the user id as its actor would make: the id does not change when such a memory comes.
-    The default scope's user is called `user`.
+    Where the user id is the name or the alias of one known entity, it is that entity, under its canonical name. Else,
+    where one actor of the scope has the role of the user, it is that one. Else it is the one that a memory with the
+    user id as its actor would make: the id does not change when such a memory comes. The default scope's user is
+    called `user`.
 
     The name may be an e-mail address: a result under `redact` or `block` must not show it, nor the id.
+
+    Args:
+        scope: whose user.
+        index: names of the scope's entities.
+        speakers: names of the actors with the role of the user.
     """
     name = scope.user_id or USER
     entity_id = entity_id_of(name)
     known = index.lookup(name) if index is not None else ()
     if entity_id not in known and len(known) == 1:
         entity_id = known[0]
+    elif entity_id not in known and index is not None and len(speakers) <= SPEAKERS_MAX:
+        speaking = {found[0] for s in speakers if len(found := index.lookup(s)) == 1}
+        if len(speaking) == 1:
+            known = tuple(speaking)
+            entity_id = known[0]
     entity = index._state.entities.get(entity_id) if index is not None and entity_id in known else None
     return EntityRef(
         entity_id=entity_id,
@@ -68,11 +80,12 @@ def first_person(tokens: Sequence[Token], text: str = "") -> Token | None:
         tokens: of `text.tokenize`.
         text: what they were read from; tells "US" from "us".
     """
-    spoken = (t for i, t in enumerate(tokens) if t.word in _FIRST_PERSON and _is_first_person(tokens, i, text))
+    spoken = (t for i, t in enumerate(tokens) if t.word in _FIRST_PERSON and is_first_person(tokens, i, text))
     return next(spoken, None)
 
 
-def _is_first_person(tokens: Sequence[Token], i: int, text: str) -> bool:
+def is_first_person(tokens: Sequence[Token], i: int, text: str) -> bool:
+    """Whether a word of the first person is the user: not "Phase I", "tell me …", "a gold mine"."""
     token = tokens[i]
     before = [t.word for t in tokens[max(0, i - 3) : i]][::-1] + [""] * 3
     if token.word == "i":

@@ -98,6 +98,7 @@ def broken(*_: object, **__: object) -> Any:
         (features, "predicate_hints", "parse.predicates"),
         (features, "entity_density", "parse.entity_density"),
         (module, "reread", "parse.reread"),
+        (module, "asked_role", "parse.asked_role"),
         (module, "_marked", "parse.tokens"),
     ],
 )

@@ -1,0 +1,305 @@
+"""Whose words a query asks for, in a conversation with an assistant: those of who asks, or those of the assistant.
+
+    "what did I tell you about my allergies?"   user         "which hotel did you recommend?"   assistant
+
+It goes by the subject of the verb of saying. Every "I", "you", "my", "the assistant" … is a cue with a rank and a
+strength; the highest rank decides, then the strength, then what comes first:
+
+- rank 4: asked with a verb of saying: "did I mention", "have you suggested", "what did the assistant say";
+- rank 3: what the user did: "when did I finish", "have I ever met";
+- rank 2: said in a clause: "the code you gave me", "what I said", "your advice", "I was told";
+- rank 1: only of the user: "my manager", "I need it".
+
+What is no question about the assistant is passed over: requests ("can you list …", "do you remember …", "tell me …"),
+and what the user thinks or wants ("I wonder", "I'd like to know", "I can't remember"). Where some sentences of a longer
+text ask, the others count half, and so do all of a text of many sentences without a question.
+
+Each word is looked at with a few neighbours, so the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from recall_integrations.query.entities.implicit import is_first_person
+from recall_integrations.roles import Role
+from recall_integrations.text import Token, stem, tokenize
+
+ASKED_SAYING, ASKED_DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks
+STRENGTH_MIN = 0.2  # below, it says nothing
+SENTENCES_MAX = 2  # without a question mark, that may still be one: "Remind me what you said. Thanks"
+NEAR = 5  # words between a subject and its verb
+
+
+class AskedRole(NamedTuple):
+    """Whose words are asked for (`None` = nobody's in particular), and how plainly, in [0, 1]."""
+
+    role: Role | None = None
+    strength: float = 0.0
+
+
+NOBODY = AskedRole()
+
+
+class _Cue(NamedTuple):
+    role: Role
+    rank: int
+    strength: float
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(map(stem, words.split()))
+
+
+_I = {"i": "", "i've": "have", "i'd": "had", "i'm": "was", "i'll": "will"}
+_YOU = {"you": "", "you've": "have", "you'd": "had", "you're": "are", "you'll": "will", "u": ""}
+_ASSISTANTS = frozenset("assistant ai bot chatbot chatgpt gpt llm copilot".split())
+_NAMED = frozenset("chatgpt gpt".split())  # need no article
+_ARTICLES = frozenset("the that this my our".split())
+
+_PAST = frozenset("did didn't have haven't had hadn't has hasn't was wasn't were weren't am".split())
+_MODALS = frozenset("can could should would will may might must shall can't couldn't shouldn't wouldn't won't".split())
+_AUXILIARIES = frozenset(
+    "have had has did do was were am are been be being haven't hadn't didn't wasn't don't can't cannot couldn't can "
+    "could would not".split()
+)
+_ADVERBS = frozenset(
+    "ever also already just really originally first initially previously once recently usually actually always never "
+    "still not all even only then earlier last specifically exactly apparently supposedly kindly clearly not both "
+    "yesterday today lately before so far originally ever explicitly briefly".split()
+)
+_BE = frozenset("was were been wasn't weren't got".split())
+
+_SAYING = _stems(
+    "say tell mention ask talk speak write explain describe report state note claim suggest recommend advise propose "
+    "answer reply respond announce confirm admit request complain promise express discuss remark name specify clarify "
+    "warn indicate outline share estimate list point bring refer call comment emphasize stress argue agree quote"
+)
+_GIVING = _SAYING | _stems(
+    "give send provide show make create generate draft build produce prepare compile find offer help teach walk come "
+    "put set design plan calculate compute translate fix correct summarize summarise sketch rewrite revise post link"
+)
+_BASES = frozenset(
+    "say tell mention ask talk speak write explain describe report state note claim suggest recommend advise propose "
+    "answer reply respond announce confirm admit request complain promise express discuss remark name specify clarify "
+    "warn indicate outline share estimate list point bring refer call comment emphasize stress argue agree quote give "
+    "send provide show make create generate draft build produce prepare compile find offer help teach walk come "
+    "design plan calculate compute translate fix correct summarize summarise sketch rewrite revise post link".split()
+)
+_PARTICLES = {"put": frozenset("together forward down in".split()), "set": frozenset("up out".split())}
+_PASSIVES = frozenset(
+    "told recommended advised given suggested offered promised sent shown taught warned asked".split()
+)
+# Said or written by who is spoken to: "your advice".
+_SAYINGS = frozenset(
+    "advice recommendation recommendations suggestion suggestions answer answers response responses reply replies "
+    "explanation explanations opinion tip tips instructions instruction recipe recipes summary code script snippet "
+    "draft proposal proposals example examples message messages analysis steps guidance estimate plan list outline "
+    "template feedback version conclusion calculation itinerary reasoning comment comments words statement".split()
+)
+_NEW = frozenset(
+    "is what's are me need want like love appreciate get need".split()
+)  # "what's your opinion", "give me …"
+# What somebody who asks says of himself: "I wonder", "I forgot".
+_MENTAL = _stems(
+    "wonder remember recall forget think guess believe hope suppose know look search seek curious interested sure "
+    "unsure try assume understand mean imagine appreciate"
+)
+_WANTING = frozenset("want need like love wish prefer".split())  # "what I wanted you to book" is of the past
+_ASKING = frozenset(
+    "know find ask see hear learn understand check be remember recall confirm verify read review get go revisit look "
+    "double have talk you".split()
+)
+_REMEMBERING = _stems("remember recall")
+_TELLING = frozenset("tell told give gave show shown remind send bring get help let find fetch list read".split())
+
+
+def asked_role(text: str, tokens: Sequence[Token] | None = None) -> AskedRole:
+    """Whose words the query asks for.
+
+    Args:
+        text: the query.
+        tokens: of `text.tokenize`, if they are at hand.
+    """
+    tokens = tokenize(text) if tokens is None else tokens
+    words = _Words(text, tokens)
+    asks = _asking_sentences(text, tokens)
+    best: tuple[int, float] = (0, 0.0)
+    found = NOBODY
+    for i in range(len(tokens)):
+        cue = words.cue(i)
+        if cue is None:
+            continue
+        strength = cue.strength if asks[i] else cue.strength / 2
+        if strength >= STRENGTH_MIN and (cue.rank if asks[i] else ONLY, strength) > best:
+            best = (cue.rank if asks[i] else ONLY, strength)
+            found = AskedRole(cue.role, strength)
+    return found
+
+
+def _asking_sentences(text: str, tokens: Sequence[Token]) -> list[bool]:
+    """For each word, whether its sentence is a question; always for a text of few sentences without any."""
+    asks = [True] * len(tokens)
+    first, any_asks, plain = 0, False, []
+    for i, token in enumerate(tokens):
+        end = tokens[i + 1].start if i + 1 < len(tokens) else len(text)
+        between = text[token.end : end]
+        if "?" in between or "？" in between:
+            any_asks, first = True, i + 1
+        elif any(mark in between for mark in ("!", "\n")) or ("." in between and not between.startswith("..")):
+            plain.append((first, i + 1))
+            first = i + 1
+    plain.append((first, len(tokens)))
+    if any_asks or sum(start < stop for start, stop in plain) > SENTENCES_MAX:
+        for start, stop in plain:
+            asks[start:stop] = [False] * (stop - start)
+    return asks
+
+
+class _Words:
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+        self.text, self.tokens = text, tokens
+        self.words = [t.word for t in tokens]
+
+    def at(self, i: int) -> str:
+        """The word at a place, empty beyond the ends."""
+        return self.words[i] if 0 <= i < len(self.words) else ""
+
+    def cue(self, i: int) -> _Cue | None:
+        """What the word at `i` says of whose words are asked for."""
+        word = self.words[i]
+        if word in _I:
+            return self._i(i) if word != "i" or is_first_person(self.tokens, i, self.text) else None
+        if word in _YOU:
+            return self._you(i)
+        if word == "your":
+            return self._your(i)
+        if word in _ASSISTANTS:
+            return self._assistant(i)
+        if word == "user":
+            return self._user(i)
+        if word in ("my", "mine", "myself") and is_first_person(self.tokens, i, self.text):
+            return _Cue(Role.USER, ONLY, 0.4)
+        if word == "me" and self.at(i - 1) not in _TELLING:
+            return _Cue(Role.USER, ONLY, 0.25)
+        return None
+
+    def _verb(self, i: int) -> tuple[int, set[str]]:
+        """Place of the verb behind a subject, and the auxiliaries between."""
+        between: set[str] = set()
+        for j in range(i + 1, i + 1 + NEAR):
+            word = self.at(j)
+            if word in _AUXILIARIES:
+                between.add(word)
+            elif word not in _ADVERBS:
+                return j, between
+        return i + 1, between
+
+    def _before(self, i: int) -> str:
+        """The auxiliary in front of a subject, if there is one: "did (I)", "have (you)"."""
+        word = self.at(i - 1)
+        return word if word in _PAST or word in _MODALS or word in ("do", "does", "are", "is") else ""
+
+    def _i(self, i: int) -> _Cue | None:
+        before, contracted = self._before(i), _I[self.words[i]]
+        at, between = self._verb(i)
+        verb = self.at(at)
+        root = stem(verb)
+        passive = verb in _PASSIVES and (bool(between & _BE) or before in ("was", "wasn't") or contracted == "was")
+        if passive:
+            return _Cue(Role.ASSISTANT, CLAUSE, 0.5)
+        if before in _PAST:
+            if root in _SAYING:
+                return _Cue(Role.USER, ASKED_SAYING, 1.0)
+            return _Cue(Role.USER, ASKED_DOING, 0.7)
+        if root in _MENTAL:
+            return None
+        if before in _MODALS:
+            return None if root in _SAYING else _Cue(Role.USER, ONLY, 0.25)
+        if before:  # "how do I boil an egg" is no question about the user, "what do I owe Sam" is
+            return _Cue(Role.USER, ONLY, 0.2 if self.at(i - 2) == "how" else 0.5)
+        if verb in _WANTING:
+            follows = (self.at(at + 1), self.at(at + 2))
+            asking = follows[0] in _ASKING or (follows[0] == "to" and follows[1] in _ASKING)
+            return None if asking else _Cue(Role.USER, ONLY, 0.3)
+        if root in _SAYING:
+            return _Cue(Role.USER, CLAUSE, 0.7 if verb in _BASES and not between else 0.9)
+        return _Cue(Role.USER, ONLY, 0.5)
+
+    def _you(self, i: int) -> _Cue | None:
+        before, contracted = self._before(i), _YOU[self.words[i]]
+        at, between = self._verb(i)
+        verb = self.at(at)
+        if before in _PAST:
+            return _Cue(Role.ASSISTANT, ASKED_SAYING, 1.0) if self._says(at, before) else None
+        if before:
+            if before == "do" and stem(verb) in _REMEMBERING and self._is_gerund(at + 1):
+                return _Cue(Role.ASSISTANT, CLAUSE, 0.9)
+            return None
+        if contracted in ("are", "will") or between & _MODALS:
+            return None
+        if not self._says(at, "had"):
+            return None
+        perfect = contracted == "have" or not between.isdisjoint(("have", "had", "did"))
+        spoken = verb not in _BASES or perfect or verb in _PARTICLES
+        return _Cue(Role.ASSISTANT, CLAUSE, 0.9) if spoken else None
+
+    def _says(self, at: int, before: str) -> bool:
+        """Whether the word is a verb of saying or giving; after "were", only one that goes on."""
+        verb = self.at(at)
+        if verb in _PARTICLES:
+            return not _PARTICLES[verb].isdisjoint((self.at(at + 1), self.at(at + 2), self.at(at + 3)))
+        if before in ("was", "were", "wasn't", "weren't", "am"):
+            return self._is_gerund(at)
+        return stem(verb) in _GIVING
+
+    def _is_gerund(self, at: int) -> bool:
+        return self.at(at).endswith("ing") and stem(self.at(at)) in _GIVING
+
+    def _your(self, i: int) -> _Cue | None:
+        for j in range(i + 1, i + 4):
+            if self.at(j) in _SAYINGS:
+                new = self.at(i - 1) in _NEW and self.at(0) != "remind"
+                return None if new else _Cue(Role.ASSISTANT, CLAUSE, 0.8)
+        return None
+
+    def _assistant(self, i: int) -> _Cue | None:
+        article = self.at(i - 1)
+        if article == "ai":  # "the AI assistant": one subject
+            i, article = i - 1, self.at(i - 2)
+            last = i + 1
+        else:
+            last = i
+        if article == "my" and self.words[i] == "assistant":  # somebody's secretary
+            return None
+        known = article in _ARTICLES
+        before = self._before(i - 1 if known else i)
+        at, _ = self._verb(last)
+        if stem(self.at(at)) in _GIVING and (known or before in _PAST or self.words[i] in _NAMED):
+            if before in _PAST:
+                return _Cue(Role.ASSISTANT, ASKED_SAYING, 1.0)
+            return _Cue(Role.ASSISTANT, CLAUSE, 0.6 if self.at(at) in _BASES else 0.9)
+        if known and self.at(last + 1) in _SAYINGS:
+            return _Cue(Role.ASSISTANT, CLAUSE, 0.8)
+        start = i - 1 if known else i
+        if self.at(start - 1) == "to" and self.at(start - 2) == "according":
+            return _Cue(Role.ASSISTANT, CLAUSE, 0.9)
+        return None
+
+    def _user(self, i: int) -> _Cue | None:
+        known = self.at(i - 1) == "the"
+        start = i - 1 if known else i
+        before = self._before(start)
+        at, _ = self._verb(i)
+        token = self.tokens[i]
+        if self.text[token.start : token.end].casefold().endswith(("'s", "’s")):
+            return _Cue(Role.USER, ONLY, 0.4)
+        says = stem(self.at(at)) in _SAYING
+        if before in _PAST:
+            return _Cue(Role.USER, ASKED_SAYING, 1.0) if says else _Cue(Role.USER, ASKED_DOING, 0.7)
+        if says and known and self.at(at) not in _BASES:
+            return _Cue(Role.USER, CLAUSE, 0.9)
+        if before == "does" and self.at(start - 2) != "how":
+            return _Cue(Role.USER, ONLY, 0.5)
+        return None
