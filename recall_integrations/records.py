@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -106,6 +106,11 @@ def _names(value: object, what: str, error: type[InvalidInput]) -> tuple[str, ..
     for item in value if isinstance(value, Sequence) else sorted(value):
         seen.setdefault(checked_id(item, f"An item of {what}", error))
     return tuple(seen)
+
+
+def _listed(given: str | Iterable[Any]) -> tuple[Any, ...]:
+    """Items of a list; a single name is a list of one."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +337,7 @@ class Filters:
         types: memory types.
         entities: names or aliases; a memory must mention at least one.
         actors: who said or did it.
+        roles: what the actor is in a conversation with an assistant: `Role`s or their names.
         channels: where.
         threads: conversations or documents.
         after: `event_at` (or `created_at` where there is none) at or after this time.
@@ -346,6 +352,7 @@ class Filters:
     types: tuple[MemoryType, ...] = ()
     entities: tuple[str, ...] = ()
     actors: tuple[str, ...] = ()
+    roles: tuple[Role, ...] = ()
     channels: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
     after: datetime | None = None
@@ -361,6 +368,7 @@ class Filters:
             types: Sequence[MemoryType | str] | str = (),
             entities: Sequence[str] = (),
             actors: Sequence[str] = (),
+            roles: Sequence[Role | str] | str = (),
             channels: Sequence[str] = (),
             threads: Sequence[str] = (),
             after: datetime | None = None,
@@ -374,8 +382,12 @@ class Filters:
         given: object = self.types
         if not isinstance(given, str | Sequence | set | frozenset):
             raise InvalidFilter(f"Filters.types must be a list of memory types, not {type(given).__name__}.")
-        types = (given,) if isinstance(given, str) else tuple(given)
-        put(self, "types", tuple(dict.fromkeys(checked_type(t, InvalidFilter) for t in types)))
+        put(self, "types", tuple(dict.fromkeys(checked_type(t, InvalidFilter) for t in _listed(given))))
+        wanted: object = self.roles
+        if not isinstance(wanted, str | Sequence | set | frozenset):
+            raise InvalidFilter(f"Filters.roles must be a list of roles, not {type(wanted).__name__}.")
+        roles = (checked_role(r, "An item of Filters.roles", InvalidFilter) for r in _listed(wanted))
+        put(self, "roles", tuple(dict.fromkeys(roles)))
         for name in ("entities", "actors", "channels", "threads"):
             put(self, name, _names(getattr(self, name), f"Filters.{name}", InvalidFilter))
         for name in ("after", "before"):
@@ -398,7 +410,7 @@ class Filters:
 
     def __bool__(self) -> bool:
         return bool(
-            self.types or self.entities or self.actors or self.channels or self.threads or self.metadata
+            self.types or self.entities or self.actors or self.roles or self.channels or self.threads or self.metadata
         ) or any(v is not None for v in (self.after, self.before, self.recency_days))
 
 

@@ -18,6 +18,7 @@ from recall_integrations.console.rendering import (
     pairs,
     plain,
     reference_words,
+    role_words,
     show_degraded,
     stage_words,
     window_words,
@@ -121,6 +122,8 @@ def _dated(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> I
 
 
 def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
+    if parsed.asked_role is not None:
+        yield "role", role_words(parsed)
     if parsed.negations:
         yield "not", f"{some(parsed.negations)}: what is about it moves down, nothing is removed"
     if parsed.identifiers:

@@ -107,6 +107,13 @@ def reference_words(ref: EntityRef) -> str:
     return plain(f"{ref.name} ← “{ref.mention}”, {ref.stage}, confidence {ref.confidence:.2f}")
 
 
+def role_words(parsed: ParsedQuery) -> str:
+    """Whose words are asked for, and how plainly; empty for nobody's in particular."""
+    if parsed.asked_role is None:
+        return ""
+    return f"asks what the {parsed.asked_role} said, strength {parsed.asked_role_strength:.2f}"
+
+
 def window_words(window: TemporalWindow) -> str:
     """`from … to before …`; the time of day only where it is not midnight."""
 
@@ -173,6 +180,8 @@ def show_explanation(console: Console, result: RecallResult) -> None:
     if parsed.temporal_window is not None:
         window = parsed.temporal_window
         grid.add_row("window", Text(f"{window_words(window)}, confidence {window.confidence:.2f}"))
+    if parsed.asked_role is not None:
+        grid.add_row("role", Text(role_words(parsed)))
     grid.add_row("terms", Text(plain(", ".join(parsed.terms) or "none")))
     f = parsed.features
     values = (

@@ -80,7 +80,9 @@ def _reason(
 
 
 def _besides(memory: Memory, by_source: Mapping[str, Contribution]) -> Iterator[str]:
-    """What has nothing to do with what is asked, and what the reranker said."""
+    """What is no evidence on its own, and what the reranker said."""
+    if memory.role is not None and "role" in by_source and by_source["role"].added > 0:
+        yield f"the {memory.role} said it"
     if by_source.get("recency") is not None and by_source["recency"].score >= RECENT:
         yield "recent"
     if memory.importance >= IMPORTANT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from sqlalchemy import Engine, select
 
 from recall_integrations.records import Filters
+from recall_integrations.roles import ROLE_CODES, Role, role_of
 from recall_integrations.store import schema
 from recall_integrations.store.entity_catalog import EntityCatalog
 from recall_integrations.store.rows import to_micros
@@ -40,6 +42,8 @@ def filter_mask(
             mask &= window_mask(view, now - timedelta(days=filters.recency_days), None)
     if filters.types:
         mask &= np.isin(view.types, [TYPE_CODES[t.value] for t in filters.types])
+    if filters.roles:
+        mask &= _by_roles(engine, view, filters.roles)
     if filters.actors or filters.channels or filters.threads or filters.metadata:
         mask &= _by_columns(engine, view, filters)
     if filters.entities:
@@ -68,6 +72,16 @@ def _by_columns(engine: Engine, view: ScopeView, filters: Filters) -> Mask:
     with engine.connect() as connection:
         rows = connection.execute(query)
         return _mask(view, [r[0] for r in rows if all(_same(r[1].get(k), v) for k, v in filters.metadata.items())])
+
+
+def _by_roles(engine: Engine, view: ScopeView, roles: Sequence[Role]) -> Mask:
+    """Rows of these roles, from the columns; where the texts are not at hand, by name and actor from the store."""
+    if view.text is not None:
+        return np.isin(view.text.roles, [ROLE_CODES[r] for r in roles])
+    m = schema.memories
+    with engine.connect() as connection:
+        rows = connection.execute(select(m.c.num, m.c.role, m.c.actor).where(m.c.scope_id == view.scope_id))
+        return _mask(view, [r.num for r in rows if (role_of(r.actor) if r.role is None else r.role) in roles])
 
 
 def _same(found: Any, wanted: Any) -> bool:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sqlalchemy import inspect, text
 
-from recall_integrations import Memory, MemoryStore, Scope, errors
+from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Scope, errors
+from recall_integrations.console.as_json import memory_data
+from recall_integrations.console.importing import Importer
+from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.entities.implicit import implicit_user
+from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.ranking.columns import ColumnsBuilder, TextRow
-from recall_integrations.ranking.lexicon import Lexicon
+from recall_integrations.ranking.lexicon import Lexicon, query_terms
 from recall_integrations.roles import ROLE_CODES, SPELLINGS, Role, role_of
 from recall_integrations.store import migrations, schema
 from recall_integrations.store.database import open_sqlite
@@ -139,3 +145,82 @@ def test_columns_grow_and_keep_older_snapshots() -> None:
     assert first.roles.tolist() == [1, 2]
     assert second.roles.tolist() == [1, 2] + [2] * 197
     assert [second.actor_names[a] for a in second.role_actors[2]] == ["Claude", "AI"]
+
+
+@pytest.mark.parametrize("roles", [7, ["boss"], [None], "boss"])
+def test_filters_take_roles_only(roles: object) -> None:
+    with pytest.raises(errors.InvalidFilter, match=r"Filters\.roles"):
+        Filters(roles=roles)  # type: ignore[arg-type]
+    assert Filters(roles=["human", "user"]).roles == (Role.USER,)
+    assert Filters(roles=["user"])
+
+
+def test_roles_are_exported_and_imported(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(json.dumps({k: v for k, v in memory_data(m).items() if v is not None}) for m in SAID))
+    with MemoryStore.open() as store:
+        importer = Importer(store)
+        importer.jsonl(path, Scope())
+        assert [store.get(m.id or "").role for m in SAID] == ROLES  # type: ignore[union-attr]
+        importer.jsonl(path, Scope())
+        assert (importer.report.new, importer.report.unchanged) == (len(SAID), len(SAID))
+
+
+# -- who asks, and who is asked ----------------------------------------------------------------------------------------
+
+
+def test_i_is_the_actor_with_the_role_of_the_user() -> None:
+    scope = Scope(user_id="u1")
+    with MemoryStore.open() as store:
+        store.remember_many(
+            [
+                Memory("I painted the shed", actor="Sam Okafor", role="user"),
+                Memory("Well done", actor="Claude", role="assistant"),
+            ],
+            scope=scope,
+        )
+        optimizer = QueryOptimizer(store)
+        mine = optimizer.parse("what did I paint?", scope=scope)
+        assert [(r.name, r.mention) for r in mine.entity_refs if r.stage == "implicit"] == [("Sam Okafor", "I")]
+        assert query_terms(mine).asker == ("user", "human", "sam", "okafor")
+        yours = optimizer.parse("what did you tell me about the shed?", scope=scope)
+        assert [(r.name, r.mention) for r in yours.entity_refs if r.stage == "implicit"] == [("Sam Okafor", "")]
+        assert query_terms(yours).asker == ()
+        assert (mine.asked_role, yours.asked_role) == (Role.USER, Role.ASSISTANT)
+
+
+def test_without_roles_the_user_is_as_before() -> None:
+    scope = Scope(user_id="u1")
+    with MemoryStore.open() as store:
+        store.remember_many([Memory("I painted the shed", actor="Sam"), Memory("Well", actor="Kim")], scope=scope)
+        optimizer = QueryOptimizer(store)
+        for text, mention in (("what did I paint?", "I"), ("what did you tell me about it?", "me")):
+            parsed = optimizer.parse(text, scope=scope)
+            assert [(r.name, r.mention) for r in parsed.entity_refs if r.stage == "implicit"] == [("u1", mention)]
+            assert query_terms(parsed).asker == ("user", "human", "u1")
+
+
+@pytest.mark.parametrize(
+    ("speakers", "name"),
+    [
+        ((), "u1"),
+        (("Sam Lee",), "Sam Lee"),
+        (("Sam Lee", "sam lee"), "Sam Lee"),
+        (("Sam Lee", "Kim"), "u1"),
+        (("Nobody",), "u1"),
+        (("Sam Lee",) * 17, "u1"),
+    ],
+)
+def test_only_one_actor_can_be_the_user(speakers: tuple[str, ...], name: str) -> None:
+    index = EntityIndex()
+    for known in ("Sam Lee", "Kim"):
+        index.add(entity_id_of(known), known)
+    ref = implicit_user(Scope(user_id="u1"), index, speakers)
+    assert (ref.name, ref.entity_id) == (name, entity_id_of(name))
+
+
+def test_the_named_user_goes_before_the_role() -> None:
+    index = EntityIndex()
+    for known in ("Sam Lee", "Kim"):
+        index.add(entity_id_of(known), known)
+    assert implicit_user(Scope(user_id="kim"), index, ["Sam Lee"]).name == "Kim"

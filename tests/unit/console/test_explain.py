@@ -36,6 +36,7 @@ from recall_integrations.records import (
     Scope,
     TemporalWindow,
 )
+from recall_integrations.roles import Role
 
 QUERY = "what did Priya say about the deplyment and ABC-123 yesterday, not the frontend?"
 NOW = datetime(2026, 4, 20, 9, tzinfo=timezone.utc)
@@ -217,6 +218,17 @@ def test_the_user_is_named_but_is_no_find() -> None:
     target = console()
     show_result(target, RecallResult(hits=(), query=parsed, plan=make_plan(parsed, CONFIG)), Scope(), explain=True)
     assert "names" not in text_of(target) and "Henrietta" in line_of(text_of(target), "user")
+
+
+def test_whose_words_are_asked_for_is_shown() -> None:
+    parsed = ParsedQuery(original="x", asked_role=Role.ASSISTANT, asked_role_strength=0.9, now=NOW)
+    assert "asks what the assistant said, strength 0.90" in line_of(shown(parsed), "role")
+    assert "asks what" not in shown(ParsedQuery(original="x", now=NOW))
+    target, plan = console(), make_plan(parsed, CONFIG)
+    show_result(target, RecallResult(hits=(), query=parsed, plan=plan), Scope(), explain=True)
+    assert "asks what the assistant said" in line_of(text_of(target), "role")
+    found = explanation_data(parsed, plan, Scope(), asked=())["parsed"]
+    assert (found["asked_role"], found["asked_role_strength"]) == ("assistant", 0.9)
 
 
 def test_a_correction_that_is_known_says_so() -> None:

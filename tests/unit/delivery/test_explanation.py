@@ -43,3 +43,14 @@ def test_a_way_is_no_link_to_what_the_query_names() -> None:
 def test_support_of_the_graph_is_a_link() -> None:
     graph = Contribution(source="graph", score=0.5, added=0.5)
     assert "linked to what came up lately" in reason(ParsedQuery(original="where"), MEMORY, (graph,))
+
+
+@pytest.mark.parametrize(
+    ("role", "added", "said"),
+    [("user", 0.1, True), ("assistant", 0.1, True), ("user", 0.0, False), ("user", -0.1, False), (None, 0.1, False)],
+)
+def test_who_said_it_is_a_reason_where_it_counted(role: str | None, added: float, said: bool) -> None:
+    memory = Memory("I cannot eat peanuts.", id="m1", role=role)
+    parsed = ParsedQuery(original="what about peanuts", terms=("peanut",))
+    text = reason(parsed, memory, (Contribution(source="role", score=1.0, added=added),))
+    assert text == "says: peanuts" + (f"; the {role} said it" if said else "")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -167,3 +168,22 @@ def test_window_mask_is_half_open(mixed: MemoryStore, clock: Callable[[], dateti
     view = mixed.view(scope_id)
     assert window_mask(view, days_ago(10), days_ago(5)).tolist() == [False, True, False]
     assert window_mask(view, None, None).all()
+
+
+def test_roles(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.remember_many(
+        [
+            Memory("1", id="a", actor="Human"),
+            Memory("2", id="b", actor="Claude", role="assistant"),
+            Memory("3", id="c", actor="Sam"),
+            Memory("4", id="d", role="tool"),
+        ]
+    )
+    expected = {("user",): "a", ("user", "AI"): "ab", ("tool", "system"): "d", ("system",): ""}
+    for roles, ids in expected.items():
+        assert passing(store, roles=roles) == set(ids)
+    assert passing(store, roles="assistant") == {"b"}
+    view = replace(store.view(store.scope_id(Scope()) or 0), text=None)  # as where the texts do not fit into memory
+    monkeypatch.setattr(store, "view", lambda _scope_id: view)
+    for roles, ids in expected.items():
+        assert passing(store, roles=roles) == set(ids)
