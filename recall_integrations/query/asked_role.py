@@ -6,7 +6,7 @@ It goes by the subject of the verb of saying. Every "I", "you", "my", "the assis
 strength; the highest rank decides, then the strength, then what comes first:
 
 - rank 4: asked with a verb of saying: "did I mention", "have you suggested", "what did the assistant say";
-- rank 3: what the user did: "when did I finish", "have I ever met";
+- rank 3: what the user did: "when did I finish", "have I ever met", "what did I hear from you";
 - rank 2: said in a clause: "the code you gave me", "what I said", "your advice", "I was told";
 - rank 1: only of the user: "my manager", "I need it".
 
@@ -54,6 +54,7 @@ def _stems(words: str) -> frozenset[str]:
 
 _I = {"i": "", "i've": "have", "i'd": "had", "i'm": "was", "i'll": "will"}
 _YOU = {"you": "", "you've": "have", "you'd": "had", "you're": "are", "you'll": "will", "u": ""}
+_PAIR = frozenset("i you me".split())
 _ASSISTANTS = frozenset("assistant ai bot chatbot chatgpt gpt llm copilot".split())
 _NAMED = frozenset("chatgpt gpt".split())  # need no article
 _ARTICLES = frozenset("the that this my our".split())
@@ -169,6 +170,8 @@ class _Words:
     def cue(self, i: int) -> _Cue | None:
         """What the word at `i` says of whose words are asked for."""
         word = self.words[i]
+        if word in _PAIR and self._is_paired(i):
+            return None
         if word in _I:
             return self._i(i) if word != "i" or is_first_person(self.tokens, i, self.text) else None
         if word in _YOU:
@@ -182,8 +185,17 @@ class _Words:
         if word in ("my", "mine", "myself") and is_first_person(self.tokens, i, self.text):
             return _Cue(Role.USER, ONLY, 0.4)
         if word == "me" and self.at(i - 1) not in _TELLING:
+            if self.at(i - 1) == "to" and self.at(i - 2) in _PASSIVES and self.at(i - 3) in _BE:
+                return _Cue(Role.ASSISTANT, CLAUSE, 0.5)
             return _Cue(Role.USER, ONLY, 0.25)
         return None
+
+    def _is_paired(self, i: int) -> bool:
+        """ "What did you and I discuss": both, so neither."""
+        follows, precedes = self.at(i + 1), self.at(i - 1)
+        return (follows in ("and", "or") and self.at(i + 2) in _PAIR) or (
+            precedes in ("and", "or") and self.at(i - 2) in _PAIR
+        )
 
     def _verb(self, i: int) -> tuple[int, set[str]]:
         """Place of the verb behind a subject, and the auxiliaries between."""
@@ -228,6 +240,8 @@ class _Words:
         return _Cue(Role.USER, ONLY, 0.5)
 
     def _you(self, i: int) -> _Cue | None:
+        if self.at(i - 1) == "from":  # "what advice did I get from you"
+            return _Cue(Role.ASSISTANT, ASKED_DOING, 0.8)
         before, contracted = self._before(i), _YOU[self.words[i]]
         at, between = self._verb(i)
         verb = self.at(at)

@@ -53,6 +53,9 @@ The recipe I told you about
 didn't I mention a brother?
 What name did I give you for the project?
 my guy, did I say Tuesday?
+Which books did I recommend to you?
+What did I think of the book you suggested?
+what did the user ask the assistant to do
 """.strip().splitlines()
 
 ASSISTANT = """
@@ -96,6 +99,12 @@ What reasons did you list for leasing?
 How did you say I should treat the stain?
 How do I run the script you wrote for me?
 the translation you'd suggested
+What advice did I get from you on taxes?
+which hotel was recommended to me?
+in our last chat you gave me a list of books; which was the third?
+I'd like to revisit our previous conversation about skin care, what was the product you mentioned?
+What did the assistant tell the user about visas?
+Can you find the hotel you recommended?
 You mentioned a museum near the station, which one was it?
 """.strip().splitlines()
 
@@ -141,6 +150,13 @@ deploy failed
 the bot framework
 What did we decide about the logo?
 What is your opinion on leasing?
+What did you and I discuss about the roof?
+Did you or I suggest the museum?
+What should I say to Sam?
+Who are you?
+what can you do
+give me your recommendation
+What was the name of the hotel that was suggested?
 """.strip().splitlines()
 
 CASES = [(Role.USER, s) for s in USER] + [(Role.ASSISTANT, s) for s in ASSISTANT] + [(None, s) for s in NOBODY]
