@@ -202,8 +202,6 @@ def _parsed(parsed: ParsedQuery) -> dict[str, Any]:
             "confidence": _number(window.confidence),
         },
         "negations": list(parsed.negations),
-        "asked_role": None if parsed.asked_role is None else parsed.asked_role.value,
-        "asked_role_strength": _number(parsed.asked_role_strength),
         "predicate_hints": list(parsed.predicate_hints),
         "type_hints": [t.value for t in parsed.type_hints],
         "terms": list(parsed.terms),
@@ -215,6 +213,8 @@ def _parsed(parsed: ParsedQuery) -> dict[str, Any]:
             "lexical_rarity": _number(parsed.features.lexical_rarity),
             "type_cues": _number(parsed.features.type_cues),
         },
+        "asked_role": None if parsed.asked_role is None else parsed.asked_role.value,
+        "asked_role_strength": _number(parsed.asked_role_strength),
     }
 
 

@@ -44,6 +44,7 @@ STEPS = (
     "negation",
     "entities",
     "identifiers",
+    "asked_role",
     "spelling",
     "rarity",
     "router",
