@@ -17,8 +17,9 @@ from rich.console import Console
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import combined, datasets_jsonl, metrics, quality_tables
-from recall_integrations.evaluation.datasets import EvaluationData, Question, load_locomo, load_multihop
+from recall_integrations.evaluation import combined, metrics, quality_tables
+from recall_integrations.evaluation.datasets import EvaluationData, Question
+from recall_integrations.evaluation.loading import DATASETS, load
 from recall_integrations.evaluation.peers import default_peers
 from recall_integrations.evaluation.quality_report import COMPARED, OURS, Answer, QualityReport
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
@@ -38,8 +39,6 @@ __all__ = [
     "load",
     "run",
 ]
-
-DATASETS = ("locomo", "hotpotqa", "musique", datasets_jsonl.NAME)
 
 
 def run(
@@ -142,21 +141,6 @@ def _measure(
         report = replace(compare(data, systems, console, k=k, limit=limit), kinds=kinds, notes=notes)
         about = {"embedding": store.embedding.fingerprint, "config": config.fingerprint, **environment()}
     return report, about
-
-
-def load(data_path: str | Path, dataset: str) -> EvaluationData:
-    """The data set called `dataset`, or a multi-hop one by its file prefix.
-
-    Raises:
-        InvalidArgument: an unknown name, or data that cannot be read.
-    """
-    if dataset == "locomo":
-        return load_locomo(data_path)
-    if dataset == datasets_jsonl.NAME:
-        return datasets_jsonl.load_jsonl(data_path)
-    if dataset.startswith(("hotpotqa", "musique")):
-        return load_multihop(data_path, dataset)
-    raise InvalidArgument(f"Unknown data set {dataset!r}. Use one of: {', '.join(DATASETS)}.")
 
 
 def compare(
