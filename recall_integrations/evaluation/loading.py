@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from recall_integrations.errors import InvalidArgument
@@ -10,22 +11,44 @@ from recall_integrations.evaluation import datasets_jsonl
 from recall_integrations.evaluation.datasets import load_locomo, load_multihop
 from recall_integrations.evaluation.questions import EvaluationData
 
-__all__ = ["DATASETS", "LOADERS", "Loader", "load"]
+__all__ = ["DATASETS", "LANGUAGES", "LOADERS", "Loader", "load"]
 
 Loader = Callable[[Path, str], EvaluationData]  # the path that the user gave, and the name
+LANGUAGES = "languages"  # a folder with a data set for each language, and their family
+
+
+def _folder(path: Path, name: str) -> EvaluationData:
+    """A data set with files as one's own has them, in the folder of its name: in `path`, or `path` itself."""
+    parts = Path(name).parts
+    within = path if path.absolute().parts[-len(parts) :] == parts else path / name
+    return replace(datasets_jsonl.load_jsonl(within), name=name)
+
+
+def _language(path: Path, name: str) -> EvaluationData:
+    return replace(_folder(path, name), family=LANGUAGES)
+
 
 LOADERS: Mapping[str, Loader] = {
     "locomo": lambda path, _: load_locomo(path),
     "hotpotqa": load_multihop,
     "musique": load_multihop,
+    "assistant": _folder,
+    "projects": _folder,
+    "phone": _folder,
+    "documents": _folder,
+    "talk": _folder,
     datasets_jsonl.NAME: lambda path, _: datasets_jsonl.load_jsonl(path),
 }
-PREFIXES: Mapping[str, Loader] = {"hotpotqa": load_multihop, "musique": load_multihop}  # of longer names
-DATASETS = tuple(LOADERS)
+PREFIXES: Mapping[str, Loader] = {  # of longer names
+    "hotpotqa": load_multihop,
+    "musique": load_multihop,
+    f"{LANGUAGES}/": _language,
+}
+DATASETS = (*LOADERS, f"{LANGUAGES}/NAME")
 
 
 def load(data_path: str | Path, dataset: str) -> EvaluationData:
-    """The data set called `dataset`; `hotpotqa_train` is one of several files of HotpotQA.
+    """The data set called `dataset`; `hotpotqa_train` is one of several files of HotpotQA, `languages/de` a language.
 
     Raises:
         InvalidArgument: an unknown name, or data that cannot be read.
