@@ -40,6 +40,7 @@ __all__ = [
     "compare",
     "load",
     "measure",
+    "picture_folder",
     "run",
     "shared_embedding",
 ]
@@ -81,7 +82,7 @@ def run(
         MissingExtra: a package of the `bench` extra, or of the embedding, is missing.
     """
     names = [dataset] if isinstance(dataset, str) else list(dict.fromkeys(dataset))
-    output, folder = checked_output(json_path), None if pictures is None else _folder(pictures)
+    output, folder = checked_output(json_path), None if pictures is None else picture_folder(pictures)
     settings = config or RecallConfig()
     loaded = [load(data_path, name) for name in names]  # a bad file is found before the long run
     reports: list[QualityReport] = []
@@ -129,7 +130,12 @@ def shared_embedding(embedding: object, cache: str | Path | None) -> Iterator[Ca
         shared.close()
 
 
-def _folder(path: str | Path) -> Path:
+def picture_folder(path: str | Path) -> Path:
+    """The folder, made if absent.
+
+    Raises:
+        InvalidArgument: it cannot be made.
+    """
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
