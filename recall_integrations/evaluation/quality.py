@@ -17,7 +17,7 @@ from rich.console import Console
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import combined, metrics, quality_tables
+from recall_integrations.evaluation import combined, extras, metrics, quality_tables
 from recall_integrations.evaluation.datasets import EvaluationData, Question
 from recall_integrations.evaluation.embedding_cache import CachedEmbedding, named_embedding
 from recall_integrations.evaluation.loading import DATASETS, load
@@ -81,6 +81,7 @@ def run(
         InvalidArgument: an unknown data set, bad data, a limit under 1, a report that could not be written.
         MissingExtra: a package of the `bench` extra, or of the embedding, is missing.
     """
+    extras.check(extras.METRICS, peers=peers)
     names = [dataset] if isinstance(dataset, str) else list(dict.fromkeys(dataset))
     output, folder = checked_output(json_path), None if pictures is None else picture_folder(pictures)
     settings = config or RecallConfig()

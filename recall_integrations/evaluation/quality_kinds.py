@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.evaluation import combined, kinds, quality, quality_tables
+from recall_integrations.evaluation import combined, extras, kinds, quality, quality_tables
 from recall_integrations.evaluation.metrics import OVERALL
 from recall_integrations.evaluation.quality_report import OURS, QualityReport
 from recall_integrations.evaluation.reports import checked_output, write_report
@@ -56,6 +56,7 @@ def run(
             not be written.
         MissingExtra: a package of the `bench` extra, or of the embedding, is missing.
     """
+    extras.check(extras.METRICS, peers=peers)
     there, missing = kinds.found(data_path, kinds.wanted(only, skip))
     output, folder = checked_output(json_path), None if pictures is None else quality.picture_folder(pictures)
     for name in missing:
