@@ -83,8 +83,8 @@ def show_kinds(summary: Summary, console: Console) -> None:
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("difference", justify="right", no_wrap=True)
     table.add_column("R@5", justify="right", no_wrap=True)
-    for line in summary.lines:
-        if line in summary.means.values():
+    for number, line in enumerate(summary.lines):
+        if number == len(summary.kinds):
             table.add_section()
         table.add_row(
             Text(line.title, style="bold"),

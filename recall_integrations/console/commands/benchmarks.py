@@ -149,7 +149,7 @@ def bench_diff(
 
 @bench.command("abstention")
 @DATA
-@click.option("--dataset", default="locomo", show_default=True, help="locomo, or jsonl with two scopes or more.")
+@click.option("--dataset", default="locomo", show_default=True, help="As for quality; with two scopes or more.")
 @LIMIT
 @k_option(10, "Hits asked for.")
 @CONFIG
@@ -208,7 +208,7 @@ def bench_temporal(path: Path, misses: bool) -> None:
 
 @bench.command("rules")
 @DATA
-@click.option("--dataset", default="locomo", show_default=True, help="locomo, hotpotqa or musique.")
+@click.option("--dataset", default="locomo", show_default=True, help="As for quality.")
 @LIMIT
 @REPORT
 def bench_rules(path: Path, dataset: str, limit: int | None, json_path: str | None) -> None:
@@ -240,7 +240,7 @@ def bench_parse(memories: int, entities: int, queries: int, seed: int, json_path
 @bench.command("misses")
 @DATA
 @click.option("--dataset", "datasets", multiple=True, default=("locomo",), show_default=True,
-              help="locomo, hotpotqa, musique or jsonl; may be given several times.")  # fmt: skip
+              help="As for quality; may be given several times.")  # fmt: skip
 @click.option("--question", "questions", multiple=True, metavar="ID", help="Ask only this one; several times for more.")
 @click.option("--sample", type=click.IntRange(min=1), help="List about this many of each, spread over the categories.")
 @seed_option("Of the sample.")
