@@ -58,7 +58,7 @@ OF = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def summary() -> Summary:
     return summarise(REPORTS, OF, ["talk"])
 
