@@ -41,7 +41,33 @@ def of_kind(report: dict[str, Any], *kinds: str) -> dict[str, Any]:
     return {name: system for name, system in report["systems"].items() if system["kind"] in kinds}
 
 
+def kinds(report: dict[str, Any]) -> Iterator[str]:
+    """The worst first, as the report has them."""
+    if not report["kinds"]:
+        return
+    yield "nDCG@10 by kind, the worst first, against the best peer, with a 95 % paired bootstrap interval:"
+    yield ""
+    rows = []
+    for line in [*report["kinds"].values(), *report["kinds_mean"].values()]:
+        compared = line["difference"] is not None
+        theirs = [
+            f"{line['peer_ndcg@10']:.3f}",
+            line["peer"] or "the best of each",
+            "" if line["ratio"] is None else f"{line['ratio']:.2f}",
+            interval(line["difference"]),
+        ]
+        ours = [line["title"], f"{line['questions']:,}", f"{line['ndcg@10']:.3f}"]
+        rows.append([*ours, *(theirs if compared else ["", "", "", ""]), f"{line['recall@5']:.3f}"])
+    yield from table(["kind", "questions", "recall", "best peer", "", "ratio", "difference", "R@5 of recall"], rows)
+    if report["kinds_missing"]:
+        yield ""
+        yield f"Not measured, for want of data: {', '.join(report['kinds_missing'])}"
+    yield ""
+
+
 def quality(report: dict[str, Any]) -> Iterator[str]:
+    if "kinds" in report:
+        yield from kinds(report)
     for name, part in report["datasets"].items():
         yield from dataset(name, part, report["k"])
         yield ""

@@ -85,9 +85,21 @@ def differences(
 
 
 def mean_difference(
-    pairs: Sequence[tuple[Scores, Scores]], metric: str, *, samples: int = 2_000, seed: int = 0
+    pairs: Sequence[tuple[Scores, Scores]],
+    metric: str,
+    *,
+    weights: Sequence[float] | None = None,
+    samples: int = 2_000,
+    seed: int = 0,
 ) -> Interval:
     """How much better the first of each pair is, averaged over the pairs: one pair for each data set.
+
+    Args:
+        pairs: scores of one system and of another.
+        metric: one of `METRICS`.
+        weights: of the pairs, with the sum 1. Default: all the same.
+        samples: drawn for the interval.
+        seed: of the draws.
 
     Raises:
         InvalidArgument: no pair, other questions on the two sides of one, or an unknown metric.
@@ -97,23 +109,24 @@ def mean_difference(
     parts = [paired_difference(a, b, metric, samples=samples, seed=seed) for a, b in pairs]
     if len(parts) == 1:
         return parts[0]
+    shares = np.full(len(pairs), 1 / len(pairs)) if weights is None else np.asarray(weights, dtype=np.float64)
     rng = np.random.default_rng(seed)
     drawn = np.zeros(samples)
-    for one, other in pairs:
+    for share, (one, other) in zip(shares.tolist(), pairs, strict=True):
         gaps = np.asarray([one[q][metric] - other[q][metric] for q in one], dtype=np.float64)
-        drawn += [gaps[rng.integers(0, len(gaps), len(gaps))].mean() for _ in range(samples)]
-    low, high = np.percentile(drawn / len(pairs), (2.5, 97.5))
-    return Interval(mean=float(np.mean([part.mean for part in parts])), low=float(low), high=float(high))
+        drawn += [share * gaps[rng.integers(0, len(gaps), len(gaps))].mean() for _ in range(samples)]
+    low, high = np.percentile(drawn, (2.5, 97.5))
+    return Interval(mean=float(shares @ [part.mean for part in parts]), low=float(low), high=float(high))
 
 
-def spread(parts: Sequence[Scores], metric: str) -> Interval:
-    """The mean of a metric over data sets, with its 95 % bootstrap interval.
+def spread(parts: Sequence[Scores], metric: str, weights: Sequence[float] | None = None) -> Interval:
+    """The mean of a metric over data sets, with its 95 % bootstrap interval. Weights as for `mean_difference`.
 
     Raises:
         InvalidArgument: there are no questions, or the metric is unknown.
     """
     nothing = dict.fromkeys(METRICS, 0.0)
-    return mean_difference([(scores, dict.fromkeys(scores, nothing)) for scores in parts], metric)
+    return mean_difference([(scores, dict.fromkeys(scores, nothing)) for scores in parts], metric, weights=weights)
 
 
 def as_dict(reports: Sequence[QualityReport], means: Sequence[Mean], about: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation import extras
 from recall_integrations.evaluation.peers import LangChainEnsemble, LlamaIndexFusion, Peer
 from recall_integrations.evaluation.probe import SCOPE, in_fresh_process
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
@@ -135,6 +136,7 @@ def run(
     for name, values in (("sizes", sizes), ("queries_per_plan", [queries_per_plan]), ("rounds", [rounds])):
         if not values or min(values) < 1:
             raise InvalidArgument(f"{name} must be at least 1.")
+    extras.check(extras.PROCESSES, peers=peers)
     output = checked_output(json_path)
     reports = []
     for size in sizes:

@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation import extras
 from recall_integrations.evaluation.cast import cast, mixed_queries, populated
 from recall_integrations.evaluation.probe import SCOPE, in_fresh_process
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
@@ -115,12 +116,14 @@ def run(
 
     Raises:
         InvalidArgument: a number under 1, more entities than memories, or a report that could not be written.
+        MissingExtra: `psutil`, of the `bench` extra, is missing.
     """
     for name, value in (("memories", memories), ("entities", entities), ("queries", queries)):
         if value < 1:
             raise InvalidArgument(f"{name} must be at least 1, not {value}.")
     if entities > memories:
         raise InvalidArgument(f"{entities:,} entities need as many memories; there are {memories:,}.")
+    extras.check(extras.PROCESSES)
     output = checked_output(json_path)
     report = measure(console, memories=memories, entities=entities, queries=queries, seed=seed)
     show(report, console)

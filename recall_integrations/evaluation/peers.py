@@ -55,14 +55,20 @@ _BATCH = 1_000
 
 
 def default_peers(embedding: Embedding) -> list[Peer]:
-    """All peers, in the order in which tables show them."""
+    """All peers, in the order in which tables show them, which is also the order to build them in.
+
+    Settings of one framework that need the same index share it, so that a comparison does not build it six times.
+    """
+    chain, index = LangChainEnsemble(embedding), LlamaIndexFusion(embedding)
+    others = [variant for variant in LLAMAINDEX_MODES if variant != "default"]
     return [
         DenseOnly(embedding),
         StemmedBM25(stemmed=False),
         StemmedBM25(),
-        LangChainEnsemble(embedding),
-        LangChainEnsemble(embedding, tuned=True),
-        *(LlamaIndexFusion(embedding, variant=variant) for variant in LLAMAINDEX_MODES),
+        chain,
+        LangChainEnsemble(embedding, tuned=True, beside=chain),
+        index,
+        *(LlamaIndexFusion(embedding, variant=variant, beside=index) for variant in others),
     ]
 
 
@@ -92,12 +98,15 @@ class LangChainEnsemble:
     Args:
         embedding: ours.
         tuned: stemmed BM25 without stop words, and 50 candidates from each arm.
+        beside: another one whose vectors are used where it was built over the very same memories, while it is.
     """
 
-    def __init__(self, embedding: Embedding, *, tuned: bool = False) -> None:
+    def __init__(self, embedding: Embedding, *, tuned: bool = False, beside: LangChainEnsemble | None = None) -> None:
         self.name = "LangChain ensemble, tuned" if tuned else "LangChain ensemble"
         self._embedding = embedding
         self._tuned = tuned
+        self._beside = beside
+        self._memories: Sequence[Memory] | None = None
         self._collection: _ChromaCollection | None = None
         self._bm25: Any = None
         self._chroma: Any = None
@@ -117,6 +126,10 @@ class LangChainEnsemble:
         ]
         words = {"preprocess_func": analyser.stems} if self._tuned else {}
         self._bm25 = retrievers.BM25Retriever.from_documents(documents, **words)
+        self._memories = memories
+        if self._beside is not None and self._beside._memories is memories:
+            self._chroma = self._beside._chroma
+            return
         self._collection = _ChromaCollection()
         self._chroma = chroma.Chroma(
             collection_name=self._collection.name,
@@ -146,7 +159,7 @@ class LangChainEnsemble:
         """Delete the collection."""
         if self._collection is not None:
             self._collection.close()
-        self._collection, self._bm25, self._chroma = None, None, None
+        self._collection, self._bm25, self._chroma, self._memories = None, None, None, None
         self._by_k.clear()
 
 
@@ -161,17 +174,22 @@ class LlamaIndexFusion:
         embedding: ours.
         variant: of `LLAMAINDEX_MODES`. `default` is asked for as many nodes from each arm as are wanted in the end, as
             in the example; the others for 50.
+        beside: another one whose arms are used where it was built over the very same memories, while it is.
 
     Raises:
         InvalidArgument: an unknown variant.
     """
 
-    def __init__(self, embedding: Embedding, *, variant: str = "default") -> None:
+    def __init__(
+        self, embedding: Embedding, *, variant: str = "default", beside: LlamaIndexFusion | None = None
+    ) -> None:
         if variant not in LLAMAINDEX_MODES:
             raise InvalidArgument(f"Unknown variant {variant!r}. Use one of: {', '.join(LLAMAINDEX_MODES)}.")
         self._mode, self._weights, self.name = LLAMAINDEX_MODES[variant]
         self._fetch = 0 if variant == "default" else FETCH
         self._embedding = embedding
+        self._beside = beside
+        self._memories: Sequence[Memory] | None = None
         self._collection: _ChromaCollection | None = None
         self._nodes = 0
         self._bm25: Any = None
@@ -185,6 +203,10 @@ class LlamaIndexFusion:
         bm25 = require("llama_index.retrievers.bm25").BM25Retriever
         vector_store = require("llama_index.vector_stores.chroma").ChromaVectorStore
         self.close()
+        self._memories = memories
+        if self._beside is not None and self._beside._memories is memories:
+            self._nodes, self._bm25, self._index = self._beside._nodes, self._beside._bm25, self._beside._index
+            return
         nodes = [
             text_node(
                 id_=doc,
@@ -235,7 +257,7 @@ class LlamaIndexFusion:
         """Delete the collection."""
         if self._collection is not None:
             self._collection.close()
-        self._collection, self._bm25, self._index, self._nodes = None, None, None, 0
+        self._collection, self._bm25, self._index, self._nodes, self._memories = None, None, None, 0, None
         self._by_k.clear()
 
 

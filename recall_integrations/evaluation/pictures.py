@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.combined import Mean, Scores, spread
+from recall_integrations.evaluation.kinds import Summary
 from recall_integrations.evaluation.metrics import OVERALL, Interval
 from recall_integrations.evaluation.quality_report import COMPARED, OURS, QualityReport
 
@@ -40,14 +41,27 @@ class Row:
     strong: bool = False
 
 
-def draw(reports: Sequence[QualityReport], means: Sequence[Mean], folder: Path) -> list[Path]:
+def draw(
+    reports: Sequence[QualityReport], means: Sequence[Mean], folder: Path, summary: Summary | None = None
+) -> list[Path]:
     """Write the pictures; gives their paths.
+
+    Args:
+        reports: of data sets.
+        means: of families of them.
+        folder: must exist.
+        summary: of kinds, where they were measured.
 
     Raises:
         InvalidArgument: a file cannot be written.
     """
     written = []
-    for name, svg in [*(p for r in reports for p in _of_report(r)), *(p for m in means for p in _of_mean(m))]:
+    drawn = [
+        *(_of_kinds(summary) if summary is not None else ()),
+        *(p for r in reports for p in _of_report(r)),
+        *(p for m in means for p in _of_mean(m)),
+    ]
+    for name, svg in drawn:
         file = folder / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}.svg"
         try:
             file.write_text(svg, encoding="utf-8")
@@ -82,6 +96,23 @@ def _of_report(report: QualityReport) -> Iterator[tuple[str, str]]:
         ]
         yield f"{name}-plans", chart(f"{name}: {OURS} by plan", COMPARED, rows)
     yield from _gaps(name, report.differences, report)
+
+
+def _of_kinds(summary: Summary) -> Iterator[tuple[str, str]]:
+    rows = []
+    for line in summary.lines:
+        rows.append(Row(label=line.title, values=(line.ours,), strong=True))
+        if line.theirs is not None:
+            rows.append(Row(label=line.peer or "best peer of each", values=(line.theirs,)))
+    yield "kinds", chart(f"{OURS} and the best peer, kind by kind, the worst first", [METRIC], rows)
+    gaps = [Row(label=line.title, values=(line.difference,)) for line in summary.kinds.values() if line.difference]
+    gaps += [
+        Row(label=f"{line.title}: {line.peer}" if line.peer else line.title, values=(line.difference,))
+        for line in summary.means.values()
+        if line.difference
+    ]
+    if gaps:
+        yield "kinds-differences", chart(f"{OURS} minus the best peer", [METRIC], gaps, signed=True)
 
 
 def _of_mean(mean: Mean) -> Iterator[tuple[str, str]]:

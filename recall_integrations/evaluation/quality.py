@@ -7,8 +7,8 @@ Questions whose answer is not in the data (no gold id) are left out: every metri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,14 @@ from rich.console import Console
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import combined, datasets_jsonl, metrics, quality_tables
-from recall_integrations.evaluation.datasets import EvaluationData, Question, load_locomo, load_multihop
+from recall_integrations.evaluation import combined, extras, metrics, quality_tables
+from recall_integrations.evaluation.datasets import EvaluationData, Question
+from recall_integrations.evaluation.embedding_cache import CachedEmbedding, named_embedding
+from recall_integrations.evaluation.loading import DATASETS, load
 from recall_integrations.evaluation.peers import default_peers
 from recall_integrations.evaluation.quality_report import COMPARED, OURS, Answer, QualityReport
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.single_arms import indexed_text
 from recall_integrations.evaluation.systems import PeerSystem, RecallSystem, System
 from recall_integrations.evaluation.terminal import progress
 
@@ -36,10 +39,11 @@ __all__ = [
     "chosen",
     "compare",
     "load",
+    "measure",
+    "picture_folder",
     "run",
+    "shared_embedding",
 ]
-
-DATASETS = ("locomo", "hotpotqa", "musique", datasets_jsonl.NAME)
 
 
 def run(
@@ -54,13 +58,15 @@ def run(
     pictures: str | Path | None = None,
     config: RecallConfig | None = None,
     k: int = 10,
+    embedding: object = None,
+    embedding_cache: str | Path | None = None,
 ) -> tuple[QualityReport, ...]:
     """Ask every question of the data sets, print the tables, and write the report and pictures if asked.
 
     Args:
         data_path: the file or folder with the data (see `evaluation.datasets`).
         console: where tables and progress go.
-        dataset: one or several of `DATASETS`. Two of one family get a mean.
+        dataset: one or several of `DATASETS`. Those of one family get a mean.
         limit: ask at most this many questions of each, spread evenly over the data set. Default: all.
         peers: compare with the frameworks' retrievers and with single arms.
         stages: compare with ourselves, each stage changed or switched off in turn.
@@ -68,21 +74,27 @@ def run(
         pictures: folder for an SVG picture of each table; made if absent.
         config: our configuration. Default: `RecallConfig()`.
         k: results asked for; the metrics look at the first ten.
+        embedding: of every system, see `shared_embedding`. Default: the bundled model.
+        embedding_cache: folder that keeps what another embedding has computed.
 
     Raises:
         InvalidArgument: an unknown data set, bad data, a limit under 1, a report that could not be written.
-        MissingExtra: a package of the `bench` extra is missing.
+        MissingExtra: a package of the `bench` extra, or of the embedding, is missing.
     """
+    extras.check(extras.METRICS, peers=peers)
     names = [dataset] if isinstance(dataset, str) else list(dict.fromkeys(dataset))
-    output, folder = checked_output(json_path), None if pictures is None else _folder(pictures)
+    output, folder = checked_output(json_path), None if pictures is None else picture_folder(pictures)
     settings = config or RecallConfig()
     loaded = [load(data_path, name) for name in names]  # a bad file is found before the long run
     reports: list[QualityReport] = []
     about: dict[str, Any] = {}
-    for data in loaded:
-        report, about = _measure(data, console, settings, limit=limit, peers=peers, stages=stages, k=k)
-        quality_tables.show(report, console)
-        reports.append(report)
+    with shared_embedding(embedding, embedding_cache) as shared:
+        for data in loaded:
+            report, about = measure(
+                data, console, settings, limit=limit, peers=peers, stages=stages, k=k, embedding=shared
+            )
+            quality_tables.show(report, console)
+            reports.append(report)
     means = combined.means(reports)
     for mean in means:
         quality_tables.show_mean(mean, console)
@@ -95,7 +107,36 @@ def run(
     return tuple(reports)
 
 
-def _folder(path: str | Path) -> Path:
+@contextmanager
+def shared_embedding(embedding: object, cache: str | Path | None) -> Iterator[CachedEmbedding | None]:
+    """One embedding for every system, which computes no text twice; `None` for the bundled one, which needs no memory.
+
+    Args:
+        embedding: a name as `named_embedding` takes it, or anything that `MemoryStore.open` takes.
+        cache: folder that keeps vectors from one run to the next.
+
+    Raises:
+        InvalidArgument: a cache for the bundled model, or one that cannot be used.
+        MissingExtra: a package of the embedding is missing.
+    """
+    if embedding is None:
+        if cache is not None:
+            raise InvalidArgument("The bundled embedding needs no cache. Name another embedding, or leave it out.")
+        yield None
+        return
+    shared = CachedEmbedding(named_embedding(embedding) if isinstance(embedding, str) else embedding, cache)
+    try:
+        yield shared
+    finally:
+        shared.close()
+
+
+def picture_folder(path: str | Path) -> Path:
+    """The folder, made if absent.
+
+    Raises:
+        InvalidArgument: it cannot be made.
+    """
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -104,24 +145,36 @@ def _folder(path: str | Path) -> Path:
     return folder
 
 
-def _measure(
+def measure(
     data: EvaluationData,
     console: Console,
     config: RecallConfig,
     *,
-    limit: int | None,
-    peers: bool,
-    stages: bool,
-    k: int,
+    limit: int | None = None,
+    peers: bool = True,
+    stages: bool = False,
+    k: int = 10,
+    embedding: CachedEmbedding | None = None,
 ) -> tuple[QualityReport, dict[str, Any]]:
+    """Compare over one data set; also what has to be said of where it ran. Arguments are those of `run`.
+
+    Another embedding than the bundled one computes memories and questions before anybody is asked: what is compared
+    is what is found, and the model's time would take the place of the recalls' own.
+
+    Raises:
+        InvalidArgument: see `compare`.
+        MissingExtra: a package of the `bench` extra is missing.
+    """
     from recall_integrations import MemoryStore, QueryOptimizer
     from recall_integrations.evaluation import stages as staging
 
+    if embedding is not None:
+        _embed(data, chosen(data, limit), embedding, console)
     note = staging.seen_before(config, data.name)
     notes = {OURS: note} if note else {}
     kinds: dict[str, str] = {}
     with ExitStack() as stack:
-        store = stack.enter_context(MemoryStore.open(config=config))
+        store = stack.enter_context(MemoryStore.open(config=config, embedding=embedding))
         ours = RecallSystem(QueryOptimizer(store, config=config))
         stack.callback(ours.close)
         systems: list[System] = [ours]
@@ -144,19 +197,13 @@ def _measure(
     return report, about
 
 
-def load(data_path: str | Path, dataset: str) -> EvaluationData:
-    """The data set called `dataset`, or a multi-hop one by its file prefix.
-
-    Raises:
-        InvalidArgument: an unknown name, or data that cannot be read.
-    """
-    if dataset == "locomo":
-        return load_locomo(data_path)
-    if dataset == datasets_jsonl.NAME:
-        return datasets_jsonl.load_jsonl(data_path)
-    if dataset.startswith(("hotpotqa", "musique")):
-        return load_multihop(data_path, dataset)
-    raise InvalidArgument(f"Unknown data set {dataset!r}. Use one of: {', '.join(DATASETS)}.")
+def _embed(data: EvaluationData, asked: Mapping[str, Question], embedding: CachedEmbedding, console: Console) -> None:
+    used = [c for c in data.collections if any(q.id in asked for q in c.questions)]
+    documents = [indexed_text(memory) for collection in used for memory in collection.memories]
+    queries = [question.text for question in asked.values()]
+    with progress(console) as bar:
+        task = bar.add_task(f"{data.name}: embedding", total=len(documents) + len(queries))
+        embedding.fill(documents, queries, lambda count: bar.update(task, advance=count))
 
 
 def compare(

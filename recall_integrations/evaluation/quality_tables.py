@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recall_integrations.evaluation.combined import Mean
+from recall_integrations.evaluation.kinds import Summary
 from recall_integrations.evaluation.metrics import METRICS, OVERALL, Average, Interval
 from recall_integrations.evaluation.quality_report import COMPARED, OURS, QualityReport
 from recall_integrations.evaluation.terminal import compact_table
@@ -71,6 +72,34 @@ def show_mean(mean: Mean, console: Console) -> None:
         own = {s: gaps for s, gaps in mean.differences.items() if mean.reports[0].kind(s) == kind}
         if own:
             console.print(_differences(f"{mean.name}, {title}", head, own))
+
+
+def show_kinds(summary: Summary, console: Console) -> None:
+    """Print a line for each kind, the worst first, and the means: ours, the best peer, and ours against it."""
+    table = compact_table("Kinds, the worst first: nDCG@10, ours and the best peer's (95 % interval)")
+    table.padding = (0, 0)  # or it would not fit
+    table.add_column("kind, best peer", no_wrap=True)
+    for column in ("asked", "ours", "peer", "ratio"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("difference", justify="right", no_wrap=True)
+    table.add_column("R@5", justify="right", no_wrap=True)
+    for number, line in enumerate(summary.lines):
+        if number == len(summary.kinds):
+            table.add_section()
+        table.add_row(
+            Text(line.title, style="bold"),
+            f"{line.questions:,}",
+            f"{line.ours.mean:.3f}",
+            "" if line.theirs is None else f"{line.theirs.mean:.3f}",
+            "" if line.ratio is None else f"{line.ratio:.2f}",
+            "" if line.difference is None else interval(line.difference),
+            f"{line.recall:.3f}",
+        )
+        if line.theirs is not None:
+            table.add_row(line.peer or "the best of each")
+    console.print(table)
+    if summary.missing:
+        console.print(f"Not measured, for want of data: {', '.join(summary.missing)}")
 
 
 def _figures(average: Average) -> list[str]:

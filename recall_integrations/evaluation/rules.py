@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from recall_integrations.config import PLAN_RULES, RecallConfig
-from recall_integrations.evaluation import quality
+from recall_integrations.evaluation import extras, quality
 from recall_integrations.evaluation.datasets import EvaluationData, Question
 from recall_integrations.evaluation.metrics import Interval, average, paired_difference
 from recall_integrations.evaluation.quality import QualityReport
@@ -135,6 +135,7 @@ def run(
         InvalidArgument: an unknown data set, bad data, a limit under 1, a report that could not be written.
         MissingExtra: a package of the `bench` extra is missing.
     """
+    extras.check(extras.METRICS)
     output = checked_output(json_path)
     report = measure(quality.load(data_path, dataset), console, limit=limit)
     show(report, console)

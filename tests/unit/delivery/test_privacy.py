@@ -151,9 +151,9 @@ def test_time_is_linear_on_repetition(piece: str) -> None:
         text = piece * (n // len(piece))
         best = 1e9
         for _ in range(2):
-            start = time.perf_counter()
+            start = time.thread_time()
             redact(text)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         return best
 
     small, large = seconds(2_000), seconds(16_000)

@@ -100,6 +100,34 @@ def test_two_peers_of_a_kind_do_not_share_memories(embedding: Any, memories: lis
     second.close()
 
 
+@pytest.mark.parametrize("name", ["langchain", *(f"llamaindex-{v}" for v in peers.LLAMAINDEX_MODES if v != "default")])
+def test_settings_of_a_framework_share_an_index_and_answer_the_same(
+    name: str, embedding: Any, memories: list[Memory]
+) -> None:
+    for module in MODULES[name]:
+        pytest.importorskip(module, reason=f"{module} (extra `bench`) is not installed")
+    if name == "langchain":
+        first = peers.LangChainEnsemble(embedding)
+        beside: Any = peers.LangChainEnsemble(embedding, tuned=True, beside=first)
+        alone: Any = peers.LangChainEnsemble(embedding, tuned=True)
+    else:
+        first = peers.LlamaIndexFusion(embedding)
+        variant = name.removeprefix("llamaindex-")
+        beside = peers.LlamaIndexFusion(embedding, variant=variant, beside=first)
+        alone = peers.LlamaIndexFusion(embedding, variant=variant)
+    for part in (memories[:20], memories[10:]):
+        for one in (first, beside, alone):
+            one.build(part)
+        assert beside._collection is None and alone._collection is not None
+        for query in ("budget deadline", "Priya Raman", peers.indexed_text(part[3])):
+            assert beside.search(query, 5) == alone.search(query, 5)
+    beside.build(memories[:10])  # over others than the first: an index of its own
+    assert beside._collection is not None
+    assert set(beside.search("budget", 30)) <= {m.id for m in memories[:10]}
+    for one in (first, beside, alone):
+        one.close()
+
+
 def test_memories_need_ids_of_their_own(embedding: Any) -> None:
     for bad in ([], [Memory(text="x")], [Memory(text="x", id="1"), Memory(text="y", id="1")]):
         with pytest.raises(InvalidArgument, match="id of its own"):

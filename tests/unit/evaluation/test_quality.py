@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from rich.console import Console
 
+from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import combined, quality, quality_tables
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
@@ -242,3 +246,56 @@ def test_own_data_as_json_lines(tmp_path: Path) -> None:
     (report,) = quality.run(tmp_path, console(), dataset=["jsonl"], peers=False)
     assert (report.dataset, report.family) == ("jsonl", "")
     assert report.averages["recall"]["who"].values["recall@1"] == 1
+
+
+class Counting:
+    """Keeps every text that it was asked for."""
+
+    fingerprint, dimensions, remote = "counting", 64, False
+
+    def __init__(self, inner: Embedding) -> None:
+        self.inner = inner
+        self.seen: list[str] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.seen.extend(texts)
+        return self.inner.embed_documents(texts)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        self.seen.append(text)
+        return self.inner.embed_query(text)
+
+
+def own_data(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "memories.jsonl").write_text(
+        '{"id": "a", "text": "Sarah bakes bread."}\n{"id": "b", "text": "Sam sails.", "actor": "Sam"}', encoding="utf-8"
+    )
+    (folder / "questions.jsonl").write_text(
+        '{"query": "Who sails?", "relevant": ["b"]}\n{"query": "Who bakes bread?", "relevant": ["a"]}\n',
+        encoding="utf-8",
+    )
+    return folder
+
+
+def test_every_system_shares_one_embedding_that_computes_no_text_twice(tmp_path: Path, embedding: Embedding) -> None:
+    for module in ("bm25s", "langchain_chroma", "langchain_classic", "llama_index.retrievers.bm25"):
+        pytest.importorskip(module, reason="packages of the extra `bench` are not installed")
+    counting = Counting(embedding)
+    data = own_data(tmp_path / "data")
+    given = {"dataset": "jsonl", "embedding_cache": tmp_path / "cache"}
+    (first,) = quality.run(data, console(), embedding=counting, json_path=tmp_path / "r.json", **given)
+    expected = ["Sam: Sam sails.", "Sarah bakes bread.", "Who bakes bread?", "Who sails?"]
+    assert sorted(set(counting.seen)) == sorted(counting.seen) and set(expected) <= set(counting.seen)
+    assert json.loads((tmp_path / "r.json").read_text())["environment"]["embedding"] == "counting"
+    later = Counting(embedding)
+    (second,) = quality.run(data, console(), embedding=later, **given)
+    assert later.seen == []
+    assert {s: {q: a.ids for q, a in own.items()} for s, own in first.answers.items()} == {
+        s: {q: a.ids for q, a in own.items()} for s, own in second.answers.items()
+    }
+
+
+def test_the_bundled_embedding_has_no_cache(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="needs no cache"):
+        quality.run(own_data(tmp_path), console(), dataset="jsonl", peers=False, embedding_cache=tmp_path / "cache")

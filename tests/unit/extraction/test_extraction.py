@@ -274,6 +274,6 @@ def test_linear_on_hostile_text(unit: str) -> None:
 
 
 def _seconds(extractor: RuleExtractor, memory: Memory) -> float:
-    start = time.perf_counter()
+    start = time.thread_time()
     extractor.extract(memory)
-    return time.perf_counter() - start
+    return time.thread_time() - start

@@ -410,10 +410,10 @@ def test_trigrams_find_every_word_one_edit_away() -> None:
 def test_hostile_texts_are_read_in_bounded_time(office: EntityIndex, text: str) -> None:
     office.add("e", "田中")
     office.add("f", "priya priya priya priya priya")
-    start = time.perf_counter()
+    start = time.thread_time()
     office.resolve(text)
     office.mentions(text)
-    assert time.perf_counter() - start < 5
+    assert time.thread_time() - start < 5
 
 
 def test_a_name_of_a_thousand_words_can_be_looked_up() -> None:

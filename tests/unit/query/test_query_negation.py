@@ -205,9 +205,9 @@ def test_time_is_linear_on_repetition(piece: str) -> None:
         text = piece * n
         best = 1e9
         for _ in range(2):
-            start = time.perf_counter()
+            start = time.thread_time()
             find_negations(text)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         return best
 
     small, large = seconds(1_000), seconds(8_000)

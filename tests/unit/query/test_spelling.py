@@ -233,14 +233,14 @@ def test_fifty_thousand_stems_are_quick() -> None:
     syllables = ["ba", "ker", "ti", "mon", "sal", "dri", "fo", "lun", "gre", "pax", "wi", "zor", "cha", "nep", "hul"]
     stems_ = [a + b + c + d for a in syllables for b in syllables for c in syllables for d in syllables][:50_000]
     lexicon()
-    begin = time.perf_counter()
+    begin = time.thread_time()
     terms = Vocabulary((s, 1) for s in stems_)
-    assert time.perf_counter() - begin < 1.5
+    assert time.thread_time() - begin < 1.5
     times = []
     for word in stems_[:20_000:200]:
-        begin = time.perf_counter()
+        begin = time.thread_time()
         terms.close_to(word[:3] + "x" + word[4:])
-        times.append(time.perf_counter() - begin)
+        times.append(time.thread_time() - begin)
     # The goal is .3 ms on real words; these are far more alike than real ones, and the machine may be busy.
     assert statistics.median(times) < 3e-3
 

@@ -70,10 +70,10 @@ def test_time_is_linear_on_repetition(piece: str) -> None:
         text = piece * n
         best = 1e9
         for _ in range(2):
-            start = time.perf_counter()
+            start = time.thread_time()
             skip_reason(text)
             parse_rewrites(text, "q")
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         return best
 
     small, large = seconds(1_500), seconds(12_000)
