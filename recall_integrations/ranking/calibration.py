@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features import K1, Features, Values
+from recall_integrations.ranking.bm25 import K1, Values
+from recall_integrations.ranking.features import Features
 from recall_integrations.ranking.ranker import Ranking
 from recall_integrations.text import idf
 

@@ -15,13 +15,14 @@ memory the same weight as what was said. Who spoke is the column `actors`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.ranking.kind import Kind, KindCounter
 from recall_integrations.ranking.lexicon import Ids, Lexicon, content_words, grown
 from recall_integrations.roles import NO_ROLE, ROLE_CODES, Role, role_of
 
@@ -29,11 +30,23 @@ Rows = NDArray[np.int64]
 _ROLES = len(ROLE_CODES)
 WORDS_MAX = 2_048  # content words kept of one memory; the length is counted in full
 _QUESTION = re.compile(r"[?？؟]")
+_SENTENCE = re.compile(r"[^.!?？؟。！\n]*([.!?？؟。！\n]*)")
 
 
 def is_question(text: str) -> bool:
     """Whether the text asks something: it holds a question mark."""
     return _QUESTION.search(text) is not None
+
+
+def asked_words(text: str, words_of: Callable[[str], list[str]] = content_words) -> list[bool]:
+    """For each content word of `text` whether it stands in a sentence that asks something.
+
+    A text tells and asks: "I moved to Lisbon. Have you been there?" A sentence ends with `.`, `!`, `?` or a line.
+    """
+    flags: list[bool] = []
+    for sentence in _SENTENCE.finditer(text):
+        flags.extend([is_question(sentence.group(1))] * len(words_of(sentence.group())))
+    return flags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +67,8 @@ class TextColumns:
             else that of the actor's name.
         role_actors: code of a role → codes of the actors that have it in some row.
         questions: bool `(n,)`: whether the text asks something.
+        asked: bool, beside `words`: whether the word stands in a sentence that asks.
+        kind: what the scope is made of.
         mean_log_length: mean of `ln(1 + length)` over all rows.
     """
 
@@ -70,6 +85,8 @@ class TextColumns:
     roles: NDArray[np.int8]
     role_actors: Mapping[int, Sequence[int]]
     questions: NDArray[np.bool_]
+    asked: NDArray[np.bool_]
+    kind: Kind
     mean_log_length: float
 
     @property
@@ -115,6 +132,7 @@ class TextRow:
         words: ids of its content words, or `None` to have `text` cut into words.
         text: without the actor in front. May be empty where `words` is given.
         asks: whether the text is a question; `None` = look at `text`.
+        asked: for each word whether its sentence asks; `None` = look at `text`.
         length: content words, where `words` holds only a part of them.
         actor, thread: names, `None` = none.
         role: a role's name; `None` = that of the actor's name, if it is the spelling of one.
@@ -125,6 +143,7 @@ class TextRow:
     text: str = ""
     words: Ids | None = None
     asks: bool | None = None
+    asked: Sequence[bool] | None = None
     length: int | None = None
     actor: str | None = None
     role: str | None = None
@@ -145,6 +164,7 @@ class TextBlock:
         actors, threads: names, `None` = none.
         roles: names of roles; `None` = that of the actor's name, if it is the spelling of one.
         positions: places in the thread.
+        asked: bool, beside `words`: whether the word's sentence asks; `None` = no word's does.
     """
 
     nums: Sequence[int]
@@ -156,6 +176,7 @@ class TextBlock:
     roles: Sequence[str | None]
     threads: Sequence[str | None]
     positions: Sequence[int | None]
+    asked: NDArray[np.bool_] | None = None
 
 
 class ColumnsBuilder:
@@ -174,6 +195,8 @@ class ColumnsBuilder:
         self._nums = np.empty(capacity, dtype=np.int64)
         self._starts: Rows = np.zeros(capacity + 1, dtype=np.int64)
         self._words: Ids = np.empty(16 * capacity, dtype=np.int32)
+        self._asked = np.empty(16 * capacity, dtype=np.bool_)
+        self._kinds = KindCounter()
         self._lengths = np.empty(capacity, dtype=np.int32)
         self._threads = np.empty(capacity, dtype=np.int32)
         self._positions = np.empty(capacity, dtype=np.int64)
@@ -194,7 +217,12 @@ class ColumnsBuilder:
     @property
     def bytes(self) -> int:
         """Memory held by the buffers."""
-        return int(self._starts.nbytes + self._words.nbytes + sum(getattr(self, name).nbytes for name in _PER_ROW))
+        return int(
+            self._starts.nbytes
+            + self._words.nbytes
+            + self._asked.nbytes
+            + sum(getattr(self, name).nbytes for name in _PER_ROW)
+        )
 
     def append(self, rows: Iterable[TextRow]) -> None:
         """Add memories, rising by `num` and above all that are there."""
@@ -213,6 +241,7 @@ class ColumnsBuilder:
                 roles=[row.role for row in added],
                 threads=[row.thread for row in added],
                 positions=[row.position for row in added],
+                asked=np.concatenate([_asked(row, len(ids)) for row, ids in zip(added, lists, strict=True)]),
             )
         )
 
@@ -228,6 +257,7 @@ class ColumnsBuilder:
         self._lengths[part] = block.lengths
         self._starts[first + 1 : end + 1] = np.cumsum(block.counts) + begin
         self._words[begin : begin + len(block.words)] = block.words
+        self._asked[begin : begin + len(block.words)] = False if block.asked is None else block.asked
         self._questions[part] = block.asks
         self._threads[part] = [self._thread(name) for name in block.threads]
         self._positions[part] = [place or 0 for place in block.positions]
@@ -238,6 +268,7 @@ class ColumnsBuilder:
         self._after[part] = -1
         self._log_length += float(np.log1p(self._lengths[part]).sum())
         self.n = end
+        self._kinds.add(*self._kind_columns(np.arange(first, end)))
         self._link(np.arange(first, end))
         self._lexicon.prepare()
 
@@ -249,6 +280,7 @@ class ColumnsBuilder:
         rows = rows[np.isin(self._nums[rows], wanted) & self._alive[rows]]
         if not len(rows):
             return
+        self._kinds.remove(*self._kind_columns(rows))
         self._alive = self._alive.copy()
         self._alive[rows] = False
         self._copy_links()
@@ -279,8 +311,13 @@ class ColumnsBuilder:
             roles=self._roles[:n],
             role_actors=self._role_actors,
             questions=self._questions[:n],
+            asked=self._asked[: int(self._starts[n])],
+            kind=self._kinds.kind(),
             mean_log_length=self._log_length / n if n else 0.0,
         )
+
+    def _kind_columns(self, rows: Rows) -> tuple[NDArray[np.int32], ...]:
+        return self._threads[rows], self._actors[rows], self._roles[rows].astype(np.int32), self._lengths[rows]
 
     def _word_lists(self, added: Sequence[TextRow]) -> list[Ids]:
         """Word ids per row. New words enter the lexicon together."""
@@ -371,13 +408,24 @@ class ColumnsBuilder:
 
     def _reserve(self, rows: int, words: int) -> None:
         if words > len(self._words):
-            self._words = grown(self._words, int(self._starts[self.n]), max(words, 2 * len(self._words)))
+            used, size = int(self._starts[self.n]), max(words, 2 * len(self._words))
+            self._words, self._asked = grown(self._words, used, size), grown(self._asked, used, size)
         if rows <= len(self._nums):
             return
         size = max(rows, 2 * len(self._nums))
         self._starts = grown(self._starts, self.n + 1, size + 1)
         for name in _PER_ROW:
             setattr(self, name, grown(getattr(self, name), self.n, size))
+
+
+def _asked(row: TextRow, count: int) -> NDArray[np.bool_]:
+    """Which of the words that are kept stand in a sentence that asks."""
+    flags = row.asked
+    if flags is None:
+        flags = asked_words(row.text) if row.words is None and is_question(row.text) else ()
+    kept = np.zeros(min(count, WORDS_MAX), dtype=np.bool_)
+    kept[: len(flags)] = np.asarray(flags[: len(kept)], dtype=np.bool_)
+    return kept
 
 
 _PER_ROW = (

@@ -17,22 +17,20 @@ Evidence that is absent (no thread, actor, time or vector) makes a constant colu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.ranking import exchange, nearby
+from recall_integrations.ranking.bm25 import K1, PIVOT, PIVOT_1, PIVOT_2, Values, length_term, saturated, weighted
 from recall_integrations.ranking.columns import Rows, TextColumns
 from recall_integrations.ranking.lexicon import Ids, QueryTerms
 from recall_integrations.store.rows import to_micros
 from recall_integrations.text import idf
 
-Values = NDArray[np.float32]
-
-K1, B = 1.2, 0.75
-PIVOT, PIVOT_1, PIVOT_2 = 30, 75, 120  # of one text, of a window of ±1, of ±2
 SESSION_LENGTH = 3.0  # K of a thread's candidates taken together, whatever they hold
 NEAR = 0.5
 PAIRS_MAX = 524_288  # query stem × word of the pool; larger pools give the beginning of each text, 32 words at least
@@ -42,8 +40,23 @@ AFTER_DAYS = (3.0, 30.0)  # shortest and longest time in which that fades
 _DAY = 86_400_000_000
 
 
+BLOCK = 16  # content words; a passage is two blocks beside each other
+LEAD = 12  # content words that a text begins with
+
+
 FORMULAS: Mapping[str, str] = {
     "bm": "BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
+    "bmq": "the same, each stem as often as the query says it",
+    "soft": "the best Σ share · soft of a passage: 32 words of the text, from every 16th on",
+    "lead": "Σ share of the stems among the first 12 words of the text",
+    "feedback": "how much of the words of the five best other candidates by z(bmq) + .4·z(d) the text holds",
+    "together": "the best z(bmq) of another candidate of the 36 hours around it",
+    "exchange": "the best bmq of another candidate of the thread",
+    "ask": "share of the text's words that stand in sentences that ask",
+    "told": "mt of the sentences that ask in the text before it, where that is by another actor",
+    "user": "1 where the user of an assistant said it",
+    "role": "strength · 1 where it was said by the role whose words the query asks for",
+    "cast": "share of the actors named in the query who speak in its thread",
     "bm_max": "bm / the best bm among the candidates",
     "bm_ub": "bm / (2.2·Σ idf)",
     "cov": "Σ share of the stems that the text holds",
@@ -117,6 +130,8 @@ class FeatureInput:
         now: for recency.
         half_life_days: of recency.
         detail: also compute `DETAIL`.
+        dated: bool, of every row of the scope: whether its time is when it happened; `None` = all.
+        cosine_worth: what a cosine of the store's embedding is worth, 1 = as much as one of the bundled model.
     """
 
     columns: TextColumns
@@ -131,6 +146,8 @@ class FeatureInput:
     now: datetime | None = None
     half_life_days: float = 30.0
     detail: bool = False
+    dated: NDArray[np.bool_] | None = None
+    cosine_worth: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,12 +159,16 @@ class Features:
         columns: the features.
         links: candidate before, after, two before, two after each in its thread, `(4, candidates)`; -1 = none.
         session: candidates of one thread have one number; -1 = no thread.
+        gates: factors of `kind.GATES`, for this scope and this query.
+        cosine_worth: see `FeatureInput`.
     """
 
     rows: Rows
     columns: Mapping[str, Values]
     links: NDArray[np.int64]
     session: NDArray[np.int64]
+    gates: Mapping[str, float] = field(default_factory=dict)
+    cosine_worth: float = 1.0
 
     @property
     def size(self) -> int:
@@ -166,23 +187,39 @@ class Features:
 
 def compute(given: FeatureInput) -> Features:
     """All features of all candidates."""
-    match = _Match(given)
+    match = Match(given)
     columns: dict[str, Values] = {}
     match.text(columns)
     match.windows(columns)
     match.people(columns)
     match.sessions(columns)
     match.dense(columns)
+    gates = given.columns.kind.gates(len(given.query.sequence))
+    exchange.told(match, columns)
+    exchange.roles(match, columns)
+    if gates["crowd"]:
+        exchange.cast(match, columns)
+    if gates["roles"]:
+        exchange.exchange(match, columns)
+    if gates["apart"]:
+        nearby.together(match, columns)
+    if gates["long"]:
+        nearby.feedback(match, columns)
     _outside(given, columns)
     if given.detail:
         match.detail(columns)
     made = {name: np.asarray(values, dtype=np.float32) for name, values in columns.items()}
     return Features(
-        rows=match.rows, columns=made, links=match.links(), session=np.where(match.threaded, match.session, -1)
+        rows=match.rows,
+        columns=made,
+        links=match.links(),
+        session=np.where(match.threaded, match.session, -1),
+        gates=gates,
+        cosine_worth=given.cosine_worth,
     )
 
 
-class _Match:
+class Match:
     """The query against the pool: the candidates and their neighbours up to ±2, each once.
 
     Tables over the pool are `(query stems, pool + 1)`; the last column stands for "no such neighbour" and is 0.
@@ -213,7 +250,10 @@ class _Match:
             counts = np.minimum(counts, max(32, room // len(counts)))
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
-        self.tokens: Ids = columns.words[np.arange(total) + np.repeat(first - (ends - counts), counts)]
+        kept = np.arange(total) + np.repeat(first - (ends - counts), counts)
+        self.tokens: Ids = columns.words[kept]
+        self.asked = columns.asked[kept]
+        self.place = np.arange(total) - np.repeat(ends - counts, counts)  # of each word in its text
         self.text_of = np.repeat(np.arange(len(self.pool)), counts)
         self.counts = counts
         self.lengths = np.append(columns.lengths[self.pool], 0).astype(np.float32)
@@ -250,18 +290,20 @@ class _Match:
         tf = np.bincount(self.said * width + self.said_in, minlength=len(stems) * width)
         self.tf = tf.astype(np.float32).reshape(len(stems), width)
         self._nearest(close, token)
-        self.mt = _sum(self.share, self.near)
-        self.damping = np.float32(K1 + 1) / (1 + _k(self.lengths, PIVOT))
+        self._passages(close, token)
+        self.mt = weighted(self.share, self.near)
+        self.damping = np.float32(K1 + 1) / (1 + length_term(self.lengths, PIVOT))
 
     def _nearest(self, close: Values, token: Ids) -> None:
-        """`soft` of every text that is asked for it, `near` of all: few words come that near, so only they count.
+        """`near` of all texts: few words come that near, so only they count.
 
         Args:
             close: cosine of each query stem with each distinct word, `(stems, words)`.
             token: which of the words each token is.
         """
         shape = (len(close), len(self.pool) + 1)
-        self.soft, self.near = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
+        self.near = np.zeros(shape, dtype=np.float32)
+        self.near_asked: Values | None = None  # in sentences that ask
         is_near = np.any(close >= NEAR, axis=0)
         near = np.flatnonzero(is_near[token])
         if len(near):
@@ -269,19 +311,41 @@ class _Match:
             begins = np.flatnonzero(np.diff(texts, prepend=-1))
             best = np.maximum.reduceat(close[:, token[near]], begins, axis=1)
             self.near[:, texts[begins]] = np.where(best >= NEAR, best, np.float32(0))
-        counts = self.counts
+            asked = self.asked[near]
+            if asked.any():
+                near, best, texts = near[asked], best, texts[asked]
+                begins = np.flatnonzero(np.diff(texts, prepend=-1))
+                best = np.maximum.reduceat(close[:, token[near]], begins, axis=1)
+                self.near_asked = np.zeros(shape, dtype=np.float32)
+                self.near_asked[:, texts[begins]] = np.where(best >= NEAR, best, np.float32(0))
+
+    def _passages(self, close: Values, token: Ids) -> None:
+        """`soft` of every text that is asked for it, and the best passage of each.
+
+        Words are taken together in blocks of `BLOCK`; a passage is a block and the one after it.
+        """
+        width = len(self.pool) + 1
+        self.soft, self.passage = np.zeros((len(close), width), dtype=np.float32), np.zeros(width, dtype=np.float32)
+        text_of, place = self.text_of, self.place
         if not self.given.detail:  # else of neighbours too
-            mine = np.zeros(len(counts) + 1, dtype=np.bool_)
+            mine = np.zeros(width, dtype=np.bool_)
             mine[self.at[0]] = True
-            token = token[mine[self.text_of]]
-            counts = np.where(mine[:-1], counts, 0)
-        filled = np.flatnonzero(counts)
-        if len(filled):
-            begins = (np.cumsum(counts) - counts)[filled]
-            self.soft[:, filled] = np.maximum.reduceat(close[:, token], begins, axis=1)
+            kept = mine[text_of]
+            token, text_of, place = token[kept], text_of[kept], place[kept]
+        if not len(token) or not len(close):
+            return
+        begins = np.flatnonzero(place % BLOCK == 0)
+        texts = text_of[begins]
+        blocks = np.maximum.reduceat(close[:, token], begins, axis=1)
+        first = np.flatnonzero(np.diff(texts, prepend=-1))
+        self.soft[:, texts[first]] = np.maximum.reduceat(blocks, first, axis=1)
+        joined = blocks.copy()
+        beside = np.flatnonzero(np.diff(texts) == 0)
+        joined[:, beside] = np.maximum(blocks[:, beside], blocks[:, beside + 1])
+        self.passage[texts[first]] = np.maximum.reduceat(weighted(self.share, joined), first)
 
     def _bm25(self, tf: Values, k: Values) -> Values:
-        return _sum(self.idf, tf * np.float32(K1 + 1) / (tf + k))
+        return weighted(self.idf, saturated(tf, k))
 
     def links(self) -> NDArray[np.int64]:
         """Which candidate stands before, after, two before, two after each candidate, `(4, candidates)`; -1 = none."""
@@ -293,19 +357,34 @@ class _Match:
     def text(self, out: dict[str, Values]) -> None:
         """The text itself."""
         me = self.at[0]
-        self.bm = self._bm25(self.tf[:, me], _k(self.lengths[me], PIVOT))
+        self.bm = self._bm25(self.tf[:, me], length_term(self.lengths[me], PIVOT))
         out["bm"] = self.bm
+        often = np.asarray(self.given.query.counts or [1] * len(self.idf), dtype=np.float32)
+        self.bmq = self.bm
+        if (often > 1).any():
+            self.bmq = weighted(self.idf * often, saturated(self.tf[:, me], length_term(self.lengths[me], PIVOT)))
+        out["bmq"] = self.bmq
         out["bm_max"] = self.bm / max(float(self.bm.max(initial=0)), 1e-9)
         out["bm_ub"] = self.bm / np.float32((K1 + 1) * self.total)
-        out["cov"] = _sum(self.share, (self.tf[:, me] > 0).astype(np.float32))
-        out["msn"] = _sum(self.share, self.soft[:, me]) * self.damping[me]
+        out["cov"] = weighted(self.share, (self.tf[:, me] > 0).astype(np.float32))
+        out["msn"] = weighted(self.share, self.soft[:, me]) * self.damping[me]
         out["mt"] = self.mt[me]
+        out["soft"] = self.passage[me]
+        out["lead"] = self._lead()[me]
+        asked = np.bincount(self.text_of[self.asked], minlength=len(self.pool) + 1)[me]
+        out["ask"] = asked / np.maximum(np.append(self.counts, 0)[me], 1)
         out["isq"] = self.asks[me]
         out["L"] = np.log1p(self.lengths[me]) - np.float32(self.columns.mean_log_length)
         out["bg"] = self._pairs()[me]
         dated = np.bincount(self.text_of[self.columns.lexicon.dated[self.tokens]], minlength=len(self.pool) + 1)
         out["dw"] = np.minimum(dated, DATE_WORDS_MAX)[me].astype(np.float32)
         out["dww"] = out["dw"] * np.float32(self.given.query.when)
+
+    def _lead(self) -> Values:
+        early = self.place[self.places] < LEAD
+        held = np.zeros((len(self.idf), len(self.pool) + 1), dtype=np.float32)
+        held[self.said[early], self.said_in[early]] = 1
+        return weighted(self.share, held)
 
     def _pairs(self) -> Values:
         order = {s: i for i, s in enumerate(self.given.query.stems)}
@@ -332,8 +411,8 @@ class _Match:
         one = np.maximum(np.maximum(near[:, at[0]], near[:, at[1]]), near[:, at[2]])
         two = np.maximum(np.maximum(one, near[:, at[3]]), near[:, at[4]])
         lengths = self.lengths[at]
-        out["mwn"] = _sum(self.share, one) * np.float32(K1 + 1) / (1 + _k(lengths[:3].sum(0), PIVOT_1))
-        out["mw2n"] = _sum(self.share, two) * np.float32(K1 + 1) / (1 + _k(lengths.sum(0), PIVOT_2))
+        out["mwn"] = weighted(self.share, one) * np.float32(K1 + 1) / (1 + length_term(lengths[:3].sum(0), PIVOT_1))
+        out["mw2n"] = weighted(self.share, two) * np.float32(K1 + 1) / (1 + length_term(lengths.sum(0), PIVOT_2))
         self.near_1, self.lengths_at = one, lengths
         out["pq"] = self.asks[at[1]]
         out["len_b"] = np.log1p(lengths[1])
@@ -344,7 +423,7 @@ class _Match:
         asked = self.asks[at[1]] * (known & (actors[1] >= 0) & ~same[1])
         out["qa"] = self.mt[at[1]] * asked
         answer = np.maximum(near[:, at[0]], np.maximum(near[:, at[1]] * asked, near[:, at[3]] * same[3]))
-        out["qm"] = _sum(self.share, answer)
+        out["qm"] = weighted(self.share, answer)
 
     def people(self, out: dict[str, Values]) -> None:
         """Who spoke, and who is spoken of."""
@@ -352,7 +431,9 @@ class _Match:
         lexicon = columns.lexicon
         asked = [lexicon.stem_of(s) for s in dict.fromkeys((*query.stems, *query.sequence))]
         asked.extend(lexicon.stem_of(s) for s in query.asker)
-        named = {code for number in asked for code in columns.actor_words.get(number, ())}
+        groups = [columns.actor_words[number] for number in dict.fromkeys(asked) if number in columns.actor_words]
+        self.cast = groups  # actors by the words of the query that name them
+        named = {code for group in groups for code in group}
         self.named = len(named)
         actors = columns.actors[self.rows]
         is_named = np.zeros(len(columns.actor_names) + 1, dtype=np.float32)  # the last is that of -1, no actor
@@ -401,8 +482,8 @@ class _Match:
         """What `DETAIL` lists."""
         at = self.at
         soft = np.maximum(np.maximum(self.soft[:, at[0]], self.soft[:, at[1]]), self.soft[:, at[2]])
-        k = _k(self.lengths_at[:3].sum(0), PIVOT_1)
-        out["mws"] = _sum(self.share, soft) * np.float32(K1 + 1) / (1 + k)
+        k = length_term(self.lengths_at[:3].sum(0), PIVOT_1)
+        out["mws"] = weighted(self.share, soft) * np.float32(K1 + 1) / (1 + k)
         out["wbm"] = self._bm25(self.tf[:, at[0]] + self.tf[:, at[1]] + self.tf[:, at[2]], k)
         for name, i in (("b1", 1), ("a1", 2), ("b2", 3), ("a2", 4)):
             out[f"mt_{name}"] = self.mt[at[i]]
@@ -411,7 +492,7 @@ class _Match:
         out["d_b1"], out["d_a1"] = self.cosines[at[1]], self.cosines[at[2]]
         out["sd"] = self._of_session(self._best(out["d"]))
         out["st"] = self._of_session(np.bincount(self.session, minlength=len(self.codes)).astype(np.float32))
-        out["sc"] = self._of_session(_sum(self.share, (self.session_tf > 0).astype(np.float32)))
+        out["sc"] = self._of_session(weighted(self.share, (self.session_tf > 0).astype(np.float32)))
         there = (at >= 0) & (at < len(self.pool))
         out["d2"] = self.cosines[at].sum(0) / np.maximum(there.sum(0), 1)
         size = len(self.rows)
@@ -450,14 +531,3 @@ def _date_match(given: FeatureInput) -> Values:
     length = np.clip((end - start) / _DAY, *AFTER_DAYS)
     later = AFTER_WINDOW * np.exp(-np.maximum(at - end, 0) / _DAY / length)
     return (window.confidence * np.where(at < start, 0.0, np.where(at < end, 1.0, later))).astype(np.float32)
-
-
-def _k(lengths: Values, pivot: float) -> Values:
-    k: Values = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * np.maximum(lengths, pivot) / np.float32(pivot))
-    return k
-
-
-def _sum(weights: Values, table: Values) -> Values:
-    """Weighted sum over the query's stems. einsum, not `@`: a matrix product may wake BLAS threads (see `Lexicon`)."""
-    summed: Values = np.einsum("i,ij->j", weights, table)
-    return summed

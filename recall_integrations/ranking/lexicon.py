@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,7 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import ParsedQuery, TemporalWindow
+from recall_integrations.roles import Role
 from recall_integrations.text import STOP_WORDS, stem, tokenize
 
 Number = TypeVar("Number", bound=np.generic)
@@ -201,6 +203,8 @@ class QueryTerms:
         window: the time it speaks of.
         asker: where the query speaks in the first person, stems that the actor's name may hold who asks.
         when: whether it asks for a time.
+        counts: how often the query says each of the stems, at least 1; empty = once each.
+        role: whose words it asks for, with `strength` in [0, 1]; `None` = nobody's in particular.
     """
 
     stems: tuple[str, ...]
@@ -209,6 +213,9 @@ class QueryTerms:
     window: TemporalWindow | None = None
     asker: tuple[str, ...] = ()
     when: bool = False
+    counts: tuple[int, ...] = ()
+    role: Role | None = None
+    strength: float = 0.0
 
 
 def query_terms(parsed: ParsedQuery) -> QueryTerms:
@@ -218,6 +225,7 @@ def query_terms(parsed: ParsedQuery) -> QueryTerms:
     by_stem = dict(reversed(content))
     stems = parsed.terms[:TERMS_MAX]
     heard = set(said)
+    often = Counter(term for term, _ in content)
     return QueryTerms(
         stems=stems,
         words=tuple(by_stem.get(term, term) for term in stems),
@@ -225,6 +233,9 @@ def query_terms(parsed: ParsedQuery) -> QueryTerms:
         window=parsed.temporal_window,
         asker=_asker(parsed),
         when=not heard.isdisjoint(_WHEN) or {"how", "long"} <= heard,
+        counts=tuple(max(often[term], 1) for term in stems),
+        role=parsed.asked_role,
+        strength=parsed.asked_role_strength,
     )
 
 

@@ -55,6 +55,13 @@ def _add_role(connection: Connection) -> None:
         connection.execute(text(f"ALTER TABLE {schema.memories.name} ADD COLUMN {role.name} {role.type.compile()}"))
 
 
+@migration(to=5)
+def _mark_questions(connection: Connection) -> None:
+    schema.words.drop(connection, checkfirst=True)
+    schema.words.create(connection)
+    words.fill(connection)
+
+
 def current_version(engine: Engine) -> int:
     """Version of the store; 0 for an empty database.
 

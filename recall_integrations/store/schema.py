@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -95,6 +95,7 @@ words = Table(
     Column("words", Text, nullable=False),  # normal forms of the content words, joined by line feeds
     Column("length", Integer, nullable=False),  # how many there are, of which a very long text keeps the first
     Column("asks", Integer, nullable=False),  # 1: the text asks something
+    Column("asked", LargeBinary),  # a bit for each of the words, first the highest: 1 in a sentence that asks
     PrimaryKeyConstraint("scope_id", "num"),
     sqlite_with_rowid=False,  # clustered, as the vectors are
 )

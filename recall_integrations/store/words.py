@@ -13,9 +13,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exists, insert, select
 
-from recall_integrations.ranking.columns import WORDS_MAX, TextBlock, is_question
+from recall_integrations.ranking.columns import WORDS_MAX, TextBlock, asked_words, is_question
 from recall_integrations.ranking.lexicon import Lexicon, content_words
 from recall_integrations.store import schema
 from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX
@@ -32,6 +34,7 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
     schema.words.c.words,
     schema.words.c.length,
     schema.words.c.asks,
+    schema.words.c.asked,
 )
 
 
@@ -53,7 +56,25 @@ def to_row(scope_id: int, num: int, text: str) -> dict[str, Any]:
         "words": "\n".join(found[:WORDS_MAX]),
         "length": len(found),
         "asks": int(is_question(text)),
+        "asked": packed(asked_words(text, cut)[:WORDS_MAX]) if is_question(text) else None,
     }
+
+
+def packed(flags: Sequence[bool]) -> bytes | None:
+    """Flags as bits, first the highest; `None` where none is set."""
+    return np.packbits(np.asarray(flags, dtype=np.bool_)).tobytes() if any(flags) else None
+
+
+def unpacked(kept: Sequence[bytes | None], counts: Sequence[int]) -> NDArray[np.bool_]:
+    """Flags of several rows behind each other, so many of each; those that are not there are not set."""
+    out = np.zeros(sum(counts), dtype=np.bool_)
+    begin = 0
+    for bits, count in zip(kept, counts, strict=True):
+        if bits:
+            flags = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=min(count, 8 * len(bits)))
+            out[begin : begin + len(flags)] = flags
+        begin += count
+    return out
 
 
 def write(connection: Connection, scope_id: int, texts: Iterable[tuple[int, str]]) -> None:
@@ -96,24 +117,26 @@ def text_block(
         nums: of the memories.
         fields: for each of `COLUMNS` its values.
     """
-    actors, roles, threads, positions, words, lengths, asks = (list(values) for values in fields)
+    actors, roles, threads, positions, words, lengths, asks, asked = (list(values) for values in fields)
     missing = [i for i, found in enumerate(words) if found is None]
     texts = _texts(connection, scope_id, [nums[i] for i in missing])
     for i in missing:
         row = to_row(scope_id, nums[i], texts.get(nums[i], ""))
-        words[i], lengths[i], asks[i] = row["words"], row["length"], row["asks"]
+        words[i], lengths[i], asks[i], asked[i] = row["words"], row["length"], row["asks"], row["asked"]
     # One string and one split: a list per memory would double the time.
     ids = lexicon.ids_of("\n".join([found for found in words if found]).split("\n") if any(words) else ())
+    counts = [found.count("\n") + 1 if found else 0 for found in words]
     return TextBlock(
         nums=nums,
         words=ids,
-        counts=[found.count("\n") + 1 if found else 0 for found in words],
+        counts=counts,
         lengths=lengths,
         asks=asks,
         actors=actors,
         roles=roles,
         threads=threads,
         positions=positions,
+        asked=unpacked(asked, counts),
     )
 
 

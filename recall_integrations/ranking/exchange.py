@@ -1,0 +1,55 @@
+"""Evidence of who speaks to whom: what was asked before a text, which role said it, who takes part in its thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recall_integrations.ranking.bm25 import Values, weighted
+from recall_integrations.roles import ROLE_CODES, Role
+
+if TYPE_CHECKING:
+    from recall_integrations.ranking.features import Match
+
+
+def told(match: Match, out: dict[str, Values]) -> None:
+    """`told`: what the sentences before it that ask, by another actor, have in common with the query."""
+    at = match.at
+    actors = np.append(match.columns.actors[match.pool], -1)[at]
+    answers = (actors[0] >= 0) & (actors[1] >= 0) & (actors[0] != actors[1])
+    near = match.near_asked
+    out["told"] = np.zeros(len(at[0]), np.float32) if near is None else weighted(match.share, near[:, at[1]]) * answers
+
+
+def roles(match: Match, out: dict[str, Values]) -> None:
+    """`user`, `role`."""
+    said, query = match.columns.roles[match.rows], match.given.query
+    out["user"] = (said == ROLE_CODES[Role.USER]).astype(np.float32)
+    wanted = -1 if query.role is None else ROLE_CODES[query.role]
+    out["role"] = np.float32(query.strength) * (said == wanted)
+
+
+def cast(match: Match, out: dict[str, Values]) -> None:
+    """`cast`: in a scene of many, who is asked about takes part."""
+    columns, groups = match.columns, match.cast
+    threads = columns.threads
+    there = threads[match.rows]
+    share = np.zeros(len(there), dtype=np.float32)
+    for group in groups:
+        speaks = np.isin(columns.actors, group)
+        share += np.isin(there, threads[speaks & (threads >= 0)])
+    out["cast"] = share / max(len(groups), 1)
+
+
+def exchange(match: Match, out: dict[str, Values]) -> None:
+    """`exchange`: the best `bmq` among the other candidates of the thread."""
+    codes, worth = match.session, match.bmq
+    order = np.lexsort((-worth, codes))
+    heads = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    counts = np.diff(np.append(heads, len(order)))
+    best = order[heads]
+    second = np.where(counts > 1, worth[order[np.minimum(heads + 1, max(len(order) - 1, 0))]], 0)
+    other = worth[best][codes]
+    other[best] = second
+    out["exchange"] = np.where(match.threaded & (counts[codes] > 1), other, np.float32(0))

@@ -1,0 +1,121 @@
+"""What a scope is made of, read from its memories: chats of people, chats with an assistant, documents, records, notes.
+
+Evidence does not mean the same everywhere. An answer of six words is told by the question before it, an answer of two
+hundred is not; neighbours in a thread belong together in a chat, not among the notifications of a phone. Nobody is
+asked for the kind of a collection: `Kind` holds shares of the living memories, each in [0, 1], and `gates` turns them
+into the factors with which rankers weigh evidence. A scope may be a mixture; then so are the factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.roles import ROLE_CODES, Role
+
+HALF = 20  # content words at which a text is half as short as one can be
+LONG_FROM, LONG_SPAN = 6, 12  # content words of a query beyond which it is long, and until it is wholly so
+_UNIT = 1_000_000  # `short` is summed in whole numbers, so that the order of writes leaves no trace
+_SPEAKING = (ROLE_CODES[Role.USER], ROLE_CODES[Role.ASSISTANT])
+Codes = NDArray[np.int32]
+
+GATES: Mapping[str, str] = {
+    "always": "1",
+    "people": "pairs · (1 − roles): chats of two people",
+    "crowd": "chats of three people or more",
+    "roles": "chats with an assistant",
+    "apart": "1 − people − roles: neighbours in a thread are no exchange",
+    "long": f"(content words of the query − {LONG_FROM}) / {LONG_SPAN}, in [0, 1]",
+    "documents": "(1 − threaded) · (1 − named) · (1 − short), times long: plain documents, asked with long questions",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """Shares of a scope's living memories, each in [0, 1]; 0 in an empty scope.
+
+    Args:
+        pairs: in threads of exactly two actors.
+        crowd: in threads of three actors or more.
+        roles: by the user of an assistant, or by the assistant.
+        threaded: with another memory in their thread.
+        named: with an actor.
+        short: mean of `1 / (1 + content words / 20)`.
+    """
+
+    pairs: float = 0.0
+    crowd: float = 0.0
+    roles: float = 0.0
+    threaded: float = 0.0
+    named: float = 0.0
+    short: float = 0.0
+
+    def gates(self, asked: int) -> dict[str, float]:
+        """Factors of `GATES` for a query of so many content words."""
+        people = self.pairs * (1 - self.roles)
+        long = min(max((asked - LONG_FROM) / LONG_SPAN, 0.0), 1.0)
+        return {
+            "always": 1.0,
+            "people": people,
+            "crowd": self.crowd,
+            "roles": self.roles,
+            "apart": max(1 - people - self.roles, 0.0),
+            "long": long,
+            "documents": (1 - self.threaded) * (1 - self.named) * (1 - self.short) * long,
+        }
+
+
+class KindCounter:
+    """Counts what `Kind` is made of, as memories come and go. The result depends on which are there, not on the way."""
+
+    def __init__(self) -> None:
+        self._rows = self._roles = self._named = self._short = 0
+        self._pairs = self._crowd = self._threaded = 0
+        self._actors: dict[int, dict[int, int]] = {}  # thread → actor → memories; -1 is no actor
+
+    def add(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> None:
+        """Memories that came: codes of thread and actor (-1 = none), codes of roles, content words."""
+        self._count(threads, actors, roles, lengths, 1)
+
+    def remove(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> None:
+        """Memories that went."""
+        self._count(threads, actors, roles, lengths, -1)
+
+    def kind(self) -> Kind:
+        """The shares as they are now."""
+        n = self._rows
+        if not n:
+            return Kind()
+        return Kind(
+            pairs=self._pairs / n,
+            crowd=self._crowd / n,
+            roles=self._roles / n,
+            threaded=self._threaded / n,
+            named=self._named / n,
+            short=self._short / _UNIT / n,
+        )
+
+    def _count(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes, sign: int) -> None:
+        self._rows += sign * len(threads)
+        self._roles += sign * int(np.isin(roles, _SPEAKING).sum())
+        self._named += sign * int((actors >= 0).sum())
+        self._short += sign * int(np.rint(_UNIT / (1 + lengths / HALF)).sum())
+        inside = threads >= 0
+        pairs, counts = np.unique(np.stack([threads[inside], actors[inside]]), axis=1, return_counts=True)
+        for thread, actor, count in zip(*pairs.tolist(), counts.tolist(), strict=True):
+            own = self._actors.setdefault(thread, {})
+            self._thread(own, -1)
+            own[actor] = own.get(actor, 0) + sign * count
+            if not own[actor]:
+                del own[actor]
+            self._thread(own, 1)
+
+    def _thread(self, own: Mapping[int, int], sign: int) -> None:
+        """Take a thread's memories into the sums, or out of them."""
+        rows, actors = sum(own.values()), len(own) - (-1 in own)
+        self._threaded += sign * rows * (rows > 1)
+        self._pairs += sign * rows * (actors == 2)
+        self._crowd += sign * rows * (actors > 2)
