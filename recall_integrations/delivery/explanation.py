@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -13,6 +14,9 @@ from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
 WORDS_SHOWN = 5
+TITLE_WORDS, TITLE_CHARS = 6, 60  # shown of a title; of a script without spaces every text is one word
+_SENTENCE_END = re.compile(r"[.!?。！？](?:\s|\Z)|[。！？]")
+_MARKUP = ' \t#*_>`|-=~"“”'
 
 
 def reason(
@@ -100,17 +104,35 @@ def _linked(parsed: ParsedQuery, names: bool) -> str:
     return "linked to what came up lately"
 
 
-def led(via: Via | None, mode: str = "allow") -> str:
-    """How a document was reached from another: "named in m1: Kestrel", "shares Kestrel with m1"; empty for `None`.
+def led(via: Via | None, before: Memory | None, mode: str = "allow") -> str:
+    """How a document was reached from another: "leads on from “Amber Lantern”: about Priya Raman"; empty for `None`.
 
-    Under `redact` and `block` the name may not say what the text may not.
+    Args:
+        via: how.
+        before: the other document as it is shown; `None` = it is gone.
+        mode: under `redact` the name may not say what the text may not, under `block` neither is named.
     """
     if via is None:
         return ""
-    if mode == "block":
-        return f"named in {via.memory}" if via.about else f"shares a name with {via.memory}"
+    if mode == "block" or before is None:
+        return "leads on from another document"
     name = via.name if mode == "allow" else privacy.redact(via.name)[0]
-    return f"named in {via.memory}: {name}" if via.about else f"shares {name} with {via.memory}"
+    other = f"“{title}”" if (title := called(before)) else "another document"
+    return f"leads on from {other}: {'about' if via.about else 'both name'} {name}"
+
+
+def called(memory: Memory) -> str:
+    """What people would call a document: its title, or its first words ("Amber Lantern is a film …")."""
+    title = memory.metadata.get("title")
+    if isinstance(title, str) and title.strip():
+        words = title.split()
+    else:
+        first = next((line for line in memory.text.splitlines() if any(map(str.isalnum, line))), "")
+        words = _SENTENCE_END.split(first.strip(_MARKUP), maxsplit=1)[0].split()
+    shown = " ".join(words[:TITLE_WORDS])
+    if len(shown) > TITLE_CHARS:
+        return f"{shown[:TITLE_CHARS].rstrip()}…"
+    return f"{shown} …" if len(words) > TITLE_WORDS else shown
 
 
 def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:

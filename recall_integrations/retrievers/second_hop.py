@@ -40,12 +40,12 @@ class Via:
     """How a document was reached.
 
     Args:
-        memory: id of the document before it.
+        row: of the document before it.
         name: what both say, as that one writes it.
         about: whether the document begins with the name.
     """
 
-    memory: str
+    row: int
     name: str
     about: bool
 
@@ -146,7 +146,7 @@ class SecondHop:
         links, said = self.links, self._said[start]
         at = int(np.flatnonzero((links.starts == start) & (links.rows == row))[0])
         name = int(links.names[at])
-        return Via(memory=self.view.ids[start], name=self._shared(said, name, row), about=bool(links.about[at]))
+        return Via(row=start, name=self._shared(said, name, row), about=bool(links.about[at]))
 
     def _shared(self, said: Said, name: int, row: int) -> str:
         """The name, or what `row` says of it: it was looked up by its first words."""

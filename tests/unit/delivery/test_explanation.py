@@ -2,41 +2,66 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.delivery.explanation import led, reason
+from recall_integrations.delivery.explanation import called, led, reason
 from recall_integrations.records import Contribution, Memory, ParsedQuery
 from recall_integrations.retrievers.second_hop import Via
 
 MEMORY = Memory("Priya Raman grew up by the sea.", id="m1", type="chunk")
 
 
+FILM = Memory(
+    "Amber Lantern is a film. It was shot in winter.", id="3f2a77c1-0c1e-4b5e-9b0a-5a1de7f1c9aa", type="chunk"
+)
+
+
 def via(name: str = "Priya Raman", *, about: bool = True) -> Via:
-    return Via(memory="m0", name=name, about=about)
+    return Via(row=0, name=name, about=about)
 
 
 @pytest.mark.parametrize(
     ("way", "mode", "said"),
     [
-        (via(), "allow", "named in m0: Priya Raman"),
-        (via(about=False), "allow", "shares Priya Raman with m0"),
-        (via(), "redact", "named in m0: Priya Raman"),
-        (via(), "block", "named in m0"),
-        (via(about=False), "block", "shares a name with m0"),
+        (via(), "allow", "leads on from “Amber Lantern is a film”: about Priya Raman"),
+        (via(about=False), "allow", "leads on from “Amber Lantern is a film”: both name Priya Raman"),
+        (via(), "redact", "leads on from “Amber Lantern is a film”: about Priya Raman"),
+        (via(), "block", "leads on from another document"),
+        (via(about=False), "block", "leads on from another document"),
         (None, "allow", ""),
         (None, "block", ""),
     ],
 )
 def test_how_a_document_was_reached(way: Via | None, mode: str, said: str) -> None:
-    assert led(way, mode) == said
+    assert led(way, FILM, mode) == said
+
+
+def test_a_document_that_is_gone_is_not_named() -> None:
+    assert led(via(), None) == "leads on from another document"
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata", "name"),
+    [
+        ("Amber Lantern. A film of 1999.", {}, "Amber Lantern"),
+        ("## Amber Lantern\n\nA film", {}, "Amber Lantern"),
+        ("Amber Lantern is a film about a lighthouse", {}, "Amber Lantern is a film about …"),
+        ("whatever", {"title": "The Film"}, "The Film"),
+        ("version 2.1 is out", {"title": 3}, "version 2.1 is out"),
+        ("小" * 80, {}, "小" * 60 + "…"),
+        ("***", {}, ""),
+    ],
+)
+def test_what_a_document_is_called(text: str, metadata: dict[str, object], name: str) -> None:
+    assert called(Memory(text, metadata=metadata)) == name
 
 
 def test_a_name_that_is_personal_data_is_redacted() -> None:
-    assert "555" not in led(via("+1 415 555 2671"), "redact")
+    assert "555" not in led(via("+1 415 555 2671"), FILM, "redact")
 
 
 def test_a_way_is_no_link_to_what_the_query_names() -> None:
     graph = Contribution(source="graph", score=0.0, added=3.0)
-    text = reason(ParsedQuery(original="where"), MEMORY, (graph,), way=led(via()))
-    assert "named in m0: Priya Raman" in text
+    text = reason(ParsedQuery(original="where"), MEMORY, (graph,), way=led(via(), FILM))
+    assert "about Priya Raman" in text
     assert "linked" not in text
 
 
