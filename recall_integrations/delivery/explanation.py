@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from recall_integrations.delivery import privacy
+from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import Contribution, EntityRef, Memory, ParsedQuery
 from recall_integrations.retrievers.second_hop import Via
@@ -156,16 +157,22 @@ def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
 def shared_words(parsed: ParsedQuery, memory: Memory, said: Collection[str] | None = None) -> list[str]:
     """Words of the query that the memory says (in any inflection), in the query's order, names left out."""
     said = set(stems(memory.text)) if said is None else said
-    return [word for word, its_stem in _asked(parsed.original, parsed.entity_refs, parsed.terms) if its_stem in said]
+    window = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
+    asked = _asked(parsed.original, parsed.entity_refs, parsed.terms, window)
+    return [word for word, its_stem in asked if its_stem in said]
 
 
 @lru_cache(maxsize=64)  # the hits of one recall ask for the same
-def _asked(text: str, refs: tuple[EntityRef, ...], terms: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Words of the query and their stems, without names and words that are not looked for."""
+def _asked(
+    text: str, refs: tuple[EntityRef, ...], terms: tuple[str, ...], window: tuple[int, int]
+) -> tuple[tuple[str, str], ...]:
+    """Words of the query and their stems, without names, words that are not looked for, and what only says the time."""
     named = [r.span for r in refs]
     words = {
         token.word: stem(token.word)
         for token in tokenize(text)
-        if token.word not in STOP_WORDS and not any(start <= token.start < end for start, end in named)
+        if token.word not in STOP_WORDS
+        and not any(start <= token.start < end for start, end in named)
+        and not (window[0] <= token.start < window[1] and (only_time(token.word) or is_unit(token.word)))
     }
     return tuple((word, its_stem) for word, its_stem in words.items() if its_stem in terms)

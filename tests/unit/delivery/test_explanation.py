@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.delivery.explanation import called, led, reason
-from recall_integrations.records import Contribution, Memory, ParsedQuery
+from recall_integrations.delivery.explanation import called, led, reason, shared_words
+from recall_integrations.records import Contribution, Memory, ParsedQuery, TemporalWindow
 from recall_integrations.retrievers.second_hop import Via
 
 MEMORY = Memory("Priya Raman grew up by the sea.", id="m1", type="chunk")
@@ -63,6 +63,15 @@ def test_a_way_is_no_link_to_what_the_query_names() -> None:
     text = reason(ParsedQuery(original="where"), MEMORY, (graph,), way=led(via(), FILM))
     assert "about Priya Raman" in text
     assert "linked" not in text
+
+
+def test_a_reason_does_not_say_that_the_memory_says_the_date() -> None:
+    text = "what did Priya plant in the last week of August"
+    span = (text.index("the last"), len(text))
+    window = TemporalWindow(start=None, end=None, span=span, confidence=0.9)
+    parsed = ParsedQuery(original=text, temporal_window=window, terms=("plant", "week", "august"))
+    memory = Memory("Last week in August I planted 2 trees")
+    assert shared_words(parsed, memory) == ["plant", "august"]
 
 
 def test_support_of_the_graph_is_a_link() -> None:
