@@ -9,7 +9,7 @@ from functools import lru_cache
 from recall_integrations.delivery import privacy
 from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.records import Contribution, EntityRef, Memory, ParsedQuery
+from recall_integrations.records import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
 from recall_integrations.retrievers.second_hop import Via
 from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
 
@@ -60,7 +60,7 @@ def _reason(
     if overlap:
         parts.append(f"entities overlap: {', '.join(overlap)}")
     elif "graph" in by_source and by_source["graph"].added > 0 and by_source["graph"].score > 0:
-        parts.append(_linked(parsed, names))
+        parts.append(_linked(parsed, memory, names))
     if way:
         parts.append(way)
     if "title" in by_source:
@@ -95,13 +95,15 @@ def _besides(memory: Memory, by_source: Mapping[str, Contribution]) -> Iterator[
         yield f"reranked ({judged.score:.2f}{f', {judged.note}' if judged.note else ''})"
 
 
-def _linked(parsed: ParsedQuery, names: bool) -> str:
+def _linked(parsed: ParsedQuery, memory: Memory, names: bool) -> str:
     """What the graph arm started from: the entities of the query, or where it names none, recent ones."""
     linked = [r.name for r in parsed.entity_refs if r.stage != IMPLICIT]
     if linked:
         return f"linked to {', '.join(linked)}" if names else "linked to the entities asked for"
     if any(r.stage == IMPLICIT and r.mention for r in parsed.entity_refs):
         return "linked to who asks"
+    if memory.event_at is None and memory.type == MemoryType.CHUNK:  # when it was stored says nothing about its time
+        return "linked to names that come up often"
     return "linked to what came up lately"
 
 

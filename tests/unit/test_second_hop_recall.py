@@ -98,3 +98,17 @@ def test_a_word_that_begins_a_sentence_leads_nowhere_unless_it_is_an_entity(enti
         result = QueryOptimizer(store).recall("how long does the harbour office take?", k=62)
         notes = [part.note for hit in result.hits for part in hit.contributions if part.source == "graph"]
         assert any("Switching" in note for note in notes) is leads
+
+
+def test_an_undated_document_is_not_recent_and_not_of_today() -> None:
+    with MemoryStore.open() as store:
+        store.remember_many([Memory(text=text, id=f"d{i}", type="chunk") for i, text in enumerate([FILM, *FILLER])])
+        store.remember(Memory(text="We watched the film Amber Lantern.", id="said"))
+        result = QueryOptimizer(store).recall("what happened today with the film Amber Lantern?", k=62)
+    by_id = {hit.memory.id: hit for hit in result.hits}
+    assert "in the time asked for" in by_id["said"].reason and "recent" in by_id["said"].reason
+    assert result.hits[0].memory.id == "said"
+    for memory_id, hit in by_id.items():
+        if memory_id != "said":
+            assert "time asked for" not in hit.reason and "recent" not in hit.reason
+            assert not any(part.source in ("recency", "date", "temporal") for part in hit.contributions)

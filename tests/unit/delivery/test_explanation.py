@@ -76,4 +76,5 @@ def test_a_reason_does_not_say_that_the_memory_says_the_date() -> None:
 
 def test_support_of_the_graph_is_a_link() -> None:
     graph = Contribution(source="graph", score=0.5, added=0.5)
-    assert "linked to what came up lately" in reason(ParsedQuery(original="where"), MEMORY, (graph,))
+    assert "linked to what came up lately" in reason(ParsedQuery(original="where"), Memory("a fact"), (graph,))
+    assert "linked to names that come up often" in reason(ParsedQuery(original="where"), MEMORY, (graph,))
