@@ -16,6 +16,7 @@ from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
 WORDS_SHOWN = 5
 TITLE_WORDS, TITLE_CHARS = 6, 60  # shown of a title; of a script without spaces every text is one word
+_LONG_NUMBER = re.compile(r"\b\d{1,3}(?:[.,]\d{3})+\b")  # its parts are words of their own, and say nothing
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s|\Z)|[。！？]")
 _MARKUP = ' \t#*_>`|-=~"“”'
 
@@ -59,8 +60,10 @@ def _reason(
     overlap = named_in(parsed, memory)
     if overlap:
         parts.append(f"entities overlap: {', '.join(overlap)}")
-    elif "graph" in by_source and by_source["graph"].added > 0 and by_source["graph"].score > 0:
-        parts.append(_linked(parsed, memory, names))
+    graph = by_source.get("graph")
+    is_linked = graph is not None and graph.added > 0 and graph.score > 0
+    if is_linked and not overlap and _asked_for(parsed):
+        parts.append(f"linked to {', '.join(_asked_for(parsed))}" if names else "linked to the entities asked for")
     if way:
         parts.append(way)
     if "title" in by_source:
@@ -76,6 +79,8 @@ def _reason(
         parts.append("in the time asked for")
     if by_source.get("type_filter") is not None and by_source["type_filter"].score > 0:
         parts.append(f"is {'an' if str(memory.type)[0] in 'aeiou' else 'a'} {memory.type}")
+    if is_linked and not parts:  # with half of the memories, so it says little
+        parts.append(_linked(parsed, memory))
     if not parts:
         parts.append(f"weak match, nearest in meaning ({semantic.score:.2f})" if semantic is not None else "weak match")
     parts.extend(_besides(memory, by_source))
@@ -95,11 +100,13 @@ def _besides(memory: Memory, by_source: Mapping[str, Contribution]) -> Iterator[
         yield f"reranked ({judged.score:.2f}{f', {judged.note}' if judged.note else ''})"
 
 
-def _linked(parsed: ParsedQuery, memory: Memory, names: bool) -> str:
-    """What the graph arm started from: the entities of the query, or where it names none, recent ones."""
-    linked = [r.name for r in parsed.entity_refs if r.stage != IMPLICIT]
-    if linked:
-        return f"linked to {', '.join(linked)}" if names else "linked to the entities asked for"
+def _asked_for(parsed: ParsedQuery) -> list[str]:
+    """Names of the entities of the query, each once."""
+    return list(dict.fromkeys(r.name for r in parsed.entity_refs if r.stage != IMPLICIT))
+
+
+def _linked(parsed: ParsedQuery, memory: Memory) -> str:
+    """What the graph arm started from where the query names nobody: who asks, or recent entities."""
     if any(r.stage == IMPLICIT and r.mention for r in parsed.entity_refs):
         return "linked to who asks"
     if memory.event_at is None and memory.type == MemoryType.CHUNK:  # when it was stored says nothing about its time
@@ -151,9 +158,15 @@ def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
         if ref.stage == IMPLICIT:
             continue
         forms = {ref.name.casefold(), ref.mention.casefold()}
-        if forms & carried or any(form and form in text for form in forms):
+        if forms & carried or any(form in text and _as_words(form).search(text) for form in forms if form):
             found.append(ref.name)
     return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=256)
+def _as_words(name: str) -> re.Pattern[str]:
+    """What finds a name that no letter or figure goes on: "Sam" is not said by "same"."""
+    return re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" if name.isascii() else re.escape(name))
 
 
 def shared_words(parsed: ParsedQuery, memory: Memory, said: Collection[str] | None = None) -> list[str]:
@@ -169,7 +182,7 @@ def _asked(
     text: str, refs: tuple[EntityRef, ...], terms: tuple[str, ...], window: tuple[int, int]
 ) -> tuple[tuple[str, str], ...]:
     """Words of the query and their stems, without names, words that are not looked for, and what only says the time."""
-    named = [r.span for r in refs]
+    named = [*(r.span for r in refs), *(m.span() for m in _LONG_NUMBER.finditer(text))]
     words = {
         token.word: stem(token.word)
         for token in tokenize(text)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.delivery.explanation import called, led, reason, shared_words
-from recall_integrations.records import Contribution, Memory, ParsedQuery, TemporalWindow
+from recall_integrations.delivery.explanation import called, led, named_in, reason, shared_words
+from recall_integrations.records import Contribution, EntityRef, Memory, ParsedQuery, TemporalWindow
 from recall_integrations.retrievers.second_hop import Via
 
 MEMORY = Memory("Priya Raman grew up by the sea.", id="m1", type="chunk")
@@ -72,6 +72,19 @@ def test_a_reason_does_not_say_that_the_memory_says_the_date() -> None:
     parsed = ParsedQuery(original=text, temporal_window=window, terms=("plant", "week", "august"))
     memory = Memory("Last week in August I planted 2 trees")
     assert shared_words(parsed, memory) == ["plant", "august"]
+
+
+def test_a_name_is_not_a_part_of_a_word() -> None:
+    sam = EntityRef(entity_id="e", name="Sam", mention="Sam", span=(0, 3), confidence=0.9, stage="exact")
+    parsed = ParsedQuery(original="Sam 100,000", entity_refs=(sam,), terms=("100", "000"))
+    assert named_in(parsed, Memory("the same 100,000 yen")) == []
+    assert named_in(parsed, Memory("Sam's yen")) == ["Sam"]
+    assert shared_words(parsed, Memory("the same 100,000 yen")) == []
+
+
+def test_links_to_everything_are_said_only_where_nothing_else_is() -> None:
+    graph, near = (Contribution(source=s, score=0.5, added=0.5) for s in ("graph", "semantic"))
+    assert "linked" not in reason(ParsedQuery(original="where"), Memory("a fact"), (graph, near))
 
 
 def test_support_of_the_graph_is_a_link() -> None:
