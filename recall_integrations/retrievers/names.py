@@ -11,7 +11,7 @@ names. Read from a few texts per recall, so it has to be quick.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ _RUN = re.compile(
 _ROMAN = re.compile(r"x{0,2}(?:i{1,3}|i?v|vi{1,3}|ix)")
 _PARTS = frozenset("non pre re anti co un multi semi ex mid self sub".split())
 _PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_QUOTES = "\"“'‘(*_"
 _ACTS = re.compile(r" ([a-z]+)")
 
 
@@ -162,15 +163,23 @@ def ordinary(word: str) -> bool:
     return is_plain(word) or looks_ordinary(word) or word in _PARTS or _ROMAN.fullmatch(word) is not None
 
 
-def says(name: str) -> Callable[[str], bool]:
-    """Tells whether a text says a name that is unsure where it comes from.
+def says(text: str, name: str) -> bool:
+    """Whether a text says a name that is unsure where it comes from.
 
     It does where it writes it large within a sentence, or begins with it as with a subject.
     """
-    within = re.compile(rf"(?:(?<=[^\W_A-Z] )|(?<=[^\W_A-Z], ))[\"“'‘(*_]{{0,3}}{re.escape(name)}(?!\w)")
-    subject = re.compile(rf"{re.escape(name)}(?=[ .,(])")
-    alone = len(cut(name)) == 1 and ordinary(name.lower())
-    return lambda text: (not alone and subject.match(text) is not None) or within.search(text) is not None
+    at = text.find(name)
+    while at >= 0:
+        after = text[at + len(name) : at + len(name) + 1]
+        if not at and after and after in " .,(" and (len(cut(name)) > 1 or not ordinary(name.lower())):
+            return True
+        if not after.isalnum():
+            before = text[max(0, at - 5) : at].rstrip(_QUOTES)
+            word = before[:-1].removesuffix(",")[-1:]
+            if before.endswith(" ") and word.isalnum() and not word.isupper():
+                return True
+        at = text.find(name, at + 1)
+    return False
 
 
 def beginning(name: str, count: int) -> str:

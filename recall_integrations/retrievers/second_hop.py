@@ -217,9 +217,9 @@ class SecondHop:
             open_ = open_[values[pair[open_]] >= np.partition(values, -CONFIRMED_MAX)[-CONFIRMED_MAX]]
         read = np.unique(rows[open_])
         texts = dict(zip(read.tolist(), self._texts(read), strict=True))
-        says_it = {i: says(beginning(name, KEY_WORDS)) for i, name in names.items()}
+        looked_up = {i: beginning(name, KEY_WORDS) for i, name in names.items()}
         for i in open_.tolist():
-            kept[i] = says_it[int(entry[i])](texts[int(rows[i])])
+            kept[i] = says(texts[int(rows[i])], looked_up[int(entry[i])])
         return np.flatnonzero(kept)
 
     def _joined(

@@ -95,7 +95,7 @@ def test_long_runs_and_long_texts_are_bounded() -> None:
     ],
 )
 def test_what_confirms_a_name_that_is_unsure(name: str, text: str, said: bool) -> None:
-    assert says(name)(text) is said
+    assert says(text, name) is said
 
 
 def test_names_as_numbers_of_stems() -> None:
