@@ -72,7 +72,7 @@ from recall_integrations.retrievers.type_filter import TypeFilterRetriever
 from recall_integrations.rewriting.llm import resolve_llm
 from recall_integrations.rewriting.stage import Rewriting
 from recall_integrations.roles import Role
-from recall_integrations.store.filtering import window_mask
+from recall_integrations.store.filtering import asked_mask
 from recall_integrations.store.memory_store import MemoryStore, utc_now
 from recall_integrations.store.scope_view import TYPE_CODES, Mask, ScopeView
 
@@ -532,7 +532,7 @@ class QueryOptimizer:
         window = parsed.temporal_window
         if not plan.window_filter or window is None or parsed.predicate_hints:
             return seen.allowed
-        inside = window_mask(seen.view, window.start, window.end)
+        inside = asked_mask(seen.view, window.start, window.end)
         if seen.allowed is not None:
             inside &= seen.allowed
         return inside if bool((inside & seen.view.alive).any()) else seen.allowed

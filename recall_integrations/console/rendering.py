@@ -21,7 +21,16 @@ from rich.text import Text
 
 from recall_integrations.console.scopes import scope_text
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.records import EntityRef, Hit, ParsedQuery, RecallResult, RetrievalPlan, Scope, TemporalWindow
+from recall_integrations.records import (
+    EntityRef,
+    Hit,
+    MemoryType,
+    ParsedQuery,
+    RecallResult,
+    RetrievalPlan,
+    Scope,
+    TemporalWindow,
+)
 
 TEXT_CHARS_SHOWN = 400
 _SPACE = re.compile(r"\s+")
@@ -134,7 +143,9 @@ def show_hits(console: Console, hits: Iterable[Hit], scope: Scope, *, ids: bool 
     table.add_column("memory", ratio=1)
     table.add_column("type, day", style="dim", no_wrap=True)
     for place, hit in enumerate(hits, start=1):
-        memory, moment = hit.memory, hit.memory.event_at or hit.memory.created_at
+        memory, moment = hit.memory, hit.memory.event_at
+        if moment is None and memory.type != MemoryType.CHUNK:  # a document is not of the day it was stored
+            moment = memory.created_at
         text = Text(plain(memory.text, TEXT_CHARS_SHOWN) or "(text withheld)")
         lines = [Text.assemble((f"{plain(memory.actor)}: ", "cyan"), text) if memory.actor else text]
         lines.append(Text(plain(hit.reason), style="green"))

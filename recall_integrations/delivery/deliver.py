@@ -69,7 +69,7 @@ class Delivery:
         places = [place for place, _ in memories]
         rows = fused.rows[places].tolist()
         around = self._around(view, allowed, rows, request, run)
-        ways = {row: way for row in rows if (way := led(fused.via(row), request.privacy))}
+        ways = self._ways(view, fused, rows, request.privacy)
         made_of = contributions(fused, places, found.reranked, ways)
         said: Sequence[set[str] | None] = [None] * len(rows)
         if view.text is not None and request.privacy == "allow":  # else only what is shown may be spoken of
@@ -104,6 +104,14 @@ class Delivery:
         nums = view.nums[rows].tolist()
         memories = self._store.fetch(view.scope_id, nums)
         return [indexed_text(memories[n].text, memories[n].actor) if n in memories else "" for n in nums]
+
+    def _ways(self, view: ScopeView, fused: Fused, rows: list[int], mode: str) -> dict[int, str]:
+        """How another document led to hits, by row; the other is named as it is shown."""
+        found = {row: via for row in rows if (via := fused.via(row)) is not None}
+        nums = {via.row: int(view.nums[via.row]) for via in found.values()}
+        memories = self._store.fetch(view.scope_id, list(nums.values())) if nums and mode != "block" else {}
+        shown = {row: privacy.apply(memories[num], mode) for row, num in nums.items() if num in memories}
+        return {row: led(via, shown.get(via.row), mode) for row, via in found.items()}
 
     def _fetch(self, view: ScopeView, rows: Rows, k: int) -> list[tuple[int, Memory]]:
         """The first k candidates that are still in the store, as `(place, memory)`."""

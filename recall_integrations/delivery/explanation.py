@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from recall_integrations.delivery import privacy
+from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.records import Contribution, EntityRef, Memory, ParsedQuery
+from recall_integrations.records import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
 from recall_integrations.retrievers.second_hop import Via
 from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
 WORDS_SHOWN = 5
+TITLE_WORDS, TITLE_CHARS = 6, 60  # shown of a title; of a script without spaces every text is one word
+_LONG_NUMBER = re.compile(r"\b\d{1,3}(?:[.,]\d{3})+\b")  # its parts are words of their own, and say nothing
+_SENTENCE_END = re.compile(r"[.!?。！？](?:\s|\Z)|[。！？]")
+_MARKUP = ' \t#*_>`|-=~"“”'
 
 
 def reason(
@@ -54,8 +60,10 @@ def _reason(
     overlap = named_in(parsed, memory)
     if overlap:
         parts.append(f"entities overlap: {', '.join(overlap)}")
-    elif "graph" in by_source and by_source["graph"].added > 0 and by_source["graph"].score > 0:
-        parts.append(_linked(parsed, names))
+    graph = by_source.get("graph")
+    is_linked = graph is not None and graph.added > 0 and graph.score > 0
+    if is_linked and not overlap and _asked_for(parsed):
+        parts.append(f"linked to {', '.join(_asked_for(parsed))}" if names else "linked to the entities asked for")
     if way:
         parts.append(way)
     if "title" in by_source:
@@ -71,6 +79,8 @@ def _reason(
         parts.append("in the time asked for")
     if by_source.get("type_filter") is not None and by_source["type_filter"].score > 0:
         parts.append(f"is {'an' if str(memory.type)[0] in 'aeiou' else 'a'} {memory.type}")
+    if is_linked and not parts:  # with half of the memories, so it says little
+        parts.append(_linked(parsed, memory))
     if not parts:
         parts.append(f"weak match, nearest in meaning ({semantic.score:.2f})" if semantic is not None else "weak match")
     parts.extend(_besides(memory, by_source))
@@ -92,27 +102,49 @@ def _besides(memory: Memory, by_source: Mapping[str, Contribution]) -> Iterator[
         yield f"reranked ({judged.score:.2f}{f', {judged.note}' if judged.note else ''})"
 
 
-def _linked(parsed: ParsedQuery, names: bool) -> str:
-    """What the graph arm started from: the entities of the query, or where it names none, recent ones."""
-    linked = [r.name for r in parsed.entity_refs if r.stage != IMPLICIT]
-    if linked:
-        return f"linked to {', '.join(linked)}" if names else "linked to the entities asked for"
+def _asked_for(parsed: ParsedQuery) -> list[str]:
+    """Names of the entities of the query, each once."""
+    return list(dict.fromkeys(r.name for r in parsed.entity_refs if r.stage != IMPLICIT))
+
+
+def _linked(parsed: ParsedQuery, memory: Memory) -> str:
+    """What the graph arm started from where the query names nobody: who asks, or recent entities."""
     if any(r.stage == IMPLICIT and r.mention for r in parsed.entity_refs):
         return "linked to who asks"
+    if memory.event_at is None and memory.type == MemoryType.CHUNK:  # when it was stored says nothing about its time
+        return "linked to names that come up often"
     return "linked to what came up lately"
 
 
-def led(via: Via | None, mode: str = "allow") -> str:
-    """How a document was reached from another: "named in m1: Kestrel", "shares Kestrel with m1"; empty for `None`.
+def led(via: Via | None, before: Memory | None, mode: str = "allow") -> str:
+    """How a document was reached from another: "leads on from “Amber Lantern”: about Priya Raman"; empty for `None`.
 
-    Under `redact` and `block` the name may not say what the text may not.
+    Args:
+        via: how.
+        before: the other document as it is shown; `None` = it is gone.
+        mode: under `redact` the name may not say what the text may not, under `block` neither is named.
     """
     if via is None:
         return ""
-    if mode == "block":
-        return f"named in {via.memory}" if via.about else f"shares a name with {via.memory}"
+    if mode == "block" or before is None:
+        return "leads on from another document"
     name = via.name if mode == "allow" else privacy.redact(via.name)[0]
-    return f"named in {via.memory}: {name}" if via.about else f"shares {name} with {via.memory}"
+    other = f"“{title}”" if (title := called(before)) else "another document"
+    return f"leads on from {other}: {'about' if via.about else 'both name'} {name}"
+
+
+def called(memory: Memory) -> str:
+    """What people would call a document: its title, or its first words ("Amber Lantern is a film …")."""
+    title = memory.metadata.get("title")
+    if isinstance(title, str) and title.strip():
+        words = title.split()
+    else:
+        first = next((line for line in memory.text.splitlines() if any(map(str.isalnum, line))), "")
+        words = _SENTENCE_END.split(first.strip(_MARKUP), maxsplit=1)[0].split()
+    shown = " ".join(words[:TITLE_WORDS])
+    if len(shown) > TITLE_CHARS:
+        return f"{shown[:TITLE_CHARS].rstrip()}…"
+    return f"{shown} …" if len(words) > TITLE_WORDS else shown
 
 
 def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
@@ -128,24 +160,36 @@ def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
         if ref.stage == IMPLICIT:
             continue
         forms = {ref.name.casefold(), ref.mention.casefold()}
-        if forms & carried or any(form and form in text for form in forms):
+        if forms & carried or any(form in text and _as_words(form).search(text) for form in forms if form):
             found.append(ref.name)
     return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=256)
+def _as_words(name: str) -> re.Pattern[str]:
+    """What finds a name that no letter or figure goes on: "Sam" is not said by "same"."""
+    return re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" if name.isascii() else re.escape(name))
 
 
 def shared_words(parsed: ParsedQuery, memory: Memory, said: Collection[str] | None = None) -> list[str]:
     """Words of the query that the memory says (in any inflection), in the query's order, names left out."""
     said = set(stems(memory.text)) if said is None else said
-    return [word for word, its_stem in _asked(parsed.original, parsed.entity_refs, parsed.terms) if its_stem in said]
+    window = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
+    asked = _asked(parsed.original, parsed.entity_refs, parsed.terms, window)
+    return [word for word, its_stem in asked if its_stem in said]
 
 
 @lru_cache(maxsize=64)  # the hits of one recall ask for the same
-def _asked(text: str, refs: tuple[EntityRef, ...], terms: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Words of the query and their stems, without names and words that are not looked for."""
-    named = [r.span for r in refs]
+def _asked(
+    text: str, refs: tuple[EntityRef, ...], terms: tuple[str, ...], window: tuple[int, int]
+) -> tuple[tuple[str, str], ...]:
+    """Words of the query and their stems, without names, words that are not looked for, and what only says the time."""
+    named = [*(r.span for r in refs), *(m.span() for m in _LONG_NUMBER.finditer(text))]
     words = {
         token.word: stem(token.word)
         for token in tokenize(text)
-        if token.word not in STOP_WORDS and not any(start <= token.start < end for start, end in named)
+        if token.word not in STOP_WORDS
+        and not any(start <= token.start < end for start, end in named)
+        and not (window[0] <= token.start < window[1] and (only_time(token.word) or is_unit(token.word)))
     }
     return tuple((word, its_stem) for word, its_stem in words.items() if its_stem in terms)

@@ -17,6 +17,7 @@ unknown and ordinary words ("Blue Ridge Kestrel")       .80
 ordinary words with a kind ("Design Review")            .60
 an ordinary given name after "with", before "said"      .80
 one ordinary word inside a sentence ("Apple")           .50
+… at the start, ending as made words do ("Validation")  .50
 acronym nobody knows ("NATO")                           .60
 ======================================================  ==========
 What has .50 is a name only if a relation says so ("works at Apple").
@@ -51,7 +52,7 @@ from recall_integrations.extraction.lexicon import (
 )
 from recall_integrations.extraction.records import Candidate
 from recall_integrations.extraction.tokens import WORD_CHARS_MAX, Words
-from recall_integrations.query.entities.words import ACRONYMS, GIVEN_WORDS, KIND_WORDS, is_ordinary
+from recall_integrations.query.entities.words import ACRONYMS, GIVEN_WORDS, KIND_WORDS, is_ordinary, looks_ordinary
 from recall_integrations.text import STOP_WORDS
 
 RUN_WORDS_MAX = 6
@@ -312,6 +313,8 @@ class NameFinder:
         opens = self.opens(i)
         if is_plain(low):
             self._ordinary(i, opens)
+        elif looks_ordinary(low) and (low in self._small or low not in self._large_inside):
+            self._put(i, i + 1, "name", 0.5)
         elif not opens:
             sure = low not in self._small and not self._after_nationality(i) and not self._before_generic(i)
             self._put(i, i + 1, self._kind_of_one(i), 0.85 if sure else 0.6)

@@ -16,6 +16,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery, RecallError
 from recall_integrations.query import features
 from recall_integrations.query.asked_role import NOBODY, AskedRole, asked_role
+from recall_integrations.query.date_words import in_calendar, is_unit, only_time
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.implicit import first_person
 from recall_integrations.query.identifiers import find_identifiers
@@ -63,14 +64,6 @@ NAME_CONFIDENCE_MIN = 0.5  # of a reference, for its canonical name to be looked
 RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
 TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
 SAME_WORD = 70.0  # similarity in percent from which a word of a mention stands for a word of the name
-# Words of a date that say where it lies from now; a memory of that day would not say them.
-RELATIVE_WORDS = frozenset(
-    """
-    last next past previous ago recent recently current coming this yesterday today tonight tomorrow
-    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
-    mondays tuesdays wednesdays thursdays fridays saturdays sundays weekend
-    """.split()
-)
 # What makes a date behind it one that is not wanted. "Why not" and "nothing except" ask for it.
 _DENIED = re.compile(
     r"(?:(?<!\bwhy )(?<!\bor )\bnot(?: counting| including)?|\w (?:is|are|was|were)n['’]?t|\bnon-"
@@ -350,18 +343,20 @@ class QueryParser:
     def _terms(content: list[Token], found: _Reading) -> tuple[str, ...]:
         """Stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
 
-        Words of a date stay ("summer", "March"), but not those that only say where it lies from now ("last"). A word
-        that was corrected is left out, and of a misspelt mention what no memory holds: what no memory can say must not
-        count as not said.
+        Words of a date stay ("summer", "March", "2023"), but not those that only say where it lies from now ("last")
+        or count ("2 weeks", "the 3rd"). Of a date in the calendar units stay too: who was there in "the last week of
+        August" said "last week". A word that was corrected is left out, and of a misspelt mention what no memory
+        holds: what no memory can say must not count as not said.
         """
         named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
         misspelt = [r.span for r in named if r.stage == "fuzzy"]
         corrected = {c.word for c in found.corrections}
+        relative = not in_calendar(t.word for t in found.tokens if _inside(t, found.dated))
         terms = [
             stem(t.word)
             for t in content
             if t.word not in corrected
-            and not (t.word in RELATIVE_WORDS and _inside(t, found.dated))
+            and not (_inside(t, found.dated) and (only_time(t.word) or (relative and is_unit(t.word))))
             and not (_inside(t, misspelt) and not found.known.frequency(stem(t.word)))
         ]
         names = (stem(word) for ref in named for word in _name_behind(ref))

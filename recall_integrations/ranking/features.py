@@ -81,9 +81,10 @@ FORMULAS: Mapping[str, str] = {
     "smm": "the best msn among the candidates of the thread",
     "d": "cosine of the query with the text, by the store's embedding",
     "d1": "mean of d over the text and its neighbours at ±1",
-    "date": "window confidence · (1 inside; .6·exp(−days past the end / length of the window) after it; 0 before)",
+    "date": "window confidence · (1 inside; .6·exp(−days past the end / length of the window) after it; 0 before, and "
+    "where no time is known)",
     "graph": "score of the entity graph, 0 where it has none",
-    "recency": "2^(−age in days / half-life)",
+    "recency": "2^(−age in days / half-life), 0 where no time is known",
     "importance": "the memory's importance",
 }
 
@@ -124,6 +125,7 @@ class FeatureInput:
         frequency: memories of the scope that hold a stem.
         count: living memories of the scope.
         at: int64 `(n,)`: time of every row, microseconds UTC (`ScopeView.at`).
+        dated: bool `(n,)`: whether `at` says when a row was (`ScopeView.dated`); `None` = of all.
         cosine: cosine of rows with the query, by the store's embedding; may give `None`.
         graph: the entity graph's score of each candidate; NaN or 0 = none.
         importance: of every row of the scope, in [0, 1].
@@ -140,6 +142,7 @@ class FeatureInput:
     frequency: Callable[[str], int]
     count: int
     at: NDArray[np.int64] | None = None
+    dated: NDArray[np.bool_] | None = None
     cosine: Callable[[Rows], Values | None] | None = None
     graph: Values | None = None
     importance: Values | None = None
@@ -518,7 +521,7 @@ def _outside(given: FeatureInput, out: dict[str, Values]) -> None:
         out["importance"] = given.importance[given.rows]
     if given.at is not None and given.now is not None:
         age = np.maximum(to_micros(given.now) - given.at[given.rows], 0) / _DAY
-        out["recency"] = np.exp2(-age / given.half_life_days)
+        out["recency"] = np.exp2(-age / given.half_life_days) * _dated(given)
 
 
 def _date_match(given: FeatureInput) -> Values:
@@ -530,4 +533,10 @@ def _date_match(given: FeatureInput) -> Values:
     end = np.inf if window.end is None else to_micros(window.end)
     length = np.clip((end - start) / _DAY, *AFTER_DAYS)
     later = AFTER_WINDOW * np.exp(-np.maximum(at - end, 0) / _DAY / length)
-    return (window.confidence * np.where(at < start, 0.0, np.where(at < end, 1.0, later))).astype(np.float32)
+    inside = np.where(at < start, 0.0, np.where(at < end, 1.0, later))
+    return (window.confidence * inside * _dated(given)).astype(np.float32)
+
+
+def _dated(given: FeatureInput) -> NDArray[np.bool_] | bool:
+    """Where the candidates' times say when they were."""
+    return True if given.dated is None else given.dated[given.rows]

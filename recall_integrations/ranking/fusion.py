@@ -28,7 +28,7 @@ from recall_integrations.config import FusionConfig
 from recall_integrations.records import RetrievalPlan, TemporalWindow
 from recall_integrations.retrievers.base import ArmResult
 from recall_integrations.retrievers.second_hop import Via
-from recall_integrations.store.filtering import window_mask
+from recall_integrations.store.filtering import asked_mask
 from recall_integrations.store.rows import to_micros
 from recall_integrations.store.scope_view import TYPE_CODES, Rows, ScopeView
 
@@ -210,7 +210,7 @@ def _weighted(
         raw["graph"] = scattered(rows, own.support_rows, own.support_scores, np.nan)
         terms["graph"] = (weight("graph", config.graph), np.clip(np.nan_to_num(raw["graph"]), 0, 1))
     if given.window is not None:
-        inside = window_mask(view, given.window.start, given.window.end)[rows].astype(np.float32)
+        inside = asked_mask(view, given.window.start, given.window.end)[rows].astype(np.float32)
         raw["temporal"] = inside
         terms["temporal"] = (weight("temporal", WINDOW_BOOST) * given.window.confidence, inside)
     if "type_filter" in by_arm:
@@ -221,7 +221,7 @@ def _weighted(
         raw["router"] = np.isin(view.types[rows], [TYPE_CODES[t.value] for t in plan.prefers]).astype(np.float32)
         terms["router"] = (config.mode, raw["router"])
     age = np.maximum(to_micros(given.now) - view.at[rows], 0) / _DAY
-    raw["recency"] = np.exp2(-age / config.recency_half_life_days).astype(np.float32)
+    raw["recency"] = (np.exp2(-age / config.recency_half_life_days) * view.dated[rows]).astype(np.float32)
     terms["recency"] = (config.time_bias if plan.time_bias else config.recency, raw["recency"])
     if config.profile > 0 and (typical := profile(view, rows)) is not None:
         raw["profile"] = typical

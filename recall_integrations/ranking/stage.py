@@ -31,7 +31,7 @@ from recall_integrations.ranking.title import titled
 from recall_integrations.records import MemoryType, ParsedQuery
 from recall_integrations.retrievers.base import ArmResult
 from recall_integrations.retrievers.second_hop import SecondHop, Via
-from recall_integrations.store.filtering import window_mask
+from recall_integrations.store.filtering import asked_mask
 from recall_integrations.store.scope_view import TYPE_CODES, Mask, Rows, ScopeView
 
 WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
@@ -120,6 +120,7 @@ def rank(
             frequency=given.frequency,
             count=given.count,
             at=view.at,
+            dated=view.dated,
             cosine=lambda some: _cosines(given.fusion, some),
             graph=_support(by_arm.get("graph"), rows),
             importance=view.importance,
@@ -143,7 +144,7 @@ def rank(
         raw["graph"] = features["graph"]
     window = given.fusion.window
     if window is not None:
-        raw["temporal"] = window_mask(view, window.start, window.end)[rows].astype(np.float32)
+        raw["temporal"] = asked_mask(view, window.start, window.end)[rows].astype(np.float32)
     if plan.type_hints:
         raw["type_filter"] = _typed(view, rows, plan.type_hints)
     fused = Fused(

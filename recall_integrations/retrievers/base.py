@@ -83,6 +83,7 @@ class ArmRequest:
             padded[len(rows) - len(newest) :] = np.clip(similarity, 0, 1)
             return padded
         at = self.view.at[rows].astype(np.float64)
+        at[~self.view.dated[rows]] = at.min(initial=np.inf)
         span = max(float(at.max() - at.min()), 1.0) if len(at) else 1.0
         recency: NDArray[np.float32] = ((at - at.min(initial=np.inf)) / span).astype(np.float32)
         return recency

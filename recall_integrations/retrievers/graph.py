@@ -28,6 +28,7 @@ from recall_integrations.retrievers.names import Said, said_in
 from recall_integrations.retrievers.second_hop import SecondHop
 from recall_integrations.store import schema
 from recall_integrations.store.entity_catalog import EdgeColumns, ScopeEntities
+from recall_integrations.store.fetching import texts_by_num
 from recall_integrations.store.scope_view import Mask, Rows, ScopeView
 
 HOP_FACTOR = 0.5
@@ -137,7 +138,28 @@ class GraphRetriever:
         if not own.any():
             return None
         holders, said_in = self._holders_of(view), partial(self._said_in, view, texts)
-        return SecondHop(view, own, holders, said_in, terms=terms, allowed=allowed)
+        return SecondHop(
+            view,
+            own,
+            holders,
+            said_in,
+            terms=terms,
+            allowed=allowed,
+            texts=self._texts_of(view),
+            is_entity=self._is_entity(view),
+        )
+
+    def _texts_of(self, view: ScopeView) -> Callable[[Rows], list[str]]:
+        def texts(rows: Rows) -> list[str]:
+            nums = view.nums[rows].tolist()
+            found = texts_by_num(self._engine, view.scope_id, nums)
+            return [found.get(num, "") for num in nums]
+
+        return texts
+
+    def _is_entity(self, view: ScopeView) -> Callable[[str], bool]:
+        index = self._entities_of(view.scope_id).index
+        return lambda name: bool(index.lookup(name))
 
     def _holders_of(self, view: ScopeView) -> Holders:
         with self._lock:  # one thread makes it, others wait

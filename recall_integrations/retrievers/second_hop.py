@@ -9,6 +9,9 @@ them is looked up (`holders`). For `chunk` memories only: the turns of a chat na
     worth(name) = NAMED · (1 − ln n / (FADING · ln N)), and ABOUT more for a document that begins with it
     value(d)    = half the best worth + half the sum of the worths of all names by which a document leads to d
 
+A word that may be no name ("Switching", with which a sentence begins) leads only to documents that write it large
+within a sentence, or begin with it, unless the store has an entity of that name.
+
 `N`: documents of the scope; `n`: documents that say the name, the first one left out. A name that more than √N say
 leads nowhere. Documents of one thread, or that begin with the same two words, do not lead to each other.
 """
@@ -23,11 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.retrievers.holders import Holders, Keys, text_of
-from recall_integrations.retrievers.names import Said, beginning
+from recall_integrations.retrievers.names import Said, beginning, says
 from recall_integrations.store.scope_view import Mask, Rows, ScopeView
 
 NAMED, ABOUT, FADING = 6.0, 4.0, 0.7
 NEW_MIN = 0.5  # share of a name's words that the query must not say
+CONFIRMED_MAX = 50  # pairs of documents for which the second one is read where a name is unsure
 KEY_WORDS = 2  # by which names are looked up
 
 
@@ -36,12 +40,12 @@ class Via:
     """How a document was reached.
 
     Args:
-        memory: id of the document before it.
+        row: of the document before it.
         name: what both say, as that one writes it.
         about: whether the document begins with the name.
     """
 
-    memory: str
+    row: int
     name: str
     about: bool
 
@@ -91,6 +95,8 @@ class SecondHop:
         said_in: the names that each of some documents says.
         terms: stems of the query.
         allowed: rows that may be returned; `None` = all.
+        texts: of rows; read to see whether a document says what may be no name.
+        is_entity: whether the store has an entity of a name; such a name is sure.
     """
 
     def __init__(
@@ -102,8 +108,12 @@ class SecondHop:
         *,
         terms: Iterable[str],
         allowed: Mask | None,
+        texts: Callable[[Rows], Sequence[str]],
+        is_entity: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         self.view = view
+        self._is_entity = is_entity
+        self._texts = texts
         self._documents, self._holders, self._said_in, self._allowed = documents, holders, said_in, allowed
         self._count = max(int(documents.sum()), 2)
         self._asked = np.asarray([text_of(view).lexicon.stem_of(term) for term in terms], dtype=np.int32)
@@ -136,7 +146,7 @@ class SecondHop:
         links, said = self.links, self._said[start]
         at = int(np.flatnonzero((links.starts == start) & (links.rows == row))[0])
         name = int(links.names[at])
-        return Via(memory=self.view.ids[start], name=self._shared(said, name, row), about=bool(links.about[at]))
+        return Via(row=start, name=self._shared(said, name, row), about=bool(links.about[at]))
 
     def _shared(self, said: Said, name: int, row: int) -> str:
         """The name, or what `row` says of it: it was looked up by its first words."""
@@ -168,8 +178,49 @@ class SecondHop:
         entry, rows = entry[near], rows[near]
         heads = self._holders.heads(self.view)
         about = (heads[:, rows] == keys[entry]).any(axis=0)
-        worth = NAMED * (1 - np.log(np.maximum(n, 1)) / (FADING * math.log(self._count)))
-        return self._joined(starts[owner[entry]], rows, worth[entry] + ABOUT * about, index[entry], about, heads)
+        worth = (NAMED * (1 - np.log(np.maximum(n, 1)) / (FADING * math.log(self._count))))[entry] + ABOUT * about
+        kept = self._confirmed([said[o] for o in owner.tolist()], owner, index, entry, rows, worth)
+        entry, rows = entry[kept], rows[kept]
+        return self._joined(starts[owner[entry]], rows, worth[kept], index[entry], about[kept], heads)
+
+    def _confirmed(
+        self,
+        said: Sequence[Said],
+        owner: NDArray[np.int64],
+        index: NDArray[np.int64],
+        entry: NDArray[np.int64],
+        rows: Rows,
+        worth: NDArray[np.float64],
+    ) -> Rows:
+        """Which entries stay: those whose name is sure, is an entity, or is confirmed by the document that it leads to.
+
+        Documents are read for the best CONFIRMED_MAX pairs only; the others lose the entries that would need it.
+
+        Args:
+            said, owner, index: of each name: what its document says, which of the starts that is, and its place there.
+            entry, rows, worth: name, document that says it, and what that is worth.
+        """
+        unsure = np.asarray([own.unsure[i] for own, i in zip(said, index.tolist(), strict=True)], dtype=np.bool_)
+        names = {i: said[i].names[int(index[i])] for i in np.unique(entry[unsure[entry]]).tolist()}
+        for i in [i for i, name in names.items() if self._is_entity(name)]:
+            unsure[i] = False
+            del names[i]
+        kept = ~unsure[entry]
+        open_ = np.flatnonzero(~kept)
+        if not len(open_):
+            return np.flatnonzero(kept)
+        _, pair = np.unique(owner[entry] * self.view.size + rows, return_inverse=True)
+        best = np.zeros(int(pair.max()) + 1)
+        np.maximum.at(best, pair, worth)
+        values = best + np.bincount(pair, worth)
+        if len(values) > CONFIRMED_MAX:
+            open_ = open_[values[pair[open_]] >= np.partition(values, -CONFIRMED_MAX)[-CONFIRMED_MAX]]
+        read = np.unique(rows[open_])
+        texts = dict(zip(read.tolist(), self._texts(read), strict=True))
+        looked_up = {i: beginning(name, KEY_WORDS) for i, name in names.items()}
+        for i in open_.tolist():
+            kept[i] = says(texts[int(rows[i])], looked_up[int(entry[i])])
+        return np.flatnonzero(kept)
 
     def _joined(
         self, starts: Rows, rows: Rows, worth: NDArray[np.float64], names: NDArray[np.int64], about: Mask, heads: Keys

@@ -1,5 +1,7 @@
 """The temporal arm: what lies in the query's window, by `event_at` (by `created_at` for memories without one).
 
+A `chunk` without `event_at` lies in no window: when a document was stored says nothing about its time.
+
 A pass over the times in memory, or above `COLUMN_MAX` memories a range scan of the B-tree over the same times. What
 lies in the window is ordered by similarity to the query, or by recency where no vectors are at hand.
 """
@@ -11,9 +13,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine, and_, select
 
+from recall_integrations.records import MemoryType
 from recall_integrations.retrievers.base import ArmRequest, ArmResult
 from recall_integrations.store import schema
-from recall_integrations.store.filtering import window_mask
+from recall_integrations.store.filtering import asked_mask
 from recall_integrations.store.rows import to_micros
 
 SCAN_MAX = 1_000  # newest memories of a window that are considered
@@ -41,7 +44,7 @@ class TemporalRetriever:
                 nums = self._scan(connection, view.scope_id, start, end)
             rows = view.rows_of(sorted(nums))
         else:  # where there is a filter, also of large scopes: it may leave out all of the newest
-            inside = window_mask(view, window.start, window.end) & view.alive
+            inside = asked_mask(view, window.start, window.end) & view.alive
             if request.allowed is not None:
                 inside &= request.allowed
             rows = np.flatnonzero(inside)
@@ -58,7 +61,8 @@ class TemporalRetriever:
         """Two range scans of one index `(scope_id, event_at, created_at, num)`."""
         m = schema.memories
         found: list[int] = []
-        for column, only in ((m.c.event_at, m.c.event_at.is_not(None)), (m.c.created_at, m.c.event_at.is_(None))):
+        told = and_(m.c.event_at.is_(None), m.c.type != MemoryType.CHUNK.value)
+        for column, only in ((m.c.event_at, m.c.event_at.is_not(None)), (m.c.created_at, told)):
             bounds = [m.c.scope_id == scope_id, only]
             if start is not None:
                 bounds.append(column >= start)

@@ -30,6 +30,14 @@ def window_mask(view: ScopeView, start: datetime | None, end: datetime | None) -
     return mask
 
 
+def asked_mask(view: ScopeView, start: datetime | None, end: datetime | None) -> Mask:
+    """Rows whose own time lies in the window of a query: those of which no time is known (`dated`) lie in none.
+
+    Filters go by `window_mask`: there, the time of storing stands for it.
+    """
+    return window_mask(view, start, end) & view.dated
+
+
 def filter_mask(
     engine: Engine, view: ScopeView, filters: Filters, now: datetime, catalog: EntityCatalog
 ) -> Mask | None:

@@ -34,6 +34,7 @@ from recall_integrations.store import schema, words
 logger = logging.getLogger("recall_integrations")
 
 TYPE_CODES = {t.value: i for i, t in enumerate(MemoryType)}
+_CHUNK = MemoryType.CHUNK.value
 _ROW_BYTES = 160  # an id string and its share of the columns
 _COMPACT_AT = 0.3
 _AT_ONCE = 2_000  # rows read at a time; more are slower, as they leave the processor's cache
@@ -52,6 +53,8 @@ class ScopeView:
         nums: int64 `(n,)`, rising: the memory's number in the store.
         ids: the memory's id; the first `n` entries of a shared list.
         at: int64 `(n,)`: `event_at`, or `created_at` where there is none, in microseconds.
+        dated: bool `(n,)`: whether `at` says when it was. Not of a `chunk` without `event_at`: when a document was
+            stored says nothing about its time.
         types: int8 `(n,)`: index into `MemoryType`.
         importance: float32 `(n,)`.
         alive: bool `(n,)`: false for rows that were forgotten or replaced since.
@@ -67,6 +70,7 @@ class ScopeView:
     nums: NDArray[np.int64]
     ids: list[str]
     at: NDArray[np.int64]
+    dated: Mask
     types: NDArray[np.int8]
     importance: NDArray[np.float32]
     alive: Mask
@@ -168,6 +172,7 @@ class _Columns:
         self.ids: list[str] = []
         self.nums = np.empty(capacity, dtype=np.int64)
         self.at = np.empty(capacity, dtype=np.int64)
+        self.dated = np.empty(capacity, dtype=np.bool_)
         self.types = np.empty(capacity, dtype=np.int8)
         self.importance = np.empty(capacity, dtype=np.float32)
         self.alive = np.empty(capacity, dtype=np.bool_)
@@ -191,6 +196,7 @@ class _Columns:
         self.nums[part] = nums
         self.ids.extend(ids)
         self.at[part] = [c if e is None else e for e, c in zip(event_at, created_at, strict=True)]
+        self.dated[part] = [e is not None or t != _CHUNK for e, t in zip(event_at, types, strict=True)]
         self.types[part] = [TYPE_CODES[t] for t in types]
         self.importance[part] = importance
         self.alive[part] = True
@@ -202,7 +208,7 @@ class _Columns:
         self.n = end
 
     def _grow(self, capacity: int) -> None:
-        for name in ("nums", "at", "types", "importance", "alive", "vectors"):
+        for name in ("nums", "at", "dated", "types", "importance", "alive", "vectors"):
             old = getattr(self, name)
             if old is None:
                 continue
@@ -231,6 +237,7 @@ class _Columns:
             nums=self.nums[:n],
             ids=self.ids,
             at=self.at[:n],
+            dated=self.dated[:n],
             types=self.types[:n],
             importance=self.importance[:n],
             alive=self.alive[:n],

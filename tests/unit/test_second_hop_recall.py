@@ -38,8 +38,8 @@ def test_the_second_document_is_found_and_its_reason_names_the_bridge(store: Mem
     assert {hit.memory.id for hit in result.hits} == {"d0", "d1"}
     hit, part = graph_part(result, "d1")
     assert part is not None and part.added > 0
-    assert "Henrietta Vale" in part.note and "d0" in part.note
-    assert "Henrietta Vale" in hit.reason and "d0" in hit.reason
+    assert part.note == "leads on from “Amber Lantern is a film about …”: about Henrietta Vale"
+    assert part.note in hit.reason
     assert not result.degraded
 
 
@@ -82,3 +82,33 @@ def test_the_name_is_withheld_where_texts_are(store: MemoryStore, mode: str) -> 
         if mode == "block":
             assert "Henrietta" not in hit.reason
             assert not any("Henrietta" in part.note for part in hit.contributions)
+
+
+GUIDE = "Switching to the harbour office takes a week. Ask at the desk."
+MANUAL = "Switching is hard at night. Nobody minds."
+
+
+@pytest.mark.parametrize(("entity", "leads"), [(None, False), ("Switching", True)])
+def test_a_word_that_begins_a_sentence_leads_nowhere_unless_it_is_an_entity(entity: str | None, leads: bool) -> None:
+    with MemoryStore.open() as store:
+        texts = [GUIDE, MANUAL, *FILLER]
+        store.remember_many([Memory(text=text, id=f"d{i}", type="chunk") for i, text in enumerate(texts)])
+        if entity:
+            store.add_entity(entity)
+        result = QueryOptimizer(store).recall("how long does the harbour office take?", k=62)
+        notes = [part.note for hit in result.hits for part in hit.contributions if part.source == "graph"]
+        assert any("Switching" in note for note in notes) is leads
+
+
+def test_an_undated_document_is_not_recent_and_not_of_today() -> None:
+    with MemoryStore.open() as store:
+        store.remember_many([Memory(text=text, id=f"d{i}", type="chunk") for i, text in enumerate([FILM, *FILLER])])
+        store.remember(Memory(text="We watched the film Amber Lantern.", id="said"))
+        result = QueryOptimizer(store).recall("what happened today with the film Amber Lantern?", k=62)
+    by_id = {hit.memory.id: hit for hit in result.hits}
+    assert "in the time asked for" in by_id["said"].reason and "recent" in by_id["said"].reason
+    assert result.hits[0].memory.id == "said"
+    for memory_id, hit in by_id.items():
+        if memory_id != "said":
+            assert "time asked for" not in hit.reason and "recent" not in hit.reason
+            assert not any(part.source in ("recency", "date", "temporal") for part in hit.contributions)

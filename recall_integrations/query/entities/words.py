@@ -6,6 +6,7 @@ not a frequency list. It is compared by Snowball stem, so that "deploying" is as
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from recall_integrations.text import STOP_WORDS, stem
@@ -313,3 +314,19 @@ def is_ordinary(word: str) -> bool:
         return len(word) > _STEM_CHARS_MIN and word.endswith("s") and word[:-1] in _WORDS
     root = stem(word)
     return len(root) >= _STEM_CHARS_MIN and root in _STEMS
+
+
+# How English makes words out of words. Hardly a name of this length ends so.
+_MADE = re.compile(
+    r"[a-z]{3,}(?:[ts]ion|sion|ment|ness|ship|able|ible|ability|ibility|i[sz]e|i[sz]ing|i[sz]ation|ative|itive|ological"
+    r"|ously|ally|edly|ingly|less|fully|ically|ivity|ency|ology|ically|ician|ification|istic|itional|ational)s?"
+    r"|[a-z]{3,}(?:ized|ised|ments|ities)"
+)
+_MADE_CHARS_MIN = 7
+
+
+def looks_ordinary(word: str) -> bool:
+    """Whether a normal form is an ordinary English word, or ends as words do that are made of others."""
+    if is_ordinary(word):
+        return True
+    return len(word) >= _MADE_CHARS_MIN and word.isascii() and _MADE.fullmatch(word) is not None

@@ -2,47 +2,95 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.delivery.explanation import led, reason
-from recall_integrations.records import Contribution, Memory, ParsedQuery
+from recall_integrations.delivery.explanation import called, led, named_in, reason, shared_words
+from recall_integrations.records import Contribution, EntityRef, Memory, ParsedQuery, TemporalWindow
 from recall_integrations.retrievers.second_hop import Via
 
 MEMORY = Memory("Priya Raman grew up by the sea.", id="m1", type="chunk")
 
 
+FILM = Memory(
+    "Amber Lantern is a film. It was shot in winter.", id="3f2a77c1-0c1e-4b5e-9b0a-5a1de7f1c9aa", type="chunk"
+)
+
+
 def via(name: str = "Priya Raman", *, about: bool = True) -> Via:
-    return Via(memory="m0", name=name, about=about)
+    return Via(row=0, name=name, about=about)
 
 
 @pytest.mark.parametrize(
     ("way", "mode", "said"),
     [
-        (via(), "allow", "named in m0: Priya Raman"),
-        (via(about=False), "allow", "shares Priya Raman with m0"),
-        (via(), "redact", "named in m0: Priya Raman"),
-        (via(), "block", "named in m0"),
-        (via(about=False), "block", "shares a name with m0"),
+        (via(), "allow", "leads on from “Amber Lantern is a film”: about Priya Raman"),
+        (via(about=False), "allow", "leads on from “Amber Lantern is a film”: both name Priya Raman"),
+        (via(), "redact", "leads on from “Amber Lantern is a film”: about Priya Raman"),
+        (via(), "block", "leads on from another document"),
+        (via(about=False), "block", "leads on from another document"),
         (None, "allow", ""),
         (None, "block", ""),
     ],
 )
 def test_how_a_document_was_reached(way: Via | None, mode: str, said: str) -> None:
-    assert led(way, mode) == said
+    assert led(way, FILM, mode) == said
+
+
+def test_a_document_that_is_gone_is_not_named() -> None:
+    assert led(via(), None) == "leads on from another document"
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata", "name"),
+    [
+        ("Amber Lantern. A film of 1999.", {}, "Amber Lantern"),
+        ("## Amber Lantern\n\nA film", {}, "Amber Lantern"),
+        ("Amber Lantern is a film about a lighthouse", {}, "Amber Lantern is a film about …"),
+        ("whatever", {"title": "The Film"}, "The Film"),
+        ("version 2.1 is out", {"title": 3}, "version 2.1 is out"),
+        ("小" * 80, {}, "小" * 60 + "…"),
+        ("***", {}, ""),
+    ],
+)
+def test_what_a_document_is_called(text: str, metadata: dict[str, object], name: str) -> None:
+    assert called(Memory(text, metadata=metadata)) == name
 
 
 def test_a_name_that_is_personal_data_is_redacted() -> None:
-    assert "555" not in led(via("+1 415 555 2671"), "redact")
+    assert "555" not in led(via("+1 415 555 2671"), FILM, "redact")
 
 
 def test_a_way_is_no_link_to_what_the_query_names() -> None:
     graph = Contribution(source="graph", score=0.0, added=3.0)
-    text = reason(ParsedQuery(original="where"), MEMORY, (graph,), way=led(via()))
-    assert "named in m0: Priya Raman" in text
+    text = reason(ParsedQuery(original="where"), MEMORY, (graph,), way=led(via(), FILM))
+    assert "about Priya Raman" in text
     assert "linked" not in text
+
+
+def test_a_reason_does_not_say_that_the_memory_says_the_date() -> None:
+    text = "what did Priya plant in the last week of August"
+    span = (text.index("the last"), len(text))
+    window = TemporalWindow(start=None, end=None, span=span, confidence=0.9)
+    parsed = ParsedQuery(original=text, temporal_window=window, terms=("plant", "week", "august"))
+    memory = Memory("Last week in August I planted 2 trees")
+    assert shared_words(parsed, memory) == ["plant", "august"]
+
+
+def test_a_name_is_not_a_part_of_a_word() -> None:
+    sam = EntityRef(entity_id="e", name="Sam", mention="Sam", span=(0, 3), confidence=0.9, stage="exact")
+    parsed = ParsedQuery(original="Sam 100,000", entity_refs=(sam,), terms=("100", "000"))
+    assert named_in(parsed, Memory("the same 100,000 yen")) == []
+    assert named_in(parsed, Memory("Sam's yen")) == ["Sam"]
+    assert shared_words(parsed, Memory("the same 100,000 yen")) == []
+
+
+def test_links_to_everything_are_said_only_where_nothing_else_is() -> None:
+    graph, near = (Contribution(source=s, score=0.5, added=0.5) for s in ("graph", "semantic"))
+    assert "linked" not in reason(ParsedQuery(original="where"), Memory("a fact"), (graph, near))
 
 
 def test_support_of_the_graph_is_a_link() -> None:
     graph = Contribution(source="graph", score=0.5, added=0.5)
-    assert "linked to what came up lately" in reason(ParsedQuery(original="where"), MEMORY, (graph,))
+    assert "linked to what came up lately" in reason(ParsedQuery(original="where"), Memory("a fact"), (graph,))
+    assert "linked to names that come up often" in reason(ParsedQuery(original="where"), MEMORY, (graph,))
 
 
 @pytest.mark.parametrize(

@@ -277,3 +277,14 @@ def _seconds(extractor: RuleExtractor, memory: Memory) -> float:
     start = time.thread_time()
     extractor.extract(memory)
     return time.thread_time() - start
+
+
+@pytest.mark.parametrize(
+    "text", ["Prioritization helps. It is a habit.", "Consolidation went well", "Switching is easy. Everything moved"]
+)
+def test_a_word_that_begins_a_sentence_and_is_made_of_others_is_no_name(text: str) -> None:
+    assert names(text) == set()
+
+
+def test_within_a_sentence_it_may_be_one() -> None:
+    assert names("we listened to it on Audible yesterday") == {"Audible"}

@@ -15,7 +15,7 @@ from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, observed
 from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.records import ParsedQuery, TemporalWindow
-from recall_integrations.text import stem
+from recall_integrations.text import IRREGULAR, stem
 
 NOW = datetime(2024, 5, 15, 12, 20, tzinfo=timezone.utc)
 PARSER = QueryParser(RecallConfig())
@@ -25,6 +25,24 @@ def parse(text: str, known: ScopeKnowledge | None = None, **options: Any) -> Par
     parsed, degraded = PARSER.parse(text, NOW, known or ScopeKnowledge(), **options)
     assert degraded == ()
     return parsed
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("what broke 2 weeks ago", ["broke"]),
+        ("what broke a couple of days ago", ["broke"]),
+        ("what broke in the last three months", ["broke"]),
+        ("what broke on May 8th 2023", ["broke", "2023"]),
+        ("who broke it on the 3rd of June", ["broke", "june"]),
+        ("what broke at 10:30 am yesterday", ["broke"]),
+        ("what broke in the last week of August", ["broke", "week", "august"]),
+        ("which 3 lamps broke 2 days ago", ["3", "lamps", "broke"]),
+        ("two lamps a week", ["two", "lamps", "week"]),
+    ],
+)
+def test_what_only_says_the_time_is_no_keyword(text: str, terms: list[str]) -> None:
+    assert parse(text).terms == tuple(stem(IRREGULAR.get(term, term)) for term in terms)
 
 
 @pytest.mark.parametrize(

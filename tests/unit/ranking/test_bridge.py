@@ -139,11 +139,11 @@ def test_the_second_hop_says_where_it_came_from() -> None:
     result = recall()
     assert not result.degraded
     assert [hit.memory.id for hit in result.hits] == ["m0", "m1", "m2"]
-    assert "named in m0: Priya Raman" in result.hits[1].reason
-    assert "shares Priya Raman with m0" in result.hits[2].reason
+    assert "leads on from “Amber Lantern is a film by …”: about Priya Raman" in result.hits[1].reason
+    assert "leads on from “Amber Lantern is a film by …”: both name Priya Raman" in result.hits[2].reason
     added, note = graph_of(result, "m1")
     assert added > 0
-    assert note == "named in m0: Priya Raman"
+    assert note == "leads on from “Amber Lantern is a film by …”: about Priya Raman"
     assert "Priya" not in result.hits[0].reason
 
 
@@ -160,18 +160,20 @@ def test_a_document_that_no_arm_found_becomes_a_candidate() -> None:
     texts = (TEXTS[FILM], "Priya Raman: 7 4 1 9.", *crowd)
     found, missed = recall(k=60, texts=texts), recall(without_graph(), k=60, texts=texts)
     assert "m1" not in {hit.memory.id for hit in missed.hits}
-    assert "named in m0: Priya Raman" in next(hit.reason for hit in found.hits if hit.memory.id == "m1")
+    assert "leads on from “Amber Lantern is a film by …”: about Priya Raman" in next(
+        hit.reason for hit in found.hits if hit.memory.id == "m1"
+    )
 
 
 def test_without_the_graph_arm_there_is_no_second_hop() -> None:
     result = recall(without_graph(), k=36)
     assert not any(c.source == "graph" for hit in result.hits for c in hit.contributions)
-    assert not any("m0" in hit.reason for hit in result.hits)
+    assert not any("leads on" in hit.reason for hit in result.hits)
 
 
 def test_turns_of_a_chat_have_no_second_hop() -> None:
     result = recall(k=36, type_="observation")
-    assert not any("m0" in hit.reason for hit in result.hits)
+    assert not any("leads on" in hit.reason for hit in result.hits)
 
 
 def test_filters_hold_for_the_second_hop() -> None:
@@ -191,6 +193,6 @@ def test_filters_hold_for_the_second_hop() -> None:
 def test_reasons_keep_to_the_privacy_mode() -> None:
     texts = ("Amber Lantern is a film by Priya Raman, priya@example.com.", *TEXTS[1:])
     blocked = recall(privacy="block", texts=texts)
-    assert "named in m0" in blocked.hits[1].reason
+    assert "leads on from another document" in blocked.hits[1].reason
     shown = [hit.reason + "".join(c.note for c in hit.contributions) for hit in blocked.hits]
     assert not any("Priya" in text for text in shown)

@@ -26,6 +26,7 @@ def view(n: int = 5, vectors=None, at=None) -> ScopeView:
         nums=np.arange(1, n + 1, dtype=np.int64),
         ids=[f"m{i}" for i in range(n)],
         at=np.full(n, to_micros(NOW), dtype=np.int64) if at is None else np.asarray(at, dtype=np.int64),
+        dated=np.ones(n, dtype=np.bool_),
         types=np.zeros(n, dtype=np.int8),
         importance=np.full(n, 0.5, dtype=np.float32),
         alive=np.ones(n, dtype=np.bool_),

@@ -3,45 +3,105 @@ from __future__ import annotations
 import pytest
 
 from recall_integrations.ranking.lexicon import Lexicon
-from recall_integrations.retrievers.names import CHARS_MAX, NAMES_MAX, WORDS_MAX, beginning, names_in, said_in
+from recall_integrations.retrievers.names import CHARS_MAX, NAMES_MAX, WORDS_MAX, beginning, names_in, said_in, says
 from recall_integrations.text import stem
+
+
+def sure(text: str) -> list[str]:
+    return [name.written for name in names_in(text).values() if not name.unsure]
+
+
+def unsure(text: str) -> list[str]:
+    return [name.written for name in names_in(text).values() if name.unsure]
 
 
 @pytest.mark.parametrize(
     ("text", "names"),
     [
         ("then Priya Raman met Sam.", ["Priya Raman", "Sam"]),
-        ("The Journal of Kestrel Studies appeared in Bath", ["The Journal of Kestrel Studies", "Bath"]),
+        ("The Journal of Kestrel Studies appeared in Norvik", ["The Journal of Kestrel Studies", "Norvik"]),
         ("by Henrietta J. Smith and Jean-Luc", ["Henrietta J. Smith", "Jean-Luc"]),
-        ("Priya's Inbox3 sank. Sarah's did not", ["Priya's Inbox3", "Sarah"]),
-        ("Kestrel 11 flew in 2005, Sam’s did not", ["Kestrel 11", "Sam"]),
-        ("ended the rule of the 3rd house of Amber", ["Amber"]),
-        ("élan is no name, Élodie and ZOË are", ["Élodie", "ZOË"]),
+        ("then Priya's Inbox3 sank. Norvik's did not", ["Priya's Inbox3", "Norvik"]),
+        ("to Kestrel 11 in 2005, with Sam’s", ["Kestrel 11", "Sam"]),
+        ("ended the rule of the 3rd house of Norvik", ["Norvik"]),
+        ("élan is no name, and Élodie and ZOË are", ["Élodie", "ZOË"]),
         ("He said. It is The Who", []),  # only words that say nothing
+        ("Priya said so", ["Priya"]),
+        ("However Priya Raman left", ["Priya Raman"]),
+        ("Visit Norvik Harbour in Blue Harbour, by boat and train", ["Norvik Harbour", "Blue Harbour"]),
         ("nothing written large, 1999 neither", []),
         ("小さい北京", []),
         ("", []),
     ],
-)
+)  # fmt: skip
 def test_runs_of_words_with_capitals_are_names(text: str, names: list[str]) -> None:
-    assert list(names_in(text).values()) == names
+    assert sure(text) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Everything is ready. Switching costs little! Certainly. Here's how:",
+        "Thanks for that\n\n### Key Considerations\n\n1. Set Milestones\n2. **Track Progress**: often",
+        "## Step 1: Define Your Project Scope\n- Create a list\n* Consider the costs",
+        "| Task | Owner |\n|---|---|\n| Regular Checks | nobody |",
+        "Balancing Work and Family in a Changing World. Some prose.",
+        "we met on Monday, in March, on May 15",
+        "look at phase II, plan B, step 4 and 'Option 2'",
+        "2024-03-15 10:00:01 ERROR Worker: Connection Refused\nINFO Cache Warmed",
+        "```\nclass Lantern(Norvik): pass\n```\nand `Kestrel Client`\nlantern = Lantern.Open(Norvik)\n"
+        '{"name": "Norvik"}\nSELECT Norvik FROM Lantern',
+        "The project scope matters. He wrote Project Scope on it",
+        "see https://example.org/Norvik/Lantern or write to Norvik@example.org",
+    ],
+)
+def test_what_capitals_do_not_make_a_name(text: str) -> None:
+    assert sure(text) == []
+
+
+def test_names_in_headings_and_labels_are_what_is_not_ordinary() -> None:
+    assert unsure("### Norvik Travel Plan") == ["Norvik", "Norvik Travel Plan"]
+    assert unsure("### Key Considerations") == ["Key Considerations"]
+    assert sure("### Norvik Travel Plan\n\nWe went to Norvik") == ["Norvik"]
+
+
+def test_code_and_logs_say_no_name_at_all() -> None:
+    assert names_in("```python\nLantern.Open(Norvik)\n```\n2024-03-15T10:00 Norvik went down") == {}
 
 
 def test_a_name_counts_once_whatever_its_small_words() -> None:
-    assert names_in("Bank of Bath, and the Bank for Bath") == {("bank", "bath"): "Bank of Bath"}
+    assert list(names_in("at the Bank of Bath, and the Bank for Bath")) == [("bank", "bath")]
 
 
-def test_headings_and_long_texts_are_bounded() -> None:
-    assert names_in(" ".join(f"Word{i}" for i in range(WORDS_MAX))) != {}
-    assert names_in(" ".join(f"Word{i}" for i in range(WORDS_MAX + 1))) == {}
-    assert len(names_in(", ".join(f"Name{i}" for i in range(2 * NAMES_MAX)))) == NAMES_MAX
+def test_long_runs_and_long_texts_are_bounded() -> None:
+    assert names_in("at " + " ".join(f"Norv{i}" for i in range(WORDS_MAX))) != {}
+    assert names_in("at " + " ".join(f"Norv{i}" for i in range(WORDS_MAX + 1))) == {}
+    assert len(names_in(", ".join(f"Norv{i}" for i in range(2 * NAMES_MAX)))) == NAMES_MAX
     assert names_in("x " * (CHARS_MAX // 2) + "Kestrel") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("Queen", "the band Queen was loud", True),
+        ("Queen", "in 1999, Queen was loud", True),
+        ("Queen", "the film “Queen” was long", True),
+        ("Queen", "the queen was loud. Queen or not", False),
+        ("Queen", "Queen is a band", False),
+        ("Queen", "the Queensland coast", False),
+        ("Kestrel", "Kestrel is a town", True),
+        ("Blue Harbour", "Blue Harbour is a film", True),
+        ("Key Considerations", "Key Considerations:\nnone", False),
+    ],
+)
+def test_what_confirms_a_name_that_is_unsure(name: str, text: str, said: bool) -> None:
+    assert says(text, name) is said
 
 
 def test_names_as_numbers_of_stems() -> None:
     lexicon = Lexicon()
     lexicon.ids_of(["lanterns", "amber", "sam"])
-    said = said_in("Amber Lanterns, said Sam", lexicon)
+    said = said_in("in Amber Lanterns, said to Sam", lexicon)
     assert said.names == ("Amber Lanterns", "Sam")
     assert said.stems.shape == (2, WORDS_MAX)
     numbers = [lexicon.stem_of(stem(word)) for word in ("amber", "lanterns", "sam")]

@@ -141,8 +141,8 @@ def test_reach_keeps_to_the_filters(hop: Hop) -> None:
 def test_via_says_the_best_name_as_it_is_written(hop: Hop) -> None:
     found = hop()
     look(found, FILM)
-    assert found.via(FILM, PRIYA) == Via(memory="m00", name="Priya Raman", about=True)
-    assert found.via(FILM, CREW) == Via(memory="m00", name="Priya Raman", about=False)
+    assert found.via(FILM, PRIYA) == Via(row=FILM, name="Priya Raman", about=True)
+    assert found.via(FILM, CREW) == Via(row=FILM, name="Priya Raman", about=False)
 
 
 def test_via_says_of_a_long_name_what_both_say(hop: Hop) -> None:

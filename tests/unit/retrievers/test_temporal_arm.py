@@ -45,6 +45,24 @@ def test_start_is_inside_and_end_is_not(days: MemoryStore, ask: Ask, ids: Ids) -
     assert found(days, ask, ids, window(DAY, DAY + timedelta(days=1))) == {"start", "middle", "last"}
 
 
+@pytest.mark.parametrize("column_max", [temporal.COLUMN_MAX, 0])
+def test_a_document_is_not_of_the_day_it_was_stored(
+    store: MemoryStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch, column_max: int
+) -> None:
+    monkeypatch.setattr(temporal, "COLUMN_MAX", column_max)
+    day = window(DAY, DAY + timedelta(days=1))
+    store.remember(Memory("a handbook", id="stored", type="chunk", created_at=DAY))
+    assert found(store, ask, ids, day) == set()
+    store.remember(Memory("a report", id="told", type="chunk", created_at=DAY, event_at=DAY))
+    store.remember(Memory("a fact", id="said", created_at=DAY))
+    assert found(store, ask, ids, day) == {"told", "said"}
+    whole = Filters(after=DAY, before=DAY + timedelta(days=1))
+    scope_id = store.scope_id(Scope())
+    assert scope_id is not None
+    kept = store.filter_mask(store.view(scope_id), whole, DAY)
+    assert kept is not None and kept.all()
+
+
 def test_open_windows(days: MemoryStore, ask: Ask, ids: Ids) -> None:
     assert found(days, ask, ids, window(DAY + timedelta(days=1), None)) == {"end"}
     assert found(days, ask, ids, window(None, DAY)) == {"before"}

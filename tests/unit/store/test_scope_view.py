@@ -32,6 +32,7 @@ def plain(n: int = 5, vectors: np.ndarray | None = None) -> ScopeView:
         nums=np.arange(10, 10 + 2 * n, 2),
         ids=[f"m{i}" for i in range(n)],
         at=np.arange(n),
+        dated=np.ones(n, dtype=np.bool_),
         types=np.zeros(n, dtype=np.int8),
         importance=np.ones(n, dtype=np.float32),
         alive=np.asarray([i != 2 for i in range(n)]),

@@ -1,0 +1,41 @@
+"""Words of a date that are no evidence of what is asked: a memory of that day does not say them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from recall_integrations.query.temporal.lexicon import MONTH, ONES, ORDINAL, TEENS, TENS
+
+# Where a date lies from now.
+_RELATIVE = frozenset(
+    """
+    last next past previous ago recent recently current coming this yesterday today tonight tomorrow
+    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays weekend
+    """.split()
+)
+_UNITS = frozenset(
+    """
+    seconds minute minutes hour hours day days night nights week weeks fortnight fortnights month months quarter
+    quarters year years decade decades century centuries date time back beginning middle end since
+    """.split()
+)
+_COUNTING = frozenset({*ONES, *TEENS, *TENS, *ORDINAL, "couple", "several", "half"})
+_NUMBER = re.compile(r"\d{1,2}(?:st|nd|rd|th|am|pm|h)?|am|pm")
+_YEAR = re.compile(r"\d{4}")
+
+
+def only_time(word: str) -> bool:
+    """Whether a word of a date says nothing but where it lies from now, or a number: "ago", "2", "3rd"."""
+    return word in _RELATIVE or word in _COUNTING or _NUMBER.fullmatch(word) is not None
+
+
+def is_unit(word: str) -> bool:
+    """Whether a word of a date says what is counted: "weeks"."""
+    return word in _UNITS
+
+
+def in_calendar(words: Iterable[str]) -> bool:
+    """Whether a date of these words lies in the calendar, not relative to now: it has a month or a year."""
+    return any(word in MONTH or _YEAR.fullmatch(word) is not None for word in words)
