@@ -1,4 +1,5 @@
 """Holidays that follow a rule. To add one, add a row: its phrase as a token pattern, and the day in a given year.
+Nothing else: the words that let a text through the parser's gate are taken from the rows (`TRIGGERS`).
 
 Phrases are written as in the rule tables (see `grammar`): lower-case words, `?` for optional ones. A possessive "'s"
 and a plural apostrophe are not written: the tokenizer drops them. Holidays of lunar calendars other than Easter
@@ -7,11 +8,13 @@ have no rule here and are left out on purpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import easter, nth_weekday
+from recall_integrations.query.temporal.lexicon import TIME_TRIGGERS
 
 MON, TUE, WED, THU, FRI, SAT, SUN = range(7)
 
@@ -45,7 +48,7 @@ def _easter(plus: int = 0) -> Callable[[int], datetime]:
 
 # Longer phrases stand before the shorter ones they begin with.
 HOLIDAYS: tuple[Holiday, ...] = (
-    Holiday("(new|newyear) (year|years)? eve", _fixed(12, 31), "on New Year's Eve"),
+    Holiday("(new (year|years)|newyear) eve", _fixed(12, 31), "on New Year's Eve"),
     Holiday("(new (year|years)|newyear) day?", _fixed(1, 1), "on New Year's Day"),
     Holiday("nye", _fixed(12, 31), "the NYE party"),
     Holiday("epiphany", _fixed(1, 6), "on Epiphany"),
@@ -106,3 +109,42 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("(christmas|xmas|x DASH mas) day?", _fixed(12, 25), "at Christmas"),
     Holiday("(boxing|(saint|st) DOT? (stephen|stephens)) day", _fixed(12, 26), "on Boxing Day"),
 )
+
+
+_PIECE = re.compile(r"[(|)?]|[A-Za-z']+")
+_LETTERS = re.compile(r"[^\W_]+")
+
+
+def phrases(pattern: str) -> frozenset[tuple[str, ...]]:
+    """Every way to say a pattern, as its words; the optional ones are left out."""
+    pieces = _PIECE.findall(pattern)
+    options, _ = _options(pieces, 0)
+    return frozenset(options)
+
+
+def _options(pieces: list[str], at: int) -> tuple[list[tuple[str, ...]], int]:
+    """The phrases of the alternatives from `at` on, and the index of the bracket that closes them."""
+    done: list[tuple[str, ...]] = []
+    run: list[tuple[str, ...]] = [()]
+    while at < len(pieces) and pieces[at] != ")":
+        piece = pieces[at]
+        if piece == "|":
+            done, run = done + run, [()]
+        elif piece == "(":
+            inner, at = _options(pieces, at + 1)
+            if pieces[at + 1 : at + 2] != ["?"]:
+                run = [left + right for left in run for right in inner]
+        elif piece.islower() and pieces[at + 1 : at + 2] != ["?"]:
+            run = [(*left, *_LETTERS.findall(piece)) for left in run]
+        at += 1
+    return done + run, at
+
+
+def needed_words(patterns: Iterable[str], known: frozenset[str]) -> frozenset[str]:
+    """For each phrase of which no word is known already its longest word: no phrase goes without one of them."""
+    said = {phrase for pattern in patterns for phrase in phrases(pattern)}
+    return frozenset(max(reversed(phrase), key=len) for phrase in said if phrase and known.isdisjoint(phrase))
+
+
+# A text that speaks of time has a digit or one of these words in it.
+TRIGGERS = TIME_TRIGGERS | needed_words((row.pattern for row in HOLIDAYS), TIME_TRIGGERS)

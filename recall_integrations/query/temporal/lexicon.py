@@ -133,21 +133,17 @@ CLEAR_MONTHS = frozenset("january february july september october november decem
 CLEAR_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday tues weds thurs".split())
 
 
-_HOLIDAY_WORDS = (
-    "newyear nye epiphany mlk king valentine valentines gras ash maundy easter ascension pentecost whit whitsun "
-    "christi mayo juneteenth halloween hallowe hallow hallows thanksgiving christmas xmas mas fawkes bonfire "
-    "patrick patricks paddy paddys birthday"
-)
-# One of these words, or a digit, has to be in a text that speaks of time; anything else is sent home at once.
+# One of these words, or a digit, or a word that a holiday needs (`holidays.TRIGGERS`), has to be in a text that speaks
+# of time; anything else is sent home at once.
 _TIME_WORDS = (
     "today yesterday tomorrow tmrw tmr tonight otd ytd mtd wtd qtd date hundred thousand midnight nineteen twenty "
     "recently lately sign"
 )
-TRIGGERS = frozenset(
+TIME_TRIGGERS = frozenset(
     word
     for words in (
         *(MONTH, WEEKDAY, WEEKDAYS, UNIT, UNITS, SMALL_UNIT, SEASON, SEASONS, PART_OF_DAY, DECADE, FINISH),
-        *(_HOLIDAY_WORDS.split(), _TIME_WORDS.split()),
+        _TIME_WORDS.split(),
     )
     for word in words
 )
