@@ -34,6 +34,7 @@ SHAPES = {
     "YEAR": "y",
     "YR": "yu",
     "ORD": "o",
+    "BIGORD": "ov",
     "DAY": "abo",
     "QX": "q",
     "T": "t",
@@ -66,6 +67,12 @@ SHAPES = {
     "BREAK": "!",
 }
 Built = tuple[str, Any] | None
+_PLANS = re.compile(r"\b(?:will|shall|gonna|going to)\b|'ll\b|’ll\b", re.IGNORECASE)
+_MEASURES = re.compile(
+    r"\b(?:temp(?:erature)?s?|degrees?|fahrenheit|celsius|humid(?:ity)?|weather|forecast|heat|hot|cold|warm|bpm|rate|"
+    r"pulse|scor(?:e[ds]?|ing)|grades?|marks?|percent(?:age|ile)?s?|mph|iq|blood|fever|latency|speed)\b",
+    re.IGNORECASE,
+)
 _FIRST_WORD_SYMBOL = 0x4E00
 _PIECE = re.compile(
     r"\s*(?:(?P<name>[a-z]\w*):)?"
@@ -106,6 +113,7 @@ class Context:
         week_start: 0 = Monday … 6 = Sunday.
         names: lower-cased names that the store knows.
         plans: the text speaks of the future ("will", "going to").
+        measures: the text speaks of temperatures, scores and the like, where "the nineties" are no years.
     """
 
     text: str
@@ -115,6 +123,7 @@ class Context:
     week_start: int
     names: Collection[str]
     plans: bool = False
+    measures: bool = False
 
     @classmethod
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
@@ -127,13 +136,14 @@ class Context:
             today=midnight(local),
             week_start=week_start,
             names=names if hasattr(names, "isdisjoint") else frozenset(names),
-            plans=bool(re.search(r"\b(?:will|shall|gonna|going to)\b|'ll\b|’ll\b", text, re.IGNORECASE)),
+            plans=_PLANS.search(text) is not None,
+            measures=_MEASURES.search(text) is not None,
         )
 
     def place(self, period: Period) -> Interval | None:
         """A period as an interval: the past reading where the phrase leaves both open."""
         found = period.past(self.today)
-        if period.cycle and period.unit == "day" and period.cycle.reach == 4 and found and found.start == self.today:
+        if period.cycle and period.unit == "day" and period.cycle.is_weekly and found and found.start == self.today:
             return period.cycle.last(self.today, strict=True)  # "on Monday", said on a Monday, is a week ago
         return found
 

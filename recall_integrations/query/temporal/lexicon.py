@@ -36,6 +36,8 @@ DECADE = {
     word: 1900 + 10 * i
     for word, i in _numbered("twenties thirties forties fifties sixties seventies eighties nineties", 2).items()
 }
+# Without an article the others are bank notes ("in twenties") or ages.
+PLAIN_DECADE = {word: DECADE[word] for word in ("sixties", "seventies", "eighties", "nineties")}
 
 _UNITS = "day week month quarter year decade century weekend fortnight"
 UNIT = {word: word for word in _UNITS.split()} | {"workweek": "workweek", "wk": "week", "yr": "year"}
@@ -72,7 +74,7 @@ PART_OF_DAY = {
     "dinnertime": (17, 21),
 }
 
-LAST = _same("last past previous prior preceding bygone", -1)
+LAST = _same("last past previous prior preceding trailing bygone", -1)
 THIS = _same("this current", 0)
 NEXT = _same("next coming upcoming following subsequent", 1)
 FINISH = _same(
@@ -86,12 +88,20 @@ COUNTED = _same(
     "words word steps people users items rows bytes bits km kilometers kilometres miles meters metres dollars euros "
     "pounds usd eur files messages tokens lines times pages percent points calories kcal ms mb gb kb tb px rpm hz mhz "
     "ghz watts kg grams lbs requests records customers employees attendees tickets units copies votes entries "
-    "documents chunks samples participants questions volts stars feet foot inches cup cups apples"
+    "documents chunks samples participants questions volts stars feet foot inch inches cup cups tsp tbsp teaspoon "
+    "teaspoons tablespoon tablespoons pieces apples"
 )
+# A date "on 5.12" is one behind these; else it may be a version.
+EVENT = _same(
+    "done due met meet meeting leave left leaving back arrive arrived arriving born died happen happened happens party "
+    "appointment birthday wedding dinner lunch visit visited saw"
+)
+STREET = _same("street avenue ave road lane drive court boulevard blvd square terrace")
 FUTURE = _same("will shall i'll we'll he'll she'll they'll you'll it'll that'll won't gonna")
 PRONOUN = _same(
     "i you he she it we they who that which there someone anyone everyone everybody nobody what one these those"
 )
+POSSESSIVE = _same("my your his her its our their")
 AGO = _same("ago back earlier beforehand")
 RANGE_TO = _same("to till until til through thru")
 TITLE = _same(
@@ -108,6 +118,7 @@ CLASSES: dict[str, dict[str, Any]] = {
     "TEN": TENS,
     "ORDW": ORDINAL,
     "DECADE": DECADE,
+    "PLAINDECADE": PLAIN_DECADE,
     "UNIT1": UNIT,
     "UNITS": UNITS,
     "UNIT": UNIT | UNITS,
@@ -121,8 +132,11 @@ CLASSES: dict[str, dict[str, Any]] = {
     "REL": LAST | THIS | NEXT,
     "FINISH": FINISH,
     "COUNTED": COUNTED,
+    "EVENT": EVENT,
+    "STREET": STREET,
     "FUT": FUTURE,
     "PRON": PRONOUN,
+    "POSS": POSSESSIVE,
     "AGO": AGO,
     "TO": RANGE_TO,
     "TITLEWORD": TITLE,
@@ -137,7 +151,7 @@ CLEAR_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday su
 # of time; anything else is sent home at once.
 _TIME_WORDS = (
     "today yesterday tomorrow tmrw tmr tonight otd ytd mtd wtd qtd date hundred thousand midnight nineteen twenty "
-    "recently lately sign"
+    "recently lately sign thousands"
 )
 TIME_TRIGGERS = frozenset(
     word

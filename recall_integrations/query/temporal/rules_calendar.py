@@ -19,7 +19,19 @@ from recall_integrations.query.temporal.calendar import (
 )
 from recall_integrations.query.temporal.grammar import Built, Hit, Rule
 from recall_integrations.query.temporal.holidays import HOLIDAYS
-from recall_integrations.query.temporal.lexicon import CLEAR_MONTHS, CLEAR_WEEKDAYS, ONES, ORDINAL, TEENS, TENS
+from recall_integrations.query.temporal.lexicon import (
+    CLEAR_MONTHS,
+    CLEAR_WEEKDAYS,
+    COUNTED,
+    EVENT,
+    ONES,
+    ORDINAL,
+    SMALL_UNIT,
+    TEENS,
+    TENS,
+    UNIT,
+    UNITS,
+)
 from recall_integrations.query.temporal.tokens import full_year, number_symbol, year_part
 
 # ------------------------------------------------------------------------------------------------ numbers in words
@@ -41,6 +53,19 @@ def _year_thousand(hit: Hit) -> Built:
     return "y", 2000 + _words(hit, "t", "o", "s")
 
 
+def decade_from(year: int) -> Period:
+    """The ten years that begin with this one."""
+    return Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1)))
+
+
+def _worded_decade(hit: Hit) -> Built:
+    """ "the nineteen seventies", "the twenty tens", "the two thousands"."""
+    if not hit.token("h"):
+        return "S", decade_from(2000)
+    hundreds = _words(hit, "h")
+    return ("S", decade_from(100 * hundreds + (hit.lex("d", "DECADE") or 1910) - 1900)) if hundreds >= 15 else None
+
+
 def _ordinal(hit: Hit) -> Built:
     value = _words(hit, "t", "o")
     return ("o", value) if value <= 31 else None
@@ -59,6 +84,9 @@ NUMBERS = (
          "in nineteen eighty-six"),
     Rule("year_thousand", "two thousand and? (t:TEN (DASH? o:ONE)?|s:(TEEN|ONE))?", _year_thousand, 1.0,
          "in two thousand and five"),
+    Rule("decade_in_words", "the? h:(TEEN|twenty) DASH? d:(DECADE|tens)", _worded_decade, 0.9,
+         "in the nineteen seventies"),
+    Rule("the_two_thousands", "the two thousands(?!of)", _worded_decade, 0.8, "music of the two thousands"),
     Rule("ordinal_of_two_words", "t:TEN DASH? o:ORDW", _ordinal, 1.0, "the twenty-second of May"),
     Rule("ordinal_word", "o:ORDW", _ordinal, 1.0, "the seventeenth of April"),
     Rule("cardinal_of_two_words", "t:TEN DASH? o:ONE", _cardinal, 1.0, "twenty-five days ago"),
@@ -93,6 +121,11 @@ def _same_word(hit: Hit) -> Built:
     return ("x", None) if hit.word("a") == hit.word("b") else None
 
 
+def _measured(hit: Hit) -> Built:
+    """ "the high nineties", or a decade in a text that speaks of temperatures or scores."""
+    return ("x", None) if hit.ctx.measures or hit.says("high", "low", "upper", "lower") else None
+
+
 def _always_on(hit: Hit) -> Built:
     token = hit.tokens[0]
     return ("x", None) if hit.ctx.text[token.start : token.end] == "24/7" else None
@@ -100,17 +133,20 @@ def _always_on(hit: Hit) -> Built:
 
 TRAPS = (
     Rule("numbered_thing",
-         "(port|ports|version|versions|room|error|code|line|issue|pr|ticket|step|chapter|page|section|model|"
+         "(?<!week)(port|ports|version|versions|room|error|code|line|issue|pr|ticket|step|chapter|page|section|model|"
          "build|id|number|no|rfc|iso|flight|bus|channel|part|episode|item|option|tel|phone|fax|zip|ssn|"
          "level|table|figure|bug|commit|invoice|order|area|highway|route|apartment|gate|badge|status|http|"
-         "seed|python|windows|office) (DOT|COLON|EQ)? (NUM(?!SEP? of? MONTH)|MD|MDX|N|D)", _nothing, 1.0,
+         "seed|python|windows|office|sku|ref|case|batch|lot|serial|extension|ext|suite|unit|floor|sprint) "
+         "(DOT|COLON|EQ)? (NUM(?!SEP? of? MONTH)|MD|MDX|N|D)", _nothing, 1.0,
          "which service runs on port 2020"),
     Rule("counted_things", "NUM COUNTED", _nothing, 1.0, "in 2000 words"),
     Rule("currency_symbol", "DOLLAR MONTH", _nothing, 1.0, "the $DEC farm"),
     Rule("modal_may", "PRON may", _nothing, 1.0, "who may help in this"),
     Rule("up_to_date", "up DASH? to DASH? date", _nothing, 1.0, "is it up to date"),
     Rule("greeting", "(happy|merry) H", _nothing, 1.0, "Merry Christmas"),
-    Rule("holiday_compound", "H (egg|eggs|bunny|island|islands|resolution|resolutions|carol)", _nothing, 1.0,
+    Rule("holiday_compound",
+         "H (egg|eggs|bunny|island|islands|resolution|resolutions|carol|carols|tree|trees|card|cards|song|songs|movie|"
+         "movies|lights|sweater|shop)", _nothing, 1.0,
          "the easter egg in the app"),
     Rule("recurring", "(every|each|any|all|most|per|another) (other|single)? (WD|UNIT|MONTH|SEASON|POD|H)", _nothing,
          1.0, "what do I do every Monday"),
@@ -118,6 +154,11 @@ TRAPS = (
     Rule("day_after_day", "a:UNIT1 (after|by|in|over|to) b:UNIT1", _same_word, 1.0, "day after day"),
     Rule("always_on", "MD", _always_on, 1.0, "is it up 24/7"),
     Rule("title_year", "TITLEWORD (of|called|titled|named|by)? YEAR", _nothing, 1.0, "who is the author of 1984"),
+    Rule("measured_decade", "the? (high|low|upper|lower)? (early|mid|late)? DASH? (DECADE|S)", _measured, 1.0,
+         "temperatures in the nineties"),
+    Rule("street", "NUM? (MONTH|WD|SEASON|H) STREET", _nothing, 1.0, "the shop at 12 May Street"),
+    Rule("good_wishes", "(have|^) (a|the)? (nice|great|good|lovely|wonderful|relaxing|fun|happy) (weekend|WD)",
+         _nothing, 1.0, "have a great weekend"),
     Rule("age_decade", "(my|his|her|their|our|your) DASH? (early|mid|late)? DASH? (DECADE|S)", _nothing, 1.0,
          "when she was in her twenties"),
     Rule("at_the_end_of_the_day", "at the end of the day", _nothing, 1.0, "at the end of the day it works"),
@@ -161,7 +202,9 @@ def _month_day(hit: Hit) -> Built:
     between = hit.token("p")
     if number is None or _modal(hit):
         return None
-    if between is not None and between.symbol in ".," and number.symbol != "o" and len(mark) > 4:
+    after = hit.beside(0)
+    ends = after is None or after.symbol in "!.)"
+    if between is not None and between.symbol in ".," and number.symbol != "o" and len(mark) > 4 and not ends:
         return None  # "in March. 5 people …"
     month = hit.lex("m", "MONTH")
     return _yearly_day(month, number.value)
@@ -259,8 +302,7 @@ def _century(hit: Hit) -> Built:
 
 
 def _decade(hit: Hit) -> Built:
-    first = hit.lex("d", "DECADE")
-    return "S", Period("decade", Interval(datetime(first, 1, 1), datetime(first + 10, 1, 1)))
+    return "S", decade_from(hit.lex("d", "DECADE"))
 
 
 def _numeric(hit: Hit) -> Built:
@@ -278,6 +320,37 @@ def _numeric(hit: Hit) -> Built:
     strict = hit.token("w") is None
     found = cycle.next(today, strict=strict) if relation > 0 else cycle.last(today, strict=strict)
     return ("D", Period("day", found)) if found else None
+
+
+def _numeric_range(hit: Hit) -> Built:
+    """ "from 4/22 to 4/23", "13/5 - 15/5": a run of days, unless it may as well be two fractions."""
+    (month, number), (month2, number2) = hit.value("a"), hit.value("b")
+    before, after = hit.beside(-1), hit.beside(0)
+    if after is not None and (after.word in COUNTED or after.word in UNIT | UNITS | SMALL_UNIT):
+        return None
+    cued = hit.token("from") is not None or hit.token("y") is not None
+    cued = cued or (before is not None and before.word in _RUN_CUES)
+    whole = before is None and (after is None or after.symbol in "!.")
+    clear = hit.token("dash") and max(number, number2) > 12 and (after is None or after.symbol != "x")
+    if not (cued or whole or clear):
+        return None
+    over = (month2, number2) < (month, number)
+
+    def build(year: int) -> Interval:
+        return Interval(datetime(year, month, number), datetime(year + over, month2, number2))
+
+    if hit.token("y"):
+        return "S", Period("span", build(hit.value("y") - over))
+    return "S", Period("span", cycle=yearly(build))
+
+
+def _numeric_parts(hit: Hit) -> Built:
+    """ "on 4-22"; "on 5.12" only behind a word for what happens on days: it may be a version."""
+    token, before, after = hit.token("md"), hit.beside(-2), hit.beside(0)
+    if token is None or (after is not None and after.symbol == "x"):
+        return None
+    dotted = "." in hit.ctx.text[token.start : token.end]
+    return _numeric(hit) if not dotted or (before is not None and before.word in EVENT) else None
 
 
 def _weekday_date(hit: Hit) -> Built:
@@ -322,6 +395,13 @@ def _year(hit: Hit) -> Built:
     return "Y", year_period(hit.value("y"))
 
 
+def _short_year(hit: Hit) -> Built:
+    token = hit.token("n")
+    if token is None:
+        return _year(hit)
+    return ("Y", year_period(full_year(token.value, hit.ctx.now))) if token.end - token.start == 2 else None
+
+
 def _bare_month(hit: Hit) -> Built:
     """A month alone. Some are words or names as well, and are months only behind a preposition or the like."""
     word, before, after = hit.word("m"), hit.beside(-1), hit.beside(0)
@@ -349,7 +429,9 @@ def _clear_month(hit: Hit) -> Built:
 def _first_of_months(hit: Hit) -> Built:
     """The first of two months; before "and" the second may be anything, so there it needs a "between"."""
     before, after = hit.beside(-1), hit.beside(0)
-    if after is not None and after.word == "and" and (before is None or before.word != "between"):
+    beyond = hit.beside(1)
+    dated = beyond is not None and beyond.symbol == "N"  # "Jan and Feb 2020"
+    if after is not None and after.word == "and" and not dated and (before is None or before.word != "between"):
         return _bare_month(hit) if before is not None and before.word in ("in", "during") else None
     return "N", month_cycle(hit.lex("m", "MONTH"))
 
@@ -371,11 +453,17 @@ def clear_weekday(hit: Hit) -> Built:
 def cued_weekday(hit: Hit) -> Built:
     """A weekday, also abbreviated, behind a preposition."""
     after = hit.beside(0)
-    if hit.word("w") in ("sun", "sat", "wed") and not hit.capital("w") and after is not None and after.symbol == "x":
+    if (
+        hit.word("w") in ("sun", "sat", "wed")
+        and not hit.capital("w")
+        and after is not None
+        and (after.symbol == "x" or after.word in ("her", "his", "him", "the", "a", "down", "in", "on"))
+    ):
         return None
     return "D", weekday_cycle(hit.lex("w", "WD"))
 
 
+_RUN_CUES = frozenset("on during for is was are were at in between from".split())
 _CUES = "(in|during|since|until|till|through|throughout|around|early|late|mid|month|REL|back)"
 _SOFT_CUES = "(from|by|before|after|of|for|between|starting|beginning|DASH)"
 _YEAR_CUES = (
@@ -425,6 +513,10 @@ DATES = (
          "the plan for Q3"),
     Rule("century", "the? o:ORD century", _century, 0.9, "in the 20th century"),
     Rule("decade_words", "the d:DECADE", _decade, 0.8, "in the eighties"),
+    Rule("decade_of_part", "(?<=(early|mid|late)) d:DECADE", _decade, 0.8, "in the early nineties"),
+    Rule("decade_of_part_hyphen", "(?<=(early|mid|late)DASH) d:DECADE", _decade, 0.8, "in the mid-nineties"),
+    Rule("decade_behind_preposition", "(?<=(in|from|during|since|of|throughout)) d:PLAINDECADE", _decade, 0.7,
+         "who was president in nineties"),
     Rule("season_year", "the? s:SEASON (of|in|COMMA)? y:YR", _season, 0.9, "in the summer of 2022"),
     Rule("season", f"(?<={_SEASON_CUES}) the:the? s:SEASON", _season, 0.75, "during the winter", weak=True),
     Rule("season_of_part", "(?<=(end|start|beginning|middle) of) the? s:SEASON", _season, 0.75, "at the end of summer"),
@@ -432,16 +524,26 @@ DATES = (
     Rule("weekday_numeric", "r:REL? w:WD COMMA? md:(MD|MDX)", _numeric, 0.9, "on Monday 8/3"),
     Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|COLON|X|SLASH))", _weekday_number, 0.85,
          "on Tue 13th"),
+    Rule("numeric_range",
+         "from:(from|between)? a:MD (dash:DASH|to|until|till|through|and) b:MD (COMMA? (of|in)? y:YR)?",
+         _numeric_range, 0.85, "from 4/22 to 4/23"),
+    Rule("numeric_dashed", "(?<=on) md:MDX", _numeric_parts, 0.6, "the meeting on 5.12"),
     Rule("relative_numeric", "r:REL md:MD", _numeric, 0.85, "next 6/21"),
     Rule("numeric", f"(?<={_DAY_CUES}) md:MD(?!(of|UNIT|COUNTED))", _numeric, 0.75, "on 5/12"),
-    Rule("numeric_range_end", "(?<=D(to|and|DASH|until|till|through)) md:MD", _numeric, 0.75, "from 5/1 to 5/7"),
+    Rule("numeric_range_end", "(?<=D(to|and|DASH|until|till|through)) md:MD", _numeric, 0.75, "from 1 May to 5/7"),
     Rule("numeric_alone", "^ md:MD $", _numeric, 0.6, "5/12"),
     Rule("numeric_before_dash", "md:MD(?=DASH D)", _numeric, 0.75, "6/2-6/9/2021"),
     Rule("nth_of_month", "(?<=(on|by|since|until|till|before|after) the) d:ORD", _nth_of_month, 0.6,
          "on the 4th with Jim"),
     Rule("day_of_month_number", "(?<=on) d:DAYNUM(?=(BREAK|DOT|$))", _nth_of_month, 0.5, "what happened on 15?"),
-    Rule("year_named", "the? (calendar|fiscal)? year of? y:YEAR", _year, 0.95, "the calendar year 2011"),
+    Rule("year_named", "the? (calendar|fiscal|school|academic)? year of? y:YEAR", _year, 0.95,
+         "the calendar year 2011"),
+    Rule("short_year_named", "the? (calendar|fiscal|school|academic) year (n:SMALL|y:YR)", _short_year, 0.85,
+         "fiscal year 08"),
     Rule("year_run", "y:YEAR(?=(DASH|to|till|through|until) YEAR(?!DASH))", _year, 0.85, "from 2015-2019"),
+    Rule("year_before_week", "y:YEAR(?=(COMMA|DASH)? week number? SMALL)", _year, 0.85, "2018 week 35"),
+    Rule("year_until_now", "y:YEAR(?=(DASH|to|till|until|through) (present|now|today|date))", _year, 0.85,
+         "at Acme 2019 - present"),
     Rule("year_run_end", "(?<=Y(DASH|to|and|or|till|through|until)) y:YEAR", _year, 0.85, "2015 to 2019"),
     Rule("year", f"(?<={_YEAR_CUES}) y:YR(?!(DASH NUM|COLON))", _year, 0.9, "since 2024", weak=True),
     Rule("year_up_to", "(?<=(up|prior|back) to) y:YR(?!COUNTED)", _year, 0.85, "up to 2020", weak=True),

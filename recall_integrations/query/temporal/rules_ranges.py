@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from recall_integrations.query.temporal.calendar import DAY, Duration, Interval, Period, duration, one_day, shift
+from recall_integrations.query.temporal.calendar import (
+    DAY,
+    Duration,
+    Interval,
+    Period,
+    duration,
+    one_day,
+    shift,
+)
 from recall_integrations.query.temporal.grammar import Built, Context, Hit, Rule
 from recall_integrations.query.temporal.rules_relative import fixed, to_date
 from recall_integrations.query.temporal.tokens import Token
@@ -184,7 +192,7 @@ def _days_of_month(hit: Hit) -> Built:
         first, last = (other, found.start) if bare_first else (found.start, other)
         return Interval(first, last) if first < last else None
 
-    if period.unit != "day" or (period.cycle and period.cycle.reach in (4, 200)):
+    if period.unit != "day" or (period.cycle and (period.cycle.is_weekly or period.cycle.reach == 200)):
         return None
     built = period.map(change, "span")
     return ("S", built) if built else None
@@ -216,6 +224,8 @@ RANGES = (
          _days_of_month, 0.93, "between the fifth and the eleventh of October"),
     Rule("range_to_now", f"(from|between|since) the? a:P (and|to|till|until|through|thru|up to|DASH) {_NOW}",
          _range_to_now, 0.95, "from April to date"),
+    Rule("range_to_now_bare", f"(in|on)? the? a:P (to|till|until|through|thru|up to|DASH) {_NOW}", _range_to_now, 0.9,
+         "May 2019 to present"),
     Rule("range_from_now", "(from|between)? (now|today) (and|to|till|until|through|thru) the? b:P", _range_from_now,
          0.9, "between now and October 20th"),
     Rule("between", "between the? a:P (and|to|till|until|through|thru|DASH) the? b:P", _range, 0.97,
@@ -267,13 +277,20 @@ def _through(hit: Hit) -> Built:
 
 BOUNDS = (
     Rule("to_date",
-         "(ytd|mtd|wtd|qtd|(?<!(equal|equals|due|out|prior)) (to|till|until) (current|present)? date(?!NUM))", to_date,
+         "(ytd|mtd|wtd|qtd|(?<!(equal|equals|due|out|prior)) (to|till|until) (current|present)? "
+         "date(?!(NUM|X|PRON|POSS|or|not)))", to_date,
          0.8, "how many were sold to date"),
-    Rule("at_most", "((LT EQ|EQ LT)|(no|not) later than the?|as late as the?) p:P", _through, 0.9, "<= 2019"),
-    Rule("at_least", "(GT EQ|EQ GT) p:P", _since, 0.9, ">= 2019"),
-    Rule("or_later", "p:P (or|and) (later|greater|more|after|newer|above|onward|onwards|beyond|since)", _since, 0.93,
+    Rule("at_most",
+         "((LT EQ|EQ LT)|(no|not) (later than|after)|as late as|(on|in|at) or (before|(earlier than)|(prior to))|"
+         "before or (on|in)) (the|on|in)? p:P", _through, 0.9, "<= 2019"),
+    Rule("at_least",
+         "((GT EQ|EQ GT)|(no|not) ((earlier|sooner) than|before|(prior to))|(on|in|at) or (after|(later than))|"
+         "after or (on|in)) (the|on|in)? p:P", _since, 0.9, ">= 2019"),
+    Rule("or_later", "p:P (or|and) (later|greater|more|after|newer|above|onward|onwards|beyond|since)(?!X|PRON|POSS)",
+         _since, 0.93,
          "year 2016 or later"),
-    Rule("or_earlier", "p:P (or|and) (earlier|before|older|less|below|prior)", _through, 0.93, "2012 or earlier"),
+    Rule("or_earlier", "p:P (or|and) (earlier|before|older|less|below|prior)(?!X|PRON|POSS)", _through, 0.93,
+         "2012 or earlier"),
     Rule("than_later", "(later|greater|more|newer|younger|other) than (or (equal|equals) to)? the? p:P", _after, 0.93,
          "later than 2016"),
     Rule("than_earlier", "(earlier|less|older|sooner|smaller|fewer) than (or (equal|equals) to)? the? p:P", _before,

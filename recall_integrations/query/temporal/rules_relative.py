@@ -201,8 +201,13 @@ def _weekday_list(hit: Hit) -> Built:
 
 
 def _nights(hit: Hit) -> Built:
-    today = hit.ctx.today - (DAY if hit.word("r") == "last" else 0 * DAY)
+    today = hit.ctx.today - (DAY if hit.word("r") else 0 * DAY)
     return "D", Period("time", Interval(today + timedelta(hours=18), today + timedelta(hours=28)))
+
+
+def _night_before_last(hit: Hit) -> Built:
+    evening = hit.ctx.today - 2 * DAY
+    return "D", Period("time", Interval(evening + timedelta(hours=18), evening + timedelta(hours=28)))
 
 
 def _two_away(hit: Hit) -> Built:
@@ -231,6 +236,30 @@ def _weekdays_ago(hit: Hit) -> Built:
     return "D", Period("day", one_day(today - (back + 7 * (hit.value("n") - 1)) * DAY))
 
 
+def _weekdays_from_now(hit: Hit) -> Built:
+    weekday, today = hit.lex("w", "WDS"), hit.ctx.today
+    ahead = (weekday - today.weekday()) % 7 or 7
+    return "D", Period("day", one_day(today + (ahead + 7 * (hit.value("n") - 1)) * DAY))
+
+
+def _weekday_week(hit: Hit) -> Built:
+    """ "Monday week": British for the Monday after the coming one."""
+    ahead = (hit.lex("w", "WD") - hit.ctx.today.weekday()) % 7 or 7
+    return "D", Period("day", one_day(hit.ctx.today + ahead * DAY + WEEK))
+
+
+def _seasons_ago(hit: Hit) -> Built:
+    """ "two summers ago"; a season that is still running is not one of them."""
+    cycle = season_cycle(hit.lex("s", "SEASONS")).cycle
+    assert cycle is not None
+    found = cycle.last(hit.ctx.today)
+    if found and found.end and found.end > hit.ctx.today and found.start:
+        found = cycle.last(found.start, strict=True)
+    for _ in range(min(hit.value("n"), 1000) - 1):
+        found = cycle.last(found.start, strict=True) if found and found.start else None
+    return fixed(found.start, found.end) if found and found.start and found.end else None
+
+
 def _last_weekdays(hit: Hit) -> Built:
     weekday, today = hit.lex("w", "WDS"), hit.ctx.today
     newest = today - ((today.weekday() - weekday) % 7 or 7) * DAY
@@ -245,6 +274,7 @@ DAYS = (
          "what happened today"),
     Rule("yesterday", "yesterday", lambda h: days_from_today(h.ctx, -1), 0.97, "what did Priya say yesterday"),
     Rule("tomorrow", "(tomorrow|tmrw|tmr)", lambda h: days_from_today(h.ctx, 1), 0.95, "what is due tomorrow"),
+    Rule("night_before_last", "the? night before last", _night_before_last, 0.93, "the night before last"),
     Rule("night", "(r:last night|tonight)", _nights, 0.9, "what did we cook last night"),
     Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON) (before last|after next)", _two_away, 0.95,
          "the weekend before last"),
@@ -252,6 +282,10 @@ DAYS = (
          "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? b:WD",
          _weekday_list, 0.95, "what did I work on last Tuesday and Wednesday"),
     Rule("nth_weekday_ago", "n:NUM w:WDS ago", _weekdays_ago, 0.95, "two Mondays ago"),
+    Rule("nth_weekday_from_now", "n:NUM w:WDS (from now|hence|from today)", _weekdays_from_now, 0.9,
+         "2 Sundays from now"),
+    Rule("weekday_week", "on? w:WD week(?!(of|NUM|and|or))", _weekday_week, 0.8, "on Monday week"),
+    Rule("seasons_ago", "n:NUM s:SEASONS ago", _seasons_ago, 0.85, "two summers ago"),
     Rule("last_weekdays", "the? r:LAST n:NUM w:WDS", _last_weekdays, 0.9, "the last three Mondays"),
     Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) P|before D))", _relative_weekday, 0.95,
          "last Tuesday"),
@@ -281,6 +315,33 @@ def _relative_unit(hit: Hit) -> Built:
     if word == "past" and before is not None and before.word in ("in", "over", "during", "within", "for"):
         return _rolling(ctx, duration(1, unit), -1)
     return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, sign, ctx.week_start))
+
+
+def _same_unit(hit: Hit) -> Built:
+    """ "the same week": of what, another sentence says; the present one is a guess, and a hint only."""
+    unit = hit.lex("u", "UNIT")
+    if unit == "day":
+        return None
+    return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(hit.ctx.today, unit, 0, hit.ctx.week_start))
+
+
+def _years_ago_in(hit: Hit) -> Built:
+    """ "3 years ago in May", "in May 3 years ago": the one of that year."""
+    length: Duration = hit.value("u")
+    year = hit.ctx.today.year - length.count
+    token = hit.token("c")
+    if length.unit != "year" or length.days or length.months != 12 * length.count or year < 1:
+        return None
+    if token is not None:
+        symbol, period = token.symbol, token.value
+    elif hit.word("m") in ("may", "march") and not hit.capital("m"):
+        return None
+    else:
+        symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
+    if period.cycle is None or period.cycle.is_weekly:
+        return None
+    found = period.cycle.next(datetime(year, 1, 1))
+    return (symbol, Period(period.unit, found)) if found and found.start and found.start.year == year else None
 
 
 def _relative_cycle(hit: Hit) -> Built:
@@ -357,13 +418,18 @@ def to_date(hit: Hit) -> Built:
 
 
 COUNTS = (
-    Rule("relative_unit", "the? r:REL (calendar|fiscal|school|working|business|full|entire|whole)? u:UNIT1(?!of)",
+    Rule("same_unit", "(the|that|this|in|during) same u:UNIT1", _same_unit, 0.45, "we moved the same year"),
+    Rule("relative_unit",
+         "the? r:REL (calendar|fiscal|school|academic|working|business|full|entire|whole)? u:UNIT1(?!of)",
          _relative_unit, 0.95, "what happened last month"),
     Rule("relative_cycle", "the? r:REL (m:MONTH|s:SEASON|h:(H|N|Q))(?!DAY)", _relative_cycle, 0.93,
          "before last Christmas"),
     Rule("relative_length", "the? r:REL u:U(?!(of|in) the? (P|REL|UNIT1|MONTH))", _last_length, 0.93,
          "in the last 10 days"),
     Rule("more_than_ago", "(more|less|fewer|over|under) than? u:U ago", _ago_bound, 0.85, "more than two weeks ago"),
+    Rule("years_ago_in", "u:U ago COMMA? (in|on|at|during|over)? the? (c:(N|S|H|Q|D)|m:MONTH)", _years_ago_in, 0.92,
+         "3 years ago in May"),
+    Rule("in_years_ago", "(c:(N|S|H|Q|D)|m:MONTH) COMMA? u:U ago(?!than)", _years_ago_in, 0.92, "in May 3 years ago"),
     Rule("ago", "(about|around|roughly|nearly|almost|approximately|exactly|some|just)? u:U ago:AGO(?!than)", _offset,
          0.9, "two weeks ago"),
     Rule("in_length", "in (about|around|exactly|just)? u:U time?(?!(of|on|before|after|from|starting))", _offset, 0.6,
