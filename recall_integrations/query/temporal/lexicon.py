@@ -75,7 +75,7 @@ PART_OF_DAY = {
 }
 
 LAST = _same("last past previous prior preceding trailing bygone", -1)
-THIS = _same("this current", 0)
+THIS = _same("this current present", 0)
 NEXT = _same("next coming upcoming following subsequent", 1)
 FINISH = _same(
     "finish finished complete completed send sent submit submitted ship shipped merge merged close closed deploy "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import (
     Cycle,
@@ -13,7 +13,6 @@ from recall_integrations.query.temporal.calendar import (
     day,
     days_in,
     monthly,
-    one_day,
     weekly,
     yearly,
 )
@@ -96,8 +95,12 @@ NUMBERS = (
 # --------------------------------------------------------------------------------------------- holidays and traps
 
 
-def _holiday(date: Callable[[int], datetime]) -> Callable[[Hit], Built]:
-    period = Period("day", cycle=yearly(lambda year: one_day(date(year))))
+def _holiday(date: Callable[[int], datetime], days: int = 1) -> Callable[[Hit], Built]:
+    def build(year: int) -> Interval:
+        start = date(year)
+        return Interval(start, start + timedelta(days=days))
+
+    period = Period("day" if days == 1 else "span", cycle=yearly(build))
     return lambda hit: ("H", period)
 
 
@@ -106,8 +109,8 @@ HOLIDAY_RULES = (
          lambda h: _holiday(lambda year: datetime(year, 7, 4))(h) if (h.value("o") or h.value("o2")) == 4 else None,
          0.9, "the 4th of July"),
     *(
-        Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern, _holiday(row.date),
-             0.85, row.example, weak=True)
+        Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern,
+             _holiday(row.date, row.days), 0.85, row.example, weak=True)
         for row in HOLIDAYS
     ),
 )  # fmt: skip
@@ -143,7 +146,7 @@ TRAPS = (
     Rule("currency_symbol", "DOLLAR MONTH", _nothing, 1.0, "the $DEC farm"),
     Rule("modal_may", "PRON may", _nothing, 1.0, "who may help in this"),
     Rule("up_to_date", "up DASH? to DASH? date", _nothing, 1.0, "is it up to date"),
-    Rule("greeting", "(happy|merry) H", _nothing, 1.0, "Merry Christmas"),
+    Rule("greeting", "((happy|merry) H|H mubarak)", _nothing, 1.0, "Merry Christmas"),
     Rule("holiday_compound",
          "H (egg|eggs|bunny|island|islands|resolution|resolutions|carol|carols|tree|trees|card|cards|song|songs|movie|"
          "movies|lights|sweater|shop)", _nothing, 1.0,
@@ -512,7 +515,7 @@ DATES = (
     Rule("quarter", "(?<=(in|of|during|since|for|last|this|next|from|to|by|before|after)) q:QX", _quarter, 0.8,
          "the plan for Q3"),
     Rule("century", "the? o:ORD century", _century, 0.9, "in the 20th century"),
-    Rule("decade_words", "the d:DECADE", _decade, 0.8, "in the eighties"),
+    Rule("decade_words", "the (roaring|swinging)? d:DECADE", _decade, 0.8, "in the eighties"),
     Rule("decade_of_part", "(?<=(early|mid|late)) d:DECADE", _decade, 0.8, "in the early nineties"),
     Rule("decade_of_part_hyphen", "(?<=(early|mid|late)DASH) d:DECADE", _decade, 0.8, "in the mid-nineties"),
     Rule("decade_behind_preposition", "(?<=(in|from|during|since|of|throughout)) d:PLAINDECADE", _decade, 0.7,

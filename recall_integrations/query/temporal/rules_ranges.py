@@ -190,8 +190,10 @@ def _days_of_month(hit: Hit) -> Built:
             return None
         other = found.start.replace(day=number)
         first, last = (other, found.start) if bare_first else (found.start, other)
+        last += DAY if listed else 0 * DAY  # "the 15th and 16th of May" are both days
         return Interval(first, last) if first < last else None
 
+    listed = hit.says("and") and not hit.says("between")
     if period.unit != "day" or (period.cycle and (period.cycle.is_weekly or period.cycle.reach == 200)):
         return None
     built = period.map(change, "span")
@@ -220,6 +222,7 @@ RANGES = (
          "October 8th through 15th"),
     Rule("days_of_month_between", "between d:D and the? n:DAY(?!(UNIT|COLON|MONTH))", _days_of_month, 0.93,
          "between May 3 and 10"),
+    Rule("days_of_month_listed", "d:D and the? n:ORD(?!(of|X|MONTH))", _days_of_month, 0.9, "May 15th and 16th"),
     Rule("days_of_month_reversed", "(from|between)? left:(the? n:DAY (to|through|until|till|DASH|and)) the? d:D",
          _days_of_month, 0.93, "between the fifth and the eleventh of October"),
     Rule("range_to_now", f"(from|between|since) the? a:P (and|to|till|until|through|thru|up to|DASH) {_NOW}",

@@ -223,6 +223,10 @@ def _two_away(hit: Hit) -> Built:
         symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
     else:
         symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
+    if hit.token("w") and sign > 0:  # "next Friday" is next week's, and this is the one after it
+        monday = week_of(ctx.today, 0).start
+        assert monday is not None
+        return "D", Period("day", one_day(monday + 2 * WEEK + hit.lex("w", "WD") * DAY))
     assert period.cycle is not None
     step = period.cycle.last if sign < 0 else period.cycle.next
     first = step(ctx.today, strict=True)
@@ -298,8 +302,10 @@ DAYS = (
 def _relative_unit(hit: Hit) -> Built:
     """ "last month", "last working week", "the coming quarter"."""
     ctx, unit, sign, word = hit.ctx, hit.lex("u", "UNIT"), hit.lex("r", "REL"), hit.word("r")
-    if hit.says("working", "business") and unit == "week":
+    if hit.says("working", "business", "work") and unit == "week":
         unit = "workweek"
+    if hit.says("working", "business", "work") and unit == "day":
+        return _work_days(ctx.today, 1, sign) if sign else None
     if unit == "day":
         if word == "last":
             return None  # "the last day of …" is a rule of its own
@@ -396,6 +402,8 @@ def _ago_bound(hit: Hit) -> Built:
     edge = shift(hit.ctx.local if length.seconds else hit.ctx.today, length, -1)
     if hit.says("more", "over"):
         return "R", Interval(None, edge)
+    if hit.says("least"):
+        return "R", Interval(None, edge if length.seconds else edge + DAY)
     return "R", Interval(edge, hit.ctx.local)
 
 
@@ -420,13 +428,14 @@ def to_date(hit: Hit) -> Built:
 COUNTS = (
     Rule("same_unit", "(the|that|this|in|during) same u:UNIT1", _same_unit, 0.45, "we moved the same year"),
     Rule("relative_unit",
-         "the? r:REL (calendar|fiscal|school|academic|working|business|full|entire|whole)? u:UNIT1(?!of)",
+         "the? r:REL (calendar|fiscal|school|academic|working|work|business|full|entire|whole)? u:UNIT1(?!of)",
          _relative_unit, 0.95, "what happened last month"),
     Rule("relative_cycle", "the? r:REL (m:MONTH|s:SEASON|h:(H|N|Q))(?!DAY)", _relative_cycle, 0.93,
          "before last Christmas"),
     Rule("relative_length", "the? r:REL u:U(?!(of|in) the? (P|REL|UNIT1|MONTH))", _last_length, 0.93,
          "in the last 10 days"),
-    Rule("more_than_ago", "(more|less|fewer|over|under) than? u:U ago", _ago_bound, 0.85, "more than two weeks ago"),
+    Rule("more_than_ago", "((more|less|fewer|over|under) than?|at (least|most)) u:U ago", _ago_bound, 0.85,
+         "more than two weeks ago"),
     Rule("years_ago_in", "u:U ago COMMA? (in|on|at|during|over)? the? (c:(N|S|H|Q|D)|m:MONTH)", _years_ago_in, 0.92,
          "3 years ago in May"),
     Rule("in_years_ago", "(c:(N|S|H|Q|D)|m:MONTH) COMMA? u:U ago(?!than)", _years_ago_in, 0.92, "in May 3 years ago"),

@@ -249,7 +249,7 @@ def _stamp(raw: str, start: int) -> Token | None:
 def _number(raw: str, tail: bool, start: int, out: list[Token], now: datetime) -> None:
     """Append what a run of digits and separators means: a number, a date, a time, two of them, or nothing."""
     end = start + len(raw)
-    if tail or not raw[0].isdigit() or raw.endswith("%") or not raw.isascii():
+    if tail or not raw[0].isdigit() or raw.endswith("%") or not raw.replace("–", "-").isascii():
         out.append(Token("x", None, start, end))
         return
     run = raw.replace("–", "-")

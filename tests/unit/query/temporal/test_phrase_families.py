@@ -122,6 +122,28 @@ FAMILIES = {
         at Acme from May 2019 to present | 2019-05-01 2026-06-17
         on 1/2/2016 and after my birthday | 2016-01-02 2016-01-03
     """,
+    "holidays that follow the moon": """
+        eid al-fitr 2021 | 2021-05-12 2021-05-13
+        during Ramadan 2022 | 2022-04-02 2022-05-02
+        Chinese New Year 2020 | 2020-01-25 2020-01-26
+        Hanukkah 2020 | 2020-12-11 2020-12-19
+        the week after Yom Kippur 2020 | 2020-09-29 2020-10-06
+    """,
+    "days of a month": """
+        on the first of the month | 2026-06-01 2026-06-02
+        the 15th and 16th of May | 2026-05-15 2026-05-17
+        May 15th and 16th | 2026-05-15 2026-05-17
+        June 8–10 | 2026-06-08 2026-06-10
+        the week containing May 5 2020 | 2020-05-04 2020-05-11
+    """,
+    "working days": """
+        this work week | 2026-06-15 2026-06-20
+        the last business day | 2026-06-16 2026-06-17
+        at least 3 days ago | - 2026-06-15
+        Friday after next | 2026-07-03 2026-07-04
+        last year's summer | 2025-06-01 2025-09-01
+        present month | 2026-06-01 2026-07-01
+    """,
     "nights and days from now": """
         the night before last | 2026-06-15 2026-06-17
         2 Sundays from now | 2026-06-28 2026-06-29
