@@ -35,7 +35,7 @@ ORDINAL = _numbered(
 DECADE = {
     word: 1900 + 10 * i
     for word, i in _numbered("twenties thirties forties fifties sixties seventies eighties nineties", 2).items()
-}
+} | {"noughties": 2000}
 # Without an article the others are bank notes ("in twenties") or ages.
 PLAIN_DECADE = {word: DECADE[word] for word in ("sixties", "seventies", "eighties", "nineties")}
 

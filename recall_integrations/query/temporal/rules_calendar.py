@@ -294,7 +294,7 @@ def _quarter(hit: Hit) -> Built:
 
 
 def _quarter_year(hit: Hit) -> Built:
-    months, which = hit.value("q") or (3 if hit.word("k") == "quarter" else 6, hit.value("o"))
+    months, which = hit.value("q") or (6 if hit.word("k") == "half" else 3, hit.value("o") or hit.value("n"))
     found = year_part(hit.value("y"), months, which) if which * months <= 12 else None
     return ("Q", Period("quarter" if months == 3 else "half", found)) if found else None
 
@@ -504,6 +504,7 @@ DATES = (
     Rule("day_month", "the? d:DAY (day of|of|SEP of?)? m:MONTH", _month_day, 0.95, "on the 3rd of May"),
     Rule("quarter_year", "q:QX (COMMA|of|in|DASH)? y:YR", _quarter_year, 0.95, "in Q3 of 2024"),
     Rule("year_quarter", "y:YR (COMMA|DASH)? q:QX", _quarter_year, 0.95, "in 2024, Q3"),
+    Rule("quarter_number_year", "quarter n:DAYNUM (of|in|COMMA)? y:YR", _quarter_year, 0.93, "quarter 3 of 2024"),
     Rule("nth_quarter_year", "the? o:ORD k:(quarter|half) (of|in|COMMA)? y:YR", _quarter_year, 0.95,
          "the third quarter of 2024"),
     Rule("year_nth_quarter", "y:YR (COMMA|DASH)? the? o:ORD k:(quarter|half)", _quarter_year, 0.93,
@@ -547,13 +548,16 @@ DATES = (
     Rule("year_before_week", "y:YEAR(?=(COMMA|DASH)? week number? SMALL)", _year, 0.85, "2018 week 35"),
     Rule("year_until_now", "y:YEAR(?=(DASH|to|till|until|through) (present|now|today|date))", _year, 0.85,
          "at Acme 2019 - present"),
-    Rule("year_run_end", "(?<=Y(DASH|to|and|or|till|through|until)) y:YEAR", _year, 0.85, "2015 to 2019"),
+    Rule("year_run_end", "(?<=Y(DASH|to|and|or|COMMA|till|through|until)) y:YEAR(?!(X|COUNTED))", _year, 0.85,
+         "2015 to 2019"),
     Rule("year", f"(?<={_YEAR_CUES}) y:YR(?!(DASH NUM|COLON))", _year, 0.9, "since 2024", weak=True),
-    Rule("year_up_to", "(?<=(up|prior|back) to) y:YR(?!COUNTED)", _year, 0.85, "up to 2020", weak=True),
+    Rule("year_up_to", "(?<=(up|prior|back|equal|equals) to) y:YR(?!COUNTED)", _year, 0.85, "up to 2020", weak=True),
     Rule("year_or_later",
          "y:YEAR(?=(or|and) (later|greater|more|after|newer|above|onward|onwards|earlier|before|older|less|"
          "below))", _year, 0.85, "2019 and later"),
-    Rule("year_pair_list", "(?<=Y(and|or|DASH|to|till|through|until)) y:YEAR", _year, 0.85, "between 2015 and 2019"),
+    Rule("year_pair_list", "(?<=Y(and|or|COMMA|DASH|to|till|through|until)) y:YEAR(?!(X|COUNTED))", _year, 0.85,
+         "between 2015 and 2019"),
+    Rule("year_list_end", "(?<=Y(and|or|COMMA)) y:YEAR(?!(X|COUNTED))", _year, 0.85, "in 2017, 2018 and 2019"),
     Rule("year_hyphen", "(?<=(early|late|mid)DASH) y:YEAR", _year, 0.9, "mid-2022"),
     Rule("year_as_adjective", "the y:YEAR(?=X)", _year, 0.7, "at the 2019 offsite", weak=True),
     Rule("year_alone", "^ y:YEAR BREAK? $", _year, 0.6, "2019?", weak=True),

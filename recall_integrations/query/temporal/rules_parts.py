@@ -204,7 +204,7 @@ def _nth_weekday_of(hit: Hit) -> Built:
 
 
 def _nth_day_of(hit: Hit) -> Built:
-    number = hit.value("o")
+    number = hit.value("o") or hit.value("big")
     last = hit.says("last", "final")
     period: Period = hit.value("p")
 
@@ -382,6 +382,20 @@ def _weekday_in(hit: Hit) -> Built:
     return ("D", built) if built else None
 
 
+def _weekdays_in(hit: Hit) -> Built:
+    """ "Thursday or Friday next week": from the first to the second, both whole."""
+    first, second = hit.lex("a", "WD"), hit.lex("b", "WD")
+
+    def pick(week: Interval) -> Interval | None:
+        if week.start is None:
+            return None
+        days = sorted((weekday - week.start.weekday()) % 7 for weekday in (first, second))
+        return Interval(week.start + days[0] * DAY, week.start + (days[1] + 1) * DAY)
+
+    built = hit.value("p").map(pick, "span")
+    return ("S", built) if built else None
+
+
 def bare_unit(hit: Hit) -> Built:
     """ "the week", "for the month": the present one."""
     ctx, unit = hit.ctx, hit.lex("u", "UNIT")
@@ -401,6 +415,7 @@ PARTS = (
          "in March of last year"),
     Rule("year_cycle", "(p:Y|y:YEAR) (COMMA|in)? (c:(N|H|S|Q)|m:MONTH(?!DAY)|s:SEASON)", _in_year, 0.93,
          "last year in May"),
+    Rule("year_label", "p:Y (COMMA|DASH)? q:QX", _label_in_year, 0.95, "FY19 Q1"),
     Rule("label_in_year", "q:QX (of|in|COMMA)? p:Y", _label_in_year, 0.95, "Q3 of last year"),
     Rule("nth_quarter_in_year", "the? o:ORD u:(quarter|half) p:Y", _nth_unit, 0.93, "the third quarter this year"),
     Rule("holiday_year", "c:H (of|in|COMMA)? y:YR", _in_year, 0.95, "on Black Friday 2014"),
@@ -408,8 +423,8 @@ PARTS = (
          "the first Friday next month"),
     Rule("nth_weekday_of", "the? (o:ORD|last|final) w:WD (of|in) the? p:(P)", _nth_weekday_of, 0.95,
          "the second Friday of March"),
-    Rule("nth_day_of", "the? (o:ORD (day)?|last day|final day) (of|in) the? p:(N|Q|Y|W)", _nth_day_of, 0.93,
-         "the 12th day of last month"),
+    Rule("nth_day_of", "the? (o:ORD (day)?|big:BIGORD day|last day|final day) (of|in) the? p:(N|Q|Y|W)",
+         _nth_day_of, 0.93, "the 12th day of last month"),
     Rule("days_in_month",
          "(p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (to|till|until|through|and|DASH) the? b:DAY)",
          _days_in_month, 0.93, "last month from 4 to 23"),
@@ -442,6 +457,8 @@ PARTS = (
          "Labor Day weekend 2019"),
     Rule("holiday_week", "the? p:H week", _week_of, 0.9, "in Christmas week"),
     Rule("holiday_weekend", "the? p:H weekend", _weekend_of, 0.93, "on Memorial Day weekend"),
+    Rule("weekday_pair_of_week", "on? a:WD COMMA? (and|or) b:WD (of|in|COMMA)? the? p:W", _weekdays_in, 0.95,
+         "Thursday or Friday next week"),
     Rule("weekday_of_week", "on? w:WD (of|in|COMMA|DASH)? the? p:(W|S)", _weekday_in, 0.95, "Thursday of last week"),
     Rule("week_weekday", "p:(W|S) (COMMA|DASH|DOT)? on? w:WD", _weekday_in, 0.95, "next week Thursday"),
     Rule("part",

@@ -62,7 +62,7 @@ def _neighbour(hit: Hit) -> Built:
     anchor = hit.ctx.place(hit.value("p"))
     if anchor is None or anchor.start is None or anchor.end is None:
         return None
-    if hit.says("before", "preceding"):
+    if hit.says("before", "preceding", "prior"):
         return fixed(shift(anchor.start, length, -1), anchor.start, length.unit)
     return fixed(anchor.end, shift(anchor.end, length), length.unit)
 
@@ -93,12 +93,27 @@ def _starting(hit: Hit) -> Built:
     return fixed(anchor.start, shift(anchor.start, length))
 
 
+def _length_beside(hit: Hit) -> Built:
+    """ "the three days before Christmas": all of them."""
+    length: Duration = hit.value("u")
+    anchor = hit.ctx.place(hit.value("p"))
+    if anchor is None or anchor.start is None or anchor.end is None or length.seconds or length.unit == "workday":
+        return None
+    if (hit.value("o") or 1) > 1:
+        return None
+    if hit.says("before", "preceding", "prior"):
+        return fixed(shift(anchor.start, length, -1), anchor.start)
+    return fixed(anchor.end, shift(anchor.end, length))
+
+
 NEIGHBOURS = (
     Rule("neighbour_weekend", "the? last? (weekend:weekend|w:WD) (before|after|preceding|following) the? p:P",
          _neighbour_weekend, 0.93, "the weekend before 9 June 2023"),
 )  # fmt: skip
 
 OFFSETS = (
+    Rule("length_beside", "the (last|o:ORD)? u:U (before|after|preceding|following|prior to) the? p:P", _length_beside,
+         0.9, "the three days before Christmas"),
     Rule("bounded_offset", "(less|more|over|fewer|within) (than)? u:U (before|after|from|of|prior to) the? p:P",
          _bounded_offset, 0.9, "less than 3 days after yesterday"),
     Rule("length_starting", "for? u:U COMMA? (starting|beginning|commencing) (on|from|in)? the? p:P", _starting, 0.85,
@@ -110,7 +125,7 @@ OFFSETS = (
     Rule("from_date", "u:U (before|after|from|prior to|following|preceding) the? p:P", _from_date, 0.9,
          "4 days after March 11th"),
     Rule("neighbour",
-         "the? last? k:(day|week|fortnight|month|quarter|year) (before|after|preceding|following) the? p:P",
+         "the? last? k:(day|week|fortnight|month|quarter|year) (before|after|preceding|following|prior to) the? p:P",
          _neighbour, 0.93, "the week before 9 June 2023"),
     Rule("day_beside_today", "the day (before|after)(?=(BREAK|DOT|COMMA|$))", _day_beside_today, 0.6,
          "who called the day before"),
@@ -223,7 +238,8 @@ RANGES = (
     Rule("days_of_month_between", "between d:D and the? n:DAY(?!(UNIT|COLON|MONTH))", _days_of_month, 0.93,
          "between May 3 and 10"),
     Rule("days_of_month_listed", "d:D and the? n:ORD(?!(of|X|MONTH))", _days_of_month, 0.9, "May 15th and 16th"),
-    Rule("days_of_month_reversed", "(from|between)? left:(the? n:DAY (to|through|until|till|DASH|and)) the? d:D",
+    Rule("days_of_month_reversed",
+         "(from|between)? left:(the? n:DAY (COMMA DAY){0,3} COMMA? (to|through|until|till|DASH|and)) the? d:D",
          _days_of_month, 0.93, "between the fifth and the eleventh of October"),
     Rule("range_to_now", f"(from|between|since) the? a:P (and|to|till|until|through|thru|up to|DASH) {_NOW}",
          _range_to_now, 0.95, "from April to date"),
@@ -285,18 +301,21 @@ BOUNDS = (
          0.8, "how many were sold to date"),
     Rule("at_most",
          "((LT EQ|EQ LT)|(no|not) (later than|after)|as late as|(on|in|at) or (before|(earlier than)|(prior to))|"
-         "before or (on|in)) (the|on|in)? p:P", _through, 0.9, "<= 2019"),
+         "before or (on|in|(equal to))|(earlier|less|older|smaller) than or (equal|equals) to) (the|on|in)? p:P",
+         _through, 0.9, "<= 2019"),
     Rule("at_least",
          "((GT EQ|EQ GT)|(no|not) ((earlier|sooner) than|before|(prior to))|(on|in|at) or (after|(later than))|"
-         "after or (on|in)) (the|on|in)? p:P", _since, 0.9, ">= 2019"),
-    Rule("or_later", "p:P (or|and) (later|greater|more|after|newer|above|onward|onwards|beyond|since)(?!X|PRON|POSS)",
+         "after or (on|in|(equal to))|(later|greater|more|newer) than or (equal|equals) to) (the|on|in)? p:P",
+         _since, 0.9, ">= 2019"),
+    Rule("or_later", "p:P (or|and) (later|greater|more|after|newer|above|onward|onwards|beyond|since)"
+         "(?!X|PRON|POSS|P|NUM|the)",
          _since, 0.93,
          "year 2016 or later"),
-    Rule("or_earlier", "p:P (or|and) (earlier|before|older|less|below|prior)(?!X|PRON|POSS)", _through, 0.93,
+    Rule("or_earlier", "p:P (or|and) (earlier|before|older|less|below|prior)(?!X|PRON|POSS|P|NUM|the)", _through, 0.93,
          "2012 or earlier"),
-    Rule("than_later", "(later|greater|more|newer|younger|other) than (or (equal|equals) to)? the? p:P", _after, 0.93,
+    Rule("than_later", "(later|greater|more|newer|younger) than the? p:P", _after, 0.93,
          "later than 2016"),
-    Rule("than_earlier", "(earlier|less|older|sooner|smaller|fewer) than (or (equal|equals) to)? the? p:P", _before,
+    Rule("than_earlier", "(earlier|less|older|sooner|smaller|fewer) than the? p:P", _before,
          0.93, "earlier than 2018"),
     Rule("greater", "GT p:P", _after, 0.9, "> 2019"),
     Rule("less", "LT p:P", _before, 0.9, "< 2019"),

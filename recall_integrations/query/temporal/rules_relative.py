@@ -158,7 +158,8 @@ DURATIONS = (
          "in the past hour"),
     Rule("within_the_hour", "within the u:(hour|minute)", _small_unit, 0.8, "within the hour"),
     # One day is what is written, and weeks around it are what is meant: a hint that filters nothing.
-    Rule("vague_ago", "(a? couple of?|a? few|several) u:(UNIT)(?=AGO(?!than))", _duration, 0.45, "a few weeks ago"),
+    Rule("vague_ago", "(a? couple of?|a? few|several) u:(UNIT)(?=(AGO(?!than)|before|after|prior))", _duration,
+         0.45, "a few weeks ago"),
     Rule("duration", f"{_SOME} DASH? u:(UNIT|SMALLUNIT)", _duration, 0.9, "three weeks ago"),
     Rule("duration_sum", "a:U (COMMA|and|COMMA and)? b:U ((COMMA|and|COMMA and)? c:U)? ((COMMA|and|COMMA and)? d:U)?",
          _sum, 0.9, "2 years, 3 months and 4 days ago"),
@@ -283,7 +284,8 @@ DAYS = (
     Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON) (before last|after next)", _two_away, 0.95,
          "the weekend before last"),
     Rule("weekday_list",
-         "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? b:WD",
+         "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? b:WD"
+         "(?!(of|in)? the? REL UNIT1)",
          _weekday_list, 0.95, "what did I work on last Tuesday and Wednesday"),
     Rule("nth_weekday_ago", "n:NUM w:WDS ago", _weekdays_ago, 0.95, "two Mondays ago"),
     Rule("nth_weekday_from_now", "n:NUM w:WDS (from now|hence|from today)", _weekdays_from_now, 0.9,
@@ -291,8 +293,8 @@ DAYS = (
     Rule("weekday_week", "on? w:WD week(?!(of|NUM|and|or))", _weekday_week, 0.8, "on Monday week"),
     Rule("seasons_ago", "n:NUM s:SEASONS ago", _seasons_ago, 0.85, "two summers ago"),
     Rule("last_weekdays", "the? r:LAST n:NUM w:WDS", _last_weekdays, 0.9, "the last three Mondays"),
-    Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) P|before D))", _relative_weekday, 0.95,
-         "last Tuesday"),
+    Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) the? (P|REL|UNIT1|YEAR)|before D))",
+         _relative_weekday, 0.95, "last Tuesday"),
 )  # fmt: skip
 
 
@@ -364,7 +366,7 @@ def _relative_cycle(hit: Hit) -> Built:
         symbol, period = token.symbol, token.value
     else:
         return None
-    if period.cycle is None:
+    if period.cycle is None or period.cycle.is_weekly or period.cycle.is_monthly:
         return None
     if sign == 0:
         found = period.cycle.at(ctx.today.year)
@@ -430,8 +432,8 @@ COUNTS = (
     Rule("relative_unit",
          "the? r:REL (calendar|fiscal|school|academic|working|work|business|full|entire|whole)? u:UNIT1(?!of)",
          _relative_unit, 0.95, "what happened last month"),
-    Rule("relative_cycle", "the? r:REL (m:MONTH|s:SEASON|h:(H|N|Q))(?!DAY)", _relative_cycle, 0.93,
-         "before last Christmas"),
+    Rule("relative_cycle", "(?<!UNIT1)(?<!UNITS) the? r:REL (m:MONTH|s:SEASON|the? h:(H|N|Q|D))(?!DAY)",
+         _relative_cycle, 0.93, "before last Christmas"),
     Rule("relative_length", "the? r:REL u:U(?!(of|in) the? (P|REL|UNIT1|MONTH))", _last_length, 0.93,
          "in the last 10 days"),
     Rule("more_than_ago", "((more|less|fewer|over|under) than?|at (least|most)) u:U ago", _ago_bound, 0.85,
@@ -448,5 +450,5 @@ COUNTS = (
          "four months from today on Friday"),
     Rule("weekday_offset", "on? w:WD COMMA? f:F", _offset_weekday, 0.9, "Thursday three weeks from now"),
     Rule("within", "within (a|the)? u:U(?!(of|from|after|before))", _within, 0.8, "within two years"),
-    Rule("unit_to_date", "the? u:UNIT1 to DASH? date", to_date, 0.9, "the quarter to date"),
+    Rule("unit_to_date", "the? u:UNIT1 DASH? to DASH? date", to_date, 0.9, "the quarter to date"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ of symbols, so a position in it is the index of a token.
 | `c` | 0 and 32–99 | | `W` `N` `Q` `Y` | week, month, quarter or half, year |
 | `g` | other whole numbers | | `S` | season, decade, weekend, run of days |
 | `y` | 1500–2199, could be a year | | `U` | duration |
-| `o` `v` | ordinal 1–31; 32–99 | | `R` | a finished window |
+| `o` `v` | ordinal 1–31; 32–366 | | `R` | a finished window |
 | `u` | year behind an apostrophe ('98) | | `s` `m` | 5/12; 5-12 or 5.12 |
 """
 
@@ -172,7 +172,7 @@ def _special(kind: str, raw: str, start: int, now: datetime) -> Token:
     junk = Token("x", None, start, end)
     digits = [int(d) for d in re.findall(r"\d+", raw)]
     if kind == "ordinal":
-        return Token("o" if 1 <= digits[0] <= 31 else "v" if 31 < digits[0] < 100 else "x", digits[0], start, end)
+        return Token("o" if 1 <= digits[0] <= 31 else "v" if 31 < digits[0] <= 366 else "x", digits[0], start, end)
     if kind == "short":
         return Token("u", full_year(digits[0], now), start, end)
     if kind == "clock":

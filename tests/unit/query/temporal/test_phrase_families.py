@@ -144,6 +144,33 @@ FAMILIES = {
         last year's summer | 2025-06-01 2025-09-01
         present month | 2026-06-01 2026-07-01
     """,
+    "compared with a year": """
+        greater than or equal to 2015 | 2015-01-01 -
+        less than or equal to 2015 | - 2016-01-01
+        after or equal to 2015 | 2015-01-01 -
+        either before May 2019 or after 2020 | - 2019-05-01
+    """,
+    "lists": """
+        in 2017, 2018 and 2019 | 2017-01-01 2020-01-01
+        the 5th, 6th and 7th of May | 2026-05-05 2026-05-08
+        Thursday or Friday next week | 2026-06-25 2026-06-27
+    """,
+    "parts by number": """
+        quarter 3 of 2019 | 2019-07-01 2019-10-01
+        FY19 Q1 | 2019-01-01 2019-04-01
+        the 100th day of 2019 | 2019-04-10 2019-04-11
+        the last Friday of the month | 2026-06-26 2026-06-27
+        the last Friday of next month | 2026-07-31 2026-08-01
+        next 5th of June | 2027-06-05 2027-06-06
+        year-to-date | 2026-01-01 2026-06-17
+        the noughties | 2000-01-01 2010-01-01
+    """,
+    "runs beside a date": """
+        the three days before Christmas 2019 | 2019-12-22 2019-12-25
+        the day following Christmas 2019 | 2019-12-26 2019-12-27
+        the day prior to Christmas 2019 | 2019-12-24 2019-12-25
+        the first two weeks after Easter 2019 | 2019-04-22 2019-05-06
+    """,
     "nights and days from now": """
         the night before last | 2026-06-15 2026-06-17
         2 Sundays from now | 2026-06-28 2026-06-29
