@@ -36,12 +36,14 @@ class Holiday:
         date: its day in a year; raises `ValueError` or `OverflowError` where there is none.
         example: a text that names it.
         days: how many days it lasts.
+        capital: it is an ordinary word too ("an epiphany"), and a holiday only with a capital.
     """
 
     pattern: str
     date: Callable[[int], datetime]
     example: str
     days: int = 1
+    capital: bool = False
 
 
 def _fixed(month: int, day: int) -> Callable[[int], datetime]:
@@ -71,7 +73,7 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("(new (year|years)|newyear) day?", _fixed(1, 1), "on New Year's Day"),
     Holiday("nye", _fixed(12, 31), "the NYE party"),
     Holiday("hogmanay", _fixed(12, 31), "at Hogmanay"),
-    Holiday("epiphany", _fixed(1, 6), "on Epiphany"),
+    Holiday("epiphany", _fixed(1, 6), "on Epiphany", capital=True),
     Holiday("(martin luther king|mlk) (junior|jr)? DOT? day", _nth(1, MON, 3), "on MLK day"),
     Holiday("australia day", _fixed(1, 26), "on Australia Day"),
     Holiday("inauguration day", _fixed(1, 20), "on Inauguration Day"),
@@ -92,7 +94,7 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("(holy|easter) saturday", _easter(-1), "on Easter Saturday"),
     Holiday("easter monday", _easter(1), "on Easter Monday"),
     Holiday("easter (sunday|day)?", _easter(), "over Easter"),
-    Holiday("(ascension|ascension day)", _easter(39), "on Ascension"),
+    Holiday("(ascension|ascension day)", _easter(39), "on Ascension", capital=True),
     Holiday("trinity sunday", _easter(56), "on Trinity Sunday"),
     Holiday("(whit|pentecost) monday", _easter(50), "on Whit Monday"),
     Holiday("(whit sunday|pentecost sunday?|whitsun|whitsunday)", _easter(49), "at Pentecost"),
@@ -117,7 +119,7 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("canada day", _fixed(7, 1), "on Canada Day"),
     Holiday("(american|us|usa)? independence day", _fixed(7, 4), "on Independence Day"),
     Holiday("purim", passover(-30), "at Purim"),
-    Holiday("(passover|pesach)", passover(), "over Passover", 7),
+    Holiday("(passover|pesach)", passover(), "over Passover", 7, capital=True),
     Holiday("(shavuot|shavuos)", passover(50), "at Shavuot"),
     Holiday("yom kippur", rosh_hashanah(9), "on Yom Kippur"),
     Holiday("(sukkot|sukkoth)", rosh_hashanah(14), "during Sukkot", 7),

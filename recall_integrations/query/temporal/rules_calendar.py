@@ -95,13 +95,13 @@ NUMBERS = (
 # --------------------------------------------------------------------------------------------- holidays and traps
 
 
-def _holiday(date: Callable[[int], datetime], days: int = 1) -> Callable[[Hit], Built]:
+def _holiday(date: Callable[[int], datetime], days: int = 1, capital: bool = False) -> Callable[[Hit], Built]:
     def build(year: int) -> Interval:
         start = date(year)
         return Interval(start, start + timedelta(days=days))
 
     period = Period("day" if days == 1 else "span", cycle=yearly(build))
-    return lambda hit: ("H", period)
+    return lambda hit: None if capital and not hit.ctx.text[hit.tokens[0].start].isupper() else ("H", period)
 
 
 HOLIDAY_RULES = (
@@ -110,7 +110,7 @@ HOLIDAY_RULES = (
          0.9, "the 4th of July"),
     *(
         Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern,
-             _holiday(row.date, row.days), 0.85, row.example, weak=True)
+             _holiday(row.date, row.days, row.capital), 0.85, row.example, weak=True)
         for row in HOLIDAYS
     ),
 )  # fmt: skip
@@ -129,6 +129,10 @@ def _measured(hit: Hit) -> Built:
     return ("x", None) if hit.ctx.measures or hit.says("high", "low", "upper", "lower") else None
 
 
+def _modal_may(hit: Hit) -> Built:
+    return None if hit.token("m") and hit.capital("m") else ("x", None)
+
+
 def _always_on(hit: Hit) -> Built:
     token = hit.tokens[0]
     return ("x", None) if hit.ctx.text[token.start : token.end] == "24/7" else None
@@ -144,7 +148,7 @@ TRAPS = (
          "which service runs on port 2020"),
     Rule("counted_things", "NUM COUNTED", _nothing, 1.0, "in 2000 words"),
     Rule("currency_symbol", "DOLLAR MONTH", _nothing, 1.0, "the $DEC farm"),
-    Rule("modal_may", "PRON may", _nothing, 1.0, "who may help in this"),
+    Rule("modal_may", "(PRON may|m:may COMMA? (not|(or|and) (may|might)))", _modal_may, 1.0, "who may help in this"),
     Rule("up_to_date", "up DASH? to DASH? date", _nothing, 1.0, "is it up to date"),
     Rule("greeting", "((happy|merry) H|H mubarak)", _nothing, 1.0, "Merry Christmas"),
     Rule("holiday_compound",
@@ -177,7 +181,9 @@ def _modal(hit: Hit, *, number: bool = True) -> bool:
         return False
     after = hit.beside(0)
     token = hit.token("d")
-    return (token is not None and token.spelled) or (number and after is not None and after.symbol == "x")
+    if after is not None and number and (after.symbol == "x" or after.word == "of"):
+        return True
+    return token is not None and token.spelled
 
 
 def _full_date(hit: Hit) -> Built:
@@ -234,6 +240,20 @@ def _dashed_days(hit: Hit) -> Built:
 
     if hit.token("y"):
         return "S", Period("span", build(hit.value("y")))
+    return "S", Period("span", cycle=yearly(build))
+
+
+def _day_to_day(hit: Hit) -> Built:
+    """ "Apr 22-Apr 25": the second month keeps the first number from being read with it."""
+    if any(hit.word(name) in ("may", "march", "mar") and not hit.capital(name) for name in ("m", "m2", "m3", "m4")):
+        return None
+    month, month2 = (hit.lex(a, "MONTH") or hit.lex(b, "MONTH") for a, b in (("m", "m3"), ("m2", "m4")))
+    number, number2 = hit.value("d") or hit.value("d3"), hit.value("d2") or hit.value("d4")
+    over = (month2, number2) < (month, number)
+
+    def build(year: int) -> Interval:
+        return Interval(datetime(year, month, number), datetime(year + over, month2, number2))
+
     return "S", Period("span", cycle=yearly(build))
 
 
@@ -334,7 +354,7 @@ def _numeric_range(hit: Hit) -> Built:
     cued = hit.token("from") is not None or hit.token("y") is not None
     cued = cued or (before is not None and before.word in _RUN_CUES)
     whole = before is None and (after is None or after.symbol in "!.")
-    clear = hit.token("dash") and max(number, number2) > 12 and (after is None or after.symbol != "x")
+    clear = not hit.says("and") and max(number, number2) > 12 and (after is None or after.symbol != "x")
     if not (cued or whole or clear):
         return None
     over = (month2, number2) < (month, number)
@@ -345,6 +365,13 @@ def _numeric_range(hit: Hit) -> Built:
     if hit.token("y"):
         return "S", Period("span", build(hit.value("y") - over))
     return "S", Period("span", cycle=yearly(build))
+
+
+def _dashed_range(hit: Hit) -> Built:
+    """ "from 4-22 to 4-25"; with dots, or with small numbers only, these may be versions or scores."""
+    first, last = hit.tokens[0], hit.tokens[-1]
+    days = max(hit.value("a")[1], hit.value("b")[1])
+    return _numeric_range(hit) if days > 12 and "." not in hit.ctx.text[first.start : last.end] else None
 
 
 def _numeric_parts(hit: Hit) -> Built:
@@ -478,6 +505,8 @@ _COMPARED = "(later|greater|more|after|newer|above|onward|onwards|earlier|before
 _DAY_CUES = "(on|by|since|until|till|from|before|after|between|starting|due|around)"
 
 DATES = (
+    Rule("day_to_day", "(m:MONTH d:DAY DASH m2:MONTH d2:DAY|d3:DAY m3:MONTH DASH d4:DAY m4:MONTH)"
+         "(?!COMMA? (of|in)? (the year)? (NUM|YR|SLASH))", _day_to_day, 0.93, "Apr 22-Apr 25"),
     Rule("days_of_month_dashed", "(m:MONTH DOT? r:MDX|r2:MDX (of|in|SEP)? m2:MONTH) (COMMA? (of|in)? y:YR)?",
          _dashed_days, 0.95, "May 3-7, 2025"),
     Rule("year_month_day", "y:YEAR SEP? m:MONTH SEP? d:DAY(?!COMMA? (of|in)? YR)", _full_date, 0.95, "2021/Nov/17"),
@@ -521,6 +550,8 @@ DATES = (
     Rule("decade_of_part_hyphen", "(?<=(early|mid|late)DASH) d:DECADE", _decade, 0.8, "in the mid-nineties"),
     Rule("decade_behind_preposition", "(?<=(in|from|during|since|of|throughout)) d:PLAINDECADE", _decade, 0.7,
          "who was president in nineties"),
+    Rule("decade_after_decade", "(?<=S(and|or|to|DASH|through|till|until)) d:DECADE", _decade, 0.8,
+         "in the eighties and nineties"),
     Rule("season_year", "the? s:SEASON (of|in|COMMA)? y:YR", _season, 0.9, "in the summer of 2022"),
     Rule("season", f"(?<={_SEASON_CUES}) the:the? s:SEASON", _season, 0.75, "during the winter", weak=True),
     Rule("season_of_part", "(?<=(end|start|beginning|middle) of) the? s:SEASON", _season, 0.75, "at the end of summer"),
@@ -529,14 +560,16 @@ DATES = (
     Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|COLON|X|SLASH))", _weekday_number, 0.85,
          "on Tue 13th"),
     Rule("numeric_range",
-         "from:(from|between)? a:MD (dash:DASH|to|until|till|through|and) b:MD (COMMA? (of|in)? y:YR)?",
+         "from:(from|between)? a:MD (DASH|to|until|till|through|and) b:MD (COMMA? (of|in)? y:YR)?",
          _numeric_range, 0.85, "from 4/22 to 4/23"),
+    Rule("numeric_dashed_range", "from:(from|between) a:MDX (to|until|till|through|and) b:MDX", _dashed_range, 0.75,
+         "from 4-22 to 4-25"),
     Rule("numeric_dashed", "(?<=on) md:MDX", _numeric_parts, 0.6, "the meeting on 5.12"),
     Rule("relative_numeric", "r:REL md:MD", _numeric, 0.85, "next 6/21"),
     Rule("numeric", f"(?<={_DAY_CUES}) md:MD(?!(of|UNIT|COUNTED))", _numeric, 0.75, "on 5/12"),
     Rule("numeric_range_end", "(?<=D(to|and|DASH|until|till|through)) md:MD", _numeric, 0.75, "from 1 May to 5/7"),
     Rule("numeric_alone", "^ md:MD $", _numeric, 0.6, "5/12"),
-    Rule("numeric_before_dash", "md:MD(?=DASH D)", _numeric, 0.75, "6/2-6/9/2021"),
+    Rule("numeric_before_dash", "md:MD(?=(DASH|to|until|till|through) D)", _numeric, 0.75, "6/2-6/9/2021"),
     Rule("nth_of_month", "(?<=(on|by|since|until|till|before|after) the) d:ORD", _nth_of_month, 0.6,
          "on the 4th with Jim"),
     Rule("day_of_month_number", "(?<=on) d:DAYNUM(?=(BREAK|DOT|$))", _nth_of_month, 0.5, "what happened on 15?"),

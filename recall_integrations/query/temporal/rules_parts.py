@@ -88,6 +88,8 @@ def _part(hit: Hit) -> Built:
         found = part_of(whole, unit, which)
         if found is None or found.start is None or found.end is None:
             return None
+        if word in ("mid", "early", "late"):  # "after mid-May" is when it is over, "after the middle of May" inside
+            return Interval(found.start, found.end)
         running = whole.start is not None and whole.end is not None and whole.start <= ctx.today < whole.end
         if word == "earlier" and running:
             end = ctx.local if period.unit == "year" else min(found.end, ctx.local)
@@ -176,6 +178,9 @@ def _edge_length(hit: Hit) -> Built:
     def change(whole: Interval) -> Interval | None:
         if whole.start is None or whole.end is None:
             return None
+        if length.unit == "week" and period.unit == "year":  # weeks of a year are counted, those of a month are not
+            first, after = (first_week(edge, hit.ctx.week_start) for edge in (whole.start, whole.end))
+            return Interval(after - length.count * WEEK, after) if last else Interval(first, shift(first, length))
         if last:
             return Interval(max(whole.start, shift(whole.end, length, -1)), whole.end)
         return Interval(whole.start, min(whole.end, shift(whole.start, length)))
@@ -331,7 +336,7 @@ def _in_year(hit: Hit) -> Built:
         symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
     else:
         symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
-    if year is None or period.cycle is None:
+    if year is None or period.cycle is None or period.cycle.is_weekly or period.cycle.is_monthly:
         return None
     whole = hit.ctx.place(year.value) if year.symbol == "Y" else year_period(year.value).fixed
     if whole is None or whole.start is None or whole.end is None:
@@ -413,7 +418,8 @@ PARTS = (
     Rule("unit_of_bare_part", "(?<=(end|start|beginning|middle) of) u:UNIT1", bare_unit, 0.8, "end of week"),
     Rule("cycle_in_year", "(c:(N|D|H|S|Q)|m:MONTH|s:SEASON) (of|in|COMMA)? p:Y", _in_year, 0.95,
          "in March of last year"),
-    Rule("year_cycle", "(p:Y|y:YEAR) (COMMA|in)? (c:(N|H|S|Q)|m:MONTH(?!DAY)|s:SEASON)", _in_year, 0.93,
+    Rule("year_then_day", "p:Y COMMA? on c:D", _in_year, 0.93, "in 2016 on May 5"),
+    Rule("year_cycle", "(p:Y|y:YEAR) COMMA? (in|during|at)? the? (c:(N|H|S|Q)|m:MONTH(?!DAY)|s:SEASON)", _in_year, 0.93,
          "last year in May"),
     Rule("year_label", "p:Y (COMMA|DASH)? q:QX", _label_in_year, 0.95, "FY19 Q1"),
     Rule("label_in_year", "q:QX (of|in|COMMA)? p:Y", _label_in_year, 0.95, "Q3 of last year"),

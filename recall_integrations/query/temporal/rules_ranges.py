@@ -13,9 +13,11 @@ from recall_integrations.query.temporal.calendar import (
     Duration,
     Interval,
     Period,
+    add_months,
     duration,
     one_day,
     shift,
+    week_of,
 )
 from recall_integrations.query.temporal.grammar import Built, Context, Hit, Rule
 from recall_integrations.query.temporal.rules_relative import fixed, to_date
@@ -41,6 +43,17 @@ def _from_date(hit: Hit) -> Built:
     base = anchor.start if before or period.unit in ("day", "time") else anchor.end - DAY
     found = shift(base, length, -1 if before else 1)
     return "D", (Period("time" if length.seconds else "day", one_day(found)))
+
+
+def _weekday_from_date(hit: Hit) -> Built:
+    """ "Sunday 3 weeks after January 15th": that day of the week the offset leads to."""
+    cycle = hit.value("w").cycle
+    built = _from_date(hit)
+    if built is None or cycle is None or not cycle.is_weekly or built[1].unit != "day":
+        return None
+    week = week_of(built[1].fixed.start, hit.ctx.week_start)
+    found = cycle.next(week.start)
+    return ("D", Period("day", found)) if found else None
 
 
 def _bounded_offset(hit: Hit) -> Built:
@@ -122,6 +135,8 @@ OFFSETS = (
          "for 3 days from last Monday"),
     Rule("length_comma_from", "u:U COMMA from the? p:P(?!(to|until|till|through))", _starting, 0.8,
          "3 days, from last Monday"),
+    Rule("weekday_from_date", "w:D COMMA? u:U (before|after|from|prior to|following|preceding) the? p:P",
+         _weekday_from_date, 0.92, "Sunday 3 weeks after January 15th"),
     Rule("from_date", "u:U (before|after|from|prior to|following|preceding) the? p:P", _from_date, 0.9,
          "4 days after March 11th"),
     Rule("neighbour",
@@ -204,6 +219,9 @@ def _days_of_month(hit: Hit) -> Built:
         if found.start is None:
             return None
         other = found.start.replace(day=number)
+        if bare_first and other > found.start and not hit.says("and"):
+            month_before = add_months(found.start.replace(day=1), -1)
+            other = month_before.replace(day=number)  # "from the 27th to the 3rd of April"
         first, last = (other, found.start) if bare_first else (found.start, other)
         last += DAY if listed else 0 * DAY  # "the 15th and 16th of May" are both days
         return Interval(first, last) if first < last else None
@@ -228,7 +246,8 @@ def _list(hit: Hit) -> Built:
         first, second = second, first
     if first.start is None or second.end is None or first.start >= second.end:
         return None
-    return ("R", Interval(first.start, second.end)) if (second.end - first.start) < timedelta(days=3700) else None
+    together = second.end - first.start < timedelta(days=3700) or left.value.unit == "decade"
+    return ("R", Interval(first.start, second.end)) if together else None
 
 
 _NOW = "(now|today|(the present|present) (day|time)?|the? current (date|day|time)|date)"

@@ -179,6 +179,8 @@ def _relative_weekday(hit: Hit) -> Built:
     here = week + ((weekday - hit.ctx.week_start) % 7) * DAY
     if hit.lex("r", "REL") < 0:
         back = (today.weekday() - weekday) % 7 or 7
+        if back == 1 and word == "last":  # the day before today is called yesterday
+            back = 8
         return "D", Period("day", one_day(today - back * DAY))
     if word in ("coming", "upcoming"):
         return "D", Period("day", one_day(today + ((weekday - today.weekday()) % 7 or 7) * DAY))
@@ -356,7 +358,8 @@ def _relative_cycle(hit: Hit) -> Built:
     """ "last March", "this summer", "next Easter"."""
     ctx, sign, token = hit.ctx, hit.lex("r", "REL"), hit.token("h")
     after = hit.beside(0)
-    if hit.word("m") in ("may", "march") and not hit.capital("m") and after is not None and after.symbol == "x":
+    modal = after is not None and (after.symbol in "x," or after.word in ("not", "or", "and"))
+    if hit.word("m") in ("may", "march") and not hit.capital("m") and modal:
         return None  # "this may help"
     if hit.token("m"):
         symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))

@@ -32,8 +32,8 @@ _SCAN = re.compile(
   | (?P<stamp>(?<![\w./-])\d{4}-\d\d?-\d\d?[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z\b|[+-]\d\d:?\d\d\b)?)
   | (?P<clock>(?<![\w.:/])\d{1,2}(?:[:.]\d\d)?\ ?(?:[ap]\.m\.|[ap]m\b)|(?<![\w.:/-])\d{1,2}\ ?o['’]?clock\b)
   | (?P<week>(?<![\w./-])\d{4}-?W\d\d?\b)
-  | (?P<glued>(?<![\w./@#-])(?:\d{1,2}(?:st|nd|rd|th)?(?:NAMES)(?:\d{4}|\d\d)?
-      |(?:NAMES)(?:\d{4}|\d\d?(?:st|nd|rd|th)?))(?!\w))
+  | (?P<glued>(?<![\w./@#])(?:\d{1,2}(?:st|nd|rd|th)?(?:NAMES)(?:\d{4}|\d\d)?
+      |\d{4}(?:NAMES)\d\d?|(?:NAMES)(?:\d{4}|\d\d?(?:st|nd|rd|th)?))(?!\w))
   | (?P<ordinal>(?<![\w/])(?<!\d\.)\d{1,4}(?:st|nd|rd|th)\b)
   | (?P<decade>(?<![\w./])['’]?(?:\d\d)?\d0(?:['’]?|\ )s\b)
   | (?P<label>(?<![\w./])(?:\d{4}[-/ ]?)?(?:[qQ][1-4]|[hH][12])(?:[-/ ]?(?:\d{4}|['’]\d\d))?\b(?![-/.]\d)
@@ -54,6 +54,11 @@ _GLUE_CUES = frozenset("on by since until till before after from to between and 
 _ERA = re.compile(
     r"\s+(?:music|songs?|movies?|films?|rock|pop|hits|fashion|bands?|tv|television|sitcoms?|cartoons?|nostalgia|kids?|"
     r"era|playlists?|hip|disco|cinema|style|games?)\b",
+    re.IGNORECASE,
+)
+_LENGTH = re.compile(
+    r"\s+(?:limit|timeout|time-out|delay|interval|mark|countdown|wait|ttl|cap|threshold|cooldown|clip|video|timer|budget|"
+    r"deadline|sleep|poll|pause|break|intro|ad|advert|spot)\b",
     re.IGNORECASE,
 )
 _MARKS = {"–": "-", "—": "-"}
@@ -121,19 +126,23 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[Token
                 _number(raw, bool(match["tail"]), start, out, now)
         elif kind == "glued":
             out += _glued(raw, start, out, vocabulary, now)
-        elif kind == "decade" and not (_is_decade(raw, out) or _ERA.match(text, position)):
+        elif kind == "decade" and not _is_decade(raw, out, text, position):
             out.append(Token("x", None, start, position))
         else:
             out.append(_special(kind or "", raw, start, now))
     return out
 
 
-def _is_decade(raw: str, out: list[Token]) -> bool:
-    """ "1990s" and "'90s" are decades; "60s" may be a minute, and needs a word before it that says otherwise."""
+def _is_decade(raw: str, out: list[Token], text: str, position: int) -> bool:
+    """ "1990s" and "'90s" are decades; "60s" may be a minute, and needs a word beside it that says otherwise."""
     if raw[:4].isdigit() or "'" in raw or "’" in raw:
         return True
     before = out[-1].word or out[-1].symbol if out else ""
-    return " " not in raw and before in ("the", "early", "late", "mid", "-")
+    if before in ("and", "or", "to") and len(out) > 1 and out[-2].symbol == "S":
+        return True
+    if before in ("the", "early", "late", "mid", "-"):
+        return _LENGTH.match(text, position) is None
+    return " " not in raw and _ERA.match(text, position) is not None
 
 
 def _word(raw: str, start: int, junk: bool, vocabulary: dict[str, str]) -> Token:
@@ -163,6 +172,8 @@ def _glued(raw: str, start: int, out: list[Token], vocabulary: dict[str, str], n
     days = [part.symbol for part in parts if part.symbol in "abo"]
     if not days and not any(part.symbol == "y" for part in parts):
         return junk
+    if out and out[-1].symbol == "-" and out[-1].end == start:  # "Apr22-Apr25", and not "branch-dec12"
+        return parts if len(out) > 1 and (out[-2].symbol in "abcoy" or out[-2].word in MONTH) else junk
     cued = raw[0].isdigit() or raw[0].isupper() or (bool(out) and out[-1].word in _GLUE_CUES)
     return parts if cued else junk
 
@@ -182,7 +193,7 @@ def _special(kind: str, raw: str, start: int, now: datetime) -> Token:
     if kind == "decade":
         first = digits[0]
         year = first if first > 99 else 1900 + first if first > (now.year % 100) else 2000 + first
-        if not 1000 <= year <= 2190:
+        if not 1200 <= year <= 2190:
             return junk
         return Token("S", Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1))), start, end)
     if kind == "week" and 1 <= digits[1] <= 53 and digits[0] > 1:

@@ -171,6 +171,23 @@ FAMILIES = {
         the day prior to Christmas 2019 | 2019-12-24 2019-12-25
         the first two weeks after Easter 2019 | 2019-04-22 2019-05-06
     """,
+    "runs and years in other words": """
+        the fair runs 13/5 to 15/5 | 2026-05-13 2026-05-15
+        from 4-22 to 4-25 | 2026-04-22 2026-04-25
+        4/22 to 4/25/2019 | 2019-04-22 2019-04-25
+        Apr22-Apr25 | 2026-04-22 2026-04-25
+        22 Apr-25 Apr | 2026-04-22 2026-04-25
+        2019Dec25 | 2019-12-25 2019-12-26
+        In 2016, in October | 2016-10-01 2016-11-01
+        in 2016 on May 5 | 2016-05-05 2016-05-06
+        the eighties and nineties | 1980-01-01 2000-01-01
+        the 80s and 90s | 1980-01-01 2000-01-01
+        the first 2 weeks of 2021 | 2021-01-04 2021-01-18
+        Sunday 3 weeks after January 15th 2021 | 2021-02-07 2021-02-08
+        from the 27th to the 3rd of April | 2026-03-27 2026-04-03
+        after mid-May | 2026-05-21 -
+        after the middle of May | 2026-05-16 -
+    """,
     "nights and days from now": """
         the night before last | 2026-06-15 2026-06-17
         2 Sundays from now | 2026-06-28 2026-06-29
@@ -220,6 +237,17 @@ DATELESS = """
     the second of the two
     the rest of the team
     the flat is on the 21st floor
+    this may or may not be right
+    this may not work
+    this may, or may not, help
+    the device may 3 of 4 times fail
+    1000s of people
+    the 60s limit
+    I had an epiphany
+    the new branch-dec12
+    everyone every fortnight
+    in a 2 weeks notice
+    it took 2 years
 """.strip().splitlines()
 
 
@@ -231,3 +259,14 @@ def test_no_date(text: str) -> None:
 def test_the_same_week_filters_nothing() -> None:
     window = parse_window("they split up the same week", NOW)
     assert window is not None and window.confidence < 0.5
+
+
+def test_last_weekday_is_not_yesterday() -> None:
+    assert days("last Tuesday") == "2026-06-09 2026-06-10"
+    assert days("last Monday") == "2026-06-15 2026-06-16"
+    assert days("this past Tuesday") == "2026-06-16 2026-06-17"
+
+
+def test_a_month_of_small_letters_is_a_month_where_it_can_be_one() -> None:
+    assert days("we meet this may") == "2026-05-01 2026-06-01"
+    assert days("in may or june") == "2026-05-01 2026-07-01"
