@@ -191,6 +191,11 @@ class Hit:
         at = self._match.end() + offset if offset >= 0 else self._match.start() + offset
         return self._tokens[at] if 0 <= at < len(self._tokens) else None
 
+    def content(self, offset: int) -> bool:
+        """Whether the token after the match (or before it, see `beside`) is a word that says nothing about time."""
+        token = self.beside(offset)
+        return token is not None and (token.symbol == "x" or token.word in CLASSES["X"])
+
     def capital(self, name: str) -> bool:
         """Whether a word is written with a capital."""
         token = self.token(name)

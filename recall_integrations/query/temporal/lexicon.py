@@ -96,7 +96,22 @@ EVENT = _same(
     "done due met meet meeting leave left leaving back arrive arrived arriving born died happen happened happens party "
     "appointment birthday wedding dinner lunch visit visited saw"
 )
+# What stands behind these is the number of a thing, not of a year or a day.
+NUMBERED = _same(
+    "port ports version versions room error code line issue pr ticket step chapter page section model build id number "
+    "rfc iso flight bus channel part episode item option tel phone fax zip ssn level table figure bug commit invoice "
+    "order area highway route apartment gate badge status http seed python windows office sku ref batch lot serial "
+    "extension ext suite unit floor sprint"
+)
+# Behind a holiday these make another thing of it.
+COMPOUND = _same(
+    "egg eggs bunny island islands resolution resolutions carol carols tree trees card cards song songs movie movies "
+    "lights sweater shop"
+)
 STREET = _same("street avenue ave road lane drive court boulevard blvd square terrace")
+WISH = _same("nice great lovely wonderful relaxing fun")
+# Words that rules know, and that say as little about time as any other: "the 2019 meeting", "the 2019 movie".
+PLAIN = _same("festival inauguration chinese jewish islamic canadian lunar white boss burns")
 FUTURE = _same("will shall i'll we'll he'll she'll they'll you'll it'll that'll won't gonna")
 PRONOUN = _same(
     "i you he she it we they who that which there someone anyone everyone everybody nobody what one these those"
@@ -132,8 +147,11 @@ CLASSES: dict[str, dict[str, Any]] = {
     "REL": LAST | THIS | NEXT,
     "FINISH": FINISH,
     "COUNTED": COUNTED,
-    "EVENT": EVENT,
+    "NUMBERED": NUMBERED,
+    "COMPOUND": COMPOUND,
     "STREET": STREET,
+    "WISH": WISH,
+    "X": NUMBERED | COMPOUND | STREET | WISH | PLAIN,
     "FUT": FUTURE,
     "PRON": PRONOUN,
     "POSS": POSSESSIVE,

@@ -36,9 +36,9 @@ _PART = {
 def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
     """The early, middle or late part of an interval.
 
-    A year has thirds (January–April, May–August, September–December), one that is only named beside another ("this
-    year", "late last year") has halves, and its middle from April to September; a month turns at the 16th and has its
-    middle from the 10th to the 20th; a week is early until Wednesday. Everything else has thirds. `point` is what
+    A year has thirds (January–April, May–August, September–December), one that is only named beside another ("late
+    last year", "later this year") has halves, and its middle from April to September; a month turns at the 16th and has
+    its middle from the 10th to the 20th; a week is early until Wednesday. Everything else has thirds. `point` is what
     "the beginning / middle / end of" means as one end of a range.
     """
     start, end = whole.start, whole.end
@@ -82,7 +82,8 @@ def _part(hit: Hit) -> Built:
         return None
     ctx = hit.ctx
     by_word = ctx.text[token.start : token.end].lower().endswith("year")
-    unit = "relative year" if period.unit == "year" and by_word else period.unit
+    halves = period.unit == "year" and by_word and not (hit.says("of") and word != "middle")
+    unit = "relative year" if halves else period.unit
 
     def change(whole: Interval) -> Interval | None:
         found = part_of(whole, unit, which)
@@ -260,7 +261,7 @@ def _numbered_week(hit: Hit) -> Built:
 def _week_of_number(hit: Hit) -> Built:
     """ "the week of the 18th", "the weekend of the 3rd": around the newest such day of a month."""
     token, after = hit.token("d"), hit.beside(0)
-    if token is None or token.spelled or (after is not None and (after.symbol == "x" or after.word in ("of", "in"))):
+    if token is None or token.spelled or hit.content(0) or (after is not None and after.word in ("of", "in")):
         return None
     number, weekend, week_start = token.value, hit.token("weekend"), hit.ctx.week_start
 
@@ -440,7 +441,7 @@ PARTS = (
     Rule("dashed_days_before_month", "((from|between) r:MDX (of|in)? the? p:N|r2:MDX (of|in) the? p2:N)",
          _days_in_month, 0.9, "from 4-23 in next month"),
     Rule("day_in_month", "p:N COMMA? on the d:D", _day_in_month, 0.9, "last month on the 5th"),
-    Rule("rest_of", "the? (rest|remainder|remaining) (of|in)? (the|POSS)? (p:P|u:UNIT1)", _rest, 0.9,
+    Rule("rest_of", "the? (rest|remainder|remaining) (of|in)? (the|my|our|his|her)? (p:P|u:UNIT1)", _rest, 0.9,
          "the rest of this week"),
     Rule("half_of", "the? (o:ORD|latter|last) half (of|in) the? p:P", _half, 0.93, "the first half of June"),
     Rule("nth_unit_of", "the? (o:BIGORD|last|final) u:UNIT1 (of|in) the? p:P", _nth_unit, 0.95,

@@ -358,7 +358,7 @@ def _relative_cycle(hit: Hit) -> Built:
     """ "last March", "this summer", "next Easter"."""
     ctx, sign, token = hit.ctx, hit.lex("r", "REL"), hit.token("h")
     after = hit.beside(0)
-    modal = after is not None and (after.symbol in "x," or after.word in ("not", "or", "and"))
+    modal = hit.content(0) or (after is not None and (after.symbol == "," or after.word in ("not", "or", "and")))
     if hit.word("m") in ("may", "march") and not hit.capital("m") and modal:
         return None  # "this may help"
     if hit.token("m"):

@@ -188,6 +188,14 @@ FAMILIES = {
         after mid-May | 2026-05-21 -
         after the middle of May | 2026-05-16 -
     """,
+    "a year as an adjective": """
+        what changed at the 2019 meeting | 2019-01-01 2020-01-01
+        the 2019 movie we saw | 2019-01-01 2020-01-01
+        between 1969 and 1971 Bath was small | 1969-01-01 1971-01-01
+        the 1960-1967 citations | 1960-01-01 1967-01-01
+        the rate of growth in the 1960's | 1960-01-01 1970-01-01
+        March 8 - March 14 | 2026-03-08 2026-03-14
+    """,
     "nights and days from now": """
         the night before last | 2026-06-15 2026-06-17
         2 Sundays from now | 2026-06-28 2026-06-29
@@ -244,6 +252,7 @@ DATELESS = """
     1000s of people
     the 60s limit
     I had an epiphany
+    enjoy the rest of your day
     the new branch-dec12
     everyone every fortnight
     in a 2 weeks notice
