@@ -47,6 +47,7 @@ UNITS = {word + "s": word for word in _UNITS.split()} | {
     "wks": "week",
     "yrs": "year",
     "mths": "month",
+    "mos": "month",
 }
 SMALL_UNIT = {
     word: unit

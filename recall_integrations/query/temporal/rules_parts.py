@@ -404,7 +404,7 @@ def _weekdays_in(hit: Hit) -> Built:
 
 def bare_unit(hit: Hit) -> Built:
     """ "the week", "for the month": the present one."""
-    ctx, unit = hit.ctx, hit.lex("u", "UNIT")
+    ctx, unit = hit.ctx, hit.lex("u", "UNIT") or hit.lex("u2", "UNIT")
     back = 0
     if unit == "weekend" and ctx.today.weekday() < 3 and not ctx.plans:
         back = -1  # early in the week "the weekend" is the one just past

@@ -315,7 +315,7 @@ def _through(hit: Hit) -> Built:
 
 BOUNDS = (
     Rule("to_date",
-         "(ytd|mtd|wtd|qtd|(?<!(equal|equals|due|out|prior)) (to|till|until) (current|present)? "
+         "(ytd|mtd|wtd|qtd|(?<!(equal|equals|due|out|prior|not)) (to|till|until) (current|present)? "
          "date(?!(NUM|X|PRON|POSS|or|not)))", to_date,
          0.8, "how many were sold to date"),
     Rule("at_most",
@@ -326,12 +326,12 @@ BOUNDS = (
          "((GT EQ|EQ GT)|(no|not) ((earlier|sooner) than|before|(prior to))|(on|in|at) or (after|(later than))|"
          "after or (on|in|(equal to))|(later|greater|more|newer) than or (equal|equals) to) (the|on|in)? p:P",
          _since, 0.9, ">= 2019"),
-    Rule("or_later", "p:P (or|and) (later|greater|more|after|newer|above|onward|onwards|beyond|since)"
-         "(?!X|PRON|POSS|P|NUM|the)",
+    Rule("or_later",
+         "p:P (or|and) (later|greater|more|newer|above|onward|onwards|beyond|(after|since)(?!X|PRON|POSS|P|NUM|the))",
          _since, 0.93,
          "year 2016 or later"),
-    Rule("or_earlier", "p:P (or|and) (earlier|before|older|less|below|prior)(?!X|PRON|POSS|P|NUM|the)", _through, 0.93,
-         "2012 or earlier"),
+    Rule("or_earlier", "p:P (or|and) (earlier|older|less|below|(before|prior)(?!X|PRON|POSS|P|NUM|the))", _through,
+         0.93, "2012 or earlier"),
     Rule("than_later", "(later|greater|more|newer|younger) than the? p:P", _after, 0.93,
          "later than 2016"),
     Rule("than_earlier", "(earlier|less|older|sooner|smaller|fewer) than the? p:P", _before,

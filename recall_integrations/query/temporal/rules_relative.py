@@ -144,6 +144,20 @@ def _offset(hit: Hit) -> Built:
     return "F", Period("day", one_day(shift(ctx.today, length, sign)))
 
 
+def _between_counts(hit: Hit) -> Built:
+    """ "3 or 4 days ago", "a week or two ago": from the farther to the nearer."""
+    unit = next(found for found in (hit.lex(name, "UNIT") for name in ("u", "u2", "u3")) if found)
+    near, far = hit.value("n") or 1, hit.value("n2") or hit.value("n3") or 0
+    token = hit.token("r")
+    if token is not None:  # "2-3 weeks ago": the tokenizer has read a pair of numbers
+        written = hit.ctx.text[token.start : token.end].replace("–", "-").split("-")
+        near, far = (int(written[0]), int(written[1])) if len(written) == 2 else (0, 0)
+    if not near < far <= near + 50:
+        return None
+    start, end = (shift(hit.ctx.today, duration(count, unit), -1) for count in (far, near))
+    return fixed(start, end + DAY)
+
+
 _SOME = "(a? couple of?|a? few|several|an|a|n:NUM)"
 DURATIONS = (
     Rule("work_days", "(a? couple of?|n:NUM) work:(business|working|week|work) u:(day|days)", _duration, 0.9,
@@ -157,6 +171,8 @@ DURATIONS = (
     Rule("small_unit", "(in|over|during|within|for) the (last|past|previous) u:(hour|minute)", _small_unit, 0.9,
          "in the past hour"),
     Rule("within_the_hour", "within the u:(hour|minute)", _small_unit, 0.8, "within the hour"),
+    Rule("between_counts_ago", "(n:NUM (or|to|DASH) n2:NUM u:UNITS|r:MDX u3:UNITS|a u2:UNIT1 or n3:NUM) ago",
+         _between_counts, 0.85, "3 or 4 days ago"),
     # One day is what is written, and weeks around it are what is meant: a hint that filters nothing.
     Rule("vague_ago", "(a? couple of?|a? few|several) u:(UNIT)(?=(AGO(?!than)|before|after|prior))", _duration,
          0.45, "a few weeks ago"),
@@ -224,6 +240,8 @@ def _two_away(hit: Hit) -> Built:
         symbol, period = "D", weekday_cycle(hit.lex("w", "WD"))
     elif hit.token("s"):
         symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
+    elif hit.token("h"):
+        symbol, period = "H", hit.value("h")
     else:
         symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
     if hit.token("w") and sign > 0:  # "next Friday" is next week's, and this is the one after it
@@ -233,6 +251,8 @@ def _two_away(hit: Hit) -> Built:
     assert period.cycle is not None
     step = period.cycle.last if sign < 0 else period.cycle.next
     first = step(ctx.today, strict=True)
+    if sign < 0 and first and first.start and first.end and first.end > ctx.today + DAY:  # still running
+        first = step(first.start, strict=True)
     second = step(first.start, strict=True) if first and first.start else None
     return (symbol, Period(period.unit, second)) if second else None
 
@@ -283,7 +303,7 @@ DAYS = (
     Rule("tomorrow", "(tomorrow|tmrw|tmr)", lambda h: days_from_today(h.ctx, 1), 0.95, "what is due tomorrow"),
     Rule("night_before_last", "the? night before last", _night_before_last, 0.93, "the night before last"),
     Rule("night", "(r:last night|tonight)", _nights, 0.9, "what did we cook last night"),
-    Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON) (before last|after next)", _two_away, 0.95,
+    Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON|h:H) (before last|after next)", _two_away, 0.95,
          "the weekend before last"),
     Rule("weekday_list",
          "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? b:WD"
@@ -405,7 +425,7 @@ def _offset_weekday(hit: Hit) -> Built:
 def _ago_bound(hit: Hit) -> Built:
     length: Duration = hit.value("u")
     edge = shift(hit.ctx.local if length.seconds else hit.ctx.today, length, -1)
-    if hit.says("more", "over"):
+    if hit.says("more", "over") and not hit.says("no", "not"):
         return "R", Interval(None, edge)
     if hit.says("least"):
         return "R", Interval(None, edge if length.seconds else edge + DAY)
@@ -439,7 +459,7 @@ COUNTS = (
          _relative_cycle, 0.93, "before last Christmas"),
     Rule("relative_length", "the? r:REL u:U(?!(of|in) the? (P|REL|UNIT1|MONTH))", _last_length, 0.93,
          "in the last 10 days"),
-    Rule("more_than_ago", "((more|less|fewer|over|under) than?|at (least|most)) u:U ago", _ago_bound, 0.85,
+    Rule("more_than_ago", "((no|not)? (more|less|fewer|over|under) than?|at (least|most)) u:U ago", _ago_bound, 0.85,
          "more than two weeks ago"),
     Rule("years_ago_in", "u:U ago COMMA? (in|on|at|during|over)? the? (c:(N|S|H|Q|D)|m:MONTH)", _years_ago_in, 0.92,
          "3 years ago in May"),

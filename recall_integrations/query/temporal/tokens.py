@@ -34,6 +34,7 @@ _SCAN = re.compile(
   | (?P<week>(?<![\w./-])\d{4}-?W\d\d?\b)
   | (?P<glued>(?<![\w./@#])(?:\d{1,2}(?:st|nd|rd|th)?(?:NAMES)(?:\d{4}|\d\d)?
       |\d{4}(?:NAMES)\d\d?|(?:NAMES)(?:\d{4}|\d\d?(?:st|nd|rd|th)?))(?!\w))
+  | (?P<compact>(?<![\w.,/-])\d{1,3}(?:mo|[ymwdh])(?=\s+ago\b))
   | (?P<ordinal>(?<![\w/])(?<!\d\.)\d{1,4}(?:st|nd|rd|th)\b)
   | (?P<decade>(?<![\w./])['’]?(?:\d\d)?\d0(?:['’]?|\ )s\b)
   | (?P<label>(?<![\w./])(?:\d{4}[-/ ]?)?(?:[qQ][1-4]|[hH][12])(?:[-/ ]?(?:\d{4}|['’]\d\d))?\b(?![-/.]\d)
@@ -48,6 +49,7 @@ _SCAN = re.compile(
 )
 _SPACED_DATE = re.compile(r"(?<![\w./-])(\d{4}) (\d{1,2}) (\d{1,2})(?![\w/:-]|\.\d)")
 _GLUED = re.compile(r"[A-Za-z]{3,}|\d+(?:st|nd|rd|th)?", re.IGNORECASE)
+_LETTERS = {"y": "years", "mo": "months", "w": "weeks", "d": "days", "h": "hours", "m": "minutes"}
 # "Dec31" is a date; "dec31" may be anything, unless one of these words stands before it.
 _GLUE_CUES = frozenset("on by since until till before after from to between and due of in".split())
 # "90s music" is a decade; a "90s timeout" is none.
@@ -124,6 +126,8 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[Token
                 out.append(Token("D", Period("day", found), start, position))
             else:
                 _number(raw, bool(match["tail"]), start, out, now)
+        elif kind == "compact":
+            out += _compact(raw, start, vocabulary)
         elif kind == "glued":
             out += _glued(raw, start, out, vocabulary, now)
         elif kind == "decade" and not _is_decade(raw, out, text, position):
@@ -155,6 +159,15 @@ def _word(raw: str, start: int, junk: bool, vocabulary: dict[str, str]) -> Token
         word = word[:-2]
         symbol = vocabulary.get(word)
     return Token(symbol or "x", None, start, end, word)
+
+
+def _compact(raw: str, start: int, vocabulary: dict[str, str]) -> list[Token]:
+    """ "3d ago", "2mo ago": a number and its unit."""
+    digits, letters = re.findall(r"\d+|[a-z]+", raw.lower())
+    middle = start + len(digits)
+    unit = _LETTERS[letters]
+    number = Token(number_symbol(int(digits)), int(digits), start, middle)
+    return [number, Token(vocabulary[unit], None, middle, start + len(raw), unit)]
 
 
 def _glued(raw: str, start: int, out: list[Token], vocabulary: dict[str, str], now: datetime) -> list[Token]:

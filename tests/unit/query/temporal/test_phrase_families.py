@@ -196,6 +196,18 @@ FAMILIES = {
         the rate of growth in the 1960's | 1960-01-01 1970-01-01
         March 8 - March 14 | 2026-03-08 2026-03-14
     """,
+    "about so long ago": """
+        3 or 4 days ago | 2026-06-13 2026-06-15
+        a day or two ago | 2026-06-15 2026-06-17
+        2-3 weeks ago | 2026-05-27 2026-06-04
+        not more than 3 days ago | 2026-06-14 2026-06-17
+        we spoke 5d ago | 2026-06-12 2026-06-13
+        3mo ago | 2026-03-17 2026-03-18
+        the summer before last | 2024-06-01 2024-09-01
+        the Christmas before last | 2024-12-25 2024-12-26
+        between the years 2010 and 2015 | 2010-01-01 2015-01-01
+        in Excel 2016 and later versions | 2016-01-01 -
+    """,
     "nights and days from now": """
         the night before last | 2026-06-15 2026-06-17
         2 Sundays from now | 2026-06-28 2026-06-29
@@ -253,6 +265,9 @@ DATELESS = """
     the 60s limit
     I had an epiphany
     enjoy the rest of your day
+    the song Yesterday's Hero is by whom
+    to date or not to date
+    a movie called Friday
     the new branch-dec12
     everyone every fortnight
     in a 2 weeks notice
