@@ -89,7 +89,7 @@ def _part(hit: Hit) -> Built:
         found = part_of(whole, unit, which)
         if found is None or found.start is None or found.end is None:
             return None
-        if word in ("mid", "early", "late"):  # "after mid-May" is when it is over, "after the middle of May" inside
+        if word in ("early", "late"):  # a range "from late July" holds all of it, one from "the end of July" none
             return Interval(found.start, found.end)
         running = whole.start is not None and whole.end is not None and whole.start <= ctx.today < whole.end
         if word == "earlier" and running:

@@ -288,7 +288,9 @@ def _after(hit: Hit) -> Built:
     if found is None:
         return None
     if found.point is not None:
-        return "R", Interval(found.point, None)
+        token = hit.token("p")
+        over = token is not None and hit.ctx.text[token.start : token.start + 4].lower() in ("mid ", "mid-")
+        return "R", Interval(found.end if over else found.point, None)  # "after mid-May", "after the middle of May"
     return "R", Interval(found.start if hit.value("p").unit == "day" else found.end, None)
 
 
@@ -342,6 +344,7 @@ BOUNDS = (
     Rule("since", "(ever since|since|as early as) (the|about|around|in|on)? p:P", _since, 0.96, "since 2024"),
     Rule("onwards", "from (the|about|around)? p:P (on|onward|onwards|forward|and beyond)(?!P)", _since, 0.94,
          "from May 2023 onwards"),
+    Rule("onwards_alone", "p:(D|N|Y|Q) (onward|onwards)", _since, 0.93, "May 5, 2020 onwards"),
     Rule("starting", "(starting|beginning|commencing|effective) (on|from|in|at)? the? p:P", _since, 0.9,
          "starting October 6th"),
     Rule("after", "(right|just|shortly|soon|any time|anytime|sometime)? (after|following) (the|about|around)? p:P",

@@ -187,6 +187,9 @@ FAMILIES = {
         from the 27th to the 3rd of April | 2026-03-27 2026-04-03
         after mid-May | 2026-05-21 -
         after the middle of May | 2026-05-16 -
+        by mid-March | - 2026-03-16
+        from late July 2023 to mid-August 2023 | 2023-07-16 2023-08-16
+        May 5, 2020 onwards | 2020-05-05 -
     """,
     "a year as an adjective": """
         what changed at the 2019 meeting | 2019-01-01 2020-01-01
@@ -268,6 +271,12 @@ DATELESS = """
     the song Yesterday's Hero is by whom
     to date or not to date
     a movie called Friday
+    did we watch Monday Night Football
+    Is this valid? 2015-13
+    Tel: 030-2015-86
+    rates at 3.125%
+    month to month lease
+    Have a lovely summer
     the new branch-dec12
     everyone every fortnight
     in a 2 weeks notice
