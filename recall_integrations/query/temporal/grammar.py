@@ -67,6 +67,7 @@ SHAPES = {
     "BREAK": "!",
 }
 Built = tuple[str, Any] | None
+_GOES_ON = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
 _PLANS = re.compile(r"\b(?:will|shall|gonna|going to)\b|'ll\b|’ll\b", re.IGNORECASE)
 _MEASURES = re.compile(
     r"\b(?:temp(?:erature)?s?|degrees?|fahrenheit|celsius|humid(?:ity)?|weather|forecast|heat|hot|cold|warm|bpm|rate|"
@@ -195,6 +196,11 @@ class Hit:
         """Whether the token after the match (or before it, see `beside`) is a word that says nothing about time."""
         token = self.beside(offset)
         return token is not None and (token.symbol == "x" or token.word in CLASSES["X"])
+
+    def goes_on(self) -> bool:
+        """Whether a word follows that takes up the sentence, and that nothing before it can count or name."""
+        token = self.beside(0)
+        return token is not None and token.word in _GOES_ON
 
     def capital(self, name: str) -> bool:
         """Whether a word is written with a capital."""

@@ -394,7 +394,10 @@ def _weekday_date(hit: Hit) -> Built:
 
 def _weekday_number(hit: Hit) -> Built:
     """ "Tue 13th": this month's 13th if it is a Tuesday, or else the newest past 13th that was one."""
-    weekday, number = hit.lex("w", "WD"), hit.value("d")
+    weekday, number, token = hit.lex("w", "WD"), hit.value("d"), hit.token("d")
+    counted = token is None or token.symbol != "o" or token.spelled
+    if counted and hit.content(0) and not hit.goes_on():
+        return None  # "Friday 13 people came", "Sunday the first guest"
 
     def build(year: int, month: int) -> Interval | None:
         found = day(year, month, number)
@@ -405,15 +408,12 @@ def _weekday_number(hit: Hit) -> Built:
     return "D", Period("day", now) if now else Period("day", cycle=cycle)
 
 
-_BEHIND_A_DAY = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
-
-
 def _nth_of_month(hit: Hit) -> Built:
     """ "on the 4th": a bare day of a month, only where nothing follows that it could count."""
     after, token = hit.beside(0), hit.token("d")
     if token is None or token.spelled:
         return None
-    if after is not None and after.symbol not in "!.,:)" and after.word not in _BEHIND_A_DAY:
+    if after is not None and after.symbol not in "!.,:)" and not hit.goes_on():
         return None
     number = token.value
     return "D", Period("day", cycle=monthly(lambda year, month: day(year, month, number)))
@@ -559,7 +559,7 @@ DATES = (
     Rule("season_of_part", "(?<=(end|start|beginning|middle) of) the? s:SEASON", _season, 0.75, "at the end of summer"),
     Rule("weekday_date", "REL? w:WD DOT? COMMA? (OPEN|DASH)? the? d:D CLOSE?", _weekday_date, 0.97, "on Thu June 4"),
     Rule("weekday_numeric", "r:REL? w:WD COMMA? md:(MD|MDX)", _numeric, 0.9, "on Monday 8/3"),
-    Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|COLON|X|SLASH))", _weekday_number, 0.85,
+    Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|COLON|SLASH))", _weekday_number, 0.85,
          "on Tue 13th"),
     Rule("numeric_range",
          "from:(from|between)? a:MD (DASH|to|until|till|through|and) b:MD (COMMA? (of|in)? y:YR)?",

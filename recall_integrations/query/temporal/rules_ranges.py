@@ -20,6 +20,7 @@ from recall_integrations.query.temporal.calendar import (
     week_of,
 )
 from recall_integrations.query.temporal.grammar import Built, Context, Hit, Rule
+from recall_integrations.query.temporal.lexicon import POSSESSIVE, PRONOUN
 from recall_integrations.query.temporal.rules_relative import fixed, to_date
 from recall_integrations.query.temporal.tokens import Token
 
@@ -315,10 +316,20 @@ def _through(hit: Hit) -> Built:
     return ("R", Interval(None, found.end)) if found and found.end else None
 
 
+def _to_date(hit: Hit) -> Built:
+    """ "How many to date?", "to date we have"; and not "wants to date her"."""
+    after = hit.beside(0)
+    somebody = after is not None and (after.word in PRONOUN or after.word in POSSESSIVE)
+    opens = hit.beside(-1) is None and hit.ctx.text[hit.tokens[0].start].isupper()
+    if (somebody or hit.content(0)) and not opens and not hit.goes_on():
+        return None
+    return to_date(hit)
+
+
 BOUNDS = (
     Rule("to_date",
          "(ytd|mtd|wtd|qtd|(?<!(equal|equals|due|out|prior|not)) (to|till|until) (current|present)? "
-         "date(?!(NUM|X|PRON|POSS|or|not)))", to_date,
+         "date(?!(NUM|or|not)))", _to_date,
          0.8, "how many were sold to date"),
     Rule("at_most",
          "((LT EQ|EQ LT)|(no|not) (later than|after)|as late as|(on|in|at) or (before|(earlier than)|(prior to))|"

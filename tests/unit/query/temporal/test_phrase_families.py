@@ -211,6 +211,12 @@ FAMILIES = {
         between the years 2010 and 2015 | 2010-01-01 2015-01-01
         in Excel 2016 and later versions | 2016-01-01 -
     """,
+    "what follows does not matter": """
+        did they meet Mon 15th with Jim | 2026-06-15 2026-06-16
+        on Monday 15 with Jim | 2026-06-15 2026-06-16
+        To date we have sold nine | - 2026-06-17
+        how many were sold to date in Rome | - 2026-06-17
+    """,
     "nights and days from now": """
         the night before last | 2026-06-15 2026-06-17
         2 Sundays from now | 2026-06-28 2026-06-29
@@ -276,6 +282,7 @@ DATELESS = """
     Tel: 030-2015-86
     rates at 3.125%
     month to month lease
+    she is going to date him
     Have a lovely summer
     the new branch-dec12
     everyone every fortnight
