@@ -112,7 +112,7 @@ COMPOUND = _same(
 STREET = _same("street avenue ave road lane drive court boulevard blvd square terrace")
 WISH = _same("nice great lovely wonderful relaxing fun")
 # Words that rules know, and that say as little about time as any other: "the 2019 meeting", "the 2019 movie".
-PLAIN = _same("festival inauguration chinese jewish islamic canadian lunar white boss burns")
+PLAIN = _same("festival inauguration chinese jewish islamic canadian lunar white boss burns live football fever")
 FUTURE = _same("will shall i'll we'll he'll she'll they'll you'll it'll that'll won't gonna")
 PRONOUN = _same(
     "i you he she it we they who that which there someone anyone everyone everybody nobody what one these those"

@@ -168,7 +168,7 @@ TRAPS = (
          _nothing, 1.0, "have a great weekend"),
     Rule("title", "(song|album|track|band|called|titled|named|entitled) w:(yesterday|tomorrow|tonight|WD|MONTH|SEASON)",
          lambda hit: ("x", None) if hit.capital("w") else None, 1.0, "who sings the song Yesterday"),
-    Rule("show", "WD POD X", _show, 1.0, "did we watch Monday Night Football"),
+    Rule("show", "WD POD (lights|live|football|fever)", _show, 1.0, "did we watch Monday Night Football"),
     Rule("age_decade", "(my|his|her|their|our|your) DASH? (early|mid|late)? DASH? (DECADE|S)", _nothing, 1.0,
          "when she was in her twenties"),
     Rule("at_the_end_of_the_day", "at the end of the day", _nothing, 1.0, "at the end of the day it works"),
