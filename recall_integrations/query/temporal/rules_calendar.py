@@ -551,7 +551,7 @@ DATES = (
     Rule("decade_of_part", "(?<=(early|mid|late)) d:DECADE", _decade, 0.8, "in the early nineties"),
     Rule("decade_of_part_hyphen", "(?<=(early|mid|late)DASH) d:DECADE", _decade, 0.8, "in the mid-nineties"),
     Rule("decade_behind_preposition", "(?<=(in|from|during|since|of|throughout)) d:PLAINDECADE", _decade, 0.7,
-         "who was president in nineties"),
+         "who sang it in nineties"),
     Rule("decade_after_decade", "(?<=S(and|or|to|DASH|through|till|until)) d:DECADE", _decade, 0.8,
          "in the eighties and nineties"),
     Rule("season_year", "the? s:SEASON (of|in|COMMA)? y:YR", _season, 0.9, "in the summer of 2022"),

@@ -439,7 +439,7 @@ PARTS = (
          "(from|between)? the? a:DAY (to|till|until|through|and|DASH) the? b:DAY (of|in)? the? p:N", _days_in_month,
          0.93, "the 4th until the 22nd this month"),
     Rule("dashed_days_before_month", "((from|between) r:MDX (of|in)? the? p:N|r2:MDX (of|in) the? p2:N)",
-         _days_in_month, 0.9, "from 4-23 in next month"),
+         _days_in_month, 0.9, "from 5-17 in next month"),
     Rule("day_in_month", "p:N COMMA? on the d:D", _day_in_month, 0.9, "last month on the 5th"),
     Rule("rest_of", "the? (rest|remainder|remaining) (of|in)? (the|my|our|his|her)? (p:P|u:UNIT1)", _rest, 0.9,
          "the rest of this week"),

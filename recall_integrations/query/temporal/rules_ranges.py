@@ -47,7 +47,7 @@ def _from_date(hit: Hit) -> Built:
 
 
 def _weekday_from_date(hit: Hit) -> Built:
-    """ "Sunday 3 weeks after January 15th": that day of the week the offset leads to."""
+    """ "Tuesday 2 weeks after March 4th": that day of the week the offset leads to."""
     cycle = hit.value("w").cycle
     built = _from_date(hit)
     if built is None or cycle is None or not cycle.is_weekly or built[1].unit != "day":
@@ -137,7 +137,7 @@ OFFSETS = (
     Rule("length_comma_from", "u:U COMMA from the? p:P(?!(to|until|till|through))", _starting, 0.8,
          "3 days, from last Monday"),
     Rule("weekday_from_date", "w:D COMMA? u:U (before|after|from|prior to|following|preceding) the? p:P",
-         _weekday_from_date, 0.92, "Sunday 3 weeks after January 15th"),
+         _weekday_from_date, 0.92, "Tuesday 2 weeks after March 4th"),
     Rule("from_date", "u:U (before|after|from|prior to|following|preceding) the? p:P", _from_date, 0.9,
          "4 days after March 11th"),
     Rule("neighbour",
@@ -222,7 +222,7 @@ def _days_of_month(hit: Hit) -> Built:
         other = found.start.replace(day=number)
         if bare_first and other > found.start and not hit.says("and"):
             month_before = add_months(found.start.replace(day=1), -1)
-            other = month_before.replace(day=number)  # "from the 27th to the 3rd of April"
+            other = month_before.replace(day=number)  # "from the 28th to the 2nd of April"
         first, last = (other, found.start) if bare_first else (found.start, other)
         last += DAY if listed else 0 * DAY  # "the 15th and 16th of May" are both days
         return Interval(first, last) if first < last else None
