@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from recall_integrations.ranking.features import Features, Values
+from recall_integrations.ranking.bm25 import Values
+from recall_integrations.ranking.features import Features
 
 # From a score `u` of all candidates; a neighbour that is no candidate counts as the worst of them.
 AROUND: Mapping[str, str] = {

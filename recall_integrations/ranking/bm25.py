@@ -16,6 +16,7 @@ PIVOT, PIVOT_1, PIVOT_2 = 30, 75, 120  # of one text, of a window of ±1, of ±2
 
 
 def length_term(lengths: Values, pivot: float) -> Values:
+    """`K` of texts of these lengths."""
     k: Values = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * np.maximum(lengths, pivot) / np.float32(pivot))
     return k
 

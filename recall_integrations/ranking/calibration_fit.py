@@ -24,7 +24,8 @@ from recall_integrations.ranking.calibration import (
     hit_inputs,
     result_inputs,
 )
-from recall_integrations.ranking.features import Features, Values
+from recall_integrations.ranking.bm25 import Values
+from recall_integrations.ranking.features import Features
 from recall_integrations.ranking.logistic import fit_logistic
 from recall_integrations.ranking.ranker import Ranking
 

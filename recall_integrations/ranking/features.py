@@ -316,7 +316,7 @@ class Match:
             self.near[:, texts[begins]] = np.where(best >= NEAR, best, np.float32(0))
             asked = self.asked[near]
             if asked.any():
-                near, best, texts = near[asked], best, texts[asked]
+                near, texts = near[asked], texts[asked]
                 begins = np.flatnonzero(np.diff(texts, prepend=-1))
                 best = np.maximum.reduceat(close[:, token[near]], begins, axis=1)
                 self.near_asked = np.zeros(shape, dtype=np.float32)
@@ -328,7 +328,8 @@ class Match:
         Words are taken together in blocks of `BLOCK`; a passage is a block and the one after it.
         """
         width = len(self.pool) + 1
-        self.soft, self.passage = np.zeros((len(close), width), dtype=np.float32), np.zeros(width, dtype=np.float32)
+        self.soft = np.zeros((len(close), width), dtype=np.float32)
+        self.passage = np.zeros(width, dtype=np.float32)
         text_of, place = self.text_of, self.place
         if not self.given.detail:  # else of neighbours too
             mine = np.zeros(width, dtype=np.bool_)

@@ -22,7 +22,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features import FORMULAS, Features, Values
+from recall_integrations.ranking.bm25 import Values
+from recall_integrations.ranking.features import FORMULAS, Features
 
 # z-scored; the floor is about the 5th percentile of the spread over the candidates of a question.
 SPREAD_WEIGHTS: Mapping[str, float] = {

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features import Features, Values
+from recall_integrations.ranking.bm25 import Values
+from recall_integrations.ranking.features import Features
 from recall_integrations.ranking.linear import LinearRanker
 from recall_integrations.ranking.logistic import fit_logistic
 from recall_integrations.ranking.ranker import Ranker, spread_scores

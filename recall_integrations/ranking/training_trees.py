@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.ranking.around import AROUND
-from recall_integrations.ranking.features import Values
+from recall_integrations.ranking.bm25 import Values
 from recall_integrations.ranking.training import Example, need_some, standardised
 from recall_integrations.ranking.trees import (
     COLUMNS,

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta, timezone, tzinfo
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
+WEEKLY_REACH, MONTHLY_REACH, YEARLY_REACH = 4, 8, 12  # how many turns of a cycle are looked at, and so its kind
 UTC = timezone.utc
 
 UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14}
@@ -49,6 +50,16 @@ class Cycle:
     at: Callable[[int], Interval | None]
     number: Callable[[datetime], int]
     reach: int = 12
+
+    @property
+    def is_weekly(self) -> bool:
+        """Whether it is a weekday."""
+        return self.reach == WEEKLY_REACH
+
+    @property
+    def is_monthly(self) -> bool:
+        """Whether it is a day of every month."""
+        return self.reach == MONTHLY_REACH
 
     def last(self, moment: datetime, *, strict: bool = False) -> Interval | None:
         """The newest one that starts at or before `moment` (`strict`: before)."""
@@ -214,12 +225,12 @@ def unit_shifted(moment: datetime, unit: str, count: int, week_start: int) -> In
     return unit_of(moved, unit, week_start)
 
 
-def yearly(build: Callable[[int], Interval | None], reach: int = 12) -> Cycle:
+def yearly(build: Callable[[int], Interval | None], reach: int = YEARLY_REACH) -> Cycle:
     """A cycle with one interval per year; an impossible one (29 February) is left out."""
     return Cycle(_tolerant(build), lambda moment: moment.year, reach)
 
 
-def monthly(build: Callable[[int, int], Interval | None], reach: int = 8) -> Cycle:
+def monthly(build: Callable[[int, int], Interval | None], reach: int = MONTHLY_REACH) -> Cycle:
     """A cycle with at most one interval per month."""
     return Cycle(
         _tolerant(lambda i: build(i // 12, i % 12 + 1)), lambda moment: moment.year * 12 + moment.month - 1, reach
@@ -228,9 +239,8 @@ def monthly(build: Callable[[int, int], Interval | None], reach: int = 8) -> Cyc
 
 def weekly(weekday: int) -> Cycle:
     """Every such weekday (0 = Monday)."""
-    return Cycle(
-        _tolerant(lambda i: one_day(datetime.fromordinal(i * 7 + weekday + 1))), lambda m: (m.toordinal() - 1) // 7, 4
-    )
+    at = _tolerant(lambda i: one_day(datetime.fromordinal(i * 7 + weekday + 1)))
+    return Cycle(at, lambda moment: (moment.toordinal() - 1) // 7, WEEKLY_REACH)
 
 
 def _tolerant(build: Callable[[int], Interval | None]) -> Callable[[int], Interval | None]:

@@ -34,6 +34,7 @@ SHAPES = {
     "YEAR": "y",
     "YR": "yu",
     "ORD": "o",
+    "BIGORD": "ov",
     "DAY": "abo",
     "QX": "q",
     "T": "t",
@@ -66,6 +67,13 @@ SHAPES = {
     "BREAK": "!",
 }
 Built = tuple[str, Any] | None
+_GOES_ON = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
+_PLANS = re.compile(r"\b(?:will|shall|gonna|going to)\b|'ll\b|’ll\b", re.IGNORECASE)
+_MEASURES = re.compile(
+    r"\b(?:temp(?:erature)?s?|degrees?|fahrenheit|celsius|humid(?:ity)?|weather|forecast|heat|hot|cold|warm|bpm|rate|"
+    r"pulse|scor(?:e[ds]?|ing)|grades?|marks?|percent(?:age|ile)?s?|mph|iq|blood|fever|latency|speed)\b",
+    re.IGNORECASE,
+)
 _FIRST_WORD_SYMBOL = 0x4E00
 _PIECE = re.compile(
     r"\s*(?:(?P<name>[a-z]\w*):)?"
@@ -106,6 +114,7 @@ class Context:
         week_start: 0 = Monday … 6 = Sunday.
         names: lower-cased names that the store knows.
         plans: the text speaks of the future ("will", "going to").
+        measures: the text speaks of temperatures, scores and the like, where "the nineties" are no years.
     """
 
     text: str
@@ -115,6 +124,7 @@ class Context:
     week_start: int
     names: Collection[str]
     plans: bool = False
+    measures: bool = False
 
     @classmethod
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
@@ -127,13 +137,14 @@ class Context:
             today=midnight(local),
             week_start=week_start,
             names=names if hasattr(names, "isdisjoint") else frozenset(names),
-            plans=bool(re.search(r"\b(?:will|shall|gonna|going to)\b|'ll\b|’ll\b", text, re.IGNORECASE)),
+            plans=_PLANS.search(text) is not None,
+            measures=_MEASURES.search(text) is not None,
         )
 
     def place(self, period: Period) -> Interval | None:
         """A period as an interval: the past reading where the phrase leaves both open."""
         found = period.past(self.today)
-        if period.cycle and period.unit == "day" and period.cycle.reach == 4 and found and found.start == self.today:
+        if period.cycle and period.unit == "day" and period.cycle.is_weekly and found and found.start == self.today:
             return period.cycle.last(self.today, strict=True)  # "on Monday", said on a Monday, is a week ago
         return found
 
@@ -180,6 +191,16 @@ class Hit:
         """The token after the match (`offset` 0, 1, …) or before it (−1, −2, …)."""
         at = self._match.end() + offset if offset >= 0 else self._match.start() + offset
         return self._tokens[at] if 0 <= at < len(self._tokens) else None
+
+    def content(self, offset: int) -> bool:
+        """Whether the token after the match (or before it, see `beside`) is a word that says nothing about time."""
+        token = self.beside(offset)
+        return token is not None and (token.symbol == "x" or token.word in CLASSES["X"])
+
+    def goes_on(self) -> bool:
+        """Whether a word follows that takes up the sentence, and that nothing before it can count or name."""
+        token = self.beside(0)
+        return token is not None and token.word in _GOES_ON
 
     def capital(self, name: str) -> bool:
         """Whether a word is written with a capital."""

@@ -1,17 +1,28 @@
 """Holidays that follow a rule. To add one, add a row: its phrase as a token pattern, and the day in a given year.
+Nothing else: the words that let a text through the parser's gate are taken from the rows (`TRIGGERS`).
 
 Phrases are written as in the rule tables (see `grammar`): lower-case words, `?` for optional ones. A possessive "'s"
-and a plural apostrophe are not written: the tokenizer drops them. Holidays of lunar calendars other than Easter
-have no rule here and are left out on purpose.
+and a plural apostrophe are not written: the tokenizer drops them. Days of calendars that follow the moon are worked
+out in `moons`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import easter, nth_weekday
+from recall_integrations.query.temporal.lexicon import TIME_TRIGGERS
+from recall_integrations.query.temporal.moons import (
+    chinese_new_year,
+    diwali,
+    hanukkah,
+    islamic,
+    passover,
+    rosh_hashanah,
+)
 
 MON, TUE, WED, THU, FRI, SAT, SUN = range(7)
 
@@ -24,11 +35,15 @@ class Holiday:
         pattern: the phrase, over tokens.
         date: its day in a year; raises `ValueError` or `OverflowError` where there is none.
         example: a text that names it.
+        days: how many days it lasts.
+        capital: it is an ordinary word too ("an epiphany"), and a holiday only with a capital.
     """
 
     pattern: str
     date: Callable[[int], datetime]
     example: str
+    days: int = 1
+    capital: bool = False
 
 
 def _fixed(month: int, day: int) -> Callable[[int], datetime]:
@@ -43,14 +58,26 @@ def _easter(plus: int = 0) -> Callable[[int], datetime]:
     return lambda year: easter(year) + timedelta(days=plus)
 
 
+def _last_monday_before(year: int, month: int, day: int) -> datetime:
+    last = datetime(year, month, day) - timedelta(days=1)
+    return last - timedelta(days=last.weekday())
+
+
 # Longer phrases stand before the shorter ones they begin with.
 HOLIDAYS: tuple[Holiday, ...] = (
-    Holiday("(new|newyear) (year|years)? eve", _fixed(12, 31), "on New Year's Eve"),
+    Holiday("(chinese|lunar) new (year|years) day?", chinese_new_year, "at Chinese New Year"),
+    Holiday("spring festival", chinese_new_year, "at the Spring Festival"),
+    Holiday("(islamic|hijri|muslim) new (year|years) day?", islamic(1, 1), "at Islamic New Year"),
+    Holiday("(jewish new (year|years)|rosh (hashanah|hashana|hashanna))", rosh_hashanah(), "at Rosh Hashanah", 2),
+    Holiday("(new (year|years)|newyear) eve", _fixed(12, 31), "on New Year's Eve"),
     Holiday("(new (year|years)|newyear) day?", _fixed(1, 1), "on New Year's Day"),
     Holiday("nye", _fixed(12, 31), "the NYE party"),
-    Holiday("epiphany", _fixed(1, 6), "on Epiphany"),
+    Holiday("hogmanay", _fixed(12, 31), "at Hogmanay"),
+    Holiday("epiphany", _fixed(1, 6), "on Epiphany", capital=True),
     Holiday("(martin luther king|mlk) (junior|jr)? DOT? day", _nth(1, MON, 3), "on MLK day"),
     Holiday("australia day", _fixed(1, 26), "on Australia Day"),
+    Holiday("inauguration day", _fixed(1, 20), "on Inauguration Day"),
+    Holiday("burns night", _fixed(1, 25), "on Burns Night"),
     Holiday("groundhog day", _fixed(2, 2), "on Groundhog Day"),
     Holiday("(saint|st)? DOT? (valentine|valentines) day?", _fixed(2, 14), "on Valentine's Day"),
     Holiday("(president|presidents) day", _nth(2, MON, 3), "on Presidents' Day"),
@@ -59,6 +86,7 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("ash wednesday", _easter(-46), "on Ash Wednesday"),
     Holiday("international? (women|woman|womens) day", _fixed(3, 8), "on International Women's Day"),
     Holiday("pi day", _fixed(3, 14), "on Pi Day"),
+    Holiday("white day", _fixed(3, 14), "on White Day"),
     Holiday("(saint|st) DOT? (patrick|patricks|paddy|paddys) day?", _fixed(3, 17), "on St. Patrick's Day"),
     Holiday("palm sunday", _easter(-7), "on Palm Sunday"),
     Holiday("(maundy|holy) thursday", _easter(-3), "on Maundy Thursday"),
@@ -66,12 +94,14 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("(holy|easter) saturday", _easter(-1), "on Easter Saturday"),
     Holiday("easter monday", _easter(1), "on Easter Monday"),
     Holiday("easter (sunday|day)?", _easter(), "over Easter"),
-    Holiday("(ascension|ascension day)", _easter(39), "on Ascension"),
+    Holiday("(ascension|ascension day)", _easter(39), "on Ascension", capital=True),
+    Holiday("trinity sunday", _easter(56), "on Trinity Sunday"),
     Holiday("(whit|pentecost) monday", _easter(50), "on Whit Monday"),
-    Holiday("(pentecost|whitsun)", _easter(49), "at Pentecost"),
+    Holiday("(whit sunday|pentecost sunday?|whitsun|whitsunday)", _easter(49), "at Pentecost"),
     Holiday("corpus christi", _easter(60), "on Corpus Christi"),
     Holiday("april (fool|fools) day?", _fixed(4, 1), "on April Fools' Day"),
     Holiday("earth day", _fixed(4, 22), "on Earth Day"),
+    Holiday("(saint|st) DOT? (george|georges) day", _fixed(4, 23), "on St. George's Day"),
     Holiday("anzac day", _fixed(4, 25), "on Anzac Day"),
     Holiday("arbor day", _nth(4, FRI, -1), "on Arbor Day"),
     Holiday("international? (worker|workers) day", _fixed(5, 1), "on Workers' Day"),
@@ -85,11 +115,23 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("(child|children|childrens) day", _fixed(6, 1), "on Children's Day"),
     Holiday("(father|fathers) day", _nth(6, SUN, 3), "on Father's Day"),
     Holiday("juneteenth", _fixed(6, 19), "on Juneteenth"),
+    Holiday("victoria day", lambda year: _last_monday_before(year, 5, 25), "on Victoria Day"),
     Holiday("canada day", _fixed(7, 1), "on Canada Day"),
     Holiday("(american|us|usa)? independence day", _fixed(7, 4), "on Independence Day"),
+    Holiday("purim", passover(-30), "at Purim"),
+    Holiday("(passover|pesach)", passover(), "over Passover", 7, capital=True),
+    Holiday("(shavuot|shavuos)", passover(50), "at Shavuot"),
+    Holiday("yom kippur", rosh_hashanah(9), "on Yom Kippur"),
+    Holiday("(sukkot|sukkoth)", rosh_hashanah(14), "during Sukkot", 7),
+    Holiday("(hanukkah|chanukah|hanukah)", hanukkah, "during Hanukkah", 8),
+    Holiday("ramadan", islamic(9, 1), "during Ramadan", 30),
+    Holiday("(eid|id) DASH? (al|ul|el) DASH? (adha|azha)", islamic(12, 10), "on Eid al-Adha"),
+    Holiday("eid (DASH? (al|ul|el) DASH? fitr)?", islamic(10, 1), "on Eid al-Fitr"),
+    Holiday("(diwali|deepavali)", diwali, "at Diwali"),
     Holiday("bastille day", _fixed(7, 14), "on Bastille Day"),
     Holiday("labor day", _nth(9, MON, 1), "on Labor Day"),
     Holiday("(teacher|teachers) day", _fixed(10, 5), "on Teachers' Day"),
+    Holiday("(boss|bosses) day", _fixed(10, 16), "on Boss's Day"),
     Holiday("(columbus|indigenous (people|peoples)) day", _nth(10, MON, 2), "on Columbus Day"),
     Holiday("(halloween|hallowe'en|all (hallow|hallows) eve) (day|night)?", _fixed(10, 31), "on Halloween"),
     Holiday("all (saint|saints) day", _fixed(11, 1), "on All Saints' Day"),
@@ -97,12 +139,54 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("(guy fawkes|bonfire) (day|night)", _fixed(11, 5), "on Guy Fawkes Night"),
     Holiday("(veteran|veterans|armistice|remembrance) day", _fixed(11, 11), "on Veterans Day"),
     Holiday("(single|singles) day", _fixed(11, 11), "on Singles' Day"),
+    Holiday("canadian thanksgiving day?", _nth(10, MON, 2), "at Canadian Thanksgiving"),
     Holiday("thanksgiving day?", _nth(11, THU, 4), "at Thanksgiving"),
     Holiday("black friday", _nth(11, THU, 4, 1), "on Black Friday"),
     Holiday("cyber monday", _nth(11, THU, 4, 4), "on Cyber Monday"),
+    Holiday("giving tuesday", _nth(11, THU, 4, 5), "on Giving Tuesday"),
     Holiday("election day", _nth(11, MON, 1, 1), "on Election Day"),
+    Holiday("kwanzaa", _fixed(12, 26), "during Kwanzaa", 7),
     Holiday("(saint|st) DOT? nicholas day?", _fixed(12, 6), "on St. Nicholas Day"),
     Holiday("(christmas|xmas|x DASH mas) eve", _fixed(12, 24), "on Christmas Eve"),
     Holiday("(christmas|xmas|x DASH mas) day?", _fixed(12, 25), "at Christmas"),
     Holiday("(boxing|(saint|st) DOT? (stephen|stephens)) day", _fixed(12, 26), "on Boxing Day"),
 )
+
+
+_PIECE = re.compile(r"[(|)?]|[A-Za-z']+")
+_LETTERS = re.compile(r"[^\W_]+")
+
+
+def phrases(pattern: str) -> frozenset[tuple[str, ...]]:
+    """Every way to say a pattern, as its words; the optional ones are left out."""
+    pieces = _PIECE.findall(pattern)
+    options, _ = _options(pieces, 0)
+    return frozenset(options)
+
+
+def _options(pieces: list[str], at: int) -> tuple[list[tuple[str, ...]], int]:
+    """The phrases of the alternatives from `at` on, and the index of the bracket that closes them."""
+    done: list[tuple[str, ...]] = []
+    run: list[tuple[str, ...]] = [()]
+    while at < len(pieces) and pieces[at] != ")":
+        piece = pieces[at]
+        if piece == "|":
+            done, run = done + run, [()]
+        elif piece == "(":
+            inner, at = _options(pieces, at + 1)
+            if pieces[at + 1 : at + 2] != ["?"]:
+                run = [left + right for left in run for right in inner]
+        elif piece.islower() and pieces[at + 1 : at + 2] != ["?"]:
+            run = [(*left, *_LETTERS.findall(piece)) for left in run]
+        at += 1
+    return done + run, at
+
+
+def needed_words(patterns: Iterable[str], known: frozenset[str]) -> frozenset[str]:
+    """For each phrase of which no word is known already its longest word: no phrase goes without one of them."""
+    said = {phrase for pattern in patterns for phrase in phrases(pattern)}
+    return frozenset(max(reversed(phrase), key=len) for phrase in said if phrase and known.isdisjoint(phrase))
+
+
+# A text that speaks of time has a digit or one of these words in it.
+TRIGGERS = TIME_TRIGGERS | needed_words((row.pattern for row in HOLIDAYS), TIME_TRIGGERS)

@@ -35,7 +35,9 @@ ORDINAL = _numbered(
 DECADE = {
     word: 1900 + 10 * i
     for word, i in _numbered("twenties thirties forties fifties sixties seventies eighties nineties", 2).items()
-}
+} | {"noughties": 2000}
+# Without an article the others are bank notes ("in twenties") or ages.
+PLAIN_DECADE = {word: DECADE[word] for word in ("sixties", "seventies", "eighties", "nineties")}
 
 _UNITS = "day week month quarter year decade century weekend fortnight"
 UNIT = {word: word for word in _UNITS.split()} | {"workweek": "workweek", "wk": "week", "yr": "year"}
@@ -45,6 +47,7 @@ UNITS = {word + "s": word for word in _UNITS.split()} | {
     "wks": "week",
     "yrs": "year",
     "mths": "month",
+    "mos": "month",
 }
 SMALL_UNIT = {
     word: unit
@@ -72,8 +75,8 @@ PART_OF_DAY = {
     "dinnertime": (17, 21),
 }
 
-LAST = _same("last past previous prior preceding bygone", -1)
-THIS = _same("this current", 0)
+LAST = _same("last past previous prior preceding trailing bygone", -1)
+THIS = _same("this current present", 0)
 NEXT = _same("next coming upcoming following subsequent", 1)
 FINISH = _same(
     "finish finished complete completed send sent submit submitted ship shipped merge merged close closed deploy "
@@ -86,12 +89,35 @@ COUNTED = _same(
     "words word steps people users items rows bytes bits km kilometers kilometres miles meters metres dollars euros "
     "pounds usd eur files messages tokens lines times pages percent points calories kcal ms mb gb kb tb px rpm hz mhz "
     "ghz watts kg grams lbs requests records customers employees attendees tickets units copies votes entries "
-    "documents chunks samples participants questions volts stars feet foot inches cup cups apples"
+    "documents chunks samples participants questions volts stars feet foot inch inches cup cups tsp tbsp teaspoon "
+    "teaspoons tablespoon tablespoons pieces apples"
 )
+# A date "on 5.12" is one behind these; else it may be a version.
+EVENT = _same(
+    "done due met meet meeting leave left leaving back arrive arrived arriving born died happen happened happens party "
+    "appointment birthday wedding dinner lunch visit visited saw"
+)
+# What stands behind these is the number of a thing, not of a year or a day.
+NUMBERED = _same(
+    "port ports version versions room error code line issue pr ticket step chapter page section model build id number "
+    "rfc iso flight bus channel part episode item option tel phone fax zip ssn level table figure bug commit invoice "
+    "order area highway route apartment gate badge status http seed python windows office sku ref batch lot serial "
+    "extension ext suite unit floor sprint"
+)
+# Behind a holiday these make another thing of it.
+COMPOUND = _same(
+    "egg eggs bunny island islands resolution resolutions carol carols tree trees card cards song songs movie movies "
+    "lights sweater shop"
+)
+STREET = _same("street avenue ave road lane drive court boulevard blvd square terrace")
+WISH = _same("nice great lovely wonderful relaxing fun")
+# Words that rules know, and that say as little about time as any other: "the 2019 meeting", "the 2019 movie".
+PLAIN = _same("festival inauguration chinese jewish islamic canadian lunar white boss burns live football fever")
 FUTURE = _same("will shall i'll we'll he'll she'll they'll you'll it'll that'll won't gonna")
 PRONOUN = _same(
     "i you he she it we they who that which there someone anyone everyone everybody nobody what one these those"
 )
+POSSESSIVE = _same("my your his her its our their")
 AGO = _same("ago back earlier beforehand")
 RANGE_TO = _same("to till until til through thru")
 TITLE = _same(
@@ -108,6 +134,7 @@ CLASSES: dict[str, dict[str, Any]] = {
     "TEN": TENS,
     "ORDW": ORDINAL,
     "DECADE": DECADE,
+    "PLAINDECADE": PLAIN_DECADE,
     "UNIT1": UNIT,
     "UNITS": UNITS,
     "UNIT": UNIT | UNITS,
@@ -121,8 +148,14 @@ CLASSES: dict[str, dict[str, Any]] = {
     "REL": LAST | THIS | NEXT,
     "FINISH": FINISH,
     "COUNTED": COUNTED,
+    "NUMBERED": NUMBERED,
+    "COMPOUND": COMPOUND,
+    "STREET": STREET,
+    "WISH": WISH,
+    "X": NUMBERED | COMPOUND | STREET | WISH | PLAIN,
     "FUT": FUTURE,
     "PRON": PRONOUN,
+    "POSS": POSSESSIVE,
     "AGO": AGO,
     "TO": RANGE_TO,
     "TITLEWORD": TITLE,
@@ -133,21 +166,17 @@ CLEAR_MONTHS = frozenset("january february july september october november decem
 CLEAR_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday tues weds thurs".split())
 
 
-_HOLIDAY_WORDS = (
-    "newyear nye epiphany mlk king valentine valentines gras ash maundy easter ascension pentecost whit whitsun "
-    "christi mayo juneteenth halloween hallowe hallow hallows thanksgiving christmas xmas mas fawkes bonfire "
-    "patrick patricks paddy paddys birthday"
-)
-# One of these words, or a digit, has to be in a text that speaks of time; anything else is sent home at once.
+# One of these words, or a digit, or a word that a holiday needs (`holidays.TRIGGERS`), has to be in a text that speaks
+# of time; anything else is sent home at once.
 _TIME_WORDS = (
     "today yesterday tomorrow tmrw tmr tonight otd ytd mtd wtd qtd date hundred thousand midnight nineteen twenty "
-    "recently lately sign"
+    "recently lately sign thousands"
 )
-TRIGGERS = frozenset(
+TIME_TRIGGERS = frozenset(
     word
     for words in (
         *(MONTH, WEEKDAY, WEEKDAYS, UNIT, UNITS, SMALL_UNIT, SEASON, SEASONS, PART_OF_DAY, DECADE, FINISH),
-        *(_HOLIDAY_WORDS.split(), _TIME_WORDS.split()),
+        _TIME_WORDS.split(),
     )
     for word in words
 )

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.temporal.calendar import Interval, Period, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
-from recall_integrations.query.temporal.lexicon import TRIGGERS
+from recall_integrations.query.temporal.holidays import TRIGGERS
 from recall_integrations.query.temporal.rules_calendar import DATES, HOLIDAY_RULES, NUMBERS, TRAPS
 from recall_integrations.query.temporal.rules_parts import PARTS
 from recall_integrations.query.temporal.rules_ranges import BOUNDS, NEIGHBOURS, OFFSETS, RANGES

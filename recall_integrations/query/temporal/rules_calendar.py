@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import (
     Cycle,
@@ -13,13 +13,24 @@ from recall_integrations.query.temporal.calendar import (
     day,
     days_in,
     monthly,
-    one_day,
     weekly,
     yearly,
 )
 from recall_integrations.query.temporal.grammar import Built, Hit, Rule
 from recall_integrations.query.temporal.holidays import HOLIDAYS
-from recall_integrations.query.temporal.lexicon import CLEAR_MONTHS, CLEAR_WEEKDAYS, ONES, ORDINAL, TEENS, TENS
+from recall_integrations.query.temporal.lexicon import (
+    CLEAR_MONTHS,
+    CLEAR_WEEKDAYS,
+    COUNTED,
+    EVENT,
+    ONES,
+    ORDINAL,
+    SMALL_UNIT,
+    TEENS,
+    TENS,
+    UNIT,
+    UNITS,
+)
 from recall_integrations.query.temporal.tokens import full_year, number_symbol, year_part
 
 # ------------------------------------------------------------------------------------------------ numbers in words
@@ -41,6 +52,19 @@ def _year_thousand(hit: Hit) -> Built:
     return "y", 2000 + _words(hit, "t", "o", "s")
 
 
+def decade_from(year: int) -> Period:
+    """The ten years that begin with this one."""
+    return Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1)))
+
+
+def _worded_decade(hit: Hit) -> Built:
+    """ "the nineteen seventies", "the twenty tens", "the two thousands"."""
+    if not hit.token("h"):
+        return "S", decade_from(2000)
+    hundreds = _words(hit, "h")
+    return ("S", decade_from(100 * hundreds + (hit.lex("d", "DECADE") or 1910) - 1900)) if hundreds >= 15 else None
+
+
 def _ordinal(hit: Hit) -> Built:
     value = _words(hit, "t", "o")
     return ("o", value) if value <= 31 else None
@@ -59,6 +83,9 @@ NUMBERS = (
          "in nineteen eighty-six"),
     Rule("year_thousand", "two thousand and? (t:TEN (DASH? o:ONE)?|s:(TEEN|ONE))?", _year_thousand, 1.0,
          "in two thousand and five"),
+    Rule("decade_in_words", "the? h:(TEEN|twenty) DASH? d:(DECADE|tens)", _worded_decade, 0.9,
+         "in the nineteen seventies"),
+    Rule("the_two_thousands", "the two thousands(?!of)", _worded_decade, 0.8, "music of the two thousands"),
     Rule("ordinal_of_two_words", "t:TEN DASH? o:ORDW", _ordinal, 1.0, "the twenty-second of May"),
     Rule("ordinal_word", "o:ORDW", _ordinal, 1.0, "the seventeenth of April"),
     Rule("cardinal_of_two_words", "t:TEN DASH? o:ONE", _cardinal, 1.0, "twenty-five days ago"),
@@ -68,9 +95,13 @@ NUMBERS = (
 # --------------------------------------------------------------------------------------------- holidays and traps
 
 
-def _holiday(date: Callable[[int], datetime]) -> Callable[[Hit], Built]:
-    period = Period("day", cycle=yearly(lambda year: one_day(date(year))))
-    return lambda hit: ("H", period)
+def _holiday(date: Callable[[int], datetime], days: int = 1, capital: bool = False) -> Callable[[Hit], Built]:
+    def build(year: int) -> Interval:
+        start = date(year)
+        return Interval(start, start + timedelta(days=days))
+
+    period = Period("day" if days == 1 else "span", cycle=yearly(build))
+    return lambda hit: None if capital and not hit.ctx.text[hit.tokens[0].start].isupper() else ("H", period)
 
 
 HOLIDAY_RULES = (
@@ -78,8 +109,8 @@ HOLIDAY_RULES = (
          lambda h: _holiday(lambda year: datetime(year, 7, 4))(h) if (h.value("o") or h.value("o2")) == 4 else None,
          0.9, "the 4th of July"),
     *(
-        Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern, _holiday(row.date),
-             0.85, row.example, weak=True)
+        Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern,
+             _holiday(row.date, row.days, row.capital), 0.85, row.example, weak=True)
         for row in HOLIDAYS
     ),
 )  # fmt: skip
@@ -93,31 +124,51 @@ def _same_word(hit: Hit) -> Built:
     return ("x", None) if hit.word("a") == hit.word("b") else None
 
 
+def _measured(hit: Hit) -> Built:
+    """ "the high nineties", or a decade in a text that speaks of temperatures or scores; never "the 1990s"."""
+    last = hit.tokens[-1]
+    if hit.ctx.text[last.start : last.start + 4].isdigit():
+        return None
+    return ("x", None) if hit.ctx.measures or hit.says("high", "low", "upper", "lower") else None
+
+
+def _modal_may(hit: Hit) -> Built:
+    return None if hit.token("m") and hit.capital("m") else ("x", None)
+
+
+def _show(hit: Hit) -> Built:
+    """ "Monday Night Football": a name, where every word has a capital."""
+    return ("x", None) if all(hit.ctx.text[token.start].isupper() for token in hit.tokens) else None
+
+
 def _always_on(hit: Hit) -> Built:
     token = hit.tokens[0]
     return ("x", None) if hit.ctx.text[token.start : token.end] == "24/7" else None
 
 
 TRAPS = (
-    Rule("numbered_thing",
-         "(port|ports|version|versions|room|error|code|line|issue|pr|ticket|step|chapter|page|section|model|"
-         "build|id|number|no|rfc|iso|flight|bus|channel|part|episode|item|option|tel|phone|fax|zip|ssn|"
-         "level|table|figure|bug|commit|invoice|order|area|highway|route|apartment|gate|badge|status|http|"
-         "seed|python|windows|office) (DOT|COLON|EQ)? (NUM(?!SEP? of? MONTH)|MD|MDX|N|D)", _nothing, 1.0,
+    Rule("numbered_thing", "(?<!week)(NUMBERED|no) (DOT|COLON|EQ)? (NUM(?!SEP? of? MONTH)|MD|MDX|N|D)", _nothing, 1.0,
          "which service runs on port 2020"),
     Rule("counted_things", "NUM COUNTED", _nothing, 1.0, "in 2000 words"),
     Rule("currency_symbol", "DOLLAR MONTH", _nothing, 1.0, "the $DEC farm"),
-    Rule("modal_may", "PRON may", _nothing, 1.0, "who may help in this"),
+    Rule("modal_may", "(PRON may|m:may COMMA? (not|(or|and) (may|might)))", _modal_may, 1.0, "who may help in this"),
     Rule("up_to_date", "up DASH? to DASH? date", _nothing, 1.0, "is it up to date"),
-    Rule("greeting", "(happy|merry) H", _nothing, 1.0, "Merry Christmas"),
-    Rule("holiday_compound", "H (egg|eggs|bunny|island|islands|resolution|resolutions|carol)", _nothing, 1.0,
-         "the easter egg in the app"),
+    Rule("greeting", "((happy|merry) H|H mubarak)", _nothing, 1.0, "Merry Christmas"),
+    Rule("holiday_compound", "H COMPOUND", _nothing, 1.0, "the easter egg in the app"),
     Rule("recurring", "(every|each|any|all|most|per|another) (other|single)? (WD|UNIT|MONTH|SEASON|POD|H)", _nothing,
          1.0, "what do I do every Monday"),
     Rule("rate", "(once|twice|times|x|NUM UNIT) (a|per) UNIT", _nothing, 1.0, "twice a week"),
     Rule("day_after_day", "a:UNIT1 (after|by|in|over|to) b:UNIT1", _same_word, 1.0, "day after day"),
     Rule("always_on", "MD", _always_on, 1.0, "is it up 24/7"),
     Rule("title_year", "TITLEWORD (of|called|titled|named|by)? YEAR", _nothing, 1.0, "who is the author of 1984"),
+    Rule("measured_decade", "the? (high|low|upper|lower)? (early|mid|late)? DASH? (DECADE|S)", _measured, 1.0,
+         "temperatures in the nineties"),
+    Rule("street", "NUM? (MONTH|WD|SEASON|H) STREET", _nothing, 1.0, "the shop at 12 May Street"),
+    Rule("good_wishes", "(have|^) (a|the)? (WISH|good|happy) (weekend|WD)",
+         _nothing, 1.0, "have a great weekend"),
+    Rule("title", "(song|album|track|band|called|titled|named|entitled) w:(yesterday|tomorrow|tonight|WD|MONTH|SEASON)",
+         lambda hit: ("x", None) if hit.capital("w") else None, 1.0, "who sings the song Yesterday"),
+    Rule("show", "WD POD (lights|live|football|fever)", _show, 1.0, "did we watch Monday Night Football"),
     Rule("age_decade", "(my|his|her|their|our|your) DASH? (early|mid|late)? DASH? (DECADE|S)", _nothing, 1.0,
          "when she was in her twenties"),
     Rule("at_the_end_of_the_day", "at the end of the day", _nothing, 1.0, "at the end of the day it works"),
@@ -133,7 +184,9 @@ def _modal(hit: Hit, *, number: bool = True) -> bool:
         return False
     after = hit.beside(0)
     token = hit.token("d")
-    return (token is not None and token.spelled) or (number and after is not None and after.symbol == "x")
+    if after is not None and number and (hit.content(0) or after.word == "of"):
+        return True
+    return token is not None and token.spelled
 
 
 def _full_date(hit: Hit) -> Built:
@@ -161,7 +214,9 @@ def _month_day(hit: Hit) -> Built:
     between = hit.token("p")
     if number is None or _modal(hit):
         return None
-    if between is not None and between.symbol in ".," and number.symbol != "o" and len(mark) > 4:
+    after = hit.beside(0)
+    ends = after is None or after.symbol in "!.)"
+    if between is not None and between.symbol in ".," and number.symbol != "o" and len(mark) > 4 and not ends:
         return None  # "in March. 5 people …"
     month = hit.lex("m", "MONTH")
     return _yearly_day(month, number.value)
@@ -188,6 +243,20 @@ def _dashed_days(hit: Hit) -> Built:
 
     if hit.token("y"):
         return "S", Period("span", build(hit.value("y")))
+    return "S", Period("span", cycle=yearly(build))
+
+
+def _day_to_day(hit: Hit) -> Built:
+    """ "Apr 22-Apr 25": the second month keeps the first number from being read with it."""
+    if any(hit.word(name) in ("may", "march", "mar") and not hit.capital(name) for name in ("m", "m2", "m3", "m4")):
+        return None
+    month, month2 = (hit.lex(a, "MONTH") or hit.lex(b, "MONTH") for a, b in (("m", "m3"), ("m2", "m4")))
+    number, number2 = hit.value("d") or hit.value("d3"), hit.value("d2") or hit.value("d4")
+    over = (month2, number2) < (month, number)
+
+    def build(year: int) -> Interval:
+        return Interval(datetime(year, month, number), datetime(year + over, month2, number2))
+
     return "S", Period("span", cycle=yearly(build))
 
 
@@ -248,7 +317,7 @@ def _quarter(hit: Hit) -> Built:
 
 
 def _quarter_year(hit: Hit) -> Built:
-    months, which = hit.value("q") or (3 if hit.word("k") == "quarter" else 6, hit.value("o"))
+    months, which = hit.value("q") or (6 if hit.word("k") == "half" else 3, hit.value("o") or hit.value("n"))
     found = year_part(hit.value("y"), months, which) if which * months <= 12 else None
     return ("Q", Period("quarter" if months == 3 else "half", found)) if found else None
 
@@ -259,8 +328,7 @@ def _century(hit: Hit) -> Built:
 
 
 def _decade(hit: Hit) -> Built:
-    first = hit.lex("d", "DECADE")
-    return "S", Period("decade", Interval(datetime(first, 1, 1), datetime(first + 10, 1, 1)))
+    return "S", decade_from(hit.lex("d", "DECADE"))
 
 
 def _numeric(hit: Hit) -> Built:
@@ -280,6 +348,44 @@ def _numeric(hit: Hit) -> Built:
     return ("D", Period("day", found)) if found else None
 
 
+def _numeric_range(hit: Hit) -> Built:
+    """ "from 4/22 to 4/23", "13/5 - 15/5": a run of days, unless it may as well be two fractions."""
+    (month, number), (month2, number2) = hit.value("a"), hit.value("b")
+    before, after = hit.beside(-1), hit.beside(0)
+    if after is not None and (after.word in COUNTED or after.word in UNIT | UNITS | SMALL_UNIT):
+        return None
+    cued = hit.token("from") is not None or hit.token("y") is not None
+    cued = cued or (before is not None and before.word in _RUN_CUES)
+    whole = before is None and (after is None or after.symbol in "!.")
+    clear = not hit.says("and") and max(number, number2) > 12 and not hit.content(0)
+    if not (cued or whole or clear):
+        return None
+    over = (month2, number2) < (month, number)
+
+    def build(year: int) -> Interval:
+        return Interval(datetime(year, month, number), datetime(year + over, month2, number2))
+
+    if hit.token("y"):
+        return "S", Period("span", build(hit.value("y") - over))
+    return "S", Period("span", cycle=yearly(build))
+
+
+def _dashed_range(hit: Hit) -> Built:
+    """ "from 4-22 to 4-25"; with dots, or with small numbers only, these may be versions or scores."""
+    first, last = hit.tokens[0], hit.tokens[-1]
+    days = max(hit.value("a")[1], hit.value("b")[1])
+    return _numeric_range(hit) if days > 12 and "." not in hit.ctx.text[first.start : last.end] else None
+
+
+def _numeric_parts(hit: Hit) -> Built:
+    """ "on 4-22"; "on 5.12" only behind a word for what happens on days: it may be a version."""
+    token, before = hit.token("md"), hit.beside(-2)
+    if token is None or hit.content(0):
+        return None
+    dotted = "." in hit.ctx.text[token.start : token.end]
+    return _numeric(hit) if not dotted or (before is not None and before.word in EVENT) else None
+
+
 def _weekday_date(hit: Hit) -> Built:
     """A date behind its weekday: the date counts."""
     period = hit.value("d")
@@ -288,7 +394,10 @@ def _weekday_date(hit: Hit) -> Built:
 
 def _weekday_number(hit: Hit) -> Built:
     """ "Tue 13th": this month's 13th if it is a Tuesday, or else the newest past 13th that was one."""
-    weekday, number = hit.lex("w", "WD"), hit.value("d")
+    weekday, number, token = hit.lex("w", "WD"), hit.value("d"), hit.token("d")
+    counted = token is None or token.symbol != "o" or token.spelled
+    if counted and hit.content(0) and not hit.goes_on():
+        return None  # "Friday 13 people came", "Sunday the first guest"
 
     def build(year: int, month: int) -> Interval | None:
         found = day(year, month, number)
@@ -299,15 +408,12 @@ def _weekday_number(hit: Hit) -> Built:
     return "D", Period("day", now) if now else Period("day", cycle=cycle)
 
 
-_BEHIND_A_DAY = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
-
-
 def _nth_of_month(hit: Hit) -> Built:
     """ "on the 4th": a bare day of a month, only where nothing follows that it could count."""
     after, token = hit.beside(0), hit.token("d")
     if token is None or token.spelled:
         return None
-    if after is not None and after.symbol not in "!.,:)" and after.word not in _BEHIND_A_DAY:
+    if after is not None and after.symbol not in "!.,:)" and not hit.goes_on():
         return None
     number = token.value
     return "D", Period("day", cycle=monthly(lambda year, month: day(year, month, number)))
@@ -319,7 +425,14 @@ def year_period(year: int) -> Period:
 
 
 def _year(hit: Hit) -> Built:
-    return "Y", year_period(hit.value("y"))
+    return "Y", year_period(hit.value("y") or hit.value("y2"))
+
+
+def _short_year(hit: Hit) -> Built:
+    token = hit.token("n")
+    if token is None:
+        return _year(hit)
+    return ("Y", year_period(full_year(token.value, hit.ctx.now))) if token.end - token.start == 2 else None
 
 
 def _bare_month(hit: Hit) -> Built:
@@ -328,11 +441,11 @@ def _bare_month(hit: Hit) -> Built:
     if word not in ("may", "march"):
         return "N", month_cycle(hit.lex("m", "MONTH"))
     cue = before.word if before else ""
-    if before is not None and before.symbol == "," and (after is None or after.symbol == "x"):
+    if before is not None and before.symbol == "," and (after is None or hit.content(0)):
         return None
     if cue == "the" or (cue == "to" and not _month_before(hit)):
         return None
-    if cue in ("this", "and", "or") and not hit.capital("m") and after is not None and after.symbol == "x":
+    if cue in ("this", "and", "or") and not hit.capital("m") and hit.content(0):
         return None
     return "N", month_cycle(hit.lex("m", "MONTH"))
 
@@ -349,7 +462,9 @@ def _clear_month(hit: Hit) -> Built:
 def _first_of_months(hit: Hit) -> Built:
     """The first of two months; before "and" the second may be anything, so there it needs a "between"."""
     before, after = hit.beside(-1), hit.beside(0)
-    if after is not None and after.word == "and" and (before is None or before.word != "between"):
+    beyond = hit.beside(1)
+    dated = beyond is not None and beyond.symbol == "N"  # "Jan and Feb 2020"
+    if after is not None and after.word == "and" and not dated and (before is None or before.word != "between"):
         return _bare_month(hit) if before is not None and before.word in ("in", "during") else None
     return "N", month_cycle(hit.lex("m", "MONTH"))
 
@@ -357,8 +472,7 @@ def _first_of_months(hit: Hit) -> Built:
 def _season(hit: Hit) -> Built:
     if hit.token("y"):
         return "S", Period("span", season_in(hit.value("y"), hit.lex("s", "SEASON")))
-    after = hit.beside(0)
-    if hit.word("s") in ("spring", "fall") and not hit.token("the") and after is not None and after.symbol == "x":
+    if hit.word("s") in ("spring", "fall") and not hit.token("the") and hit.content(0):
         return None  # Spring Boot, fall short
     return "S", season_cycle(hit.lex("s", "SEASON"))
 
@@ -371,11 +485,17 @@ def clear_weekday(hit: Hit) -> Built:
 def cued_weekday(hit: Hit) -> Built:
     """A weekday, also abbreviated, behind a preposition."""
     after = hit.beside(0)
-    if hit.word("w") in ("sun", "sat", "wed") and not hit.capital("w") and after is not None and after.symbol == "x":
+    if (
+        hit.word("w") in ("sun", "sat", "wed")
+        and not hit.capital("w")
+        and after is not None
+        and (hit.content(0) or after.word in ("her", "his", "him", "the", "a", "down", "in", "on"))
+    ):
         return None
     return "D", weekday_cycle(hit.lex("w", "WD"))
 
 
+_RUN_CUES = frozenset("on during for is was are were at in between from".split())
 _CUES = "(in|during|since|until|till|through|throughout|around|early|late|mid|month|REL|back)"
 _SOFT_CUES = "(from|by|before|after|of|for|between|starting|beginning|DASH)"
 _YEAR_CUES = (
@@ -387,6 +507,8 @@ _COMPARED = "(later|greater|more|after|newer|above|onward|onwards|earlier|before
 _DAY_CUES = "(on|by|since|until|till|from|before|after|between|starting|due|around)"
 
 DATES = (
+    Rule("day_to_day", "(m:MONTH d:DAY DASH m2:MONTH d2:DAY|d3:DAY m3:MONTH DASH d4:DAY m4:MONTH)"
+         "(?!COMMA? (of|in)? (the year)? (NUM|YR|SLASH))", _day_to_day, 0.93, "Apr 22-Apr 25"),
     Rule("days_of_month_dashed", "(m:MONTH DOT? r:MDX|r2:MDX (of|in|SEP)? m2:MONTH) (COMMA? (of|in)? y:YR)?",
          _dashed_days, 0.95, "May 3-7, 2025"),
     Rule("year_month_day", "y:YEAR SEP? m:MONTH SEP? d:DAY(?!COMMA? (of|in)? YR)", _full_date, 0.95, "2021/Nov/17"),
@@ -413,6 +535,7 @@ DATES = (
     Rule("day_month", "the? d:DAY (day of|of|SEP of?)? m:MONTH", _month_day, 0.95, "on the 3rd of May"),
     Rule("quarter_year", "q:QX (COMMA|of|in|DASH)? y:YR", _quarter_year, 0.95, "in Q3 of 2024"),
     Rule("year_quarter", "y:YR (COMMA|DASH)? q:QX", _quarter_year, 0.95, "in 2024, Q3"),
+    Rule("quarter_number_year", "quarter n:DAYNUM (of|in|COMMA)? y:YR", _quarter_year, 0.93, "quarter 3 of 2024"),
     Rule("nth_quarter_year", "the? o:ORD k:(quarter|half) (of|in|COMMA)? y:YR", _quarter_year, 0.95,
          "the third quarter of 2024"),
     Rule("year_nth_quarter", "y:YR (COMMA|DASH)? the? o:ORD k:(quarter|half)", _quarter_year, 0.93,
@@ -424,31 +547,54 @@ DATES = (
     Rule("quarter", "(?<=(in|of|during|since|for|last|this|next|from|to|by|before|after)) q:QX", _quarter, 0.8,
          "the plan for Q3"),
     Rule("century", "the? o:ORD century", _century, 0.9, "in the 20th century"),
-    Rule("decade_words", "the d:DECADE", _decade, 0.8, "in the eighties"),
+    Rule("decade_words", "the (roaring|swinging)? d:DECADE", _decade, 0.8, "in the eighties"),
+    Rule("decade_of_part", "(?<=(early|mid|late)) d:DECADE", _decade, 0.8, "in the early nineties"),
+    Rule("decade_of_part_hyphen", "(?<=(early|mid|late)DASH) d:DECADE", _decade, 0.8, "in the mid-nineties"),
+    Rule("decade_behind_preposition", "(?<=(in|from|during|since|of|throughout)) d:PLAINDECADE", _decade, 0.7,
+         "who sang it in nineties"),
+    Rule("decade_after_decade", "(?<=S(and|or|to|DASH|through|till|until)) d:DECADE", _decade, 0.8,
+         "in the eighties and nineties"),
     Rule("season_year", "the? s:SEASON (of|in|COMMA)? y:YR", _season, 0.9, "in the summer of 2022"),
     Rule("season", f"(?<={_SEASON_CUES}) the:the? s:SEASON", _season, 0.75, "during the winter", weak=True),
     Rule("season_of_part", "(?<=(end|start|beginning|middle) of) the? s:SEASON", _season, 0.75, "at the end of summer"),
     Rule("weekday_date", "REL? w:WD DOT? COMMA? (OPEN|DASH)? the? d:D CLOSE?", _weekday_date, 0.97, "on Thu June 4"),
     Rule("weekday_numeric", "r:REL? w:WD COMMA? md:(MD|MDX)", _numeric, 0.9, "on Monday 8/3"),
-    Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|COLON|X|SLASH))", _weekday_number, 0.85,
+    Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|COLON|SLASH))", _weekday_number, 0.85,
          "on Tue 13th"),
+    Rule("numeric_range",
+         "from:(from|between)? a:MD (DASH|to|until|till|through|and) b:MD (COMMA? (of|in)? y:YR)?",
+         _numeric_range, 0.85, "from 4/22 to 4/23"),
+    Rule("numeric_dashed_range", "from:(from|between) a:MDX (to|until|till|through|and) b:MDX", _dashed_range, 0.75,
+         "from 4-22 to 4-25"),
+    Rule("numeric_dashed", "(?<=on) md:MDX", _numeric_parts, 0.6, "the meeting on 5.12"),
     Rule("relative_numeric", "r:REL md:MD", _numeric, 0.85, "next 6/21"),
     Rule("numeric", f"(?<={_DAY_CUES}) md:MD(?!(of|UNIT|COUNTED))", _numeric, 0.75, "on 5/12"),
-    Rule("numeric_range_end", "(?<=D(to|and|DASH|until|till|through)) md:MD", _numeric, 0.75, "from 5/1 to 5/7"),
+    Rule("numeric_range_end", "(?<=D(to|and|DASH|until|till|through)) md:MD", _numeric, 0.75, "from 1 May to 5/7"),
     Rule("numeric_alone", "^ md:MD $", _numeric, 0.6, "5/12"),
-    Rule("numeric_before_dash", "md:MD(?=DASH D)", _numeric, 0.75, "6/2-6/9/2021"),
+    Rule("numeric_before_dash", "md:MD(?=(DASH|to|until|till|through) D)", _numeric, 0.75, "6/2-6/9/2021"),
     Rule("nth_of_month", "(?<=(on|by|since|until|till|before|after) the) d:ORD", _nth_of_month, 0.6,
          "on the 4th with Jim"),
     Rule("day_of_month_number", "(?<=on) d:DAYNUM(?=(BREAK|DOT|$))", _nth_of_month, 0.5, "what happened on 15?"),
-    Rule("year_named", "the? (calendar|fiscal)? year of? y:YEAR", _year, 0.95, "the calendar year 2011"),
+    Rule("year_named", "the? (calendar|fiscal|school|academic)? (year of?|years) y:YEAR", _year, 0.95,
+         "the calendar year 2011"),
+    Rule("short_year_named", "the? (calendar|fiscal|school|academic) year (n:SMALL|y:YR)", _short_year, 0.85,
+         "fiscal year 08"),
     Rule("year_run", "y:YEAR(?=(DASH|to|till|through|until) YEAR(?!DASH))", _year, 0.85, "from 2015-2019"),
-    Rule("year_run_end", "(?<=Y(DASH|to|and|or|till|through|until)) y:YEAR", _year, 0.85, "2015 to 2019"),
+    Rule("year_before_week", "y:YEAR(?=(COMMA|DASH)? week number? SMALL)", _year, 0.85, "2018 week 35"),
+    Rule("year_until_now", "y:YEAR(?=(DASH|to|till|until|through) (present|now|today|date))", _year, 0.85,
+         "at Acme 2019 - present"),
+    Rule("year_run_end", "(?<=Y(DASH|to|and|or|till|through|until)) y:YEAR", _year, 0.85,
+         "2015 to 2019"),
     Rule("year", f"(?<={_YEAR_CUES}) y:YR(?!(DASH NUM|COLON))", _year, 0.9, "since 2024", weak=True),
-    Rule("year_up_to", "(?<=(up|prior|back) to) y:YR(?!COUNTED)", _year, 0.85, "up to 2020", weak=True),
+    Rule("year_up_to", "(?<=(up|prior|back|equal|equals) to) y:YR(?!COUNTED)", _year, 0.85, "up to 2020", weak=True),
     Rule("year_or_later",
          "y:YEAR(?=(or|and) (later|greater|more|after|newer|above|onward|onwards|earlier|before|older|less|"
          "below))", _year, 0.85, "2019 and later"),
-    Rule("year_pair_list", "(?<=Y(and|or|DASH|to|till|through|until)) y:YEAR", _year, 0.85, "between 2015 and 2019"),
+    Rule("year_pair_list", "(?<=Y(and|or|DASH|to|till|through|until)) y:YEAR", _year, 0.85,
+         "between 2015 and 2019"),
+    Rule("year_in_list", "(?<=Y COMMA) y:YEAR(?!(X|COUNTED))", _year, 0.85, "in 2017, 2018 and 2019"),
+    Rule("year_list_end", "((?<=Y(and|or)) y:YEAR|(?<=Y COMMA(and|or)) y2:YEAR)", _year, 0.85,
+         "in 2017, 2018 and 2019"),
     Rule("year_hyphen", "(?<=(early|late|mid)DASH) y:YEAR", _year, 0.9, "mid-2022"),
     Rule("year_as_adjective", "the y:YEAR(?=X)", _year, 0.7, "at the 2019 offsite", weak=True),
     Rule("year_alone", "^ y:YEAR BREAK? $", _year, 0.6, "2019?", weak=True),

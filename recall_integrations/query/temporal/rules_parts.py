@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import (
     DAY,
@@ -13,6 +13,7 @@ from recall_integrations.query.temporal.calendar import (
     add_months,
     duration,
     first_week,
+    monthly,
     one_day,
     shift,
     unit_of,
@@ -35,8 +36,9 @@ _PART = {
 def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
     """The early, middle or late part of an interval.
 
-    A year has thirds (January–April, May–August, September–December); a month turns at the 16th and has its middle
-    from the 10th to the 20th; a week is early until Wednesday. Everything else has thirds. `point` is what
+    A year has thirds (January–April, May–August, September–December), one that is only named beside another ("late
+    last year", "later this year") has halves, and its middle from April to September; a month turns at the 16th and has
+    its middle from the 10th to the 20th; a week is early until Wednesday. Everything else has thirds. `point` is what
     "the beginning / middle / end of" means as one end of a range.
     """
     start, end = whole.start, whole.end
@@ -46,6 +48,10 @@ def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
     point = {_EARLY: start, _MID: start + timedelta(days=days // 2), _LATE: end}[which]
     if unit == "year":
         edges = (start, add_months(start, 4), add_months(start, 8), end)
+    elif unit == "relative year":
+        if which == _MID:
+            return Interval(add_months(start, 3), add_months(start, 9), point)
+        edges = (start, add_months(start, 6), add_months(start, 6), end)
     elif unit == "month":
         if which == _MID:
             return Interval(start + 9 * DAY, start + 20 * DAY, point)
@@ -75,18 +81,22 @@ def _part(hit: Hit) -> Built:
     if period.unit in ("day", "time") and which != _LATE:
         return None
     ctx = hit.ctx
+    by_word = ctx.text[token.start : token.end].lower().endswith("year")
+    halves = period.unit == "year" and by_word and not (hit.says("of") and word != "middle")
+    unit = "relative year" if halves else period.unit
 
     def change(whole: Interval) -> Interval | None:
-        found = part_of(whole, period.unit, which)
+        found = part_of(whole, unit, which)
         if found is None or found.start is None or found.end is None:
             return None
+        if word in ("early", "late"):  # a range "from late July" holds all of it, one from "the end of July" none
+            return Interval(found.start, found.end)
         running = whole.start is not None and whole.end is not None and whole.start <= ctx.today < whole.end
         if word == "earlier" and running:
             end = ctx.local if period.unit == "year" else min(found.end, ctx.local)
             return Interval(found.start, end) if end > found.start else Interval(found.start, found.start + DAY)
         if word == "later" and running:
-            start = max(found.start, ctx.today) if period.unit != "year" else ctx.today
-            return Interval(start, found.end)
+            return Interval(max(found.start, ctx.today), found.end)
         return found
 
     built = period.map(change, "span", whole=False)
@@ -169,6 +179,9 @@ def _edge_length(hit: Hit) -> Built:
     def change(whole: Interval) -> Interval | None:
         if whole.start is None or whole.end is None:
             return None
+        if length.unit == "week" and period.unit == "year":  # weeks of a year are counted, those of a month are not
+            first, after = (first_week(edge, hit.ctx.week_start) for edge in (whole.start, whole.end))
+            return Interval(after - length.count * WEEK, after) if last else Interval(first, shift(first, length))
         if last:
             return Interval(max(whole.start, shift(whole.end, length, -1)), whole.end)
         return Interval(whole.start, min(whole.end, shift(whole.start, length)))
@@ -197,7 +210,7 @@ def _nth_weekday_of(hit: Hit) -> Built:
 
 
 def _nth_day_of(hit: Hit) -> Built:
-    number = hit.value("o")
+    number = hit.value("o") or hit.value("big")
     last = hit.says("last", "final")
     period: Period = hit.value("p")
 
@@ -213,7 +226,7 @@ def _nth_day_of(hit: Hit) -> Built:
 
 def _days_in_month(hit: Hit) -> Built:
     """ "last month from 4 to 23": days of a month that another phrase gives."""
-    pair = hit.token("r")
+    pair = hit.token("r") or hit.token("r2")
     if pair is not None:
         texts = hit.ctx.text[pair.start : pair.end].replace("–", "-").split("-")
         if len(texts) != 2:
@@ -221,7 +234,7 @@ def _days_in_month(hit: Hit) -> Built:
         first, last = int(texts[0]), int(texts[1])
     else:
         first, last = hit.value("a"), hit.value("b")
-    period: Period = hit.value("p") or month_cycle(hit.lex("m", "MONTH"))
+    period: Period = hit.value("p") or hit.value("p2") or month_cycle(hit.lex("m", "MONTH"))
 
     def change(month: Interval) -> Interval | None:
         if month.start is None or first >= last or period.unit != "month":
@@ -234,12 +247,59 @@ def _days_in_month(hit: Hit) -> Built:
 
 def _numbered_week(hit: Hit) -> Built:
     """ "week 30 of last year": weeks of a year are counted as in ISO 8601."""
-    period: Period = hit.value("p") or year_period(hit.ctx.today.year)
+    token, written = hit.token("n"), hit.value("y")
+    period: Period = hit.value("p") or year_period(written or hit.ctx.today.year)
     whole = hit.ctx.place(period)
-    if whole is None:
+    if whole is None or token is None:
         return None
+    if token.spelled and not (written or hit.token("p")):
+        return None  # "week one is the hardest"
     found = _nth_inside(whole, "week", hit.value("n"), hit.ctx.week_start)
     return ("W", Period("week", found)) if found else None
+
+
+def _week_of_number(hit: Hit) -> Built:
+    """ "the week of the 18th", "the weekend of the 3rd": around the newest such day of a month."""
+    token, after = hit.token("d"), hit.beside(0)
+    if token is None or token.spelled or hit.content(0) or (after is not None and after.word in ("of", "in")):
+        return None
+    number, weekend, week_start = token.value, hit.token("weekend"), hit.ctx.week_start
+
+    def build(year: int, month: int) -> Interval | None:
+        start = datetime(year, month, number)
+        return weekend_at(one_day(start)) if weekend else week_of(start, week_start)
+
+    return ("S", Period("weekend", cycle=monthly(build))) if weekend else ("W", Period("week", cycle=monthly(build)))
+
+
+def _month_of_day(hit: Hit) -> Built:
+    """ "the month of September 16th"."""
+    period: Period = hit.value("p")
+    if period.unit != "day":
+        return None
+    built = period.map(lambda i: unit_of(i.start, "month", 0) if i.start else None, "month")
+    return ("N", built) if built else None
+
+
+def _day_in_month(hit: Hit) -> Built:
+    """ "last month on the 5th"."""
+    month: Period = hit.value("p")
+    cycle = hit.value("d").cycle
+    if month.unit != "month" or cycle is None or not cycle.is_monthly:
+        return None
+    built = month.map(lambda i: cycle.next(i.start) if i.start else None, "day")
+    return ("D", built) if built else None
+
+
+def _holiday_span(hit: Hit) -> Built:
+    """ "Labor Day weekend 2019", "Christmas week of last year"."""
+    built = _in_year(hit)
+    whole = built[1].fixed if built else None
+    if whole is None or whole.start is None:
+        return None
+    if hit.token("weekend"):
+        return "S", Period("weekend", weekend_at(whole))
+    return "W", Period("week", week_of(whole.start, hit.ctx.week_start))
 
 
 def _week_of(hit: Hit) -> Built:
@@ -253,17 +313,19 @@ def _week_of(hit: Hit) -> Built:
 def _weekend_of(hit: Hit) -> Built:
     """The weekend at a day, joined with it: a Monday's is the one before, any other day's the one after."""
 
-    def change(whole: Interval) -> Interval | None:
-        if whole.start is None:
-            return None
-        weekday = whole.start.weekday()
-        if weekday < 2:
-            return Interval(whole.start - (weekday + 2) * DAY, whole.start + DAY)
-        monday = whole.start + (7 - weekday) * DAY
-        return Interval(min(whole.start, monday - 2 * DAY), monday)
-
-    built = hit.value("p").map(change, "weekend")
+    built = hit.value("p").map(weekend_at, "weekend")
     return ("S", built) if built else None
+
+
+def weekend_at(whole: Interval) -> Interval | None:
+    """The weekend beside a day, together with it."""
+    if whole.start is None:
+        return None
+    weekday = whole.start.weekday()
+    if weekday < 2:
+        return Interval(whole.start - (weekday + 2) * DAY, whole.start + DAY)
+    monday = whole.start + (7 - weekday) * DAY
+    return Interval(min(whole.start, monday - 2 * DAY), monday)
 
 
 def _in_year(hit: Hit) -> Built:
@@ -275,7 +337,7 @@ def _in_year(hit: Hit) -> Built:
         symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
     else:
         symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
-    if year is None or period.cycle is None:
+    if year is None or period.cycle is None or period.cycle.is_weekly or period.cycle.is_monthly:
         return None
     whole = hit.ctx.place(year.value) if year.symbol == "Y" else year_period(year.value).fixed
     if whole is None or whole.start is None or whole.end is None:
@@ -326,9 +388,23 @@ def _weekday_in(hit: Hit) -> Built:
     return ("D", built) if built else None
 
 
+def _weekdays_in(hit: Hit) -> Built:
+    """ "Thursday or Friday next week": from the first to the second, both whole."""
+    first, second = hit.lex("a", "WD"), hit.lex("b", "WD")
+
+    def pick(week: Interval) -> Interval | None:
+        if week.start is None:
+            return None
+        days = sorted((weekday - week.start.weekday()) % 7 for weekday in (first, second))
+        return Interval(week.start + days[0] * DAY, week.start + (days[1] + 1) * DAY)
+
+    built = hit.value("p").map(pick, "span")
+    return ("S", built) if built else None
+
+
 def bare_unit(hit: Hit) -> Built:
     """ "the week", "for the month": the present one."""
-    ctx, unit = hit.ctx, hit.lex("u", "UNIT")
+    ctx, unit = hit.ctx, hit.lex("u", "UNIT") or hit.lex("u2", "UNIT")
     back = 0
     if unit == "weekend" and ctx.today.weekday() < 3 and not ctx.plans:
         back = -1  # early in the week "the weekend" is the one just past
@@ -339,35 +415,57 @@ PARTS = (
     Rule("unit_of_part",
          "(?<=(early|earlier|late|later|end|start|beginning|middle|mid|quarter|half|week|weekend|month|day|"
          "WD|WDS|U) (in|of) the) u:UNIT1", bare_unit, 0.8, "the second quarter of the year"),
+    Rule("unit_of_day", "(?<=ORD of the) u:(month|year)", bare_unit, 0.8, "on the first of the month"),
     Rule("unit_of_bare_part", "(?<=(end|start|beginning|middle) of) u:UNIT1", bare_unit, 0.8, "end of week"),
     Rule("cycle_in_year", "(c:(N|D|H|S|Q)|m:MONTH|s:SEASON) (of|in|COMMA)? p:Y", _in_year, 0.95,
          "in March of last year"),
-    Rule("year_cycle", "(p:Y|y:YEAR) (COMMA|in)? (c:(N|H|S|Q)|m:MONTH(?!DAY))", _in_year, 0.93, "last year in May"),
+    Rule("year_then_day", "p:Y COMMA? on c:D", _in_year, 0.93, "in 2016 on May 5"),
+    Rule("year_cycle", "(p:Y|y:YEAR) COMMA? (in|during|at)? the? (c:(N|H|S|Q)|m:MONTH(?!DAY)|s:SEASON)", _in_year, 0.93,
+         "last year in May"),
+    Rule("year_label", "p:Y (COMMA|DASH)? q:QX", _label_in_year, 0.95, "FY19 Q1"),
     Rule("label_in_year", "q:QX (of|in|COMMA)? p:Y", _label_in_year, 0.95, "Q3 of last year"),
     Rule("nth_quarter_in_year", "the? o:ORD u:(quarter|half) p:Y", _nth_unit, 0.93, "the third quarter this year"),
     Rule("holiday_year", "c:H (of|in|COMMA)? y:YR", _in_year, 0.95, "on Black Friday 2014"),
+    Rule("nth_weekday_beside", "the? (o:ORD|last|final) w:WD p:(N|Y|Q)", _nth_weekday_of, 0.9,
+         "the first Friday next month"),
     Rule("nth_weekday_of", "the? (o:ORD|last|final) w:WD (of|in) the? p:(P)", _nth_weekday_of, 0.95,
          "the second Friday of March"),
-    Rule("nth_day_of", "the? (o:ORD (day)?|last day|final day) (of|in) the? p:(N|Q|Y|W)", _nth_day_of, 0.93,
-         "the 12th day of last month"),
+    Rule("nth_day_of", "the? (o:ORD (day)?|big:BIGORD day|last day|final day) (of|in) the? p:(N|Q|Y|W)",
+         _nth_day_of, 0.93, "the 12th day of last month"),
     Rule("days_in_month",
          "(p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (to|till|until|through|and|DASH) the? b:DAY)",
          _days_in_month, 0.93, "last month from 4 to 23"),
     Rule("days_before_month",
          "(from|between)? the? a:DAY (to|till|until|through|and|DASH) the? b:DAY (of|in)? the? p:N", _days_in_month,
          0.93, "the 4th until the 22nd this month"),
-    Rule("rest_of", "the? (rest|remainder|remaining) (of|in)? the? (p:P|u:UNIT1)", _rest, 0.9, "the rest of this week"),
+    Rule("dashed_days_before_month", "((from|between) r:MDX (of|in)? the? p:N|r2:MDX (of|in) the? p2:N)",
+         _days_in_month, 0.9, "from 5-17 in next month"),
+    Rule("day_in_month", "p:N COMMA? on the d:D", _day_in_month, 0.9, "last month on the 5th"),
+    Rule("rest_of", "the? (rest|remainder|remaining) (of|in)? (the|my|our|his|her)? (p:P|u:UNIT1)", _rest, 0.9,
+         "the rest of this week"),
     Rule("half_of", "the? (o:ORD|latter|last) half (of|in) the? p:P", _half, 0.93, "the first half of June"),
-    Rule("nth_unit_of", "the? (o:ORD|last|final) u:UNIT1 (of|in) the? p:P", _nth_unit, 0.95, "the first week of July"),
+    Rule("nth_unit_of", "the? (o:BIGORD|last|final) u:UNIT1 (of|in) the? p:P", _nth_unit, 0.95,
+         "the first week of July"),
     Rule("edge_length_of", "the? (first|o:ORD|last|final) u:U (of|in) the? p:P", _edge_length, 0.93,
          "the last five months of 2022"),
     Rule("bare_quarter", "the o:ORD u:(quarter|half)(?!of)", _bare_quarter, 0.7, "in the second quarter"),
-    Rule("numbered_week", "the? week n:NUM ((of|in|COMMA)? p:Y)?", _numbered_week, 0.85, "week 30 of last year"),
-    Rule("week_of_day", "the? (week (of|commencing|starting|beginning|ending)|w SLASH c|wc) on? the? p:D", _week_of,
-         0.93, "the week of March 9th"),
+    Rule("year_numbered_week", "p:Y (COMMA|DASH)? week number? n:SMALL", _numbered_week, 0.9, "2018 week 35"),
+    Rule("numbered_week", "the? week number? n:SMALL ((of|in|COMMA)? p:Y|COMMA? y:YEAR)?", _numbered_week, 0.85,
+         "week 30 of last year"),
+    Rule("week_of_number",
+         "the? (week|weekend:weekend) (of|commencing|starting|beginning|ending|around)? on? the d:ORD",
+         _week_of_number, 0.8, "the week of the 18th"),
+    Rule("month_of_day", "the? month (of|DOT) the? p:D", _month_of_day, 0.9, "the month of September 16th"),
+    Rule("week_of_day",
+         "the? (week (of|commencing|starting|beginning|ending|containing|including)|w SLASH c|wc) on? the? p:D",
+         _week_of, 0.93, "the week of March 9th"),
     Rule("weekend_of", "the? weekend (of|around) the? p:D", _weekend_of, 0.93, "the weekend of Christmas"),
+    Rule("holiday_span_in_year", "the? c:H (week|weekend:weekend) (of|in|COMMA)? (p:Y|y:YR)", _holiday_span, 0.94,
+         "Labor Day weekend 2019"),
     Rule("holiday_week", "the? p:H week", _week_of, 0.9, "in Christmas week"),
     Rule("holiday_weekend", "the? p:H weekend", _weekend_of, 0.93, "on Memorial Day weekend"),
+    Rule("weekday_pair_of_week", "on? a:WD COMMA? (and|or) b:WD (of|in|COMMA)? the? p:W", _weekdays_in, 0.95,
+         "Thursday or Friday next week"),
     Rule("weekday_of_week", "on? w:WD (of|in|COMMA|DASH)? the? p:(W|S)", _weekday_in, 0.95, "Thursday of last week"),
     Rule("week_weekday", "p:(W|S) (COMMA|DASH|DOT)? on? w:WD", _weekday_in, 0.95, "next week Thursday"),
     Rule("part",

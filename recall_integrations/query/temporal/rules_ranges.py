@@ -8,8 +8,19 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from recall_integrations.query.temporal.calendar import DAY, Duration, Interval, Period, duration, one_day, shift
+from recall_integrations.query.temporal.calendar import (
+    DAY,
+    Duration,
+    Interval,
+    Period,
+    add_months,
+    duration,
+    one_day,
+    shift,
+    week_of,
+)
 from recall_integrations.query.temporal.grammar import Built, Context, Hit, Rule
+from recall_integrations.query.temporal.lexicon import POSSESSIVE, PRONOUN
 from recall_integrations.query.temporal.rules_relative import fixed, to_date
 from recall_integrations.query.temporal.tokens import Token
 
@@ -35,6 +46,17 @@ def _from_date(hit: Hit) -> Built:
     return "D", (Period("time" if length.seconds else "day", one_day(found)))
 
 
+def _weekday_from_date(hit: Hit) -> Built:
+    """ "Tuesday 2 weeks after March 4th": that day of the week the offset leads to."""
+    cycle = hit.value("w").cycle
+    built = _from_date(hit)
+    if built is None or cycle is None or not cycle.is_weekly or built[1].unit != "day":
+        return None
+    week = week_of(built[1].fixed.start, hit.ctx.week_start)
+    found = cycle.next(week.start)
+    return ("D", Period("day", found)) if found else None
+
+
 def _bounded_offset(hit: Hit) -> Built:
     """ "less than 3 days after X", "more than two weeks before X"."""
     length: Duration = hit.value("u")
@@ -54,7 +76,7 @@ def _neighbour(hit: Hit) -> Built:
     anchor = hit.ctx.place(hit.value("p"))
     if anchor is None or anchor.start is None or anchor.end is None:
         return None
-    if hit.says("before", "preceding"):
+    if hit.says("before", "preceding", "prior"):
         return fixed(shift(anchor.start, length, -1), anchor.start, length.unit)
     return fixed(anchor.end, shift(anchor.end, length), length.unit)
 
@@ -85,12 +107,27 @@ def _starting(hit: Hit) -> Built:
     return fixed(anchor.start, shift(anchor.start, length))
 
 
+def _length_beside(hit: Hit) -> Built:
+    """ "the three days before Christmas": all of them."""
+    length: Duration = hit.value("u")
+    anchor = hit.ctx.place(hit.value("p"))
+    if anchor is None or anchor.start is None or anchor.end is None or length.seconds or length.unit == "workday":
+        return None
+    if (hit.value("o") or 1) > 1:
+        return None
+    if hit.says("before", "preceding", "prior"):
+        return fixed(shift(anchor.start, length, -1), anchor.start)
+    return fixed(anchor.end, shift(anchor.end, length))
+
+
 NEIGHBOURS = (
     Rule("neighbour_weekend", "the? last? (weekend:weekend|w:WD) (before|after|preceding|following) the? p:P",
          _neighbour_weekend, 0.93, "the weekend before 9 June 2023"),
 )  # fmt: skip
 
 OFFSETS = (
+    Rule("length_beside", "the (last|o:ORD)? u:U (before|after|preceding|following|prior to) the? p:P", _length_beside,
+         0.9, "the three days before Christmas"),
     Rule("bounded_offset", "(less|more|over|fewer|within) (than)? u:U (before|after|from|of|prior to) the? p:P",
          _bounded_offset, 0.9, "less than 3 days after yesterday"),
     Rule("length_starting", "for? u:U COMMA? (starting|beginning|commencing) (on|from|in)? the? p:P", _starting, 0.85,
@@ -99,10 +136,12 @@ OFFSETS = (
          "for 3 days from last Monday"),
     Rule("length_comma_from", "u:U COMMA from the? p:P(?!(to|until|till|through))", _starting, 0.8,
          "3 days, from last Monday"),
+    Rule("weekday_from_date", "w:D COMMA? u:U (before|after|from|prior to|following|preceding) the? p:P",
+         _weekday_from_date, 0.92, "Tuesday 2 weeks after March 4th"),
     Rule("from_date", "u:U (before|after|from|prior to|following|preceding) the? p:P", _from_date, 0.9,
          "4 days after March 11th"),
     Rule("neighbour",
-         "the? last? k:(day|week|fortnight|month|quarter|year) (before|after|preceding|following) the? p:P",
+         "the? last? k:(day|week|fortnight|month|quarter|year) (before|after|preceding|following|prior to) the? p:P",
          _neighbour, 0.93, "the week before 9 June 2023"),
     Rule("day_beside_today", "the day (before|after)(?=(BREAK|DOT|COMMA|$))", _day_beside_today, 0.6,
          "who called the day before"),
@@ -181,10 +220,15 @@ def _days_of_month(hit: Hit) -> Built:
         if found.start is None:
             return None
         other = found.start.replace(day=number)
+        if bare_first and other > found.start and not hit.says("and"):
+            month_before = add_months(found.start.replace(day=1), -1)
+            other = month_before.replace(day=number)  # "from the 28th to the 2nd of April"
         first, last = (other, found.start) if bare_first else (found.start, other)
+        last += DAY if listed else 0 * DAY  # "the 15th and 16th of May" are both days
         return Interval(first, last) if first < last else None
 
-    if period.unit != "day" or (period.cycle and period.cycle.reach in (4, 200)):
+    listed = hit.says("and") and not hit.says("between")
+    if period.unit != "day" or (period.cycle and (period.cycle.is_weekly or period.cycle.reach == 200)):
         return None
     built = period.map(change, "span")
     return ("S", built) if built else None
@@ -203,7 +247,8 @@ def _list(hit: Hit) -> Built:
         first, second = second, first
     if first.start is None or second.end is None or first.start >= second.end:
         return None
-    return ("R", Interval(first.start, second.end)) if (second.end - first.start) < timedelta(days=3700) else None
+    together = second.end - first.start < timedelta(days=3700) or left.value.unit == "decade"
+    return ("R", Interval(first.start, second.end)) if together else None
 
 
 _NOW = "(now|today|(the present|present) (day|time)?|the? current (date|day|time)|date)"
@@ -212,10 +257,14 @@ RANGES = (
          "October 8th through 15th"),
     Rule("days_of_month_between", "between d:D and the? n:DAY(?!(UNIT|COLON|MONTH))", _days_of_month, 0.93,
          "between May 3 and 10"),
-    Rule("days_of_month_reversed", "(from|between)? left:(the? n:DAY (to|through|until|till|DASH|and)) the? d:D",
+    Rule("days_of_month_listed", "d:D and the? n:ORD(?!(of|X|MONTH))", _days_of_month, 0.9, "May 15th and 16th"),
+    Rule("days_of_month_reversed",
+         "(from|between)? left:(the? n:DAY (COMMA DAY){0,3} COMMA? (to|through|until|till|DASH|and)) the? d:D",
          _days_of_month, 0.93, "between the fifth and the eleventh of October"),
     Rule("range_to_now", f"(from|between|since) the? a:P (and|to|till|until|through|thru|up to|DASH) {_NOW}",
          _range_to_now, 0.95, "from April to date"),
+    Rule("range_to_now_bare", f"(in|on)? the? a:P (to|till|until|through|thru|up to|DASH) {_NOW}", _range_to_now, 0.9,
+         "May 2019 to present"),
     Rule("range_from_now", "(from|between)? (now|today) (and|to|till|until|through|thru) the? b:P", _range_from_now,
          0.9, "between now and October 20th"),
     Rule("between", "between the? a:P (and|to|till|until|through|thru|DASH) the? b:P", _range, 0.97,
@@ -240,7 +289,9 @@ def _after(hit: Hit) -> Built:
     if found is None:
         return None
     if found.point is not None:
-        return "R", Interval(found.point, None)
+        token = hit.token("p")
+        over = token is not None and hit.ctx.text[token.start : token.start + 4].lower() in ("mid ", "mid-")
+        return "R", Interval(found.end if over else found.point, None)  # "after mid-May", "after the middle of May"
     return "R", Interval(found.start if hit.value("p").unit == "day" else found.end, None)
 
 
@@ -265,18 +316,38 @@ def _through(hit: Hit) -> Built:
     return ("R", Interval(None, found.end)) if found and found.end else None
 
 
+def _to_date(hit: Hit) -> Built:
+    """ "How many to date?", "to date we have"; and not "wants to date her"."""
+    after = hit.beside(0)
+    somebody = after is not None and (after.word in PRONOUN or after.word in POSSESSIVE)
+    opens = hit.beside(-1) is None and hit.ctx.text[hit.tokens[0].start].isupper()
+    if (somebody or hit.content(0)) and not opens and not hit.goes_on():
+        return None
+    return to_date(hit)
+
+
 BOUNDS = (
     Rule("to_date",
-         "(ytd|mtd|wtd|qtd|(?<!(equal|equals|due|out|prior)) (to|till|until) (current|present)? date(?!NUM))", to_date,
+         "(ytd|mtd|wtd|qtd|(?<!(equal|equals|due|out|prior|not)) (to|till|until) (current|present)? "
+         "date(?!(NUM|or|not)))", _to_date,
          0.8, "how many were sold to date"),
-    Rule("at_most", "((LT EQ|EQ LT)|(no|not) later than the?|as late as the?) p:P", _through, 0.9, "<= 2019"),
-    Rule("at_least", "(GT EQ|EQ GT) p:P", _since, 0.9, ">= 2019"),
-    Rule("or_later", "p:P (or|and) (later|greater|more|after|newer|above|onward|onwards|beyond|since)", _since, 0.93,
+    Rule("at_most",
+         "((LT EQ|EQ LT)|(no|not) (later than|after)|as late as|(on|in|at) or (before|(earlier than)|(prior to))|"
+         "before or (on|in|(equal to))|(earlier|less|older|smaller) than or (equal|equals) to) (the|on|in)? p:P",
+         _through, 0.9, "<= 2019"),
+    Rule("at_least",
+         "((GT EQ|EQ GT)|(no|not) ((earlier|sooner) than|before|(prior to))|(on|in|at) or (after|(later than))|"
+         "after or (on|in|(equal to))|(later|greater|more|newer) than or (equal|equals) to) (the|on|in)? p:P",
+         _since, 0.9, ">= 2019"),
+    Rule("or_later",
+         "p:P (or|and) (later|greater|more|newer|above|onward|onwards|beyond|(after|since)(?!X|PRON|POSS|P|NUM|the))",
+         _since, 0.93,
          "year 2016 or later"),
-    Rule("or_earlier", "p:P (or|and) (earlier|before|older|less|below|prior)", _through, 0.93, "2012 or earlier"),
-    Rule("than_later", "(later|greater|more|newer|younger|other) than (or (equal|equals) to)? the? p:P", _after, 0.93,
+    Rule("or_earlier", "p:P (or|and) (earlier|older|less|below|(before|prior)(?!X|PRON|POSS|P|NUM|the))", _through,
+         0.93, "2012 or earlier"),
+    Rule("than_later", "(later|greater|more|newer|younger) than the? p:P", _after, 0.93,
          "later than 2016"),
-    Rule("than_earlier", "(earlier|less|older|sooner|smaller|fewer) than (or (equal|equals) to)? the? p:P", _before,
+    Rule("than_earlier", "(earlier|less|older|sooner|smaller|fewer) than the? p:P", _before,
          0.93, "earlier than 2018"),
     Rule("greater", "GT p:P", _after, 0.9, "> 2019"),
     Rule("less", "LT p:P", _before, 0.9, "< 2019"),
@@ -284,6 +355,7 @@ BOUNDS = (
     Rule("since", "(ever since|since|as early as) (the|about|around|in|on)? p:P", _since, 0.96, "since 2024"),
     Rule("onwards", "from (the|about|around)? p:P (on|onward|onwards|forward|and beyond)(?!P)", _since, 0.94,
          "from May 2023 onwards"),
+    Rule("onwards_alone", "p:(D|N|Y|Q) (onward|onwards)", _since, 0.93, "May 5, 2020 onwards"),
     Rule("starting", "(starting|beginning|commencing|effective) (on|from|in|at)? the? p:P", _since, 0.9,
          "starting October 6th"),
     Rule("after", "(right|just|shortly|soon|any time|anytime|sometime)? (after|following) (the|about|around)? p:P",

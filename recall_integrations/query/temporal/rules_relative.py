@@ -144,6 +144,20 @@ def _offset(hit: Hit) -> Built:
     return "F", Period("day", one_day(shift(ctx.today, length, sign)))
 
 
+def _between_counts(hit: Hit) -> Built:
+    """ "3 or 4 days ago", "a week or two ago": from the farther to the nearer."""
+    unit = next(found for found in (hit.lex(name, "UNIT") for name in ("u", "u2", "u3")) if found)
+    near, far = hit.value("n") or 1, hit.value("n2") or hit.value("n3") or 0
+    token = hit.token("r")
+    if token is not None:  # "2-3 weeks ago": the tokenizer has read a pair of numbers
+        written = hit.ctx.text[token.start : token.end].replace("–", "-").split("-")
+        near, far = (int(written[0]), int(written[1])) if len(written) == 2 else (0, 0)
+    if not near < far <= near + 50:
+        return None
+    start, end = (shift(hit.ctx.today, duration(count, unit), -1) for count in (far, near))
+    return fixed(start, end + DAY)
+
+
 _SOME = "(a? couple of?|a? few|several|an|a|n:NUM)"
 DURATIONS = (
     Rule("work_days", "(a? couple of?|n:NUM) work:(business|working|week|work) u:(day|days)", _duration, 0.9,
@@ -157,8 +171,11 @@ DURATIONS = (
     Rule("small_unit", "(in|over|during|within|for) the (last|past|previous) u:(hour|minute)", _small_unit, 0.9,
          "in the past hour"),
     Rule("within_the_hour", "within the u:(hour|minute)", _small_unit, 0.8, "within the hour"),
+    Rule("between_counts_ago", "(n:NUM (or|to|DASH) n2:NUM u:UNITS|r:MDX u3:UNITS|a u2:UNIT1 or n3:NUM) ago",
+         _between_counts, 0.85, "3 or 4 days ago"),
     # One day is what is written, and weeks around it are what is meant: a hint that filters nothing.
-    Rule("vague_ago", "(a? couple of?|a? few|several) u:(UNIT)(?=AGO(?!than))", _duration, 0.45, "a few weeks ago"),
+    Rule("vague_ago", "(a? couple of?|a? few|several) u:(UNIT)(?=(AGO(?!than)|before|after|prior))", _duration,
+         0.45, "a few weeks ago"),
     Rule("duration", f"{_SOME} DASH? u:(UNIT|SMALLUNIT)", _duration, 0.9, "three weeks ago"),
     Rule("duration_sum", "a:U (COMMA|and|COMMA and)? b:U ((COMMA|and|COMMA and)? c:U)? ((COMMA|and|COMMA and)? d:U)?",
          _sum, 0.9, "2 years, 3 months and 4 days ago"),
@@ -178,6 +195,8 @@ def _relative_weekday(hit: Hit) -> Built:
     here = week + ((weekday - hit.ctx.week_start) % 7) * DAY
     if hit.lex("r", "REL") < 0:
         back = (today.weekday() - weekday) % 7 or 7
+        if back == 1 and word == "last":  # the day before today is called yesterday
+            back = 8
         return "D", Period("day", one_day(today - back * DAY))
     if word in ("coming", "upcoming"):
         return "D", Period("day", one_day(today + ((weekday - today.weekday()) % 7 or 7) * DAY))
@@ -201,8 +220,13 @@ def _weekday_list(hit: Hit) -> Built:
 
 
 def _nights(hit: Hit) -> Built:
-    today = hit.ctx.today - (DAY if hit.word("r") == "last" else 0 * DAY)
+    today = hit.ctx.today - (DAY if hit.word("r") else 0 * DAY)
     return "D", Period("time", Interval(today + timedelta(hours=18), today + timedelta(hours=28)))
+
+
+def _night_before_last(hit: Hit) -> Built:
+    evening = hit.ctx.today - 2 * DAY
+    return "D", Period("time", Interval(evening + timedelta(hours=18), evening + timedelta(hours=28)))
 
 
 def _two_away(hit: Hit) -> Built:
@@ -216,11 +240,19 @@ def _two_away(hit: Hit) -> Built:
         symbol, period = "D", weekday_cycle(hit.lex("w", "WD"))
     elif hit.token("s"):
         symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
+    elif hit.token("h"):
+        symbol, period = "H", hit.value("h")
     else:
         symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
+    if hit.token("w") and sign > 0:  # "next Friday" is next week's, and this is the one after it
+        monday = week_of(ctx.today, 0).start
+        assert monday is not None
+        return "D", Period("day", one_day(monday + 2 * WEEK + hit.lex("w", "WD") * DAY))
     assert period.cycle is not None
     step = period.cycle.last if sign < 0 else period.cycle.next
     first = step(ctx.today, strict=True)
+    if sign < 0 and first and first.start and first.end and first.end > ctx.today + DAY:  # still running
+        first = step(first.start, strict=True)
     second = step(first.start, strict=True) if first and first.start else None
     return (symbol, Period(period.unit, second)) if second else None
 
@@ -229,6 +261,30 @@ def _weekdays_ago(hit: Hit) -> Built:
     weekday, today = hit.lex("w", "WDS"), hit.ctx.today
     back = (today.weekday() - weekday) % 7 or 7
     return "D", Period("day", one_day(today - (back + 7 * (hit.value("n") - 1)) * DAY))
+
+
+def _weekdays_from_now(hit: Hit) -> Built:
+    weekday, today = hit.lex("w", "WDS"), hit.ctx.today
+    ahead = (weekday - today.weekday()) % 7 or 7
+    return "D", Period("day", one_day(today + (ahead + 7 * (hit.value("n") - 1)) * DAY))
+
+
+def _weekday_week(hit: Hit) -> Built:
+    """ "Monday week": British for the Monday after the coming one."""
+    ahead = (hit.lex("w", "WD") - hit.ctx.today.weekday()) % 7 or 7
+    return "D", Period("day", one_day(hit.ctx.today + ahead * DAY + WEEK))
+
+
+def _seasons_ago(hit: Hit) -> Built:
+    """ "two summers ago"; a season that is still running is not one of them."""
+    cycle = season_cycle(hit.lex("s", "SEASONS")).cycle
+    assert cycle is not None
+    found = cycle.last(hit.ctx.today)
+    if found and found.end and found.end > hit.ctx.today and found.start:
+        found = cycle.last(found.start, strict=True)
+    for _ in range(min(hit.value("n"), 1000) - 1):
+        found = cycle.last(found.start, strict=True) if found and found.start else None
+    return fixed(found.start, found.end) if found and found.start and found.end else None
 
 
 def _last_weekdays(hit: Hit) -> Built:
@@ -245,16 +301,22 @@ DAYS = (
          "what happened today"),
     Rule("yesterday", "yesterday", lambda h: days_from_today(h.ctx, -1), 0.97, "what did Priya say yesterday"),
     Rule("tomorrow", "(tomorrow|tmrw|tmr)", lambda h: days_from_today(h.ctx, 1), 0.95, "what is due tomorrow"),
+    Rule("night_before_last", "the? night before last", _night_before_last, 0.93, "the night before last"),
     Rule("night", "(r:last night|tonight)", _nights, 0.9, "what did we cook last night"),
-    Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON) (before last|after next)", _two_away, 0.95,
+    Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON|h:H) (before last|after next)", _two_away, 0.95,
          "the weekend before last"),
     Rule("weekday_list",
-         "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? b:WD",
+         "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? b:WD"
+         "(?!(of|in)? the? REL UNIT1)",
          _weekday_list, 0.95, "what did I work on last Tuesday and Wednesday"),
     Rule("nth_weekday_ago", "n:NUM w:WDS ago", _weekdays_ago, 0.95, "two Mondays ago"),
+    Rule("nth_weekday_from_now", "n:NUM w:WDS (from now|hence|from today)", _weekdays_from_now, 0.9,
+         "2 Sundays from now"),
+    Rule("weekday_week", "on? w:WD week(?!(of|NUM|and|or))", _weekday_week, 0.8, "on Monday week"),
+    Rule("seasons_ago", "n:NUM s:SEASONS ago", _seasons_ago, 0.85, "two summers ago"),
     Rule("last_weekdays", "the? r:LAST n:NUM w:WDS", _last_weekdays, 0.9, "the last three Mondays"),
-    Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) P|before D))", _relative_weekday, 0.95,
-         "last Tuesday"),
+    Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) the? (P|REL|UNIT1|YEAR)|before D))",
+         _relative_weekday, 0.95, "last Tuesday"),
 )  # fmt: skip
 
 
@@ -264,8 +326,10 @@ DAYS = (
 def _relative_unit(hit: Hit) -> Built:
     """ "last month", "last working week", "the coming quarter"."""
     ctx, unit, sign, word = hit.ctx, hit.lex("u", "UNIT"), hit.lex("r", "REL"), hit.word("r")
-    if hit.says("working", "business") and unit == "week":
+    if hit.says("working", "business", "work") and unit == "week":
         unit = "workweek"
+    if hit.says("working", "business", "work") and unit == "day":
+        return _work_days(ctx.today, 1, sign) if sign else None
     if unit == "day":
         if word == "last":
             return None  # "the last day of …" is a rule of its own
@@ -283,11 +347,39 @@ def _relative_unit(hit: Hit) -> Built:
     return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, sign, ctx.week_start))
 
 
+def _same_unit(hit: Hit) -> Built:
+    """ "the same week": of what, another sentence says; the present one is a guess, and a hint only."""
+    unit = hit.lex("u", "UNIT")
+    if unit == "day":
+        return None
+    return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(hit.ctx.today, unit, 0, hit.ctx.week_start))
+
+
+def _years_ago_in(hit: Hit) -> Built:
+    """ "3 years ago in May", "in May 3 years ago": the one of that year."""
+    length: Duration = hit.value("u")
+    year = hit.ctx.today.year - length.count
+    token = hit.token("c")
+    if length.unit != "year" or length.days or length.months != 12 * length.count or year < 1:
+        return None
+    if token is not None:
+        symbol, period = token.symbol, token.value
+    elif hit.word("m") in ("may", "march") and not hit.capital("m"):
+        return None
+    else:
+        symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
+    if period.cycle is None or period.cycle.is_weekly:
+        return None
+    found = period.cycle.next(datetime(year, 1, 1))
+    return (symbol, Period(period.unit, found)) if found and found.start and found.start.year == year else None
+
+
 def _relative_cycle(hit: Hit) -> Built:
     """ "last March", "this summer", "next Easter"."""
     ctx, sign, token = hit.ctx, hit.lex("r", "REL"), hit.token("h")
     after = hit.beside(0)
-    if hit.word("m") in ("may", "march") and not hit.capital("m") and after is not None and after.symbol == "x":
+    modal = hit.content(0) or (after is not None and (after.symbol == "," or after.word in ("not", "or", "and")))
+    if hit.word("m") in ("may", "march") and not hit.capital("m") and modal:
         return None  # "this may help"
     if hit.token("m"):
         symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
@@ -297,7 +389,7 @@ def _relative_cycle(hit: Hit) -> Built:
         symbol, period = token.symbol, token.value
     else:
         return None
-    if period.cycle is None:
+    if period.cycle is None or period.cycle.is_weekly or period.cycle.is_monthly:
         return None
     if sign == 0:
         found = period.cycle.at(ctx.today.year)
@@ -333,8 +425,10 @@ def _offset_weekday(hit: Hit) -> Built:
 def _ago_bound(hit: Hit) -> Built:
     length: Duration = hit.value("u")
     edge = shift(hit.ctx.local if length.seconds else hit.ctx.today, length, -1)
-    if hit.says("more", "over"):
+    if hit.says("more", "over") and not hit.says("no", "not"):
         return "R", Interval(None, edge)
+    if hit.says("least"):
+        return "R", Interval(None, edge if length.seconds else edge + DAY)
     return "R", Interval(edge, hit.ctx.local)
 
 
@@ -357,13 +451,19 @@ def to_date(hit: Hit) -> Built:
 
 
 COUNTS = (
-    Rule("relative_unit", "the? r:REL (calendar|fiscal|school|working|business|full|entire|whole)? u:UNIT1(?!of)",
+    Rule("same_unit", "(the|that|this|in|during) same u:UNIT1", _same_unit, 0.45, "we moved the same year"),
+    Rule("relative_unit",
+         "the? r:REL (calendar|fiscal|school|academic|working|work|business|full|entire|whole)? u:UNIT1(?!of)",
          _relative_unit, 0.95, "what happened last month"),
-    Rule("relative_cycle", "the? r:REL (m:MONTH|s:SEASON|h:(H|N|Q))(?!DAY)", _relative_cycle, 0.93,
-         "before last Christmas"),
+    Rule("relative_cycle", "(?<!UNIT1)(?<!UNITS) the? r:REL (m:MONTH|s:SEASON|the? h:(H|N|Q|D))(?!DAY)",
+         _relative_cycle, 0.93, "before last Christmas"),
     Rule("relative_length", "the? r:REL u:U(?!(of|in) the? (P|REL|UNIT1|MONTH))", _last_length, 0.93,
          "in the last 10 days"),
-    Rule("more_than_ago", "(more|less|fewer|over|under) than? u:U ago", _ago_bound, 0.85, "more than two weeks ago"),
+    Rule("more_than_ago", "((no|not)? (more|less|fewer|over|under) than?|at (least|most)) u:U ago", _ago_bound, 0.85,
+         "more than two weeks ago"),
+    Rule("years_ago_in", "u:U ago COMMA? (in|on|at|during|over)? the? (c:(N|S|H|Q|D)|m:MONTH)", _years_ago_in, 0.92,
+         "3 years ago in May"),
+    Rule("in_years_ago", "(c:(N|S|H|Q|D)|m:MONTH) COMMA? u:U ago(?!than)", _years_ago_in, 0.92, "in May 3 years ago"),
     Rule("ago", "(about|around|roughly|nearly|almost|approximately|exactly|some|just)? u:U ago:AGO(?!than)", _offset,
          0.9, "two weeks ago"),
     Rule("in_length", "in (about|around|exactly|just)? u:U time?(?!(of|on|before|after|from|starting))", _offset, 0.6,
@@ -373,5 +473,5 @@ COUNTS = (
          "four months from today on Friday"),
     Rule("weekday_offset", "on? w:WD COMMA? f:F", _offset_weekday, 0.9, "Thursday three weeks from now"),
     Rule("within", "within (a|the)? u:U(?!(of|from|after|before))", _within, 0.8, "within two years"),
-    Rule("unit_to_date", "the? u:UNIT1 to DASH? date", to_date, 0.9, "the quarter to date"),
+    Rule("unit_to_date", "the? u:UNIT1 DASH? to DASH? date", to_date, 0.9, "the quarter to date"),
 )  # fmt: skip

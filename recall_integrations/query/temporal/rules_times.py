@@ -112,7 +112,8 @@ TIMES = (
 )  # fmt: skip
 
 LATE = (
-    Rule("bare_unit", "the u:(day|week|month|year|quarter)(?!(UNIT|of|when|that|we|i|you|she|he|they|which))",
+    Rule("bare_unit",
+         "the (u:(week|month|year|quarter)|u2:day(?!X))(?!(UNIT|of|when|that|we|i|you|she|he|they|which))",
          bare_unit, 0.45, "the partner of the week"),
     Rule("weekend", "the? u:weekend(?!of)", bare_unit, 0.7, "what did I do over the weekend"),
 )  # fmt: skip

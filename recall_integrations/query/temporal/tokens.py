@@ -11,7 +11,7 @@ of symbols, so a position in it is the index of a token.
 | `c` | 0 and 32–99 | | `W` `N` `Q` `Y` | week, month, quarter or half, year |
 | `g` | other whole numbers | | `S` | season, decade, weekend, run of days |
 | `y` | 1500–2199, could be a year | | `U` | duration |
-| `o` | ordinal 1–31 | | `R` | a finished window |
+| `o` `v` | ordinal 1–31; 32–366 | | `R` | a finished window |
 | `u` | year behind an apostrophe ('98) | | `s` `m` | 5/12; 5-12 or 5.12 |
 """
 
@@ -25,12 +25,16 @@ from typing import Any
 from recall_integrations.query.temporal.calendar import Interval, Period, day
 from recall_integrations.query.temporal.lexicon import MONTH
 
+_NAMES = "|".join(sorted(MONTH, key=len, reverse=True))
 _SCAN = re.compile(
     r"""
     (?P<url>(?:https?://|www\.|<a\b)\S+ | [\w.+]{1,64}@\S+)
   | (?P<stamp>(?<![\w./-])\d{4}-\d\d?-\d\d?[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z\b|[+-]\d\d:?\d\d\b)?)
   | (?P<clock>(?<![\w.:/])\d{1,2}(?:[:.]\d\d)?\ ?(?:[ap]\.m\.|[ap]m\b)|(?<![\w.:/-])\d{1,2}\ ?o['’]?clock\b)
   | (?P<week>(?<![\w./-])\d{4}-?W\d\d?\b)
+  | (?P<glued>(?<![\w./@#])(?:\d{1,2}(?:st|nd|rd|th)?(?:NAMES)(?:\d{4}|\d\d)?
+      |\d{4}(?:NAMES)\d\d?|(?:NAMES)(?:\d{4}|\d\d?(?:st|nd|rd|th)?))(?!\w))
+  | (?P<compact>(?<![\w.,/-])\d{1,3}(?:mo|[ymwdh])(?=\s+ago\b))
   | (?P<ordinal>(?<![\w/])(?<!\d\.)\d{1,4}(?:st|nd|rd|th)\b)
   | (?P<decade>(?<![\w./])['’]?(?:\d\d)?\d0(?:['’]?|\ )s\b)
   | (?P<label>(?<![\w./])(?:\d{4}[-/ ]?)?(?:[qQ][1-4]|[hH][12])(?:[-/ ]?(?:\d{4}|['’]\d\d))?\b(?![-/.]\d)
@@ -40,10 +44,25 @@ _SCAN = re.compile(
   | (?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?(?P<junk>[\d_]\w*)?)
   | (?P<mark>[-–—/.,:~()=<>$])
   | (?P<other>[^\s\w'’])
-    """,
+    """.replace("NAMES", _NAMES),
     re.VERBOSE | re.IGNORECASE,
 )
 _SPACED_DATE = re.compile(r"(?<![\w./-])(\d{4}) (\d{1,2}) (\d{1,2})(?![\w/:-]|\.\d)")
+_GLUED = re.compile(r"[A-Za-z]{3,}|\d+(?:st|nd|rd|th)?", re.IGNORECASE)
+_LETTERS = {"y": "years", "mo": "months", "w": "weeks", "d": "days", "h": "hours", "m": "minutes"}
+# "Dec31" is a date; "dec31" may be anything, unless one of these words stands before it.
+_GLUE_CUES = frozenset("on by since until till before after from to between and due of in".split())
+# "90s music" is a decade; a "90s timeout" is none.
+_ERA = re.compile(
+    r"\s+(?:music|songs?|movies?|films?|rock|pop|hits|fashion|bands?|tv|television|sitcoms?|cartoons?|nostalgia|kids?|"
+    r"era|playlists?|hip|disco|cinema|style|games?)\b",
+    re.IGNORECASE,
+)
+_LENGTH = re.compile(
+    r"\s+(?:limit|timeout|time-out|delay|interval|mark|countdown|wait|ttl|cap|threshold|cooldown|clip|video|timer|budget|"
+    r"deadline|sleep|poll|pause|break|intro|ad|advert|spot)\b",
+    re.IGNORECASE,
+)
 _MARKS = {"–": "-", "—": "-"}
 _DATE = re.compile(r"(\d+)([-/.])(\d+)\2(\d+)")
 _TWO = re.compile(r"(\d+)([-/.])(\d+)")
@@ -107,19 +126,27 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[Token
                 out.append(Token("D", Period("day", found), start, position))
             else:
                 _number(raw, bool(match["tail"]), start, out, now)
-        elif kind == "decade" and not _is_decade(raw, out):
+        elif kind == "compact":
+            out += _compact(raw, start, vocabulary)
+        elif kind == "glued":
+            out += _glued(raw, start, out, vocabulary, now)
+        elif kind == "decade" and not _is_decade(raw, out, text, position):
             out.append(Token("x", None, start, position))
         else:
             out.append(_special(kind or "", raw, start, now))
     return out
 
 
-def _is_decade(raw: str, out: list[Token]) -> bool:
-    """ "1990s" and "'90s" are decades; "60s" may be a minute, and needs a word before it that says otherwise."""
-    if raw[:4].isdigit() or raw[0] in "'’":
+def _is_decade(raw: str, out: list[Token], text: str, position: int) -> bool:
+    """ "1990s" and "'90s" are decades; "60s" may be a minute, and needs a word beside it that says otherwise."""
+    if raw[:4].isdigit() or "'" in raw or "’" in raw:
         return True
     before = out[-1].word or out[-1].symbol if out else ""
-    return " " not in raw and before in ("the", "early", "late", "mid", "-")
+    if before in ("and", "or", "to") and len(out) > 1 and out[-2].symbol == "S":
+        return True
+    if before in ("the", "early", "late", "mid", "-"):
+        return _LENGTH.match(text, position) is None
+    return " " not in raw and _ERA.match(text, position) is not None
 
 
 def _word(raw: str, start: int, junk: bool, vocabulary: dict[str, str]) -> Token:
@@ -134,12 +161,42 @@ def _word(raw: str, start: int, junk: bool, vocabulary: dict[str, str]) -> Token
     return Token(symbol or "x", None, start, end, word)
 
 
+def _compact(raw: str, start: int, vocabulary: dict[str, str]) -> list[Token]:
+    """ "3d ago", "2mo ago": a number and its unit."""
+    digits, letters = re.findall(r"\d+|[a-z]+", raw.lower())
+    middle = start + len(digits)
+    unit = _LETTERS[letters]
+    number = Token(number_symbol(int(digits)), int(digits), start, middle)
+    return [number, Token(vocabulary[unit], None, middle, start + len(raw), unit)]
+
+
+def _glued(raw: str, start: int, out: list[Token], vocabulary: dict[str, str], now: datetime) -> list[Token]:
+    """ "Dec31", "22April", "05Mar21": a day, a month and a year without spaces; a junk word where it is none."""
+    parts: list[Token] = []
+    for match in _GLUED.finditer(raw):
+        piece, at = match.group(), start + match.start()
+        if piece.isdigit():
+            parts.append(_plain(piece, at, now) or Token("x", None, at, at + len(piece)))
+        elif piece[0].isdigit():
+            parts.append(_special("ordinal", piece, at, now))
+        else:
+            parts.append(_word(piece, at, False, vocabulary))
+    junk = [Token("x", None, start, start + len(raw), raw.lower())]
+    days = [part.symbol for part in parts if part.symbol in "abo"]
+    if not days and not any(part.symbol == "y" for part in parts):
+        return junk
+    if out and out[-1].symbol == "-" and out[-1].end == start:  # "Apr22-Apr25", and not "branch-dec12"
+        return parts if len(out) > 1 and (out[-2].symbol in "abcoy" or out[-2].word in MONTH) else junk
+    cued = raw[0].isdigit() or raw[0].isupper() or (bool(out) and out[-1].word in _GLUE_CUES)
+    return parts if cued else junk
+
+
 def _special(kind: str, raw: str, start: int, now: datetime) -> Token:
     end = start + len(raw)
     junk = Token("x", None, start, end)
     digits = [int(d) for d in re.findall(r"\d+", raw)]
     if kind == "ordinal":
-        return Token("o" if 1 <= digits[0] <= 31 else "x", digits[0], start, end)
+        return Token("o" if 1 <= digits[0] <= 31 else "v" if 31 < digits[0] <= 366 else "x", digits[0], start, end)
     if kind == "short":
         return Token("u", full_year(digits[0], now), start, end)
     if kind == "clock":
@@ -149,7 +206,7 @@ def _special(kind: str, raw: str, start: int, now: datetime) -> Token:
     if kind == "decade":
         first = digits[0]
         year = first if first > 99 else 1900 + first if first > (now.year % 100) else 2000 + first
-        if not 1000 <= year <= 2190:
+        if not 1200 <= year <= 2190:
             return junk
         return Token("S", Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1))), start, end)
     if kind == "week" and 1 <= digits[1] <= 53 and digits[0] > 1:
@@ -216,7 +273,7 @@ def _stamp(raw: str, start: int) -> Token | None:
 def _number(raw: str, tail: bool, start: int, out: list[Token], now: datetime) -> None:
     """Append what a run of digits and separators means: a number, a date, a time, two of them, or nothing."""
     end = start + len(raw)
-    if tail or not raw[0].isdigit() or raw.endswith("%") or not raw.isascii():
+    if tail or not raw[0].isdigit() or raw.endswith("%") or not raw.replace("–", "-").isascii():
         out.append(Token("x", None, start, end))
         return
     run = raw.replace("–", "-")

@@ -6,9 +6,10 @@ from datetime import datetime, timezone
 
 import pytest
 
-from recall_integrations.query.temporal import explain
+from recall_integrations.query.temporal import explain, parse_window
 from recall_integrations.query.temporal.calendar import easter, nth_weekday
 from recall_integrations.query.temporal.grammar import Grammar, Rule
+from recall_integrations.query.temporal.holidays import HOLIDAYS, TRIGGERS, needed_words, phrases
 from recall_integrations.query.temporal.parser import all_rules
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
@@ -51,3 +52,24 @@ def test_nth_weekday() -> None:
     assert nth_weekday(2026, 5, 0, -1) == datetime(2026, 5, 25)
     with pytest.raises(ValueError, match="no such weekday"):
         nth_weekday(2026, 2, 0, 5)
+
+
+def test_a_row_of_the_holiday_table_is_all_that_a_holiday_needs() -> None:
+    for row in HOLIDAYS:
+        assert parse_window(row.example, NOW) is not None, row.example
+
+
+def test_every_way_to_say_a_holiday_has_a_word_that_lets_it_in() -> None:
+    for row in HOLIDAYS:
+        assert phrases(row.pattern)
+        for phrase in phrases(row.pattern):
+            assert not TRIGGERS.isdisjoint(phrase), phrase
+
+
+def test_phrases_of_a_pattern() -> None:
+    assert phrases("(big|small) (red (hen|cock)|dog) DOT? day?") == {
+        *(("big", "red", "hen"), ("big", "red", "cock"), ("big", "dog")),
+        *(("small", "red", "hen"), ("small", "red", "cock"), ("small", "dog")),
+    }
+    assert needed_words(["bloom (day|eve)"], frozenset({"day"})) == {"bloom"}
+    assert needed_words(["bloom day"], frozenset({"day"})) == frozenset()

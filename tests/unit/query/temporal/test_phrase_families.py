@@ -1,0 +1,312 @@
+"""Families of phrases, each with its days worked out by hand against Wednesday, 17 June 2026."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+
+from recall_integrations.query.temporal import parse_window
+
+NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
+
+
+def days(text: str, now: datetime = NOW) -> str | None:
+    """The window in whole days, "start end", its end rounded up unless it is now; `-` is open."""
+    window = parse_window(text, now)
+    if window is None:
+        return None
+    start = "-" if window.start is None else window.start.date().isoformat()
+    if window.end is None:
+        return f"{start} -"
+    end: date = window.end.date()
+    if window.end != now and window.end.time() != datetime.min.time():
+        end += timedelta(days=1)
+    return f"{start} {end}"
+
+
+FAMILIES = {
+    "the same unit": """
+        they split up the same week | 2026-06-15 2026-06-22
+        that same month | 2026-06-01 2026-07-01
+        born the same year | 2026-01-01 2027-01-01
+    """,
+    "parts of a year beside another": """
+        later this year | 2026-07-01 2027-01-01
+        earlier this year | 2026-01-01 2026-06-17
+        early next year | 2027-01-01 2027-07-01
+        late last year | 2025-07-01 2026-01-01
+        in the middle of last year | 2025-04-01 2025-10-01
+        late 2019 | 2019-09-01 2020-01-01
+        earlier this month | 2026-06-01 2026-06-16
+        later this month | 2026-06-17 2026-07-01
+    """,
+    "the week around a day": """
+        the week of the 18th | 2026-06-15 2026-06-22
+        the week of the 3rd | 2026-06-01 2026-06-08
+        week of sep 16 | 2025-09-15 2025-09-22
+        the weekend of the 6th | 2026-06-06 2026-06-08
+        the month of September 16th | 2025-09-01 2025-10-01
+        last month on the 5th | 2026-05-05 2026-05-06
+    """,
+    "weeks by number": """
+        week 35 of 2018 | 2018-08-27 2018-09-03
+        week 35, 2018 | 2018-08-27 2018-09-03
+        2018 week 35 | 2018-08-27 2018-09-03
+        the 35th week of 2018 | 2018-08-27 2018-09-03
+        week number 10 | 2026-03-02 2026-03-09
+    """,
+    "day and month without a space": """
+        it ended on Nov30, 1987 | 1987-11-30 1987-12-01
+        22April 2017 | 2017-04-22 2017-04-23
+        the talk on 22April | 2026-04-22 2026-04-23
+        12Jan2021 | 2021-01-12 2021-01-13
+        Jan12,2021 | 2021-01-12 2021-01-13
+        05Mar21 | 2021-03-05 2021-03-06
+        3rdNov 2020 | 2020-11-03 2020-11-04
+        Mar2019 | 2019-03-01 2019-04-01
+        by dec31 | - 2025-12-31
+    """,
+    "decades": """
+        songs of the nineties | 1990-01-01 2000-01-01
+        who was famous in nineties | 1990-01-01 2000-01-01
+        in the early nineties | 1990-01-01 1994-01-01
+        in the mid-seventies | 1974-01-01 1977-01-01
+        in the nineteen seventies | 1970-01-01 1980-01-01
+        the twenty tens | 2010-01-01 2020-01-01
+        music of the two thousands | 2000-01-01 2010-01-01
+        80's music | 1980-01-01 1990-01-01
+        90s music | 1990-01-01 2000-01-01
+    """,
+    "runs of days in figures": """
+        from 4/22 to 4/23 | 2026-04-22 2026-04-23
+        4/22 - 4/23 | 2026-04-22 2026-04-23
+        13/5 - 15/5 | 2026-05-13 2026-05-15
+        from 12/28 to 1/3 | 2025-12-28 2026-01-03
+        from 8/3-8/9, 2021 | 2021-08-03 2021-08-09
+        2/27-3/2 | 2026-02-27 2026-03-02
+        4-23 May | 2026-05-04 2026-05-23
+        from 5-17 in next month | 2026-07-05 2026-07-17
+        the meeting on 5.12 | 2026-05-12 2026-05-13
+    """,
+    "a year in another place": """
+        in 2016 October | 2016-10-01 2016-11-01
+        Jan and Feb 2020 | 2020-01-01 2020-03-01
+        fiscal year 08 | 2008-01-01 2009-01-01
+        the school year 2017 | 2017-01-01 2018-01-01
+        Labor Day weekend 2019 | 2019-08-31 2019-09-03
+        the first Friday next month | 2026-07-03 2026-07-04
+    """,
+    "years ago": """
+        3 years ago in May | 2023-05-01 2023-06-01
+        in May 3 years ago | 2023-05-01 2023-06-01
+        May two years ago | 2024-05-01 2024-06-01
+        two years ago in the summer | 2024-06-01 2024-09-01
+        two summers ago | 2024-06-01 2024-09-01
+        two years ago at Christmas | 2024-12-25 2024-12-26
+    """,
+    "beside a holiday or a date": """
+        two weeks after Christmas | 2026-01-08 2026-01-09
+        the day before Thanksgiving | 2025-11-26 2025-11-27
+        3 days before May 5th | 2026-05-02 2026-05-03
+        the Friday after Thanksgiving | 2025-11-28 2025-11-29
+    """,
+    "bounds": """
+        due by tomorrow | - 2026-06-18
+        not before 2019 | 2019-01-01 -
+        no earlier than May 5 2020 | 2020-05-05 -
+        on or before May 5 2020 | - 2020-05-06
+        on or after May 5 2020 | 2020-05-05 -
+        in or after 2016 | 2016-01-01 -
+        2019 - present | 2019-01-01 2026-06-17
+        at Acme from May 2019 to present | 2019-05-01 2026-06-17
+        on 1/2/2016 and after my birthday | 2016-01-02 2016-01-03
+    """,
+    "holidays that follow the moon": """
+        eid al-fitr 2021 | 2021-05-12 2021-05-13
+        during Ramadan 2022 | 2022-04-02 2022-05-02
+        Chinese New Year 2020 | 2020-01-25 2020-01-26
+        Hanukkah 2020 | 2020-12-11 2020-12-19
+        the week after Yom Kippur 2020 | 2020-09-29 2020-10-06
+    """,
+    "days of a month": """
+        on the first of the month | 2026-06-01 2026-06-02
+        the 15th and 16th of May | 2026-05-15 2026-05-17
+        May 15th and 16th | 2026-05-15 2026-05-17
+        June 8–10 | 2026-06-08 2026-06-10
+        the week containing May 5 2020 | 2020-05-04 2020-05-11
+    """,
+    "working days": """
+        this work week | 2026-06-15 2026-06-20
+        the last business day | 2026-06-16 2026-06-17
+        at least 3 days ago | - 2026-06-15
+        Friday after next | 2026-07-03 2026-07-04
+        last year's summer | 2025-06-01 2025-09-01
+        present month | 2026-06-01 2026-07-01
+    """,
+    "compared with a year": """
+        greater than or equal to 2015 | 2015-01-01 -
+        less than or equal to 2015 | - 2016-01-01
+        after or equal to 2015 | 2015-01-01 -
+        either before May 2019 or after 2020 | - 2019-05-01
+    """,
+    "lists": """
+        in 2017, 2018 and 2019 | 2017-01-01 2020-01-01
+        the 5th, 6th and 7th of May | 2026-05-05 2026-05-08
+        Thursday or Friday next week | 2026-06-25 2026-06-27
+    """,
+    "parts by number": """
+        quarter 3 of 2019 | 2019-07-01 2019-10-01
+        FY19 Q1 | 2019-01-01 2019-04-01
+        the 100th day of 2019 | 2019-04-10 2019-04-11
+        the last Friday of the month | 2026-06-26 2026-06-27
+        the last Friday of next month | 2026-07-31 2026-08-01
+        next 5th of June | 2027-06-05 2027-06-06
+        year-to-date | 2026-01-01 2026-06-17
+        the noughties | 2000-01-01 2010-01-01
+    """,
+    "runs beside a date": """
+        the three days before Christmas 2019 | 2019-12-22 2019-12-25
+        the day following Christmas 2019 | 2019-12-26 2019-12-27
+        the day prior to Christmas 2019 | 2019-12-24 2019-12-25
+        the first two weeks after Easter 2019 | 2019-04-22 2019-05-06
+    """,
+    "runs and years in other words": """
+        the fair runs 13/5 to 15/5 | 2026-05-13 2026-05-15
+        from 4-22 to 4-25 | 2026-04-22 2026-04-25
+        4/22 to 4/25/2019 | 2019-04-22 2019-04-25
+        Apr22-Apr25 | 2026-04-22 2026-04-25
+        22 Apr-25 Apr | 2026-04-22 2026-04-25
+        2019Dec25 | 2019-12-25 2019-12-26
+        In 2016, in October | 2016-10-01 2016-11-01
+        in 2016 on May 5 | 2016-05-05 2016-05-06
+        the eighties and nineties | 1980-01-01 2000-01-01
+        the 80s and 90s | 1980-01-01 2000-01-01
+        the first 3 weeks of 2019 | 2018-12-31 2019-01-21
+        Tuesday 2 weeks after March 4th 2021 | 2021-03-16 2021-03-17
+        from the 28th to the 2nd of April | 2026-03-28 2026-04-02
+        after mid-May | 2026-05-21 -
+        after the middle of May | 2026-05-16 -
+        by mid-March | - 2026-03-16
+        from late July 2023 to mid-August 2023 | 2023-07-16 2023-08-16
+        May 5, 2020 onwards | 2020-05-05 -
+    """,
+    "a year as an adjective": """
+        what changed at the 2019 meeting | 2019-01-01 2020-01-01
+        the 2019 movie we saw | 2019-01-01 2020-01-01
+        between 1969 and 1971 Bath was small | 1969-01-01 1971-01-01
+        the 1960-1967 citations | 1960-01-01 1967-01-01
+        the rate of growth in the 1960's | 1960-01-01 1970-01-01
+        March 8 - March 14 | 2026-03-08 2026-03-14
+    """,
+    "about so long ago": """
+        3 or 4 days ago | 2026-06-13 2026-06-15
+        a day or two ago | 2026-06-15 2026-06-17
+        2-3 weeks ago | 2026-05-27 2026-06-04
+        not more than 3 days ago | 2026-06-14 2026-06-17
+        we spoke 5d ago | 2026-06-12 2026-06-13
+        3mo ago | 2026-03-17 2026-03-18
+        the summer before last | 2024-06-01 2024-09-01
+        the Christmas before last | 2024-12-25 2024-12-26
+        between the years 2010 and 2015 | 2010-01-01 2015-01-01
+        in Excel 2016 and later versions | 2016-01-01 -
+    """,
+    "what follows does not matter": """
+        did they meet Mon 15th with Jim | 2026-06-15 2026-06-16
+        on Monday 15 with Jim | 2026-06-15 2026-06-16
+        To date we have sold nine | - 2026-06-17
+        how many were sold to date in Rome | - 2026-06-17
+    """,
+    "nights and days from now": """
+        the night before last | 2026-06-15 2026-06-17
+        2 Sundays from now | 2026-06-28 2026-06-29
+        on Monday week | 2026-06-29 2026-06-30
+        3 business days ago | 2026-06-12 2026-06-13
+        the rest of my week | 2026-06-17 2026-06-22
+    """,
+}
+ROWS = [
+    tuple(part.strip() for part in line.split("|"))
+    for table in FAMILIES.values()
+    for line in table.strip().splitlines()
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), ROWS, ids=[row[0] for row in ROWS])
+def test_families(text: str, wanted: str) -> None:
+    assert days(text) == wanted
+
+
+DATELESS = """
+    temperatures were in the 90s
+    it was hot, in the high nineties
+    his heart rate is in the 60s
+    she scored in the nineties on every exam
+    paid in twenties and fifties
+    retry after 30s
+    it finished in 90s
+    we are on 3.11 now
+    is the cluster on 22.04
+    upgrade from 5.12 to 5.13
+    mix 1/2 - 3/4 cup of sugar
+    a 3/16 - 5/16 inch bit
+    my user name is june88
+    decode it with dec2hex
+    the shop at 12 May Street
+    the answer is all the same
+    same here
+    same-day delivery
+    the day shift
+    week one is the hardest
+    sku 2024-11
+    the Christmas tree shop
+    have a great weekend
+    he wed her quietly
+    she wants to date someone
+    the second of the two
+    the rest of the team
+    the flat is on the 21st floor
+    this may or may not help
+    this may not work
+    this may, or may not, help
+    the device may 3 of 4 times fail
+    1000s of people
+    the 60s limit
+    I had an epiphany
+    enjoy the rest of your day
+    the song Yesterday's Hero is by whom
+    to date or not to date
+    a movie called Friday
+    did we watch Monday Night Football
+    Is this valid? 2015-13
+    Tel: 030-2015-86
+    rates at 3.125%
+    month to month lease
+    she is going to date him
+    Have a lovely summer
+    the new branch-dec12
+    everyone every fortnight
+    in a 2 weeks notice
+    it took 2 years
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", [line.strip() for line in DATELESS])
+def test_no_date(text: str) -> None:
+    assert days(text) is None
+
+
+def test_the_same_week_filters_nothing() -> None:
+    window = parse_window("they split up the same week", NOW)
+    assert window is not None and window.confidence < 0.5
+
+
+def test_last_weekday_is_not_yesterday() -> None:
+    assert days("last Tuesday") == "2026-06-09 2026-06-10"
+    assert days("last Monday") == "2026-06-15 2026-06-16"
+    assert days("this past Tuesday") == "2026-06-16 2026-06-17"
+
+
+def test_a_month_of_small_letters_is_a_month_where_it_can_be_one() -> None:
+    assert days("we meet this may") == "2026-05-01 2026-06-01"
+    assert days("in may or june") == "2026-05-01 2026-07-01"
