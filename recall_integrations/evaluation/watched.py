@@ -13,8 +13,8 @@ from recall_integrations.console.scopes import scope_text
 from recall_integrations.errors import ConfigError
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.ranking.calibration import unknown_share
 from recall_integrations.ranking.bm25 import Values
+from recall_integrations.ranking.calibration import unknown_share
 from recall_integrations.ranking.features import Features
 from recall_integrations.ranking.ranker import Ranker, Ranking
 from recall_integrations.ranking.training import Example

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.ranking.columns import Rows, TextColumns
 from recall_integrations.ranking.bm25 import Values
+from recall_integrations.ranking.columns import Rows, TextColumns
 from recall_integrations.ranking.lexicon import TERMS_MAX
 from recall_integrations.retrievers.second_hop import SecondHop
 from recall_integrations.text import idf

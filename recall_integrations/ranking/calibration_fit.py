@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.ranking.bm25 import Values
 from recall_integrations.ranking.calibration import (
     HIT,
     RESULT,
@@ -24,7 +25,6 @@ from recall_integrations.ranking.calibration import (
     hit_inputs,
     result_inputs,
 )
-from recall_integrations.ranking.bm25 import Values
 from recall_integrations.ranking.features import Features
 from recall_integrations.ranking.logistic import fit_logistic
 from recall_integrations.ranking.ranker import Ranking

@@ -49,7 +49,8 @@ def exchange(match: Match, out: dict[str, Values]) -> None:
     heads = np.flatnonzero(np.diff(codes[order], prepend=-1))
     counts = np.diff(np.append(heads, len(order)))
     best = order[heads]
-    second = np.where(counts > 1, worth[order[np.minimum(heads + 1, max(len(order) - 1, 0))]], 0)
-    other = worth[best][codes]
+    after = worth[order[np.minimum(heads + 1, max(len(order) - 1, 0))]]
+    second = np.where(counts > 1, after, np.float32(0))
+    other: Values = worth[best][codes]
     other[best] = second
     out["exchange"] = np.where(match.threaded & (counts[codes] > 1), other, np.float32(0))

@@ -132,7 +132,6 @@ class FeatureInput:
         now: for recency.
         half_life_days: of recency.
         detail: also compute `DETAIL`.
-        dated: bool, of every row of the scope: whether its time is when it happened; `None` = all.
         cosine_worth: what a cosine of the store's embedding is worth, 1 = as much as one of the bundled model.
     """
 
@@ -149,7 +148,6 @@ class FeatureInput:
     now: datetime | None = None
     half_life_days: float = 30.0
     detail: bool = False
-    dated: NDArray[np.bool_] | None = None
     cosine_worth: float = 1.0
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking import weight_files
-from recall_integrations.ranking.calibration import Calibration
 from recall_integrations.ranking.bm25 import Values
+from recall_integrations.ranking.calibration import Calibration
 from recall_integrations.ranking.features import FORMULAS, Features
 from recall_integrations.ranking.ranker import FLOORS, Ranking, spread_scores, total
 

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from recall_integrations.ranking.columns import Rows, TextColumns
 from recall_integrations.ranking.bm25 import Values
+from recall_integrations.ranking.columns import Rows, TextColumns
 from recall_integrations.store.scope_view import Mask
 
 SUBJECT_WORDS = 2

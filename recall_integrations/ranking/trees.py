@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from recall_integrations.errors import InvalidArgument, MissingExtra
 from recall_integrations.ranking import weight_files
 from recall_integrations.ranking.around import AROUND, around
-from recall_integrations.ranking.calibration import Calibration
 from recall_integrations.ranking.bm25 import Values
+from recall_integrations.ranking.calibration import Calibration
 from recall_integrations.ranking.features import DETAIL, FORMULAS, Features
 from recall_integrations.ranking.ranker import FLOORS, Ranking, Unlearned, spread_scores
 
