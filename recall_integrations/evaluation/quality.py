@@ -17,7 +17,7 @@ from rich.console import Console
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import combined, datasets_jsonl, metrics, quality_tables
+from recall_integrations.evaluation import combined, datasets_jsonl, datasets_when, metrics, quality_tables
 from recall_integrations.evaluation.datasets import EvaluationData, Question, load_locomo, load_multihop
 from recall_integrations.evaluation.peers import default_peers
 from recall_integrations.evaluation.quality_report import COMPARED, OURS, Answer, QualityReport
@@ -39,7 +39,7 @@ __all__ = [
     "run",
 ]
 
-DATASETS = ("locomo", "hotpotqa", "musique", datasets_jsonl.NAME)
+DATASETS = ("locomo", datasets_when.NAME, "hotpotqa", "musique", datasets_jsonl.NAME)
 
 
 def run(
@@ -152,6 +152,8 @@ def load(data_path: str | Path, dataset: str) -> EvaluationData:
     """
     if dataset == "locomo":
         return load_locomo(data_path)
+    if dataset == datasets_when.NAME:
+        return datasets_when.load_locomo_when(data_path)
     if dataset == datasets_jsonl.NAME:
         return datasets_jsonl.load_jsonl(data_path)
     if dataset.startswith(("hotpotqa", "musique")):
