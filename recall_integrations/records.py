@@ -16,7 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput, InvalidMemory, InvalidScope
-from recall_integrations.readings import ConversationalVerdict, Correction, Identifier, QueryToken, Router
+from recall_integrations.readings import ConversationalVerdict, Correction, Identifier, QueryToken, Router, SessionRef
 
 ID_CHARS_MAX = 1_024
 NAME_CHARS_MAX = 1_024
@@ -441,6 +441,9 @@ class ParsedQuery:
         reread: the query with its corrections, which is embedded as well; `None` without corrections.
         tokens: its words with their roles.
         now: the moment relative dates were read against, in the time zone they were read in.
+        session: the session of the conversation that it asks for.
+        talk: `all` where it asks for what was said then and nothing in particular ("what did we talk about on May
+            8th"), `about` where it asks what was said of something, else empty.
     """
 
     original: str
@@ -462,6 +465,8 @@ class ParsedQuery:
     reread: str | None = None
     tokens: tuple[QueryToken, ...] = field(default=(), repr=False)
     now: datetime | None = None
+    session: SessionRef | None = None
+    talk: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -502,6 +507,9 @@ class RetrievalPlan:
         type_hints: memory types the query asks for.
         type_filter: whether memories of other types come only after those of `type_hints`, if there are such.
         window_filter: whether entity results outside the temporal window are dropped.
+        time_filter: whether memories of the time or the session that is asked for come first, all others only where
+            there are fewer of these than are wanted.
+        in_order: whether those come in the order in which they were said, for nothing in particular is asked.
         exact_match: whether memories that hold the query's identifiers letter by letter are lifted.
         prefers: memory types of the router mode, which get a small lift; empty for `hybrid`.
         time_bias: whether newer memories are preferred more than usual.
@@ -520,6 +528,8 @@ class RetrievalPlan:
     type_hints: tuple[MemoryType, ...] = ()
     type_filter: bool = False
     window_filter: bool = False
+    time_filter: bool = False
+    in_order: bool = False
     exact_match: bool = False
     prefers: tuple[MemoryType, ...] = ()
     time_bias: bool = False
@@ -528,7 +538,7 @@ class RetrievalPlan:
     checks: tuple[RuleCheck, ...] = ()
     runner_up: str | None = None
     runner_up_margin: float | None = None
-    version: str = "rules-2"
+    version: str = "rules-3"
 
     def __str__(self) -> str:
         return self.name
