@@ -27,7 +27,7 @@ def bench() -> None:
 @DATA
 @click.option(
     "--dataset", "datasets", multiple=True, default=("locomo",), show_default=True,
-    help="locomo, hotpotqa, musique or jsonl; may be given several times.",
+    help="locomo, locomo-when, hotpotqa, musique or jsonl; may be given several times.",
 )  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions of each, evenly spread.")
 @click.option("--peers/--no-peers", default=True, show_default=True, help="Compare with the frameworks' retrievers.")
@@ -54,6 +54,7 @@ def bench_quality(
     \b
     locomo             PATH is locomo10.json, or a directory with it in it or in
                        locomo/
+    locomo-when        the same file; asks for days, months and sessions
     hotpotqa, musique  PATH is a directory with hotpotqa*.json and
                        hotpotqa*_corpus.json in it or in multihop/; likewise
                        musique
