@@ -36,6 +36,7 @@ PLAN_RULES = (
     "time_bias",
     "type_filter",
     "window_filter",
+    "time_filter",
 )
 
 

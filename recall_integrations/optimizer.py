@@ -30,6 +30,7 @@ from recall_integrations.delivery.withholding import withheld
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.planning.planner import make_plan, worth_asking
+from recall_integrations.planning.when import Asked, asked_for, settled
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, Settled, Spans, clean
@@ -84,13 +85,14 @@ SHARE_BEFORE_ARMS = 0.6
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
     """What the arms look at: the scope's columns, the rows that may be returned, how many memories hold a stem, and as
-    soon as they are there the query's vectors and their cosines."""
+    soon as they are there the query's vectors and their cosines; `asked`: the time or session that decides."""
 
     view: ScopeView
     allowed: Mask | None
     frequency: Callable[[str], int]
     vectors: NDArray[np.float32] | None = None
     similarities: NDArray[np.float32] | None = None
+    asked: Asked | None = None
 
 
 class QueryOptimizer:
@@ -240,7 +242,9 @@ class QueryOptimizer:
         where, zone = checked_scope(scope), checked_zone(timezone)
         moment = self._clock() if now is None else checked_time(now, "now", InvalidArgument)
         known = self._knowledge(where)
-        return self._parser.parse(text, moment, known, window=checked_window(window), zone=zone)[0]
+        parsed, _ = self._parser.parse(text, moment, known, window=checked_window(window), zone=zone)
+        scope_id = self.store.scope_id(where)
+        return settled(parsed, None if scope_id is None else self.store.view(scope_id))[0]
 
     def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
         """What would be done about a parsed query. Pure."""
@@ -359,25 +363,37 @@ class QueryOptimizer:
                 request.text, request.now, known, window=request.window, zone=request.zone
             )
             run.degraded.extend(problems)
-        with run.stage("plan"):
-            plan = make_plan(parsed, self.config)
-            parsed = replace(parsed, type_hints=plan.type_hints)
-        parsed, rewrite = self._rewriting.run(parsed, plan, run, deadline.remaining_ms() * SHARE_BEFORE_ARMS)
         scope_id = self.store.scope_id(request.scope)
-        hits: tuple[Hit, ...] = ()
-        confidence: float | None = None
-        rerank = RerankOutcome()
+        view: ScopeView | None = None
         if scope_id is not None:
             with run.stage("view"):
                 view = self.store.view(scope_id)
+        with run.stage("plan"):
+            parsed, session = settled(parsed, view)
+            plan = make_plan(parsed, self.config)
+            parsed = replace(parsed, type_hints=plan.type_hints)
+        parsed, rewrite = self._rewriting.run(parsed, plan, run, deadline.remaining_ms() * SHARE_BEFORE_ARMS)
+        hits: tuple[Hit, ...] = ()
+        confidence: float | None = None
+        rerank = RerankOutcome()
+        if view is not None:
+            with run.stage("view"):
                 allowed = self.store.filter_mask(view, request.filters, request.now)
                 self._admit_lag(run)
-            seen, typed = self._typed(plan, _Seen(view=view, allowed=allowed, frequency=known.frequency), k)
+                limit = max(self.config.planner.arm_limit, k)
+                plan, asked = asked_for(parsed, plan, session, view, allowed, limit)
+            searched = None if asked is None else asked.searched(k)
+            seen = _Seen(
+                view=view, allowed=allowed if searched is None else searched, frequency=known.frequency, asked=asked
+            )
+            seen, typed = self._typed(plan, seen, k)
             seen, results = self._ask(parsed, plan, seen, request, run)
             with run.stage("fuse"):
                 fused, confidence = self._order(results, parsed, plan, seen, request, run)
+            if asked is not None and asked.order is not None:
+                confidence = max(confidence or 0.0, asked.confidence)
             fused, reranked, rerank = self._rerank(parsed, plan, view, fused, k, run)
-            found = self._arranged(parsed, plan, view, typed, fused, reranked, k, run)
+            found = self._arranged(parsed, plan, seen, typed, fused, reranked, k, run)
             if not self._abstains(found.fused, confidence, run):
                 with run.stage("deliver"):
                     hits = self._delivery.deliver(parsed, view, allowed, found, request, run)
@@ -453,6 +469,7 @@ class QueryOptimizer:
                     limit=max(arm.limit, k) if self._reranking is None else self._stages.coarse(k, arm.limit),
                     deadline=run.deadline,
                     frequency=seen.frequency,
+                    asked=None if seen.asked is None else seen.asked.mask,
                 ),
             )
             for arm in arms
@@ -541,7 +558,7 @@ class QueryOptimizer:
         self, parsed: ParsedQuery, plan: RetrievalPlan, view: ScopeView, fused: Fused, k: int, run: Run
     ) -> tuple[Fused, dict[int, Contribution], RerankOutcome]:
         """Let the cross-encoder order the best candidates, where its gate lets it. They share out the scores."""
-        if self._reranking is None:
+        if self._reranking is None or plan.in_order:  # in their order, memories are not compared with the query
             return fused, {}, RerankOutcome()
         n = self._stages.survivors(fused.scores, k)
         if n < len(fused.rows):
@@ -577,27 +594,30 @@ class QueryOptimizer:
         self,
         parsed: ParsedQuery,
         plan: RetrievalPlan,
-        view: ScopeView,
+        seen: _Seen,
         typed: Mask | None,
         fused: Fused,
         reranked: Mapping[int, Contribution],
         k: int,
         run: Run,
     ) -> Found:
-        """The order in which candidates are returned: diversity, types, negation, repeats."""
+        """The order in which candidates are returned: diversity, types, time, negation, repeats."""
+        view, asked = seen.view, seen.asked
         ranking, texts = self.config.ranking, functools.partial(self._delivery.texts, view)
         if plan.diversity:
             with run.stage("diversify"):
                 fused = arrange.diversified(fused, view, k, ranking.diversity_lambda)
         if typed is not None:
             fused = arrange.wanted_first(fused, typed)
+        if asked is not None:
+            fused = asked.first(fused)
         denied: frozenset[int] = frozenset()
         if parsed.negations:
             with run.stage("negation"):
                 fused, denied = arrange.denied_last(fused, parsed.negations, texts, k, ranking.negation_threshold)
         with run.stage("fold"):
             fused, folded = arrange.folded(fused, view, texts, k, ranking.duplicate_similarity)
-        return Found(fused=fused, reranked=reranked, denied=denied, folded=folded)
+        return Found(fused=fused, reranked=reranked, denied=denied, folded=folded, asked=asked)
 
     def _abstains(self, fused: Fused, confidence: float | None, run: Run) -> bool:
         """Whether too little was found to be worth returning."""

@@ -7,16 +7,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-ENTITY, TIME, NEGATED, IDENTIFIER, CORRECTED, RARE, STOP = (
+ENTITY, TIME, SESSION, NEGATED, IDENTIFIER, CORRECTED, RARE, STOP = (
     "entity",
     "time",
+    "session",
     "negated",
     "identifier",
     "corrected",
     "rare",
     "stop",
 )
-ROLES = (NEGATED, ENTITY, TIME, IDENTIFIER, CORRECTED, RARE, STOP)  # where a word has several, the first is shown
+ROLES = (
+    NEGATED,
+    ENTITY,
+    TIME,
+    SESSION,
+    IDENTIFIER,
+    CORRECTED,
+    RARE,
+    STOP,
+)  # where a word has several, the first is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +44,33 @@ class QueryToken:
     stem: str
     roles: tuple[str, ...] = ()
     rarity: float | None = None
+
+
+WHOLE, BEGINNING, END = "whole", "beginning", "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRef:
+    """A session of the conversation (a thread) that a query asks for by its place.
+
+    Args:
+        places: in the order of the sessions: 1 = the first, -1 = the last; several for "our last three chats". Empty
+            for the conversation as a whole, of which only a part is asked for.
+        part: `whole`, `beginning` or `end`: of the session, or, without `places`, of the conversation.
+        numbered: whether it was said as a number ("session 16"), which may be the one in the thread's name.
+        span: `(start, end)` in the query, in characters, end exclusive.
+        confidence: in [0, 1].
+        found: what it is in the scope, in words ("session 3 of 19"); empty where there is none such.
+        because: why there is none, or why it is this one where that is not plain; may be empty.
+    """
+
+    places: tuple[int, ...] = ()
+    part: str = WHOLE
+    numbered: bool = False
+    span: tuple[int, int] = (0, 0)
+    confidence: float = 1.0
+    found: str = ""
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput, InvalidMemory, InvalidScope
-from recall_integrations.readings import ConversationalVerdict, Correction, Identifier, QueryToken, Router
+from recall_integrations.readings import ConversationalVerdict, Correction, Identifier, QueryToken, Router, SessionRef
 from recall_integrations.roles import Role, role_of
 
 ID_CHARS_MAX = 1_024
@@ -508,6 +508,9 @@ class ParsedQuery:
             `assistant` ("what did you recommend"); `None` = neither. Read from the words alone.
         asked_role_strength: how plainly, in [0, 1]: 1 where a verb of saying has the role as its subject, less where
             the query only speaks of what is the asker's; 0 without a role.
+        session: the session of the conversation that it asks for.
+        talk: `all` where it asks for what was said then and nothing in particular ("what did we talk about on May
+            8th"), `about` where it asks what was said of something, else empty.
     """
 
     original: str
@@ -531,6 +534,8 @@ class ParsedQuery:
     now: datetime | None = None
     asked_role: Role | None = None
     asked_role_strength: float = 0.0
+    session: SessionRef | None = None
+    talk: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -571,6 +576,9 @@ class RetrievalPlan:
         type_hints: memory types the query asks for.
         type_filter: whether memories of other types come only after those of `type_hints`, if there are such.
         window_filter: whether entity results outside the temporal window are dropped.
+        time_filter: whether memories of the time or the session that is asked for come first, all others only where
+            there are fewer of these than are wanted.
+        in_order: whether those come in the order in which they were said, for nothing in particular is asked.
         exact_match: whether memories that hold the query's identifiers letter by letter are lifted.
         prefers: memory types of the router mode, which get a small lift; empty for `hybrid`.
         time_bias: whether newer memories are preferred more than usual.
@@ -589,6 +597,8 @@ class RetrievalPlan:
     type_hints: tuple[MemoryType, ...] = ()
     type_filter: bool = False
     window_filter: bool = False
+    time_filter: bool = False
+    in_order: bool = False
     exact_match: bool = False
     prefers: tuple[MemoryType, ...] = ()
     time_bias: bool = False
@@ -597,7 +607,7 @@ class RetrievalPlan:
     checks: tuple[RuleCheck, ...] = ()
     runner_up: str | None = None
     runner_up_margin: float | None = None
-    version: str = "rules-2"
+    version: str = "rules-3"
 
     def __str__(self) -> str:
         return self.name

@@ -84,6 +84,8 @@ def explanation_data(
         "switches": {
             "type_filter": plan.type_filter,
             "window_filter": plan.window_filter,
+            "time_filter": plan.time_filter,
+            "in_order": plan.in_order,
             "exact_match": plan.exact_match,
             "time_bias": plan.time_bias,
             "rewrite": plan.rewrite,
@@ -180,7 +182,7 @@ def memory_data(memory: Memory) -> dict[str, Any]:
 
 
 def _parsed(parsed: ParsedQuery) -> dict[str, Any]:
-    window = parsed.temporal_window
+    window, session = parsed.temporal_window, parsed.session
     return {
         "entities": [
             {
@@ -201,6 +203,18 @@ def _parsed(parsed: ParsedQuery) -> dict[str, Any]:
             "span": list(window.span),
             "confidence": _number(window.confidence),
         },
+        "session": None
+        if session is None
+        else {
+            "places": list(session.places),
+            "part": session.part,
+            "numbered": session.numbered,
+            "span": list(session.span),
+            "confidence": _number(session.confidence),
+            "found": session.found,
+            "because": session.because,
+        },
+        "talk": parsed.talk,
         "negations": list(parsed.negations),
         "predicate_hints": list(parsed.predicate_hints),
         "type_hints": [t.value for t in parsed.type_hints],

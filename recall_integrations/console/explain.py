@@ -37,7 +37,17 @@ FEATURES = (
     ("lexical_rarity", "lexical rarity", "blue"),
     ("type_cues", "type cues", "green"),
 )
-SWITCHES = ("type_filter", "window_filter", "exact_match", "time_bias", "rewrite", "rerank", "diversity")
+SWITCHES = (
+    "type_filter",
+    "window_filter",
+    "time_filter",
+    "in_order",
+    "exact_match",
+    "time_bias",
+    "rewrite",
+    "rerank",
+    "diversity",
+)
 
 
 def explain(
@@ -82,7 +92,7 @@ def explain(
 
 
 def _show_readings(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> None:
-    rows = [*_named(parsed), *_dated(parsed, plan, config), *_read(parsed)]
+    rows = [*_named(parsed), *_dated(parsed, plan, config), *_session(parsed, plan), *_read(parsed)]
     if not rows:
         return
     console.print()
@@ -111,14 +121,28 @@ def _dated(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> I
     said = f"“{plain(parsed.original[start:end], 60)}”: " if end > start else "without a date in the words: "
     yield "time", f"{said}{window_words(window)}, confidence {window.confidence:.2f}"
     least = f"{config.window_confidence_min:g}"
-    if plan.window_filter:
+    if plan.time_filter and (parsed.session is None or not parsed.session.found):
+        yield "", f"filters: what lies inside comes first (confidence ≥ {least}), for what was said then is asked"
+    elif plan.window_filter:
         yield "", f"filters: the graph leaves out what lies outside (confidence ≥ {least})"
     elif window.confidence >= config.window_confidence_min:
-        yield "", f"lifts what lies inside; sure enough to filter (≥ {least}), which only entity plans do"
+        yield "", f"lifts what lies inside; sure enough to filter (≥ {least}), if what was said then were asked"
     else:
         yield "", f"only softens: lifts what lies inside, and never filters (confidence < {least})"
     if parsed.now is not None:
         yield "", f"read at {plain(f'{parsed.now:%Y-%m-%d %H:%M %Z}')}"
+
+
+def _session(parsed: ParsedQuery, plan: RetrievalPlan) -> Iterator[tuple[str, str]]:
+    session = parsed.session
+    if session is None:
+        return
+    start, end = session.span
+    found = session.found or f"filters nothing: {session.because or 'the scope is not known'}"
+    yield "session", f"“{plain(parsed.original[start:end], 60)}”: {found}, confidence {session.confidence:.2f}"
+    if plan.time_filter and session.found:
+        order = ", in the order of the conversation" if plan.in_order else ""
+        yield "", f"filters: what was said in it comes first{order}"
 
 
 def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from recall_integrations.console.rendering import plain
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.readings import CORRECTED, ENTITY, IDENTIFIER, NEGATED, RARE, ROLES, STOP, TIME
+from recall_integrations.readings import CORRECTED, ENTITY, IDENTIFIER, NEGATED, RARE, ROLES, SESSION, STOP, TIME
 from recall_integrations.records import ParsedQuery
 
 QUERY_CHARS_SHOWN = 2_000
@@ -41,6 +41,7 @@ class Look(NamedTuple):
 LOOKS: dict[str, Look] = {
     ENTITY: Look("black on bright_cyan", "="),
     TIME: Look("black on bright_magenta", "~"),
+    SESSION: Look("black on bright_blue", "+"),
     NEGATED: Look("black on bright_red", "x"),
     IDENTIFIER: Look("black on bright_green", "#"),
     CORRECTED: Look("black on bright_yellow", "?"),
@@ -83,6 +84,8 @@ def _wholes(parsed: ParsedQuery) -> Iterator[tuple[int, int, str]]:
     yield from ((*i.span, IDENTIFIER) for i in parsed.identifiers)
     if parsed.temporal_window is not None:
         yield (*parsed.temporal_window.span, TIME)
+    if parsed.session is not None:
+        yield (*parsed.session.span, SESSION)
 
 
 def show_query(console: Console, parsed: ParsedQuery) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing, privacy
 from recall_integrations.delivery.explanation import led, reason
+from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.records import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
 from recall_integrations.request import RecallRequest
@@ -27,12 +28,14 @@ class Found:
         reranked: row → what the reranker made of it.
         denied: rows that are about a negated term.
         folded: row → rows that repeat it.
+        asked: the time or the session that decided; `None` = none did.
     """
 
     fused: Fused
     reranked: Mapping[int, Contribution] = field(default_factory=dict)
     denied: frozenset[int] = frozenset()
     folded: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    asked: Asked | None = None
 
 
 class Delivery:
@@ -80,7 +83,8 @@ class Delivery:
             row, parts = rows[i], made_of[place]
             shown = privacy.apply(memory, request.privacy)
             way, denied = ways.get(row, ""), row in found.denied
-            why = reason(parsed, shown, parts, demoted=denied, mode=request.privacy, said=said[i], way=way)
+            when = found.asked.words if found.asked is not None and found.asked.mask[row] else ""
+            why = reason(parsed, shown, parts, demoted=denied, mode=request.privacy, said=said[i], way=way, when=when)
             hits.append(
                 Hit(
                     memory=shown,

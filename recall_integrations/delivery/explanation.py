@@ -30,6 +30,7 @@ def reason(
     mode: str = "allow",
     said: Collection[str] | None = None,
     way: str = "",
+    when: str = "",
 ) -> str:
     """One line, strongest evidence first; never empty.
 
@@ -40,8 +41,9 @@ def reason(
         mode: the privacy mode.
         said: the query's stems that the memory says, if that is known; default: its text is read.
         way: how another memory led to it (`led`); empty = none did.
+        when: that it lies in the time or the session that decided; empty = it does not, or none did.
     """
-    text = _reason(parsed, memory, contributions, demoted, said, way, names=mode != "block")
+    text = _reason(parsed, memory, contributions, demoted, said, way, when, names=mode != "block")
     return text if mode == "allow" else privacy.redact(text)[0]
 
 
@@ -52,11 +54,12 @@ def _reason(
     demoted: bool,
     said: Collection[str] | None,
     way: str,
+    when: str,
     *,
     names: bool,
 ) -> str:
     by_source = {c.source: c for c in contributions}
-    parts: list[str] = []
+    parts: list[str] = [when] if when else []
     overlap = named_in(parsed, memory)
     if overlap:
         parts.append(f"entities overlap: {', '.join(overlap)}")
@@ -75,7 +78,7 @@ def _reason(
     if semantic is not None and semantic.score >= CLOSE:
         parts.append(f"close in meaning ({semantic.score:.2f})")
     window = parsed.temporal_window
-    if window is not None and "temporal" in by_source and by_source["temporal"].score > 0:
+    if not when and window is not None and "temporal" in by_source and by_source["temporal"].score > 0:
         parts.append("in the time asked for")
     if by_source.get("type_filter") is not None and by_source["type_filter"].score > 0:
         parts.append(f"is {'an' if str(memory.type)[0] in 'aeiou' else 'a'} {memory.type}")

@@ -46,6 +46,7 @@ def _own(name: str, title: str) -> Kind:
 
 KINDS = (
     Kind(name="locomo", title="chats of two people", files={"locomo": "locomo/*.json"}),
+    Kind(name="locomo-when", title="a day or session asked for", files={"locomo-when": "locomo/*.json"}),
     _own("assistant", "chats with assistant"),
     _own("projects", "project chats"),
     _own("phone", "phone records"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import datasets_jsonl
+from recall_integrations.evaluation import datasets_jsonl, datasets_when
 from recall_integrations.evaluation.datasets import load_locomo, load_multihop
 from recall_integrations.evaluation.questions import EvaluationData
 
@@ -30,6 +30,7 @@ def _language(path: Path, name: str) -> EvaluationData:
 
 LOADERS: Mapping[str, Loader] = {
     "locomo": lambda path, _: load_locomo(path),
+    datasets_when.NAME: lambda path, _: datasets_when.load_locomo_when(path),
     "hotpotqa": load_multihop,
     "musique": load_multihop,
     "assistant": _folder,

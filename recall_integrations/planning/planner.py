@@ -2,7 +2,7 @@
 
 1 precise         specificity >= 0.8
 2 entity_centric  an entity reference with confidence > 0.85
-3 temporal        a temporal window
+3 temporal        a temporal window, or a session of the conversation
 4 precision       lexical rarity > 0.8, even under the exploratory threshold
 5 exploratory     specificity < 0.4
 6 balanced        otherwise
@@ -16,6 +16,8 @@ router_mode     a small lift for the memory types of the mode (seed 003)
 time_bias       "what happened", "latest": recency counts more (seed 003)
 type_filter     "my preferences": other types come after those, if there are such memories (seed 000)
 window_filter   an entity plan with a sure window drops what lies outside of it (seed 000)
+time_filter     a sure window or a session: temporal arm, if it is not there; and where a session is asked for, or what
+                was said in the window, what lies in it comes first (seed 000)
 """
 
 from __future__ import annotations
@@ -27,11 +29,13 @@ from dataclasses import dataclass, replace
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.routing import HYBRID, MODE_TYPES
+from recall_integrations.query.talk import ALL
 from recall_integrations.records import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck
 
 ROUNDING = 3  # decimals of the feature vector that decisions are made on, so that noise cannot flip a plan
 IDENTIFIER_FACTOR = 1.5
 GRAPH_FACTOR = 2.0
+TEMPORAL_WEIGHT = 2.0  # 1.5 to 3 were no better on questions with a date in chats of people and on phones
 IDENTIFIERS_SHOWN = 3
 Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
@@ -61,7 +65,9 @@ def _entity(parsed: ParsedQuery, config: PlannerConfig) -> tuple[bool, str, floa
 
 
 def _temporal(parsed: ParsedQuery, _config: PlannerConfig) -> tuple[bool, str, float]:
-    window = parsed.temporal_window
+    window, session = parsed.temporal_window, parsed.session
+    if session is not None and session.found:
+        return True, f"{session.found}, confidence {session.confidence:.2f}", session.confidence
     if window is None:
         return False, "no temporal window", -1.0
     return True, f"temporal window, confidence {window.confidence:.2f}", window.confidence
@@ -107,6 +113,10 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig) -> RetrievalPlan:
     typed = "type_filter" in planner.rules and bool(parsed.type_filters)
     if typed and not any(a.name == "type_filter" for a in arms):
         arms = (*arms, ArmPlan(name="type_filter", limit=planner.arm_limit))
+    timed = "time_filter" in planner.rules and decides(parsed, planner)
+    if "time_filter" in planner.rules:
+        arms = _with_time(arms, parsed, planner)
+        why.extend(_when(parsed, planner))
     chatting = "conversational" in planner.rules and parsed.conversational.conversational
     runner_up, distance = _runner_up(checks, chosen)
     mode = parsed.router.mode
@@ -118,6 +128,8 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig) -> RetrievalPlan:
         type_hints=parsed.type_filters if typed else parsed.type_cues,
         type_filter=typed,
         window_filter="window_filter" in planner.rules and name == "entity_centric" and _sure_window(parsed, planner),
+        time_filter=timed,
+        in_order=timed and parsed.talk == ALL and not parsed.negations,
         exact_match="identifiers" in planner.rules and bool(parsed.identifiers),
         prefers=MODE_TYPES[mode] if "router_mode" in planner.rules and mode != HYBRID else (),
         time_bias="time_bias" in planner.rules and parsed.router.time_bias and parsed.temporal_window is None,
@@ -127,6 +139,13 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig) -> RetrievalPlan:
         runner_up=runner_up,
         runner_up_margin=distance,
     )
+
+
+def _with_time(arms: tuple[ArmPlan, ...], parsed: ParsedQuery, config: PlannerConfig) -> tuple[ArmPlan, ...]:
+    """With the temporal arm, where there is something for it to find: what lies in the window is to be a candidate."""
+    if any(a.name == "temporal" for a in arms) or not (decides(parsed, config) or _sure_window(parsed, config)):
+        return arms
+    return (*arms, ArmPlan(name="temporal", weight=TEMPORAL_WEIGHT, limit=config.arm_limit))
 
 
 def _permitted(arms: tuple[ArmPlan, ...], config: PlannerConfig) -> tuple[ArmPlan, ...]:
@@ -194,12 +213,35 @@ def worth_asking(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> bool
     if arm.name == "graph":
         return plan.name == "exploratory" or bool(anchoring(parsed))
     if arm.name == "temporal":
-        return parsed.temporal_window is not None
+        return parsed.temporal_window is not None or plan.time_filter
     if arm.name == "type_filter":
         return bool(plan.type_hints)
     if arm.name == "lexical":
         return bool(parsed.terms)
     return True
+
+
+def decides(parsed: ParsedQuery, config: PlannerConfig) -> bool:
+    """Whether the time or the session that is asked for decides what comes first.
+
+    A session always does. A window does where it is asked what was said in it. What somebody *did* in May may be told
+    in June: there the window only lifts.
+    """
+    if parsed.session is not None and parsed.session.found:
+        return True
+    return bool(parsed.talk) and _sure_window(parsed, config)
+
+
+def _when(parsed: ParsedQuery, config: PlannerConfig) -> list[str]:
+    """What the time that is asked for does, in words."""
+    session = parsed.session
+    if session is not None and not session.found:
+        return [f"filters by no session: {session.because}"] if session.because else []
+    if not decides(parsed, config):
+        return []
+    asked = f"{session.found} filters" if session is not None else "the time asked for filters"
+    reason = f" ({session.because})" if session is not None and session.because else ""
+    return [f"{asked}{reason}{', in the order of the conversation' if parsed.talk == ALL else ''}"]
 
 
 def _sure_window(parsed: ParsedQuery, config: PlannerConfig) -> bool:
@@ -229,7 +271,7 @@ def _entity_arms(parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ..
 
 
 def _temporal_arms(_parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    return _arms(config, temporal=2.0, semantic=1.0, lexical=1.0)
+    return _arms(config, temporal=TEMPORAL_WEIGHT, semantic=1.0, lexical=1.0)
 
 
 def _precision_arms(_parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
 from recall_integrations.config import SpecificityConfig
+from recall_integrations.readings import SessionRef
 from recall_integrations.records import EntityRef, MemoryType, QueryFeatures, TemporalWindow
 from recall_integrations.text import STOP_WORDS, Token, idf
 
@@ -57,9 +58,9 @@ def entity_density(tokens: Sequence[Token], refs: Sequence[EntityRef], window: T
     return best * min(1.0, named / max(content, 1) / SATURATION)
 
 
-def temporal_precision(window: TemporalWindow | None) -> float:
-    """How explicitly the query is anchored in time: the confidence of its window."""
-    return 0.0 if window is None else window.confidence
+def temporal_precision(window: TemporalWindow | None, session: SessionRef | None = None) -> float:
+    """How explicitly the query is anchored in time: the confidence of its window, or of the session that it names."""
+    return max((read.confidence for read in (window, session) if read is not None), default=0.0)
 
 
 def lexical_rarity(rarities: Collection[float]) -> float:

@@ -23,7 +23,9 @@ from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.negation import Negation, find_negations
 from recall_integrations.query.negation_words import NEGATIVES
 from recall_integrations.query.routing import conversational, rare_by, router_mode
+from recall_integrations.query.sessions import read_session
 from recall_integrations.query.spelling import Speller, reread
+from recall_integrations.query.talk import NOTHING, asks_talk
 from recall_integrations.query.temporal import parse_window
 from recall_integrations.readings import (
     CORRECTED,
@@ -31,6 +33,7 @@ from recall_integrations.readings import (
     IDENTIFIER,
     NEGATED,
     RARE,
+    SESSION,
     STOP,
     TIME,
     ConversationalVerdict,
@@ -38,6 +41,7 @@ from recall_integrations.readings import (
     Identifier,
     QueryToken,
     Router,
+    SessionRef,
 )
 from recall_integrations.records import (
     Degradation,
@@ -125,6 +129,7 @@ class _Reading:
     known: ScopeKnowledge
     tokens: list[Token]
     window: TemporalWindow | None = None
+    session: SessionRef | None = None
     negations: tuple[Negation, ...] = ()
     denied: list[tuple[int, int]] = field(default_factory=list)  # dates that are not wanted
     refs: tuple[EntityRef, ...] = ()
@@ -141,6 +146,11 @@ class _Reading:
     @property
     def dated(self) -> list[tuple[int, int]]:
         return [self.window.span] if self.window is not None and self.window.span != (0, 0) else []
+
+    @property
+    def placed(self) -> list[tuple[int, int]]:
+        """Words that say when: of the date, of the session."""
+        return self.dated if self.session is None else [*self.dated, self.session.span]
 
     def guard(self, stage: str, step: Callable[[], T], fallback: T) -> T:
         """What `step` finds, or `fallback` and a degradation that names it."""
@@ -204,7 +214,10 @@ class QueryParser:
         found.negations = found.guard("parse.negation", lambda: find_negations(text), ())
         if window is None:
             found.window = found.guard("parse.temporal", lambda: self._window(found, local), None)
-        found.identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), ())
+            found.session = found.guard("parse.session", lambda: self._session(found), None)
+        identifiers: tuple[Identifier, ...] = ()
+        identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), identifiers)
+        found.identifiers = tuple(i for i in identifiers if not _overlap(i.span, found.session))  # "session #16"
         found.asked = found.guard("parse.asked_role", lambda: asked_role(text, found.tokens), found.asked)
         found.refs = self._entities(found)
         negated = _starts_inside(found.tokens, found.negated)
@@ -212,7 +225,8 @@ class QueryParser:
         content = [t for t in tokens if t.word not in STOP_WORDS]
         found.corrections = self._corrections(found, content, now)
         polite: list[tuple[int, int]] = []
-        asking = [*found.dated, *found.guard("parse.courtesies", lambda: features.courtesies(text), polite)]
+        polite = found.guard("parse.courtesies", lambda: features.courtesies(text), polite)
+        asking = [*found.placed, *polite]
         plain = [t for t in content if not _inside(t, asking)]
         unknown: dict[str, float] = {}
         rarities = found.guard("parse.rarity", lambda: self._rarities(found, plain), unknown)
@@ -224,7 +238,7 @@ class QueryParser:
         vector = features.normalised(
             QueryFeatures(
                 entity_density=density,
-                temporal=features.temporal_precision(found.window),
+                temporal=features.temporal_precision(found.window, found.session),
                 lexical_rarity=features.lexical_rarity(rarities.values()),
                 type_cues=strength,
             )
@@ -256,6 +270,8 @@ class QueryParser:
             now=local,
             asked_role=found.asked.role,
             asked_role_strength=found.asked.strength,
+            session=found.session,
+            talk=found.guard("parse.talk", lambda: self._talk(found, tokens, polite), NOTHING),
         )
         return parsed, tuple(found.degraded)
 
@@ -277,6 +293,25 @@ class QueryParser:
         return None
 
     @staticmethod
+    def _session(found: _Reading) -> SessionRef | None:
+        """The session that the text asks for, unless it leaves it out: "not in our last session"."""
+        entities = found.known.entities
+        known = entities.contains_word if entities is not None else lambda _word: False
+        session = read_session(found.text, names=known, dated=found.dated)
+        if session is None or not _is_denied(found.text, session.span, found.negated):
+            return session
+        found.denied.append(session.span)
+        return None
+
+    @staticmethod
+    def _talk(found: _Reading, tokens: list[Token], polite: Spans) -> str:
+        if not found.placed and found.window is None:
+            return NOTHING
+        named = [r for r in found.refs if r.stage != features.IMPLICIT]
+        when, session = found.placed, found.session is not None
+        return asks_talk(found.text, tokens, when, named, polite=polite, session=session)
+
+    @staticmethod
     def _reread(content: list[Token], found: _Reading) -> str | None:
         return reread(found.text, content, found.corrections) if found.corrections else None
 
@@ -285,7 +320,7 @@ class QueryParser:
         refs: tuple[EntityRef, ...] = ()
         if known.entities is not None:
             entities = known.entities
-            reserved = [*found.negated, *found.dated]
+            reserved = [*found.negated, *found.placed]
             refs = found.guard("parse.entities", lambda: entities.resolve(found.text, reserved=reserved), refs)
             if known.unsure is not None:
                 unsure, sure = known.unsure, refs
@@ -314,7 +349,7 @@ class QueryParser:
         if known.speller is None:
             return ()
         speller = known.speller
-        spans = [*found.dated, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
+        spans = [*found.placed, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
         taken = _starts_inside(content, spans)
         open_tokens = [t for t in content if t.start not in taken]
         is_name = known.entities.contains_word if known.entities is not None else None
@@ -356,6 +391,7 @@ class QueryParser:
             stem(t.word)
             for t in content
             if t.word not in corrected
+            and not _overlap((t.start, t.end), found.session)
             and not (_inside(t, found.dated) and (only_time(t.word) or (relative and is_unit(t.word))))
             and not (_inside(t, misspelt) and not found.known.frequency(stem(t.word)))
         ]
@@ -386,6 +422,7 @@ def _marked(found: _Reading, rarities: Mapping[str, float], memories: int) -> tu
         (NEGATED, found.negated),
         (ENTITY, named),
         (TIME, found.dated),
+        (SESSION, [] if found.session is None else [found.session.span]),
         (IDENTIFIER, [i.span for i in found.identifiers]),
     )
     shown = found.tokens[:TOKENS_MARKED_MAX]
@@ -435,6 +472,10 @@ def _starts_inside(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) ->
         if token.start < reach:
             inside.add(token.start)
     return inside
+
+
+def _overlap(span: tuple[int, int], session: SessionRef | None) -> bool:
+    return session is not None and span[0] < session.span[1] and session.span[0] < span[1]
 
 
 def _inside(token: Token, spans: list[tuple[int, int]]) -> bool:

@@ -59,6 +59,7 @@ class TextColumns:
         words: int32, word ids of the texts in order, stop words left out, at most `WORDS_MAX` of a memory.
         lengths: int32 `(n,)`: content words of the text, however many are kept.
         threads: int32 `(n,)`: code of the thread, -1 = none.
+        thread_names: shared list: what the codes stand for.
         before, after: int64 `(n,)`: row of the previous and next living memory of the thread, by position; -1 = none.
         actors: int32 `(n,)`: index into `actor_names`, -1 = none.
         actor_names: shared list, the first so many belong to the snapshot.
@@ -77,6 +78,7 @@ class TextColumns:
     words: Ids
     lengths: NDArray[np.int32]
     threads: NDArray[np.int32]
+    thread_names: Sequence[str]
     before: Rows
     after: Rows
     actors: NDArray[np.int32]
@@ -207,6 +209,7 @@ class ColumnsBuilder:
         self._questions = np.empty(capacity, dtype=np.bool_)
         self._alive = np.empty(capacity, dtype=np.bool_)
         self._thread_codes: dict[str, int] = {}
+        self._thread_names: list[str] = []
         self._tails: list[int] = []  # last living row of each thread, -1 = none
         self._actor_codes: dict[str, int] = {}
         self._actor_names: list[str] = []
@@ -303,6 +306,7 @@ class ColumnsBuilder:
             words=self._words[: int(self._starts[n])],
             lengths=self._lengths[:n],
             threads=self._threads[:n],
+            thread_names=self._thread_names,
             before=self._before[:n],
             after=self._after[:n],
             actors=self._actors[:n],
@@ -335,6 +339,7 @@ class ColumnsBuilder:
         code = self._thread_codes.setdefault(name, len(self._thread_codes))
         if code == len(self._tails):
             self._tails.append(-1)
+            self._thread_names.append(name)
         return code
 
     def _actor(self, name: str | None) -> int:

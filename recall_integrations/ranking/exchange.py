@@ -38,8 +38,8 @@ def cast(match: Match, out: dict[str, Values]) -> None:
     share = np.zeros(len(there), dtype=np.float32)
     for group in groups:
         speaks = np.isin(columns.actors, group)
-        share += np.isin(there, threads[speaks & (threads >= 0)])
-    out["cast"] = share / max(len(groups), 1)
+        share += np.isin(there, threads[speaks & (threads >= 0)]).astype(np.float32)
+    out["cast"] = share / np.float32(max(len(groups), 1))
 
 
 def exchange(match: Match, out: dict[str, Values]) -> None:
@@ -51,6 +51,6 @@ def exchange(match: Match, out: dict[str, Values]) -> None:
     best = order[heads]
     after = worth[order[np.minimum(heads + 1, max(len(order) - 1, 0))]]
     second = np.where(counts > 1, after, np.float32(0))
-    other: Values = worth[best][codes]
+    other = worth[best][codes]
     other[best] = second
     out["exchange"] = np.where(match.threaded & (counts[codes] > 1), other, np.float32(0))

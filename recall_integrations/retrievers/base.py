@@ -29,6 +29,8 @@ class ArmRequest:
             Computed once per recall, because most arms and the fusion look at it.
         terms: stems to look for.
         allowed: rows that meet the filters; `None` = all.
+        asked: rows of the time or the session that decides what comes first (`plan.time_filter`); `None` = there is
+            none.
         limit: how many candidates are wanted.
         deadline: checked in loops; an arm that is late is abandoned.
         frequency: memories of the scope that hold a stem; `None` = ask the index.
@@ -44,6 +46,7 @@ class ArmRequest:
     limit: int
     deadline: Deadline
     frequency: Callable[[str], int] | None = None
+    asked: Mask | None = None
 
     @property
     def vector(self) -> NDArray[np.float32] | None:

@@ -16,15 +16,21 @@ from sqlalchemy import Engine, and_, select
 from recall_integrations.records import MemoryType
 from recall_integrations.retrievers.base import ArmRequest, ArmResult
 from recall_integrations.store import schema
-from recall_integrations.store.filtering import asked_mask
 from recall_integrations.store.rows import to_micros
+from recall_integrations.store.scope_view import Mask
 
 SCAN_MAX = 1_000  # newest memories of a window that are considered
 COLUMN_MAX = 200_000  # memories whose times are looked through one by one: some tenths of a millisecond
 
 
+def _window(request: ArmRequest) -> Mask:
+    window = request.parsed.temporal_window
+    assert window is not None
+    return asked_mask(request.view, window.start, window.end)
+
+
 class TemporalRetriever:
-    """Memories inside the query's window."""
+    """Memories inside the query's window, or of the session that it asks for."""
 
     name = "temporal"
 
@@ -35,16 +41,16 @@ class TemporalRetriever:
         """Candidates with a score in [0, 1]: half for being inside, half by similarity (or recency)."""
         window = request.parsed.temporal_window
         view = request.view
-        if window is None or not view.size:
+        if (window is None and request.asked is None) or not view.size:
             return ArmResult.empty(self.name, "no window")
-        start = None if window.start is None else to_micros(window.start)
-        end = None if window.end is None else to_micros(window.end)
-        if request.allowed is None and view.size > COLUMN_MAX:
+        if window is not None and request.asked is None and request.allowed is None and view.size > COLUMN_MAX:
+            start = None if window.start is None else to_micros(window.start)
+            end = None if window.end is None else to_micros(window.end)
             with self._engine.connect() as connection:
                 nums = self._scan(connection, view.scope_id, start, end)
             rows = view.rows_of(sorted(nums))
         else:  # where there is a filter, also of large scopes: it may leave out all of the newest
-            inside = asked_mask(view, window.start, window.end) & view.alive
+            inside = view.alive & (_window(request) if request.asked is None else request.asked)
             if request.allowed is not None:
                 inside &= request.allowed
             rows = np.flatnonzero(inside)

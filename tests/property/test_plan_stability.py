@@ -139,7 +139,7 @@ def test_noise_in_the_confidence_of_a_window_changes_nothing(value: float, off: 
             make_plan(ParsedQuery(original="q", temporal_window=window, entity_refs=(ref(0, 0.9, "exact"),)), CONFIG)
         )
 
-    assert plan(value) == plan(value + off)
+    assert plan(value) == plan(min(max(value + off, 0.0), 1.0))
 
 
 def test_the_edge_between_two_rounded_values_is_where_a_plan_may_change() -> None:

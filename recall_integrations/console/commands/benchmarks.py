@@ -72,6 +72,7 @@ def bench_quality(
     \b
     locomo             PATH is locomo10.json, or a directory with it in it or in
                        locomo/
+    locomo-when        the same file; asks for days, months and sessions
     hotpotqa, musique  PATH is a directory with hotpotqa*.json and
                        hotpotqa*_corpus.json in it or in multihop/; likewise
                        musique

@@ -65,8 +65,9 @@ def search(
       hits      [{id, score, reason, memory, contributions}]; memory has the
                 keys of `recall import`, contributions are
                 [{source, rank, score, added}]
-      parsed    {entities, window, negations, predicate_hints, type_hints,
-                terms, rewrites, specificity, features}
+      parsed    {entities, window, session, talk, negations,
+                predicate_hints, type_hints, terms, rewrites, specificity,
+                features}
       arms      [{name, weight, limit}]
       rules     [{rule, fired, because, margin}]
       rewrite   {strategy, reason}
@@ -127,8 +128,8 @@ def explain(
         conversational  {verdict, domain_signal, stopword_ratio, has_code,
                         rare, because}
       runner_up  {plan, margin} or null
-      switches  {type_filter, window_filter, exact_match, time_bias, rewrite,
-                rerank, diversity, prefers}
+      switches  {type_filter, window_filter, time_filter, in_order,
+                exact_match, time_bias, rewrite, rerank, diversity, prefers}
       arms      also {asked, ms}; ms is null where it was not asked
     """
     from recall_integrations.console import as_json as data

@@ -122,8 +122,8 @@ def test_the_legend_has_only_the_roles_that_occur() -> None:
     assert query_rows(marked("ask Sam")) == ["  ask Sam"]
 
 
-def test_a_legend_of_all_roles_fits_one_line() -> None:
-    parsed = marked("a b c d e f g", *zip("abcdefg", ROLES, strict=True))
+def test_a_legend_of_seven_roles_fits_one_line() -> None:
+    parsed = marked("a b c d e f g", *zip("abcdefg", (role for role in ROLES if role != "session"), strict=True))
     assert [row.split() for row in query_rows(parsed)][-1][-2:] == ["..", "stop"]
     assert len([row for row in query_rows(parsed) if ".. stop" in row and "== entity" in row]) == 1
 

@@ -1,0 +1,163 @@
+"""What the time or the session that a query asks for is in a scope, and what it decides there.
+
+    ParsedQuery ─ settled ─▶ ParsedQuery whose session is "session 3 of 19" ─ plan ─▶ RetrievalPlan ─ asked_for ─▶ Asked
+
+Where it decides (`plan.time_filter`), the arms look at nothing else if there are `k` memories of it; else those come
+first and the rest fills up. Where nothing lies in it, it decides nothing, and the plan's reason says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import numpy as np
+
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.query.talk import ABOUT, ALL
+from recall_integrations.ranking.fusion import Fused
+from recall_integrations.records import ParsedQuery, RetrievalPlan, TemporalWindow
+from recall_integrations.store.filtering import asked_mask
+from recall_integrations.store.scope_view import Mask, Rows, ScopeView
+from recall_integrations.store.sessions import Settled, in_order, settle
+
+DAY = timedelta(hours=25)  # with the hour that comes twice in autumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Rows of the time or the session that decides.
+
+    Args:
+        mask: bool `(n,)`: the rows, living and allowed; there is one at least.
+        count: how many there are.
+        order: the first of them in the order of the conversation, where they are to come in it; else `None`.
+        confidence: of the reading, in [0, 1].
+        words: why a hit of them is there.
+    """
+
+    mask: Mask
+    count: int
+    order: Rows | None
+    confidence: float
+    words: str
+
+    def searched(self, k: int) -> Mask | None:
+        """The rows that the arms look at; `None` = all, for there are fewer than `k` of these."""
+        if self.count < k:
+            return None
+        if self.order is None:
+            return self.mask
+        first = np.zeros_like(self.mask)
+        first[self.order] = True
+        return first
+
+    def first(self, fused: Fused) -> Fused:
+        """These rows first, in the order of the conversation or in their own; the others score no more than they do.
+
+        Whatever is said then answers a query that asks for nothing in particular: such rows score what the reading is
+        sure of.
+        """
+        rows, scores = fused.rows, fused.scores
+        inside = self.mask[rows]
+        own = np.flatnonzero(inside)
+        if self.order is not None and len(own):
+            places = np.full(len(self.mask), len(self.order), dtype=np.int64)
+            places[self.order] = np.arange(len(self.order))
+            own = own[np.argsort(places[rows[own]], kind="stable")]
+            scores = np.where(inside, np.float32(self.confidence), scores)
+        order = np.concatenate([own, np.flatnonzero(~inside)])
+        return fused.take(order, np.minimum.accumulate(scores[order]))
+
+
+def settled(parsed: ParsedQuery, view: ScopeView | None) -> tuple[ParsedQuery, Settled | None]:
+    """The query with its session as it is in the scope, and that session's rows.
+
+    Who is named and never speaks there is spoken of: then the query asks for more than the talk.
+    """
+    found: Settled | None = None
+    session = parsed.session
+    if session is not None:
+        if view is None:
+            parsed = replace(parsed, session=replace(session, because="there are no sessions here"))
+        else:
+            window = parsed.temporal_window
+            inside = None if window is None else asked_mask(view, window.start, window.end)
+            found = settle(session, view, inside)
+            parsed = replace(parsed, session=found.session)
+    if parsed.talk == ALL and not _speak(parsed, view):
+        parsed = replace(parsed, talk=ABOUT)
+    return parsed, found
+
+
+def asked_for(
+    parsed: ParsedQuery, plan: RetrievalPlan, found: Settled | None, view: ScopeView, allowed: Mask | None, limit: int
+) -> tuple[RetrievalPlan, Asked | None]:
+    """What decides, or `None`; and the plan as it is then.
+
+    Args:
+        parsed, found: from `settled`.
+        plan: what is done.
+        view: the scope.
+        allowed: rows that meet the filters; `None` = all.
+        limit: rows that come in order, at most.
+    """
+    if not plan.time_filter:
+        return plan, None
+    window = parsed.temporal_window
+    if found is not None and found.mask is not None:
+        mask, confidence = found.mask & view.alive, found.session.confidence
+        words = f"in the session{'s' if len(found.threads) > 1 else ''} you asked for"
+    else:
+        assert window is not None
+        found = None
+        mask, confidence = asked_mask(view, window.start, window.end) & view.alive, window.confidence
+        words = f"{'on the day' if _a_day(window) else 'in the time'} you asked for"
+    if allowed is not None:
+        mask = mask & allowed
+    count = int(mask.sum())
+    if not count:
+        reason = f"{plan.reason}; but nothing lies in it, so all memories are searched"
+        return replace(plan, time_filter=False, in_order=False, reason=reason), None
+    order = _in_order(parsed, found, view, mask, limit) if plan.in_order else None
+    return plan, Asked(mask=mask, count=count, order=order, confidence=confidence, words=words)
+
+
+def _in_order(parsed: ParsedQuery, found: Settled | None, view: ScopeView, mask: Mask, limit: int) -> Rows:
+    """The first rows, what those said who are named before what others said then."""
+    said = _said_by_named(parsed, view)
+    groups = [mask] if said is None or not (mask & said).any() else [mask & said, mask & ~said]
+    rows = np.empty(0, dtype=np.int64)
+    for group in groups:
+        if found is not None:
+            part = in_order(found, view, limit - len(rows), group)
+        else:
+            inside = np.flatnonzero(group)
+            part = inside[np.argsort(view.at[inside], kind="stable")][: limit - len(rows)]
+        rows = np.concatenate([rows, part])
+    return rows
+
+
+def _names(parsed: ParsedQuery) -> set[str]:
+    return {r.name.casefold() for r in parsed.entity_refs if r.stage != IMPLICIT}
+
+
+def _speak(parsed: ParsedQuery, view: ScopeView | None) -> bool:
+    """Whether all who are named say something in the scope."""
+    names = _names(parsed)
+    if not names or view is None or view.text is None:
+        return not names
+    return names <= {actor.casefold() for actor in view.text.actor_names}
+
+
+def _said_by_named(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
+    """Rows that those said who are named; `None` where nobody is."""
+    names = _names(parsed)
+    if not names or view.text is None:
+        return None
+    codes = [code for code, actor in enumerate(view.text.actor_names) if actor.casefold() in names]
+    return np.isin(view.text.actors, codes)
+
+
+def _a_day(window: TemporalWindow) -> bool:
+    return window.start is not None and window.end is not None and window.end - window.start <= DAY

@@ -1,0 +1,533 @@
+"""Which session of the conversation a query asks for: "our first session", "the 2nd chat", "session 16", "last time".
+
+A session is a thread; which one is meant is settled against the scope (`store.sessions`), for the text only says a
+place in their order. Only sessions of the conversation that is remembered count, not those that are talked about in it:
+"our third session", "the last conversation we had", "session 3"; not "my therapy session", "the first session of the
+course", "our last chat with Tom", "our first conversation about the dog". Where it is open, nothing is read: a session
+that is overlooked is searched for by its words as before, one that is imagined hides the answer.
+
+Text in, `SessionRef` out; the words are in `session_words.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from recall_integrations.query.session_words import (
+    BEFORE_NUMBER,
+    CARDINAL,
+    CARDINALS,
+    FOLLOWING,
+    FOREIGN,
+    LAST,
+    NOUN,
+    NOUNS,
+    NUMBERABLE,
+    NUMBERED,
+    ORDINAL,
+    ORDINALS,
+    PLACE,
+    PLURAL,
+    SIZE,
+    TALKED,
+    TOPICAL,
+    alternatives,
+)
+from recall_integrations.readings import BEGINNING, END, WHOLE, SessionRef
+from recall_integrations.text import STOP_WORDS
+
+CHARS_MAX = 2_000  # of a query that are read; who names a session does so in a question, not in a page of text
+PLACES_MAX = 20  # sessions that one reference may name
+Spans = Sequence[tuple[int, int]]
+
+_GATE = re.compile(
+    r"session|conversation|chat|talk|discuss|dialog|convo|\btime\b|\bfirst (?:thing|topic|subject|message|question)"
+    r"|\blast (?:thing|topic|subject|message|question)",
+    re.I,
+)
+# Nearly every question of a chat has a word of the first gate: a second one spares it the rules.
+_PLACE_GATE = re.compile(
+    rf"\d|\b(?:{alternatives(CARDINALS)}|{alternatives(ORDINALS)}|{LAST}|last|recent|earliest|initial|next|penultimate"
+    r"|ago|back|start|begin|beginning|outset|open|opening|end|ending|close|finish|conclude|conclusion|kick)\b",
+    re.I,
+)
+_I = r"(?:we|you and (?:i|me)|me and you|i and you|i|you|they)"
+_WE = r"(?:we(?:'ve| have)?|you and (?:i|me)|me and you|us)"
+_NAMES = r"\w[\w'-]* (?:and|&) \w[\w'-]*"  # whether they are names is asked of the scope
+_PART = r"(?P<part>(?:very )?(?:beginning|start|outset|opening|end|close|ending))(?: part)? of "
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A query while it is read. `names`: whether a word is one of a name that the scope knows."""
+
+    text: str
+    names: Callable[[str], bool]
+    dated: Spans
+
+    @property
+    def people(self) -> bool:
+        """Whether it names two whom the scope knows, or more: "their" conversation is then that of these."""
+        words = {w.casefold().removesuffix("'s") for w in re.findall(r"\w[\w']+", self.text)} - STOP_WORDS
+        return sum(map(self.names, words)) >= 2
+
+    def known(self, names: str) -> bool:
+        words = [w.removesuffix("'s") for w in names.casefold().split() if w not in ("and", "&")]
+        return all(w not in STOP_WORDS and self.names(w) for w in words)
+
+
+_Found = tuple[tuple[int, ...], str, bool, tuple[int, int], float]  # places, part, numbered, span, confidence
+
+
+def read_session(
+    text: str, *, names: Callable[[str], bool] = lambda _word: False, dated: Spans = ()
+) -> SessionRef | None:
+    """The session that `text` asks for, or `None`. Of several the first.
+
+    Args:
+        text: the query.
+        names: whether a case-folded word belongs to a name that the scope knows: "Caroline and Melanie's third
+            conversation" is one of theirs.
+        dated: spans of dates: "our first session in May" is none that "in May" would keep from counting.
+    """
+    if _GATE.search(text, 0, CHARS_MAX) is None or _PLACE_GATE.search(text, 0, CHARS_MAX) is None:
+        return None
+    said, at = spaced(text[:CHARS_MAX].replace("’", "'"))
+    query = _Query(said, names, tuple((bisect_left(at, start), bisect_left(at, end)) for start, end in dated))
+    for rule in _RULES:
+        for places, part, numbered, (start, end), confidence in rule(query):
+            if all(places) and len(places) <= PLACES_MAX:
+                span = at[start], at[end - 1] + 1
+                return SessionRef(places=places, part=part, numbered=numbered, span=span, confidence=confidence)
+    return None
+
+
+def spaced(text: str) -> tuple[str, list[int]]:
+    """The text with single blanks, and where each of its characters stood."""
+    kept = [i for i, c in enumerate(text) if not c.isspace() or (i and not text[i - 1].isspace())]
+    return "".join(" " if text[i].isspace() else text[i] for i in kept), kept
+
+
+# -- the rules, in the order in which they are tried -------------------------------------------------------------------
+
+_PLACED = re.compile(
+    rf"(?:{_PART})?(?P<det>\b(?:(?P<ours>our|your and my|my and your|our (?:own|joint))|(?P<mine>my|your)|the"
+    rf"|that|their"
+    rf"|(?P<names>{_NAMES})'s?) )?"
+    rf"(?P<place>\b{PLACE})(?: and (?:the |our )?(?P<also>{PLACE}))? {SIZE}(?P<noun>{NOUNS})",
+    re.I,
+)
+
+
+def _placed(query: _Query) -> Iterator[_Found]:
+    """ "Our first session", "the third conversation", "the end of our last chat"."""
+    for match in _PLACED.finditer(query.text):
+        one, many = match["noun"].casefold(), match["also"] is not None
+        if one.endswith("s") and not many:
+            continue
+        places = tuple(_place(p) for p in (match["place"], match["also"]) if p is not None)
+        # "What did we say last session about the dog": without an article it says when, and nothing belongs to it.
+        when = not match["det"] and query.text[match.end() :].startswith(" about ")
+        if _excused(query, match.start()) or not (when or _ends_well(query, match.end())):
+            continue
+        if _told_by_another(query.text):
+            continue
+        det = (match["det"] or "").strip().casefold()
+        if match["names"] is not None and not query.known(match["names"]):
+            continue
+        if match["ours"] is None and match["names"] is None and not _ours(query, match, det, one):
+            continue
+        at = match.start() if match["names"] is None else match.end("det")
+        part = _part(match["part"]) if match["part"] else _edge(query, match.end())
+        yield places, part, False, (at, match.end()), 0.95 if match["ours"] else 0.9
+
+
+def _ours(query: _Query, match: re.Match[str], det: str, noun: str) -> bool:
+    """Whether "the third session", without "our", is one of this conversation."""
+    rest = query.text[match.end() :]
+    with_you = re.match(
+        r" (?:that |which )?(?:i (?:had|'ve had|have had) )?(?:with you|between us|together)\b", rest, re.I
+    )
+    we_had = re.match(rf" (?:that |which )?{_WE} (?:ever |just |have )*(?:had|held)\b", rest, re.I)
+    if with_you or we_had:
+        return True
+    if match["mine"]:
+        return False
+    if det == "their":
+        return query.people and _talks(query, match)
+    between = re.match(rf" between (?P<who>{_NAMES})", rest)
+    if between:
+        return query.known(between["who"])
+    if noun.rstrip("s").endswith(("talk", "discussion")):
+        return False  # of a conference, of a paper
+    if FOREIGN.search(_without_topic(query.text)) or _word_before(query.text, match.start()) == "at":
+        return False
+    return _talks(query, match) or _bare(query, match)
+
+
+_ANOTHER = re.compile(rf"\b(?:did|does|do|has|had|with) (?:the|my|our|his|her|their) (?:\w+ )?{FOREIGN.pattern}", re.I)
+
+
+def _told_by_another(text: str) -> bool:
+    """Whether somebody speaks with whom one has sessions of another kind: "what did my doctor say"."""
+    return _ANOTHER.search(text) is not None
+
+
+def _talks(query: _Query, match: re.Match[str]) -> bool:
+    before = re.split(r"[.?!]\W* ", query.text[: match.start()])[-1]
+    around = f"{before} {re.split(r'[.?!]', query.text[match.end() :])[0]}"  # of the sentence that it stands in
+    if not _SAYING.search(around):
+        return False
+    return match["place"] is None or bool(match["det"]) or bool(_PERSONAL.search(around))
+
+
+_SAYING = re.compile(
+    rf"\b(?:{TALKED}|{TOPICAL})\b|\babout\W*$|\b(?:start|begin|began|end|open|close|conclude)(?:ed|s)?\b", re.I
+)
+_PERSONAL = re.compile(
+    rf"\b(?:{_I}|{_NAMES})\b[^.?!]{{0,40}}?\b{TALKED}\b|\b(?:was|were|been|got) (?:\w+ )?{TALKED}\b"
+    rf"|\b(?:summar|recap)|\b(?:tell|told|ask|remind)(?:ed)? (?:me|you|us)\b",
+    re.I,
+)
+
+
+def _bare(query: _Query, match: re.Match[str]) -> bool:
+    """Whether the query is nothing but a session: "the second session", "summary of the last chat"."""
+    left = f"{query.text[: match.start()]} {query.text[match.end() :]}"
+    return len(re.findall(r"\w+", left)) <= 2 and not re.search(r"\bwhen\b", left, re.I)
+
+
+_NUMBERS = re.compile(
+    rf"(?:{_PART})?(?P<det>\b(?:our|the) )?\b(?P<noun>{NUMBERABLE})(?P<many>s)?,? (?P<first>{NUMBERED})"
+    rf"(?P<more>(?:(?:, ?| ?- ?| ?– ?| (?:and|to|through|or|&) |, and )(?:{NUMBERABLE}"
+    rf" )?{CARDINAL}\b){{0,8}})(?![\w/]|[-.:]\w)",
+    re.I,
+)
+
+
+def _numbers(query: _Query) -> Iterator[_Found]:
+    """ "Session 16", "conversation number three", "sessions 2 to 4"."""
+    for match in _NUMBERS.finditer(query.text):
+        word = match["first"].casefold()
+        if not re.search(r"\d|number|no\b|nr\b|#", word) and match["noun"].casefold() not in (
+            "session",
+            "conversation",
+        ):
+            continue
+        if not match["many"] and match["more"] and not re.search(NUMBERABLE, match["more"], re.I):
+            end = match.end("first")  # "session 3 and 4 others"
+            if re.match(r" ?[-–] ?\d", match["more"]):
+                continue  # "session 3-4"
+            more = ""
+        else:
+            end, more = match.end(), match["more"]
+        places = _counted(match["first"], more)
+        before = _word_before(query.text, match.start())
+        if before and before not in BEFORE_NUMBER and not _ends_clause(query.text, match.start()):
+            continue
+        if _excused(query, match.start()) or not _ends_well(query, end, numbered=True):
+            continue
+        # "From session 3: …" says all of it; elsewhere what else is spoken of may say whose session 3.
+        framed = match.start() <= len("during the ") and re.match(r"\s*[:,]", query.text[end:])
+        if _told_by_another(query.text) or (not framed and FOREIGN.search(_without_topic(query.text))):
+            continue
+        part = _part(match["part"]) if match["part"] else _edge(query, end)
+        yield places, part, True, (match.start(), end), 0.95
+
+
+_SEVERAL = re.compile(
+    rf"\b(?P<det>(?:our|the) )(?P<which>first|last|latest|most recent|previous|final) (?P<count>{CARDINAL})"
+    rf" (?P<noun>{PLURAL})",
+    re.I,
+)
+
+
+def _several(query: _Query) -> Iterator[_Found]:
+    """ "Our last three conversations"."""
+    for match in _SEVERAL.finditer(query.text):
+        count = _number(match["count"])
+        if not 1 <= count <= PLACES_MAX or _excused(query, match.start()) or not _ends_well(query, match.end()):
+            continue
+        own = match["det"].strip().casefold() == "our"
+        if not own and (FOREIGN.search(_without_topic(query.text)) or not _personal(query.text)):
+            continue
+        first = match["which"].casefold() == "first"
+        places = range(1, count + 1) if first else range(-count, 0)
+        yield tuple(places), WHOLE, False, match.span(), 0.9 if own else 0.8
+
+
+_AGO = re.compile(rf"\b(?P<count>{CARDINAL}|a|a couple of) (?P<noun>{NOUNS}) (?:ago|back)\b", re.I)
+
+
+def _ago(query: _Query) -> Iterator[_Found]:
+    """ "Two sessions ago": the last one is one session ago."""
+    for match in _AGO.finditer(query.text):
+        word = match["count"].casefold()
+        count = 1 if word == "a" else 2 if word.startswith("a ") else _number(word)
+        if not _excused(query, match.start()) and not FOREIGN.search(_without_topic(query.text)):
+            yield (-count,), WHOLE, False, match.span(), 0.9
+
+
+_BEFORE_LAST = re.compile(
+    rf"\b(?:our|the|that|in) (?P<noun>{NOUN}) (?:right |just )?(?:before|prior to|preceding) (?:the |our"
+    rf" )?(?:last|previous|latest)"
+    rf"(?: (?:one|{NOUN}))?\b|\b(?:the )?time before last(?: time)?\b",
+    re.I,
+)
+
+
+def _before_last(query: _Query) -> Iterator[_Found]:
+    """ "The session before last"."""
+    for match in _BEFORE_LAST.finditer(query.text):
+        if match["noun"] is None and not _personal(query.text):
+            continue
+        if not _ends_well(query, match.end()) or FOREIGN.search(_without_topic(query.text)):
+            continue
+        yield (-2,), WHOLE, False, match.span(), 0.9
+
+
+_TALK_TIME = (
+    rf"(?:(?:talk|chat|convers)\w*|spoke|met|had (?:a|our) (?:little |long )?{NOUN}"
+    r"|discussed (?:things|stuff|anything))"
+)
+_TIME = re.compile(
+    rf"\b(?P<place>(?:very )?(?:{ORDINAL}|{LAST})) time,? (?:that |when )?(?P<who>{_WE}|they|(?P<names>{_NAMES})),? "
+    rf"(?:ever |actually |have |had )*(?P<verb>{_TALK_TIME})(?: to each other| with each other| together)?(?!\w)",
+    re.I,
+)
+
+
+def _times(query: _Query) -> Iterator[_Found]:
+    """ "The last time we talked", "the second time we chatted"."""
+    for match in _TIME.finditer(query.text):
+        rest = query.text[match.end() :]
+        if _excused(query, match.start()) or not _ends_well(query, match.end()):
+            continue
+        if re.match(r" (?:to|with)\b", rest, re.I):
+            continue
+        around = query.text[: match.start()] + rest
+        if match["names"] is not None and not query.known(match["names"]):
+            continue
+        if match["who"].casefold() == "they" and not query.people:
+            continue
+        if match["verb"].casefold() == "met" and not _personal(around):
+            continue
+        start = re.search(r"(?:the |that )$", query.text[: match.start()], re.I)
+        end = match.end("place") + len(" time") if match["names"] is not None else match.end()
+        yield (_place(match["place"]),), WHOLE, False, (match.start() if start is None else start.start(), end), 0.9
+
+
+_LAST_TIME = re.compile(
+    r"(?<!the )(?<!that )(?<!for )(?<!my )\blast time\b(?=\s*(?:$|[?.!;:)]|, ?(?:what|how|did|you|we|i)\b"
+    r"|(?:what|did) (?:we|you|i)\b))",
+    re.I,
+)
+
+
+def _last_time(query: _Query) -> Iterator[_Found]:
+    """ "What did we discuss last time?"."""
+    for match in _LAST_TIME.finditer(query.text):
+        around = f"{query.text[: match.start()]} {query.text[match.end() :]}"
+        if _excused(query, match.start()) or FOREIGN.search(_without_topic(query.text)):
+            continue
+        # Not "the book that you mentioned last time": that may be any time, and the book is what is asked for.
+        who = "we|you|i|they|the two of (?:us|them)" if query.people else "we|you|i|the two of (?:us|them)"
+        if re.search(
+            rf"\b(?:did|had|have|were) (?:{who})\b(?: \w+)? {TALKED}\b|\bwhere (?:did|had) we\b", around, re.I
+        ):
+            yield (-1,), WHOLE, False, match.span(), 0.8
+
+
+_EDGE = re.compile(
+    rf"\b(?:the )?{_PART}(?P<det>our|this|the|that) (?:whole |entire |very )?(?P<noun>{NOUNS})",
+    re.I,
+)
+_STARTED = re.compile(
+    rf"\bhow did (?P<det>our|this|the) (?:whole |entire )?(?P<noun>{NOUNS}) (?:first )?(?P<how>start|begin"
+    rf"|open|kick off|end|finish|close|conclude)\b",
+    re.I,
+)
+_FIRST_SAID = re.compile(
+    rf"\b(?P<which>(?:very )?first|(?:very )?last) (?:thing|topic|subject|message|question)s?(?: that)?"
+    rf" (?:{_I}) (?:ever )?"
+    rf"(?:{TALKED}|sent|messaged)(?: about| of| on)?(?: (?:you|me|us|to you|to me|to each other))?(?= ?(?:$|[?.!]))",
+    re.I,
+)
+_WHEN_FIRST = re.compile(
+    rf"(?<!\bwhen )\bwhen {_WE} (?:very )?first (?:(?:started|began) (?:talking|chatting|to talk|to chat)"
+    rf"|talked|spoke|chatted)\b",
+    re.I,
+)
+
+
+def _edges(query: _Query) -> Iterator[_Found]:
+    """ "At the beginning of our conversation", "how did this chat start", "the first thing we talked about"."""
+    for match in _EDGE.finditer(query.text):
+        det, noun = match["det"].casefold(), match["noun"].casefold()
+        if det in ("the", "that") and (
+            not noun.startswith(("conversation", "chat"))
+            and not _personal(query.text[: match.start()] + query.text[match.end() :])
+        ):
+            continue
+        if det == "the" and FOREIGN.search(_without_topic(query.text)):
+            continue
+        if not _excused(query, match.start()) and _ends_well(query, match.end()):
+            yield (), _part(match["part"]), False, match.span(), 0.85 if det == "our" else 0.75
+    for match in _STARTED.finditer(query.text):
+        if match["det"].casefold() == "the" and not match["noun"].casefold().startswith(("conversation", "chat")):
+            continue
+        if _ends_well(query, match.end()):
+            yield (), _part(match["how"]), False, match.span(), 0.8
+    for match in _FIRST_SAID.finditer(query.text):
+        yield (), _part(match["which"].replace("first", "start").replace("last", "end")), False, match.span(), 0.8
+    for match in _WHEN_FIRST.finditer(query.text):
+        if _ends_well(query, match.end()) and re.search(r"\w", query.text[: match.start()] + query.text[match.end() :]):
+            yield (1,), WHOLE, False, match.span(), 0.8
+
+
+_RULES: tuple[Callable[[_Query], Iterator[_Found]], ...] = (
+    _before_last,
+    _placed,
+    _numbers,
+    _several,
+    _ago,
+    _times,
+    _edges,
+    _last_time,
+)
+
+
+# -- what the rules share ----------------------------------------------------------------------------------------------
+
+
+def _place(words: str) -> int:
+    """ "Third" → 3, "last" → -1, "second-to-last" → -2; 0 where it is none."""
+    said = words.casefold().removeprefix("very ").strip()
+    if re.fullmatch(rf"{LAST}", said):
+        return -1
+    if said in ("earliest", "initial"):
+        return 1
+    if said in ("penultimate", "second last", "last but one") or said.startswith("next"):
+        return -2
+    if said == "last but two":
+        return -3
+    backwards = re.match(rf"({ORDINAL})[- ](?:to|from)[- ](?:the )?last", said)
+    if backwards:
+        return -_ordinal(backwards[1])
+    return _ordinal(said)
+
+
+def _ordinal(word: str) -> int:
+    return int(re.sub(r"\D", "", word)) if word[0].isdigit() else ORDINALS.get(word.replace(" ", "-"), 0)
+
+
+def _number(word: str) -> int:
+    said = word.casefold()
+    digits = re.search(r"\d+", said)
+    if digits:
+        return int(digits[0])
+    return CARDINALS.get(said.split()[-1], 0) if said.split() else 0
+
+
+def _counted(first: str, more: str) -> tuple[int, ...]:
+    """ "2 to 4" → (2, 3, 4); "2, 3 and 7" → (2, 3, 7). 0 stands for what is none."""
+    places = [_number(first)]
+    for joint, word in re.findall(
+        rf"(, ?and |, ?|-|–|and|to|through|or|&) ?(?:{NUMBERABLE} )?({CARDINAL})\b", more, re.I
+    ):
+        number = _number(word)
+        if joint.strip().casefold() in ("-", "–", "to", "through") and places[-1] < number <= places[-1] + PLACES_MAX:
+            places.extend(range(places[-1] + 1, number))
+        places.append(number)
+    return tuple(dict.fromkeys(places))
+
+
+def _part(words: str) -> str:
+    said = words.casefold().removeprefix("very ")
+    return END if said.startswith(("end", "close", "conclu", "finish", "last")) else BEGINNING
+
+
+def _edge(query: _Query, end: int) -> str:
+    """Whether how it started or ended is asked: "how did our first conversation start"."""
+    if not re.search(r"\bhow (?:did|does)\b", query.text[:end], re.I):
+        return WHOLE
+    match = re.match(
+        r" (?:first )?(start|begin|open|kick off|end|finish|close|conclude|wrap up)\b", query.text[end:], re.I
+    )
+    return WHOLE if match is None else END if match[1].casefold() == "wrap up" else _part(match[1])
+
+
+def _personal(text: str) -> bool:
+    return _PERSONAL.search(text) is not None
+
+
+def _without_topic(text: str) -> str:
+    """Without what is talked about: "what did I say about my therapist in our third session"."""
+    return re.sub(
+        r"\b(?:about|regarding|concerning)(?: (?!in\b|during\b|from\b|at\b|our\b)[\w'-]+){1,5}", " ", text, flags=re.I
+    )
+
+
+def _word_before(text: str, start: int) -> str:
+    match = re.search(r"([\w'&]+)\W*$", text[max(0, start - 60) : start])
+    return "" if match is None else match[1].casefold()
+
+
+def _ends_clause(text: str, start: int) -> bool:
+    """Whether punctuation stands between what comes before and `start`."""
+    return re.search(r"[,;:.?!(\"“]\s*$", text[:start]) is not None
+
+
+def _excused(query: _Query, start: int) -> bool:
+    """Whether a word before it takes the session for a moment: "after our last chat", "between the first session …"."""
+    if _ends_clause(query.text, start):
+        return False
+    before = re.sub(r"\b(?:the|our)\s*$", "", query.text[max(0, start - 60) : start], flags=re.I)
+    return _word_before(before, len(before)) in _MOMENTS
+
+
+_MOMENTS = frozenset(
+    "after before since until till past beyond following by between book schedule a an any another every no".split()
+)
+_RELATIVE = re.compile(
+    rf" (?:that |which )?(?:{_WE}|they|i) (?:ever |just )*(?:had|held|have had|'ve had)(?: together| so far|"
+    rf" with you)?",
+    re.I,
+)
+_OURSELVES = re.compile(
+    r" (?:with|between|of|in|from) (?:you|me|us|ours|each other|one another|the (?:assistant|bot|ai|agent)"
+    r"|you and (?:me|i)"
+    r"|(?:our|this|the|that) (?:chat|conversation|thread|history|log)s?|\d{1,4}(?= ?(?:$|[?.!,])))(?!\w)",
+    re.I,
+)
+_DATE_NEXT = re.compile(r"[ ,]+(?:(?:in|on|at|from|of|during|for|back in|held on)\s+)?(?:the\s+)?$", re.I)
+
+
+def _ends_well(query: _Query, end: int, *, numbered: bool = False) -> bool:
+    """Whether nothing behind it says that another session is meant, or only one of those that …"""
+    text = query.text
+    for _ in range(2):
+        more = _RELATIVE.match(text, end) or _OURSELVES.match(text, end)
+        if more is None:
+            break
+        end = more.end()
+    between = re.compile(rf" between (?P<who>{_NAMES})").match(text, end)
+    if between is not None and query.known(between["who"]):
+        end = between.end()
+    rest = text[end:]
+    if not rest.strip() or re.match(r"\s*[?.!,;:)\"”'…–—](?!\w)|\s+[-–—]\s|'s ", rest):
+        return True
+    if any(_DATE_NEXT.fullmatch(text[end:start]) for start, _ in query.dated if start >= end):
+        return True
+    match = re.match(r"\s+([\w'&;]+)", rest)
+    if match is None:
+        return False
+    word = match[1].casefold()
+    if word in ("with", "for") and re.match(r"\s+(?:with|for(?: me| us)?)\s*(?:$|[?.!,;:])", rest):
+        return True
+    if word == "about":
+        return bool(re.match(r"\s+about\s*(?:$|[?.!,;:])", rest)) or numbered
+    return word in FOLLOWING or query.names(word.removesuffix("'s"))
