@@ -16,6 +16,7 @@ from sqlalchemy import Engine, and_, select
 from recall_integrations.records import MemoryType
 from recall_integrations.retrievers.base import ArmRequest, ArmResult
 from recall_integrations.store import schema
+from recall_integrations.store.filtering import asked_mask
 from recall_integrations.store.rows import to_micros
 from recall_integrations.store.scope_view import Mask
 
