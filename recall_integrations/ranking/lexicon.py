@@ -69,6 +69,7 @@ class Lexicon:
         self._ids: dict[str, int] = {}
         self._words: list[str] = []
         self._stem_ids: dict[str, int] = {}
+        self._stem_texts: list[str] = []
         self._stems: Ids = np.empty(1_024, dtype=np.int32)
         self._dated: NDArray[np.bool_] = np.empty(1_024, dtype=np.bool_)
         self._rows: NDArray[np.int8] = np.empty((0, self._embedding.dimensions), dtype=np.int8)
@@ -95,6 +96,10 @@ class Lexicon:
     def stem_of(self, term: str) -> int:
         """Number of a stem given as text; -1 where no word of the lexicon has it."""
         return self._stem_ids.get(term, -1)
+
+    def stem_text(self, number: int) -> str:
+        """The stem of a number."""
+        return self._stem_texts[number]
 
     @property
     def stems(self) -> Ids:
@@ -173,7 +178,13 @@ class Lexicon:
                 if at == len(self._stems):
                     self._stems = grown(self._stems, at, 2 * at)
                     self._dated = grown(self._dated, at, 2 * at)
-                self._stems[at] = self._stem_ids.setdefault(stem(word), len(self._stem_ids))
+                root = stem(word)
+                number = self._stem_ids.get(root)
+                if number is None:
+                    number = len(self._stem_texts)
+                    self._stem_texts.append(root)
+                    self._stem_ids[root] = number
+                self._stems[at] = number
                 self._dated[at] = word in DATE_WORDS or _YEAR.fullmatch(word) is not None
                 self._words.append(word)
                 self._ids[word] = at  # last: who finds the word here may use everything above without the lock

@@ -41,7 +41,7 @@ def together(match: Match, out: dict[str, Values]) -> None:
 def feedback(match: Match, out: dict[str, Values]) -> None:
     """`feedback`: pseudo relevance feedback (Rocchio 1971) with each giver's vector of BM25 weights as a unit.
 
-    Words are weighed by how many of the candidates hold them. A candidate gives no feedback to itself.
+    Words are weighed by their idf in the scope. A candidate gives no feedback to itself.
     """
     size = len(match.rows)
     if size < FEEDBACK:
@@ -53,13 +53,15 @@ def feedback(match: Match, out: dict[str, Values]) -> None:
     stems, number = np.unique(match.columns.lexicon.stems[match.tokens[kept]], return_inverse=True)
     key, tf = np.unique(of[kept] * len(stems) + number, return_counts=True)
     text, term = np.divmod(key, len(stems))
-    held = np.bincount(term, minlength=len(stems))
-    rare = np.asarray([idf(df, size) for df in range(size + 1)], dtype=np.float32)[held]
-    k = length_term(match.lengths[match.at[0]], PIVOT)[text]
-    worth = saturated(tf.astype(np.float32), k) * rare[term]
     base = z_scores(match.bmq) + np.float32(COSINE_SHARE) * z_scores(match.cosines[match.at[0]])
     givers = np.argsort(-base, kind="stable")[:FEEDBACK]
     share = np.exp(base[givers] - base[givers[0]])
+    lexicon, frequency, count = match.columns.lexicon, match.given.frequency, match.given.count
+    rare = np.zeros(len(stems), dtype=np.float32)
+    for i in np.unique(term[np.isin(text, givers)]).tolist():
+        rare[i] = idf(frequency(lexicon.stem_text(int(stems[i]))), count)
+    k = length_term(match.lengths[match.at[0]], PIVOT)[text]
+    worth = saturated(tf.astype(np.float32), k) * rare[term]
     total, given = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
     for giver, weight in zip(givers.tolist(), share.tolist(), strict=True):
         own = np.zeros(len(stems), dtype=np.float32)

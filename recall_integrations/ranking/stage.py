@@ -42,6 +42,19 @@ TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 8.0, 8.0
 TITLE_LIFT = 3.0
 
 
+# What each arm stands for: its weight in the plan scales this evidence, whatever brought a candidate.
+EVIDENCE: Mapping[str, tuple[str, ...]] = {
+    "semantic": ("d", "d1"),
+    "lexical": (
+        *("bm", "bmq", "bm_max", "bm_ub", "cov", "soft", "lead", "msn", "mt", "mwn", "mw2n", "qm", "bs", "smb", "smm"),
+        *("bg", "feedback", "together", "exchange", "told", "own", "qa"),
+    ),
+    "graph": ("graph", "edge"),
+    "temporal": ("date",),
+    "type_filter": ("type_filter",),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankInput:
     """What the stage looks at besides the arms' lists.
@@ -205,6 +218,12 @@ def _cosines(given: FusionInput, rows: Rows) -> Scores | None:
     return best
 
 
+def _relative(config: FusionConfig, setting: str) -> np.float32:
+    """A setting as a multiple of its default: its unit is that of another strategy."""
+    default = float(getattr(FusionConfig(), setting))
+    return np.float32(float(getattr(config, setting)) / default)
+
+
 def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:
     if graph is None:
         return None
@@ -251,8 +270,6 @@ def _lifted(
     """With what the plan asks for: the time, edges, types, types of the router mode, what is new, identifiers."""
     plan, view = given.fusion.plan, given.fusion.view
     added = dict(ranking.added)
-    if "date" in added and (arm := plan.arm("temporal")) is not None:
-        added["date"] = added["date"] * np.float32(arm.weight)
     if graph is not None and len(graph.stated_rows):
         added["edge"] = EDGE_LIFT * np.isin(rows, graph.stated_rows).astype(np.float32)
     if plan.type_hints:
@@ -260,14 +277,19 @@ def _lifted(
     if config.profile > 0 and (typical := profile(view, rows)) is not None:
         added["profile"] = np.float32(config.profile) * np.clip(typical, 0, 1)
     if plan.prefers:
-        added["router"] = MODE_LIFT * _typed(view, rows, plan.prefers)
+        added["router"] = MODE_LIFT * _relative(config, "mode") * _typed(view, rows, plan.prefers)
     if plan.time_bias:
-        added["recency"] = added.get("recency", np.float32(0)) + TIME_LIFT * features["recency"]
+        lift = np.float32(TIME_LIFT * _relative(config, "time_bias"))
+        added["recency"] = added.get("recency", np.float32(0)) + lift * features["recency"]
+    for arm in plan.arms:
+        if arm.weight != 1:
+            scaled = ((name, np.float32(arm.weight)) for name in EVIDENCE.get(arm.name, ()) if name in added)
+            added.update((name, added[name] * weight) for name, weight in scaled)
     scores = ranking.scores + sum(added[n] - ranking.added.get(n, 0) for n in added)
     if plan.exact_match and len(rows):
         best = np.argsort(-scores, kind="stable")[:EXACT_POOL]
         shares = np.zeros(len(rows), dtype=np.float32)
         shares[best] = exact_shares(given.texts(rows[best]), given.parsed.identifiers)
-        added["exact"] = EXACT_LIFT * shares
+        added["exact"] = EXACT_LIFT * _relative(config, "exact") * shares
         scores = scores + added["exact"]
     return replace(ranking, scores=np.asarray(scores, dtype=np.float32), added=added)
