@@ -89,9 +89,10 @@ def outputs(page: str) -> list[str]:
     """What each Python block prints; they share their names."""
     names: dict[str, Any] = {}
     printed = []
-    for code, _, _ in BLOCK.findall(page):
+    for block in BLOCK.finditer(page):
+        above = "\n" * page.count("\n", 0, block.start(1))  # so that a traceback shows the page's line
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            exec(compile(code, str(PAGE), "exec"), names)
+            exec(compile(above + block[1], str(PAGE), "exec"), names)
         printed.append(out.getvalue())
     return printed
 
