@@ -506,6 +506,7 @@ class QueryOptimizer:
             similarities=seen.similarities,
             window=parsed.temporal_window,
             now=request.now,
+            cosine_worth=self.store.cosine_worth,
         )
         if self._ranker is not None and view.text is not None:
             try:

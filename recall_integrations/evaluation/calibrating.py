@@ -26,7 +26,7 @@ from recall_integrations.ranking.calibration import Calibration, K
 from recall_integrations.ranking.calibration_fit import Judged, Outcome, ece, fit_calibration, judge
 from recall_integrations.records import Scope
 
-ANSWERABLE = 2 / 3  # as the shipped calibration assumes
+ANSWERABLE = 2 / 3
 MIN_OUTCOMES = 100  # queries with a relevant candidate; with fewer, probabilities would be noise
 
 
@@ -85,14 +85,14 @@ def outcome(found: Recalled, *, answered: bool = True) -> Outcome:
     return Outcome(features=found.example.features, scores=found.scores, relevant=relevant, unknown=found.unknown)
 
 
-def weighed(own: Sequence[Outcome], wrong: Sequence[Outcome]) -> list[Outcome]:
-    """All of them, so that `ANSWERABLE` of the weight is in `own`."""
+def weighed(own: Sequence[Outcome], wrong: Sequence[Outcome], answerable: float = ANSWERABLE) -> list[Outcome]:
+    """All of them, so that `answerable` of the weight is in `own`."""
     if not own or not wrong:
         return [*own, *wrong]
     size = len(own) + len(wrong)
     return [
-        *(replace(o, weight=size * ANSWERABLE / len(own)) for o in own),
-        *(replace(o, weight=size * (1 - ANSWERABLE) / len(wrong)) for o in wrong),
+        *(replace(o, weight=size * answerable / len(own)) for o in own),
+        *(replace(o, weight=size * (1 - answerable) / len(wrong)) for o in wrong),
     ]
 
 

@@ -49,6 +49,7 @@ def bridged(
     frequency: Callable[[str], int],
     count: int,
     named: Values | None = None,
+    worth: float = 1.0,
 ) -> Bridge:
     """The second hop from the best candidates.
 
@@ -62,6 +63,7 @@ def bridged(
         count: memories of the scope.
         named: above 0 for documents that the query itself names. Of two that it compares, the second stays before
             what the first leads to.
+        worth: scales `WEIGHTS`.
     """
     added, before = np.zeros(len(rows), dtype=np.float32), np.full(len(rows), -1, dtype=np.int64)
     first, goals = hop.view.top(rows, scores, len(WEIGHTS))
@@ -79,7 +81,9 @@ def bridged(
     place, to, values = place[led], to[led], links.values[led]
     held, shares = _held(text, np.concatenate([first, rows[to]]), terms[:TERMS_MAX], frequency, count)
     missing = np.einsum("i,ij->j", shares, held[:, len(first) :] & ~held[:, place])
-    wanted = scores[to] + np.asarray(WEIGHTS, dtype=np.float32)[place] * values * (1 + MISSING * missing)
+    wanted = scores[to] + np.asarray(WEIGHTS, dtype=np.float32)[place] * np.float32(worth) * values * (
+        1 + MISSING * missing
+    )
     gain = _approach(wanted, goals[place]) - scores[to]
     rising = np.lexsort((-place, gain))
     rising = rising[gain[rising] > 0]

@@ -37,9 +37,10 @@ from recall_integrations.ranking.ranker import Ranking
 from recall_integrations.text import idf
 
 SHIPPED = Path(__file__).resolve().parent / "weights" / "calibration.json"
-FORMAT = "recall-calibration-1"
+FORMAT = "recall-calibration-2"
 K = 10  # where z = 0
 TOP = 5
+KINDS = ("people", "crowd", "roles", "apart", "long", "documents")
 LOGIT_MAX = 12.0  # a probability is never closer to 0 or 1 than 6e-6
 
 # "top": among the five best by score; "any": among all candidates; s1, s2, s10: first, second, tenth score.
@@ -50,6 +51,7 @@ RESULT: Mapping[str, str] = {
     "msn_any": "the best msn of any",
     "mt_any": "the best mt of any",
     "smm_any": "the best smm of any",
+    "soft_any": "the best soft of any",
     "d_any": "the best d of any",
     "sp_any": "1 where any is by an actor whom the query names",
     "msn_top": "the best msn of the top",
@@ -57,7 +59,9 @@ RESULT: Mapping[str, str] = {
     "mt_top": "the best mt of the top",
     "mt_top²": "mt_top²",
     "mwn_top": "the best mwn of the top",
-    "own_top": "the best own of the top",
+    "soft_top": "the best soft of the top",
+    "lead_top": "the best lead of the top",
+    "told_top": "the best told of the top",
     "bg_top": "the best bg of the top",
     "d_top": "the best d of the top",
     "date_top": "the best date of the top",
@@ -73,6 +77,7 @@ RESULT: Mapping[str, str] = {
     "vectors": "1 where candidates have cosines",
     "beside": "share of the candidates that stand beside another candidate in their thread",
     "size": "ln of the number of candidates",
+    **{gate: f"the gate {gate!r} (`kind.GATES`)" for gate in KINDS},
 }
 # `place`: 0 for the candidate with the best score, 1 for the next.
 HIT: Mapping[str, str] = {
@@ -85,21 +90,25 @@ HIT: Mapping[str, str] = {
     "msn": "msn",
     "mt": "mt",
     "mwn": "mwn",
-    "qa": "qa",
-    "own": "own",
+    "soft": "soft",
+    "lead": "lead",
+    "told": "told",
+    "ask": "ask",
+    "user": "user",
+    "role": "role",
     "bg": "bg",
     "sp": "sp",
     "date": "date",
     "dww": "dww",
-    "isq": "isq",
     "d": "d",
     "vectors": "1 where candidates have cosines",
     "beside": "share of the candidates that stand beside another candidate in their thread",
     "size": "ln of the number of candidates",
+    **{gate: f"the gate {gate!r} (`kind.GATES`)" for gate in KINDS},
 }
-_OWN = tuple(name for name in HIT if name in {"msn", "mt", "mwn", "qa", "own", "bg", "sp", "date", "dww", "isq", "d"})
-_TOP = ("msn", "mt", "mwn", "own", "bg", "d", "date", "sp")
-_ANY = ("cov", "msn", "mt", "smm", "d", "sp")
+_OWN = ("msn", "mt", "mwn", "soft", "lead", "told", "ask", "user", "role", "bg", "sp", "date", "dww", "d")
+_TOP = ("msn", "mt", "mwn", "soft", "lead", "told", "bg", "d", "date", "sp")
+_ANY = ("cov", "msn", "mt", "smm", "soft", "d", "sp")
 Doubles = NDArray[np.float64]
 _AGAIN = "Make them again with scripts/fit_calibration.py."
 
@@ -282,6 +291,7 @@ def result_inputs(features: Features, scores: Values, unknown: float) -> Doubles
         "vectors": float(features["d"].any()),
         "beside": _beside(features),
         "size": math.log(features.size),
+        **{gate: features.gates.get(gate, 0.0) for gate in KINDS},
     }
     return np.asarray([made[name] for name in RESULT])
 
@@ -300,7 +310,8 @@ def hit_inputs(features: Features, scores: Values, ranked: NDArray[np.int64], lo
     out[-1, 5] = 0
     for i, name in enumerate(_OWN, start=6):
         out[:, i] = features[name][ranked]
-    out[:, -3:] = (features["d"].any(), _beside(features), math.log(features.size))
+    shared = (features["d"].any(), _beside(features), math.log(features.size))
+    out[:, 6 + len(_OWN) :] = (*shared, *(features.gates.get(gate, 0.0) for gate in KINDS))
     return out
 
 

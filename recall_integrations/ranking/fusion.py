@@ -87,6 +87,7 @@ class FusionInput:
     similarities: Scores | None
     window: TemporalWindow | None
     now: datetime
+    cosine_worth: float = 1.0
 
 
 def fuse(results: Sequence[ArmResult], given: FusionInput, config: FusionConfig) -> Fused:

@@ -31,14 +31,14 @@ from recall_integrations.ranking.features import FORMULAS, Features
 # Feature → gate → weight.
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
     "bmq": {"always": 0.2, "long": -0.9, "documents": 2.1},
-    "soft": {"always": 0.9, "long": -0.2, "documents": -1.3},
+    "soft": {"always": 0.9, "long": -0.2, "documents": -0.6},
     "lead": {"always": 0.2},
     "mw2n": {"always": 0.4, "crowd": 1.0},
     "smm": {"always": 0.2},
-    "bg": {"always": 2.4, "long": 8.6},
+    "bg": {"always": 2.4, "long": 8.6, "documents": -9.0},
     "feedback": {"long": 0.6, "documents": 0.9},
     "together": {"apart": 0.5},
-    "d": {"always": 0.3, "long": -0.7, "documents": 0.2},
+    "d": {"always": 0.3, "long": -0.7, "documents": 0.7},
     "d1": {"always": 0.4},
     "sp": {"always": 2.5},
     "cast": {"crowd": 1.1},

@@ -140,12 +140,15 @@ def rank(
             now=given.fusion.now,
             half_life_days=config.recency_half_life_days,
             detail=ranker.detail,
+            cosine_worth=given.fusion.cosine_worth,
         )
     )
     ranking = _lifted(ranker.score(features), features, rows, by_arm.get("graph"), given, config)
-    ranking = _titled(ranking, rows, text, query, view)
+    # A question of several sentences is about its words; one that leads from document to document is short.
+    pointed = np.float32(1 - features.gates.get("long", 0.0))
+    ranking = _titled(ranking, rows, text, query, view, pointed)
     direct = ranking
-    ranking, via = _bridged(ranking, rows, text, given)
+    ranking, via = _bridged(ranking, rows, text, given, pointed)
     order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
     scores, confidence = _calibrated(features, direct, ranking, order, ranker, given)
     raw: dict[str, Scores] = {name: features[name] for name in ranking.added if name in features.columns}
@@ -235,24 +238,28 @@ def _typed(view: ScopeView, rows: Rows, types: Sequence[object]) -> Scores:
     return np.isin(view.types[rows], codes).astype(np.float32)
 
 
-def _titled(ranking: Ranking, rows: Rows, text: TextColumns, query: QueryTerms, view: ScopeView) -> Ranking:
+def _titled(
+    ranking: Ranking, rows: Rows, text: TextColumns, query: QueryTerms, view: ScopeView, pointed: np.float32
+) -> Ranking:
     """With documents whose subject the query names."""
     documents = view.types[rows] == TYPE_CODES[MemoryType.CHUNK.value]
-    added = np.float32(TITLE_LIFT) * titled(text, rows, documents, query.sequence)
+    added = np.float32(TITLE_LIFT) * pointed * titled(text, rows, documents, query.sequence)
     if not added.any():
         return ranking
     return replace(ranking, scores=ranking.scores + added, added={**ranking.added, "title": added})
 
 
 def _bridged(
-    ranking: Ranking, rows: Rows, text: TextColumns, given: RankInput
+    ranking: Ranking, rows: Rows, text: TextColumns, given: RankInput, pointed: np.float32
 ) -> tuple[Ranking, Callable[[int], Via | None]]:
     """With documents that the best candidates lead to, and how they do."""
     hop = given.hop
-    if hop is None:
+    if hop is None or pointed <= 0:
         return ranking, nowhere
     named = ranking.added.get("title")
-    found = bridged(hop, text, rows, ranking.scores, given.parsed.terms, given.frequency, given.count, named)
+    found = bridged(
+        hop, text, rows, ranking.scores, given.parsed.terms, given.frequency, given.count, named, float(pointed)
+    )
     graph = ranking.added.get("graph", np.float32(0)) + found.added
     lifted = replace(ranking, scores=ranking.scores + found.added, added={**ranking.added, "graph": graph})
     before = dict(zip(rows.tolist(), found.before.tolist(), strict=True))

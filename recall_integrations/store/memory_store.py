@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import os
 import shutil
 import tempfile
@@ -31,9 +32,12 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from recall_integrations.adapters.messages import Message, is_message, memory_of, stable_id
 from recall_integrations.config import RecallConfig
+from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.adapters import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
+from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.errors import (
+    EmbeddingError,
     EmbeddingMismatch,
     IndexUnavailable,
     InvalidArgument,
@@ -63,6 +67,8 @@ from recall_integrations.store.scope_view import Mask, ScopeView, ScopeViews
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.text import stems
 
+logger = logging.getLogger("recall_integrations")
+COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
 BATCH = 1_000
 BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up in
@@ -113,6 +119,8 @@ class MemoryStore:
         self._shown = shown
         self._next_seq = 1
         self._stamped = False
+        self._worth: float | None = None  # see `cosine_worth`
+        self._worth_tried = False
         self._catalog = EntityCatalog(engine, extractor)
         self._spellers = spellers = Spellers(
             engine,
@@ -259,7 +267,9 @@ class MemoryStore:
             self._next_seq = journal.last_seq(connection) + 1
             made_by = get_meta(connection, "embedding")
             half_way = get_meta(connection, REEMBEDDING)
+            kept = get_meta(connection, f"{COSINE_WORTH}{self.embedding.fingerprint}")
         self._stamped = made_by is not None
+        self._worth = None if kept is None else float(kept)
         changed = made_by is not None and made_by != self.embedding.fingerprint
         if changed and not reindex and half_way != self.embedding.fingerprint:
             raise EmbeddingMismatch(
@@ -386,6 +396,7 @@ class MemoryStore:
             self._check_open()
             if not self._stamped:
                 _ = self.embedding.dimensions  # an embedding that never worked is an error before anything is stored
+            measured = self._measured_worth()
             scope_id = self._scopes.get(scope)
             all_ids = ids = [m.id if m.id is not None else self._new_id() for m in batch]
             if scope_id is not None and messages:
@@ -400,6 +411,8 @@ class MemoryStore:
                 with self._engine.begin() as connection:
                     if not self._stamped:
                         self._stamp(connection)
+                    if measured is not None:
+                        put_meta(connection, f"{COSINE_WORTH}{self.embedding.fingerprint}", repr(measured))
                     if scope_id is None:
                         scope_id = self._add_scope(connection, scope)
                     last, version, entity_rows = self._write_rows(connection, scope_id, batch, ids, now)
@@ -729,6 +742,26 @@ class MemoryStore:
                 self.speller(scope_id, wait=True)
 
     # -- rows ------------------------------------------------------------------------------------------------------
+
+    @property
+    def cosine_worth(self) -> float:
+        """What a cosine of the store's embedding is worth to the ranker: 1 = as much as one of the bundled model.
+
+        Measured at the first write (`embeddings.probe`); until then, and where that failed, 1.
+        """
+        return 1.0 if self._worth is None else self._worth
+
+    def _measured_worth(self) -> float | None:
+        """What is to be noted; `None` where it is known already, or cannot be measured now."""
+        if self._worth is not None or self._worth_tried or isinstance(self.embedding, StaticEmbedding):
+            return None
+        self._worth_tried = True
+        try:
+            self._worth = probe.worth(probe.mean_reciprocal_rank(self.embedding))
+        except EmbeddingError as e:
+            logger.warning("What the embedding is worth to the ranking could not be measured: %s", e)
+            return None
+        return self._worth
 
     def _stamp(self, connection: Connection) -> None:
         put_meta(connection, "embedding", self.embedding.fingerprint)
