@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 import pytest
 
-from recall_integrations.ranking.columns import TextRow, columns_of
+from recall_integrations.ranking.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.ranking.features import FeatureInput, compute
 from recall_integrations.ranking.lexicon import Lexicon, QueryTerms
 from recall_integrations.roles import Role
@@ -140,6 +140,21 @@ def test_people_of_one_name_are_one_that_is_named():
         thread(("Eve", "hello"), ("Dan", "hi"), ("Cid", "hey"), name="c"),
     )
     assert run(columns, "ann")["cast"].tolist() == [1] * 6 + [0] * 3
+
+
+def test_who_was_forgotten_takes_no_part():
+    builder = ColumnsBuilder(Lexicon())
+    scene = [("Ann", "a"), ("Ben", "a"), ("Cid", "a"), ("Dan", "a"), ("Ann", "b"), ("Ben", "b"), ("Cid", "b")]
+    rows = [TextRow(num=i + 1, text="hello", actor=a, thread=t, position=i) for i, (a, t) in enumerate(scene)]
+    builder.append(rows)
+    old = builder.snapshot()
+    builder.kill([1, 4])  # Ann in the first scene, and all that Dan said
+    living = [1, 2, 4, 5, 6]
+    for asked in (("ann",), ("dan",), ("ann", "dan")):
+        now = run(builder.snapshot(), *asked, rows=living)["cast"].tolist()
+        assert now == run(columns_of([rows[i] for i in living], Lexicon()), *asked)["cast"].tolist()
+        assert now == ([0, 0, 1, 1, 1] if "ann" in asked else [0] * 5)
+    assert run(old, "ann", rows=living)["cast"].tolist() == [1] * 5
 
 
 def test_where_nobody_talks_in_a_crowd_the_cast_is_not_looked_at():
