@@ -30,8 +30,9 @@ BALANCED, SAME_FILTERS = "balanced for everything", "balanced, same filters"
 FILTERS = ("type_filter", "window_filter", "time_filter")
 PLANS = tuple(rule.plan for rule in RULES)
 FEW = 10  # questions with another answer under which nothing is said: a bootstrap of so few knows too little
-PAYS, COSTS, UNPROVEN, TOO_FEW = "pays", "does not pay here", "no difference proven", "too few"
-VERDICTS = (PAYS, COSTS, UNPROVEN, TOO_FEW)
+PAYS, BY_FILTERS, COSTS = "pays", "pays by the filters alone", "does not pay here"
+UNPROVEN, TOO_FEW = "no difference proven", "too few"
+VERDICTS = (PAYS, BY_FILTERS, COSTS, UNPROVEN, TOO_FEW)
 
 
 class BalancedOptimizer(QueryOptimizer):
@@ -95,7 +96,9 @@ class PlanLine:
         """Whether the plan pays, in words: one of `VERDICTS`."""
         if self.moved < FEW:
             return TOO_FEW
-        return PAYS if self.gain.low > 0 else COSTS if self.gain.high < 0 else UNPROVEN
+        if self.gain.low > 0:
+            return PAYS if self.gain_same_filters.low > 0 else BY_FILTERS
+        return COSTS if self.gain.high < 0 else UNPROVEN
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -11,7 +11,7 @@ from rich.console import Console
 from recall_integrations import MemoryStore, RecallConfig, Scope
 from recall_integrations.evaluation import plans
 from recall_integrations.evaluation.kinds import KINDS
-from recall_integrations.evaluation.plans import COSTS, PAYS, TOO_FEW, UNPROVEN, Asked, BalancedOptimizer
+from recall_integrations.evaluation.plans import BY_FILTERS, COSTS, PAYS, TOO_FEW, UNPROVEN, Asked, BalancedOptimizer
 
 
 @pytest.fixture(autouse=True)
@@ -49,17 +49,20 @@ def test_a_plan_on_a_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gaps", "moved", "verdict"),
+    ("gaps", "filters", "moved", "verdict"),
     [
-        ([0.1] * 10, True, PAYS),
-        ([-0.1] * 10, True, COSTS),
-        ([0.1, -0.1] * 10, True, UNPROVEN),
-        ([0.1] * 9, True, TOO_FEW),
-        ([0.0] * 100, False, TOO_FEW),
+        ([0.1] * 10, 0.0, True, PAYS),
+        ([0.1] * 10, 0.05, True, PAYS),
+        ([0.1] * 10, 0.1, True, BY_FILTERS),
+        ([0.1] * 10, 0.2, True, BY_FILTERS),
+        ([-0.1] * 10, 0.0, True, COSTS),
+        ([0.1, -0.1] * 10, 0.0, True, UNPROVEN),
+        ([0.1] * 9, 0.0, True, TOO_FEW),
+        ([0.0] * 100, 0.0, False, TOO_FEW),
     ],
 )
-def test_the_verdict_in_words(gaps: list[float], moved: bool, verdict: str) -> None:
-    (line,) = plans.lines({"chats": asked("precision", gaps, moved=moved)})
+def test_the_verdict_in_words(gaps: list[float], filters: float, moved: bool, verdict: str) -> None:
+    (line,) = plans.lines({"chats": asked("precision", gaps, filters=filters, moved=moved)})
     assert line.verdict == verdict
     assert line.as_dict()["verdict"] == verdict
     assert plans.in_words([line]) == (f"precision: {verdict}: chats",)
