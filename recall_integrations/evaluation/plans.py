@@ -150,9 +150,10 @@ def _scores(values: Iterable[tuple[str, float]]) -> dict[str, dict[str, float]]:
 def in_words(found: Sequence[PlanLine]) -> tuple[str, ...]:
     """For each plan where it pays, where it does not, and where nothing is proven."""
     said = []
-    for plan in dict.fromkeys(line.plan for line in found):
+    for plan in PLANS:
         where = {v: ", ".join(x.kind for x in found if (x.plan, x.verdict) == (plan, v)) for v in VERDICTS}
-        said.append(f"{plan}: " + "; ".join(f"{v}: {kinds}" for v, kinds in where.items() if kinds))
+        words = "; ".join(f"{v}: {kinds}" for v, kinds in where.items() if kinds)
+        said.append(f"{plan}: {words or 'no question got it'}")
     return tuple(said)
 
 
