@@ -1,54 +1,98 @@
 """docs/ranking.md: its tables are the package's, and its worked example is run and prints what it says.
 
-`python tests/integration/test_ranking_document.py` writes the features' table, the lifts and the outputs anew.
+`python tests/integration/test_ranking_document.py` writes the tables, the lifts and the outputs anew.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recall_integrations.config import STRATEGIES
+from recall_integrations.config import STRATEGIES, FusionConfig
 from recall_integrations.ranking import stage
 from recall_integrations.ranking.features import FORMULAS
-from recall_integrations.ranking.ranker import FLOORS, PLAIN_WEIGHTS, SPREAD_WEIGHTS
+from recall_integrations.ranking.kind import GATES, Kind
+from recall_integrations.ranking.ranker import FLOORS, WEIGHTS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ranking.md"
 BLOCK = re.compile(r"```python\n(.*?)```(\n\n```text\n)(.*?)```", re.DOTALL)
-HEAD = "| feature | formula | weight | floor |\n|---|---|---:|---:|\n"
 LIFTS = {
     "edge": stage.EDGE_LIFT,
+    "title": stage.TITLE_LIFT,
     "type_filter": stage.TYPE_LIFT,
     "router": stage.MODE_LIFT,
     "recency": stage.TIME_LIFT,
     "exact": stage.EXACT_LIFT,
 }
+SETTINGS = {"exact": "exact", "mode": "router", "time_bias": "recency"}
 NUMBER = re.compile(r"-?\d*\.\d+")
+BAR = re.compile(r" ?█+")
 TOLERANCE = 0.006  # cosines of quantised vectors, times a weight, rounded
 
 
-def table() -> str:
-    """Every feature with its formula, the un-learned ranker's weight, and the floor of its spread."""
+def table(head: Sequence[str], align: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """In Markdown. A bar inside a cell is escaped."""
+    lines = (head, align, *([cell.replace("|", "\\|") for cell in row] for row in rows))
+    written = ["| " + " | ".join(line) + " |\n" for line in lines]
+    written[1] = "|" + "|".join(align) + "|\n"
+    return re.sub(r"\|  (?=\|)", "| ", "".join(written))
+
+
+def number(value: float | None) -> str:
+    return "" if value is None else f"{value:g}".replace("-", "−")
+
+
+def features() -> str:
+    """Every feature with its formula, the un-learned ranker's weight behind each gate, and the floor of its spread."""
     rows = []
     for name, formula in FORMULAS.items():
-        weight = f"{SPREAD_WEIGHTS[name]:g} z" if name in SPREAD_WEIGHTS else f"{PLAIN_WEIGHTS.get(name, 0):g}"
-        floor = f"{FLOORS[name]:g}" if name in FLOORS else ""
-        rows.append(f"| `{name}` | {formula} | {'' if weight == '0' else weight.replace('-', '−')} | {floor} |\n")
-    return HEAD + "".join(rows)
+        own = WEIGHTS.get(name, {})
+        weight = ", ".join(f"{gate} {number(own[gate])}" for gate in GATES if gate in own)
+        rows.append((f"`{name}`", formula, weight, number(FLOORS.get(name))))
+    return table(("feature", "formula", "weight", "floor"), ("---", "---", "---", "---:"), rows)
+
+
+def gates() -> str:
+    """What weights may stand behind."""
+    return table(("gate", "factor"), ("---", "---"), ((f"`{name}`", what) for name, what in GATES.items()))
+
+
+def shares() -> str:
+    """What gates are made of, as the docstring says it."""
+    said = dict(re.findall(r"^ +(\w+): (.*)\.$", Kind.__doc__ or "", re.MULTILINE))
+    rows = ((f"`{field.name}`", said[field.name]) for field in dataclasses.fields(Kind))
+    return table(("share", "of memories"), ("---", "---"), rows)
+
+
+def evidence() -> str:
+    """What an arm's weight scales."""
+    rows = ((f"`{arm}`", ", ".join(f"`{name}`" for name in names)) for arm, names in stage.EVIDENCE.items())
+    return table(("arm", "evidence"), ("---", "---"), rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "FEATURES": features,
+    "GATES": gates,
+    "SHARES": shares,
+    "EVIDENCE": evidence,
+}
 
 
 def outputs(page: str) -> list[str]:
     """What each Python block prints; they share their names."""
     names: dict[str, Any] = {}
     printed = []
-    for code, _, _ in BLOCK.findall(page):
+    for block in BLOCK.finditer(page):
+        above = "\n" * page.count("\n", 0, block.start(1))  # so that a traceback shows the page's line
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            exec(compile(code, str(PAGE), "exec"), names)
+            exec(compile(above + block[1], str(PAGE), "exec"), names)
         printed.append(out.getvalue())
     return printed
 
@@ -58,32 +102,46 @@ def page() -> str:
     return PAGE.read_text(encoding="utf-8")
 
 
-def test_every_feature_and_weight_is_in_the_table(page: str) -> None:
-    assert table() in page
-    assert set(SPREAD_WEIGHTS) | set(PLAIN_WEIGHTS) <= set(FORMULAS)
+@pytest.mark.parametrize("name", TABLES)
+def test_the_tables_are_those_of_the_package(page: str, name: str) -> None:
+    assert TABLES[name]() in page
 
 
-def test_every_lift_and_strategy_is_listed(page: str) -> None:
+def test_weights_are_of_features_and_stand_behind_gates() -> None:
+    assert set(WEIGHTS) <= set(FORMULAS)
+    assert {gate for own in WEIGHTS.values() for gate in own} <= set(GATES)
+    assert set(GATES) == set(Kind().gates(0))
+
+
+def test_every_lift_setting_and_strategy_is_listed(page: str) -> None:
     lifts = page.split("## What the plan lifts", 1)[1].split("\n## ", 1)[0]
     for source, lift in LIFTS.items():
         assert re.search(rf"^\| `{source}` \| {lift:g} ", lifts, re.MULTILINE), source
-    assert set(re.findall(r"^\| `(\w+)` ", page.split("## Which strategy", 1)[1], re.MULTILINE)) == set(STRATEGIES)
+    for setting, source in SETTINGS.items():
+        assert f"| `fusion.{setting}` | {getattr(FusionConfig(), setting):g} | `{source}` |\n" in lifts
+    listed = page.split("## Which strategy", 1)[1].split("\n## ", 1)[0]
+    assert set(re.findall(r"^\| `(\w+)` ", listed, re.MULTILINE)) == set(STRATEGIES)
 
 
 def test_the_worked_example_prints_what_the_page_says(page: str) -> None:
     blocks = BLOCK.findall(page)
     assert len(blocks) == page.count("```python") >= 7
     for (_, _, said), printed in zip(blocks, outputs(page), strict=True):
-        assert NUMBER.sub("#", printed) == NUMBER.sub("#", said)
+        assert BAR.sub("", NUMBER.sub("#", printed)) == BAR.sub("", NUMBER.sub("#", said))
         wanted, got = ([float(n) for n in NUMBER.findall(text)] for text in (said, printed))
         assert got == pytest.approx(wanted, abs=TOLERANCE)
 
 
-if __name__ == "__main__":
-    text = PAGE.read_text(encoding="utf-8")
+def rewritten(text: str) -> str:
+    """The page with the tables and outputs of the package as it is."""
     for source, lift in LIFTS.items():
-        text = re.sub(rf"^(\| `{source}` \| )[\d.]+", rf"\g<1>{lift:g}", text, flags=re.MULTILINE)
-    text = re.sub(re.escape(HEAD) + r"(\|.*\n)*", lambda _: table(), text)
+        text = re.sub(rf"^(\| `{source}` \| )[\d.]+(?= )", rf"\g<1>{lift:g}", text, flags=re.MULTILINE)
+    for made in TABLES.values():
+        head = re.escape(made().split("\n", 1)[0])
+        text = re.sub(rf"{head}\n(?:\|.*\n)*", lambda _, new=made(): new, text)
     found = iter(outputs(text))
-    text = BLOCK.sub(lambda m: f"```python\n{m[1]}```{m[2]}{next(found)}```", text)
-    PAGE.write_text(text, encoding="utf-8")
+    return BLOCK.sub(lambda m: f"```python\n{m[1]}```{m[2]}{next(found)}```", text)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
