@@ -370,7 +370,7 @@ class QueryOptimizer:
                 view = self.store.view(scope_id)
         with run.stage("plan"):
             parsed, session = settled(parsed, view)
-            plan = make_plan(parsed, self.config)
+            plan = self.plan(parsed)
             parsed = replace(parsed, type_hints=plan.type_hints)
         parsed, rewrite = self._rewriting.run(parsed, plan, run, deadline.remaining_ms() * SHARE_BEFORE_ARMS)
         hits: tuple[Hit, ...] = ()

@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.evaluation.abstention import auroc
@@ -42,7 +41,7 @@ from recall_integrations.ranking.features import Features
 from recall_integrations.ranking.ranker import Ranking, Unlearned
 from recall_integrations.records import Scope
 
-MADE_UP = ROOT / "benchmarks" / "made_up"
+MADE_UP = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up"
 # Set → kind: what is left out together.
 FREE = {
     "made up: people": "people",

@@ -35,7 +35,7 @@ from recall_integrations.query.parser import QueryParser, ScopeKnowledge
 from recall_integrations.ranking.columns import TextRow, columns_of, window_rows
 from recall_integrations.ranking.features import FeatureInput, Features, Values, compute
 from recall_integrations.ranking.lexicon import query_terms, shared
-from recall_integrations.ranking.ranker import PLAIN_WEIGHTS, SPREAD_WEIGHTS, Ranker, Unlearned
+from recall_integrations.ranking.ranker import WEIGHTS, Ranker, Unlearned
 from recall_integrations.ranking.training import PLAIN, SPREAD, Example, fit_linear, leave_one_group_out
 from recall_integrations.ranking.training_trees import fit_trees
 from recall_integrations.ranking.trees import require_lightgbm
@@ -208,19 +208,23 @@ def compare(sets: Mapping[str, Sequence[Item]], scores: Mapping[str, Mapping[str
 
 def ablate_unlearned(sets: Mapping[str, Sequence[Item]]) -> dict[str, Any]:
     """The un-learned ranker without each of its features."""
-    weights = {**SPREAD_WEIGHTS, **PLAIN_WEIGHTS}
     whole = {key: figures(measure(items, by(Unlearned())(items))) for key, items in sets.items()}
     out: dict[str, Any] = {}
-    for name in weights:
+    for name in WEIGHTS:
         if name in ("graph", "recency", "importance"):  # no such columns here
             continue
         ranker = by(Unlearned({name: 0.0}))
         out[name] = {key: figures(measure(items, ranker(items))) for key, items in sets.items()}
     rows = [
-        [name, f"{weights[name]:g}", *(_loss(parts[key], whole[key]) for key in sets)] for name, parts in out.items()
+        [name, gated(WEIGHTS[name]), *(_loss(parts[key], whole[key]) for key in sets)] for name, parts in out.items()
     ]
-    table("Un-learned, change when a feature is left out (recall@5 / nDCG@10)", ["feature", "weight", *sets], rows)
+    table("Un-learned, change when a feature is left out (recall@5 / nDCG@10)", ["feature", "weights", *sets], rows)
     return out
+
+
+def gated(weights: Mapping[str, float]) -> str:
+    """`2.4, long 8.6`: a weight without a name holds always."""
+    return ", ".join(f"{weight:g}" if gate == "always" else f"{gate} {weight:g}" for gate, weight in weights.items())
 
 
 def ablate_linear(items: Sequence[Item], whole: tuple[float, float]) -> dict[str, Any]:

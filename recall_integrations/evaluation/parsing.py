@@ -42,6 +42,7 @@ MODULE = "recall_integrations.evaluation.parsing"
 ALL, PLAN, PARSE, OTHER = "all", "plan", "parse", "other"
 STEPS = (
     "temporal",
+    "session",
     "negation",
     "entities",
     "identifiers",
@@ -58,6 +59,7 @@ STEPS = (
     "terms",
     "reread",
     "tokens",
+    "talk",
 )
 TARGET_MS = (2.0, 4.0)  # p50 and p95 of parse and plan together
 

@@ -16,12 +16,12 @@ from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from recall_integrations.config import PLAN_RULES, RecallConfig
-from recall_integrations.evaluation import extras, quality
+from recall_integrations.evaluation import extras, kinds, plans, quality
 from recall_integrations.evaluation.datasets import EvaluationData, Question
 from recall_integrations.evaluation.metrics import Interval, average, paired_difference
 from recall_integrations.evaluation.quality import QualityReport
@@ -68,13 +68,28 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesReport:
-    """The outcome: `base` maps metric → mean of the default configuration; an `Effect` for each switch."""
+    """The outcome on a data set.
+
+    Args:
+        dataset: its name.
+        questions: asked of it.
+        base: metric → mean of the default configuration.
+        effects: one for each switch.
+        degraded: results that were not made as they should have been.
+        asked: every question with its plan and with the balanced one.
+    """
 
     dataset: str
     questions: int
     base: Mapping[str, float]
     effects: tuple[Effect, ...]
     degraded: int = 0
+    asked: tuple[plans.Asked, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, without the single questions."""
+        effects = [asdict(effect) for effect in self.effects]
+        return {"questions": self.questions, "base": self.base, "effects": effects, "degraded": self.degraded}
 
 
 class SwitchedSystem(RecallSystem):
@@ -118,17 +133,19 @@ def run(
     data_path: str | Path,
     console: Console,
     *,
-    dataset: str = "locomo",
+    dataset: str | Sequence[str] = "locomo",
+    everything: bool = False,
     limit: int | None = None,
     json_path: str | Path | None = None,
-) -> RulesReport:
-    """Ask every question under every configuration, print the table, and write the report if asked.
+) -> tuple[RulesReport, ...]:
+    """Ask every question under every configuration, print the tables, and write the report if asked.
 
     Args:
         data_path: the file or folder with the data (see `evaluation.datasets`).
-        console: where the table and progress go.
-        dataset: one of `quality.DATASETS`.
-        limit: ask at most this many questions, spread evenly over the data set. Default: all.
+        console: where tables and progress go.
+        dataset: one or several of `quality.DATASETS`.
+        everything: every data set that the folder has, instead.
+        limit: ask at most this many questions of each, spread evenly over the data set. Default: all.
         json_path: file for the report.
 
     Raises:
@@ -137,17 +154,39 @@ def run(
     """
     extras.check(extras.METRICS)
     output = checked_output(json_path)
-    report = measure(quality.load(data_path, dataset), console, limit=limit)
-    show(report, console)
-    about = {"config": RecallConfig().fingerprint, **environment()}
-    write_report(output, {**asdict(report), "environment": about}, console)
-    return report
+    missing: list[str] = []
+    if everything:
+        there, missing = kinds.found(data_path)
+        names = list(there)
+    else:
+        names = [dataset] if isinstance(dataset, str) else list(dict.fromkeys(dataset))
+    for name in missing:
+        console.print(f"{name}: not in {data_path}")
+    loaded = [quality.load(data_path, name) for name in names]  # a bad file is found before the long run
+    reports = []
+    by_kind: dict[str, list[plans.Asked]] = {}
+    for data in loaded:
+        report = measure(data, console, limit=limit)
+        show(report, console)
+        reports.append(report)
+        by_kind.setdefault(plans.title(data.name), []).extend(report.asked)
+    lines = plans.lines(by_kind)
+    plans.show(lines, console)
+    payload = {
+        "format": 2,
+        "datasets": {report.dataset: report.as_dict() for report in reports},
+        "plans": [line.as_dict() for line in lines],
+        "missing": missing,
+        "environment": {"config": RecallConfig().fingerprint, **environment()},
+    }
+    write_report(output, payload, console)
+    return tuple(reports)
 
 
 def measure(
     data: EvaluationData, console: Console, *, limit: int | None = None, switches: Sequence[str] = SWITCHES
 ) -> RulesReport:
-    """The default configuration against each switch turned over, on one store.
+    """The default configuration against each switch turned over, and against the balanced plan, on one store.
 
     Raises:
         InvalidArgument: no question has a gold id, or `limit` is under 1.
@@ -156,12 +195,15 @@ def measure(
     from recall_integrations import MemoryStore, QueryOptimizer
 
     base = RecallConfig()
-    configs = {BASE: base, **{switch: switched(base, switch)[0] for switch in switches}}
     with ExitStack() as stack:
         store = stack.enter_context(MemoryStore.open(config=base))
+        optimizers: dict[str, QueryOptimizer] = {BASE: QueryOptimizer(store, config=base)}
+        optimizers |= {switch: QueryOptimizer(store, config=switched(base, switch)[0]) for switch in switches}
+        optimizers[plans.BALANCED] = plans.BalancedOptimizer(store, config=plans.unfiltered(base))
+        optimizers[plans.SAME_FILTERS] = plans.BalancedOptimizer(store, config=base)
         systems = []
-        for name, config in configs.items():
-            system = SwitchedSystem(name, QueryOptimizer(store, config=config), fills=name == BASE)
+        for name, optimizer in optimizers.items():
+            system = SwitchedSystem(name, optimizer, fills=name == BASE)
             stack.callback(system.close)
             systems.append(system)
         compared = quality.compare(data, systems, console, k=K, limit=limit)
@@ -172,6 +214,23 @@ def measure(
         base=_means(compared, BASE),
         effects=tuple(effect(compared, asked, switch, default=switched(base, switch)[1]) for switch in switches),
         degraded=sum(bool(a.degraded) for answers in compared.answers.values() for a in answers.values()),
+        asked=_by_plan(compared),
+    )
+
+
+def _by_plan(compared: QualityReport) -> tuple[plans.Asked, ...]:
+    """Every question under its plan and under the balanced one."""
+    scores, balanced = compared.scores, compared.answers[plans.BALANCED]
+    return tuple(
+        plans.Asked(
+            question=f"{compared.dataset}/{q}",
+            plan=answer.plan,
+            chosen=scores[BASE][q][plans.METRIC],
+            balanced=scores[plans.BALANCED][q][plans.METRIC],
+            same_filters=scores[plans.SAME_FILTERS][q][plans.METRIC],
+            moved=answer.ids[:K] != balanced[q].ids[:K],
+        )
+        for q, answer in compared.answers[BASE].items()
     )
 
 

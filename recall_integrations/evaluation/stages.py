@@ -26,7 +26,7 @@ from recall_integrations.errors import RecallError
 from recall_integrations.evaluation.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.linear import LinearRanker
-from recall_integrations.ranking.ranker import PLAIN_WEIGHTS, SPREAD_WEIGHTS, Ranker, Unlearned
+from recall_integrations.ranking.ranker import WEIGHTS, Ranker, Unlearned
 from recall_integrations.ranking.stage import resolve_ranker
 from recall_integrations.records import TemporalWindow
 
@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 
 # Features that say much the same. One that is in no group is a group of its own.
 FEATURE_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "word": ("bm", "bm_max", "bm_ub", "cov"),
-    "soft match": ("msn", "mt"),
-    "neighbour": ("mwn", "mw2n", "mws", "wbm", "own", "mt_b1", "mt_a1", "mt_b2", "mt_a2"),
-    "question": ("qa", "qm", "isq", "pq", "nq"),
-    "thread": ("bs", "smb", "smm", "sd", "st", "sc"),
+    "word": ("bm", "bmq", "bm_max", "bm_ub", "cov", "lead"),
+    "soft match": ("soft", "msn", "mt"),
+    "feedback": ("feedback",),
+    "neighbour": ("mwn", "mw2n", "mws", "wbm", "own", "together", "mt_b1", "mt_a1", "mt_b2", "mt_a2"),
+    "question": ("qa", "qm", "told", "isq", "ask", "pq", "nq"),
+    "thread": ("bs", "smb", "smm", "exchange", "cast", "sd", "st", "sc"),
     "vector": ("d", "d1", "d2", "d_b1", "d_a1"),
-    "speaker": ("sp", "nm", "qs"),
+    "speaker": ("sp", "nm", "user", "role", "qs"),
     "pair": ("bg",),
     "date": ("date", "dw", "dww"),
     "length": ("L", "len_b", "len_a"),
@@ -135,7 +136,7 @@ def feature_groups(ranker: Ranker | None) -> dict[str, tuple[str, ...]]:
 
 def _weighed(ranker: Ranker | None) -> Iterable[str]:
     if isinstance(ranker, Unlearned):
-        return [name for name, weight in {**SPREAD_WEIGHTS, **PLAIN_WEIGHTS}.items() if weight]
+        return [name for name, gated in WEIGHTS.items() if any(gated.values())]
     if isinstance(ranker, LinearRanker):
         return [name for name, weight in {**ranker.spread, **ranker.plain}.items() if weight]
     return ()  # features cannot be taken out of trees

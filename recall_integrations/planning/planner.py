@@ -99,15 +99,21 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def make_plan(parsed: ParsedQuery, config: RecallConfig) -> RetrievalPlan:
-    """Choose the plan. Pure: the same parsed query and configuration give the same plan."""
+def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = None) -> RetrievalPlan:
+    """Choose the plan. Pure: the same parsed query and configuration give the same plan.
+
+    Args:
+        parsed: the query.
+        config: of the planner.
+        given: the name of a plan that is taken whatever the rules choose, to measure what choosing is worth.
+    """
     planner = config.planner
     tried = [(rule, *rule.condition(parsed, planner)) for rule in RULES]
     checks = tuple(
         RuleCheck(rule=rule.plan, fired=fired, because=because, margin=round(margin, ROUNDING))
         for rule, fired, because, margin in tried
     )
-    chosen = next(i for i, check in enumerate(checks) if check.fired)
+    chosen = next(i for i, check in enumerate(checks) if (check.fired if given is None else check.rule == given))
     name = checks[chosen].rule
     arms, why = _adjusted(_ARMS[name](parsed, config), parsed, planner)
     typed = "type_filter" in planner.rules and bool(parsed.type_filters)
@@ -118,7 +124,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig) -> RetrievalPlan:
         arms = _with_time(arms, parsed, planner)
         why.extend(_when(parsed, planner))
     chatting = "conversational" in planner.rules and parsed.conversational.conversational
-    runner_up, distance = _runner_up(checks, chosen)
+    runner_up, distance = _runner_up(checks, chosen) if given is None else (None, None)
     mode = parsed.router.mode
     return RetrievalPlan(
         name=name,
@@ -134,7 +140,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig) -> RetrievalPlan:
         prefers=MODE_TYPES[mode] if "router_mode" in planner.rules and mode != HYBRID else (),
         time_bias="time_bias" in planner.rules and parsed.router.time_bias and parsed.temporal_window is None,
         rewrite=round(parsed.specificity, ROUNDING) < planner.precise_threshold and not chatting,
-        reason="; ".join([f"{name}: {checks[chosen].because}", *why]),
+        reason="; ".join([f"{name}: {checks[chosen].because if given is None else 'given'}", *why]),
         checks=checks,
         runner_up=runner_up,
         runner_up_margin=distance,

@@ -310,8 +310,8 @@ def hit_inputs(features: Features, scores: Values, ranked: NDArray[np.int64], lo
     out[-1, 5] = 0
     for i, name in enumerate(_OWN, start=6):
         out[:, i] = features[name][ranked]
-    shared = (features["d"].any(), _beside(features), math.log(features.size))
-    out[:, 6 + len(_OWN) :] = (*shared, *(features.gates.get(gate, 0.0) for gate in KINDS))
+    shared = [float(features["d"].any()), _beside(features), math.log(features.size)]
+    out[:, 6 + len(_OWN) :] = [*shared, *(features.gates.get(gate, 0.0) for gate in KINDS)]
     return out
 
 

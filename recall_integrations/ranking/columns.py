@@ -69,6 +69,7 @@ class TextColumns:
         role_actors: code of a role → codes of the actors that have it in some row.
         questions: bool `(n,)`: whether the text asks something.
         asked: bool, beside `words`: whether the word stands in a sentence that asks.
+        alive: bool `(n,)`: false of what was forgotten.
         kind: what the scope is made of.
         mean_log_length: mean of `ln(1 + length)` over all rows.
     """
@@ -88,6 +89,7 @@ class TextColumns:
     role_actors: Mapping[int, Sequence[int]]
     questions: NDArray[np.bool_]
     asked: NDArray[np.bool_]
+    alive: NDArray[np.bool_]
     kind: Kind
     mean_log_length: float
 
@@ -316,6 +318,7 @@ class ColumnsBuilder:
             role_actors=self._role_actors,
             questions=self._questions[:n],
             asked=self._asked[: int(self._starts[n])],
+            alive=self._alive[:n],
             kind=self._kinds.kind(),
             mean_log_length=self._log_length / n if n else 0.0,
         )

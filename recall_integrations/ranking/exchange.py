@@ -31,15 +31,16 @@ def roles(match: Match, out: dict[str, Values]) -> None:
 
 
 def cast(match: Match, out: dict[str, Values]) -> None:
-    """`cast`: in a scene of many, who is asked about takes part."""
-    columns, groups = match.columns, match.cast
+    """`cast`: in a scene of many, who is asked about takes part. Who was forgotten altogether is nobody."""
+    columns = match.columns
     threads = columns.threads
     there = threads[match.rows]
-    share = np.zeros(len(there), dtype=np.float32)
-    for group in groups:
-        speaks = np.isin(columns.actors, group)
+    share, named = np.zeros(len(there), dtype=np.float32), 0
+    for group in match.cast:
+        speaks = np.isin(columns.actors, group) & columns.alive
+        named += bool(speaks.any())
         share += np.isin(there, threads[speaks & (threads >= 0)]).astype(np.float32)
-    out["cast"] = share / np.float32(max(len(groups), 1))
+    out["cast"] = share / np.float32(max(named, 1))
 
 
 def exchange(match: Match, out: dict[str, Values]) -> None:

@@ -224,7 +224,8 @@ def _cosines(given: FusionInput, rows: Rows) -> Scores | None:
 def _relative(config: FusionConfig, setting: str) -> np.float32:
     """A setting as a multiple of its default: its unit is that of another strategy."""
     default = float(getattr(FusionConfig(), setting))
-    return np.float32(float(getattr(config, setting)) / default)
+    multiple: np.float32 = np.float32(float(getattr(config, setting)) / default)
+    return multiple
 
 
 def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:

@@ -40,8 +40,8 @@ C = 0.1  # of the linear sum, see `training.fit_linear`
 # More of these should never make a candidate worse.
 MONOTONE = frozenset(
     """
-    bm bm_max bm_ub cov msn mt mwn mw2n own qa bg bs smb smm d d1 date mws wbm mt_b2 t0 t1 t2 t3 w0 w1 w2 w3 sd qm
-    u u_gap u_mean u_top
+    bm bmq bm_max bm_ub cov soft lead msn mt mwn mw2n own qa told bg bs smb smm exchange cast feedback role d d1 date
+    mws wbm mt_b2 t0 t1 t2 t3 w0 w1 w2 w3 sd qm u u_gap u_mean u_top
     """.split()
 )
 FALLING = frozenset({"u_rank"})  # and more of these never better

@@ -209,17 +209,26 @@ def bench_temporal(path: Path, misses: bool) -> None:
 
 @bench.command("rules")
 @DATA
-@click.option("--dataset", default="locomo", show_default=True, help="As for quality.")
-@LIMIT
+@click.option(
+    "--dataset", "datasets", multiple=True, metavar="NAME",
+    help="As for quality; may be given several times. Default: locomo.",
+)  # fmt: skip
+@click.option("--all", "everything", is_flag=True, help="Every data set in PATH.")
+@click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions of each, evenly spread.")
 @REPORT
-def bench_rules(path: Path, dataset: str, limit: int | None, json_path: str | None) -> None:
-    """What each rule of the planner does to the answers.
+def bench_rules(
+    path: Path, datasets: tuple[str, ...], everything: bool, limit: int | None, json_path: str | None
+) -> None:
+    """What each rule of the planner and each plan does to the answers.
 
-    Asks the questions of the data set in PATH with each rule and without it.
+    Asks the questions of the data sets in PATH with each rule and without it, and with the plan that the rules choose
+    and with the balanced plan. For each plan and kind of memory it says whether choosing the plan pays.
     """
     from recall_integrations.evaluation import rules
 
-    rules.run(path, console(), dataset=dataset, limit=limit, json_path=json_path)
+    if everything and datasets:
+        raise InvalidArgument("--all measures every data set. Leave --dataset out, or --all.")
+    rules.run(path, console(), dataset=datasets or "locomo", everything=everything, limit=limit, json_path=json_path)
 
 
 @bench.command("parse")

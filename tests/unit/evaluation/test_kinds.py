@@ -83,7 +83,7 @@ def test_what_a_folder_has_and_what_it_lacks(tmp_path: Path) -> None:
         "languages/ar": "languages",
         "languages/de": "languages",
     }
-    assert missing == ["locomo", "assistant", "projects", "documents", "talk", "hotpotqa"]
+    assert missing == ["locomo", "locomo-when", "assistant", "projects", "documents", "talk", "hotpotqa"]
 
 
 def test_a_folder_with_nothing_is_refused(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from recall_integrations.config import PLAN_RULES, RecallConfig
-from recall_integrations.evaluation import metrics, rules
+from recall_integrations.evaluation import metrics, plans, quality, rules
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
 from recall_integrations.evaluation.quality import Answer, QualityReport
 from recall_integrations.records import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
@@ -74,6 +74,9 @@ def test_a_whole_run_counts_what_was_asked_differently() -> None:
     assert (types.asked, types.answered, types.changed, types.changed_gain) == (0, 0, 0, {})
     assert types.gain["ndcg@10"].mean == types.gain["ndcg@10"].low == types.gain["ndcg@10"].high == 0
     assert types.without == report.base
+    assert [(q.question, q.plan in plans.PLANS) for q in report.asked] == [(f"toy/q{i}", True) for i in (1, 2, 3)]
+    assert sum(q.chosen for q in report.asked) / 3 == pytest.approx(report.base["ndcg@10"])
+    assert all(0 <= q.balanced <= 1 and 0 <= q.same_filters <= 1 for q in report.asked)
 
 
 def compared(base: dict[str, str], other: dict[str, str], switch: str) -> QualityReport:
@@ -132,15 +135,43 @@ def test_what_acts_counts_and_a_reason_does_not(change: Callable[[RecallResult],
     assert rules.asked_as(result) != rules.asked_as(change(result))
 
 
-def test_the_table_and_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules.quality, "load", lambda _path, _name: toy())
+def test_the_tables_and_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality, "load", lambda _path, name: replace(toy(), name=name))
     out = console()
-    rules.run(tmp_path, out, json_path=tmp_path / "r.json")
+    rules.run(tmp_path, out, dataset=("toy", "other", "toy"), json_path=tmp_path / "r.json")
     text = printed(out)
     assert "…" not in text  # all of it fits a terminal of 80 columns
     for part in (*rules.SWITCHES, "toy: 3 questions", "of 1 changed", "with minus without", "conversational *"):
         assert part in text
+    assert "Each plan against balanced" in text and "other: 3 questions" in text
     loaded = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert [e["switch"] for e in loaded["effects"]] == list(rules.SWITCHES)
-    assert loaded["effects"][0]["gain"]["recall@5"].keys() == {"mean", "low", "high"}
+    assert list(loaded["datasets"]) == ["toy", "other"]
+    effects = loaded["datasets"]["toy"]["effects"]
+    assert [e["switch"] for e in effects] == list(rules.SWITCHES)
+    assert effects[0]["gain"]["recall@5"].keys() == {"mean", "low", "high"}
+    assert sum(line["questions"] for line in loaded["plans"] if line["kind"] == "toy") == 3
+    assert {line["verdict"] for line in loaded["plans"]} == {"too few"}
     assert "bread" not in (tmp_path / "r.json").read_text(encoding="utf-8")
+
+
+def test_every_data_set_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality, "load", lambda _path, name: replace(toy(), name=name))
+    for name in ("phone", "languages/de", "languages/ru"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "memories.jsonl").touch()
+    asked = []
+
+    def measure(data: EvaluationData, _console: Console, *, limit: int | None) -> rules.RulesReport:
+        asked.append((data.name, limit))
+        one = plans.Asked(question=data.name, plan="temporal", chosen=1.0, balanced=0.5, same_filters=0.5, moved=True)
+        base = dict.fromkeys(rules.METRICS, 1.0)
+        return rules.RulesReport(dataset=data.name, questions=1, base=base, effects=(), asked=(one,))
+
+    monkeypatch.setattr(rules, "measure", measure)
+    out = console()
+    rules.run(tmp_path, out, everything=True, limit=7, json_path=tmp_path / "r.json")
+    assert asked == [("phone", 7), ("languages/de", 7), ("languages/ru", 7)]
+    assert "talk: not in" in printed(out)
+    loaded = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert [(x["kind"], x["questions"]) for x in loaded["plans"]] == [("phone records", 1), ("other languages", 2)]
+    assert "talk" in loaded["missing"]

@@ -15,7 +15,7 @@ from recall_integrations.evaluation import stages
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.stages import Stage
 from recall_integrations.ranking.linear import LinearRanker
-from recall_integrations.ranking.ranker import PLAIN_WEIGHTS, SPREAD_WEIGHTS, Unlearned
+from recall_integrations.ranking.ranker import WEIGHTS, Unlearned
 from recall_integrations.records import Memory, RecallResult, Scope
 
 BASE = RecallConfig()
@@ -105,14 +105,14 @@ def test_features_that_are_off_add_nothing(store: MemoryStore) -> None:
     full = recalled(store, Stage(name="x", kind="stage", config=BASE))
     added = {p.source for hit in full.hits for p in hit.contributions if p.added}
     off = recalled(store, found["no soft match features"])
-    assert "msn" in added
-    assert "msn" not in {p.source for hit in off.hits for p in hit.contributions if p.added}
+    assert "soft" in added
+    assert "soft" not in {p.source for hit in off.hits for p in hit.contributions if p.added}
 
 
 def test_every_feature_is_in_one_group() -> None:
     groups = stages.feature_groups(Unlearned())
     members = [name for names in groups.values() for name in names]
-    assert sorted(members) == sorted({**SPREAD_WEIGHTS, **PLAIN_WEIGHTS})
+    assert sorted(members) == sorted(WEIGHTS)
     assert all(names for names in groups.values())
 
 

@@ -45,7 +45,7 @@ def test_the_candidates_of_a_recall_are_labelled(store: MemoryStore) -> None:
     features = found.example.features
     (at,) = np.flatnonzero(found.example.relevant)
     own = {c.source: c.score for hit in hits if hit.memory.id == "m1" for c in hit.contributions}
-    assert own["msn"] == pytest.approx(features["msn"][at]) and features["isq"][at] == 1
+    assert own["soft"] == pytest.approx(features["soft"][at]) and features["isq"][at] == 1
     assert "mws" in features.columns
     np.testing.assert_allclose(found.scores, Unlearned().score(features).scores)
     assert 0 < found.unknown < 1  # no memory holds the last word

@@ -98,6 +98,18 @@ def test_thresholds(given, expected):
     assert make_plan(given, RecallConfig()).name == expected
 
 
+@pytest.mark.parametrize("name", [rule.plan for rule in RULES])
+def test_a_given_plan_is_taken_whatever_the_rules_choose(name):
+    chosen = {expected: given for given, expected in EDGES}
+    assert {*chosen} == {rule.plan for rule in RULES}
+    for given in chosen.values():
+        plan = make_plan(given, RecallConfig(), given=name)
+        assert plan.name == name and plan.reason.startswith(f"{name}: given") and plan.runner_up is None
+        assert plan.rerank == plan.diversity == (name == "exploratory")
+    as_chosen, as_given = make_plan(chosen[name], RecallConfig()), make_plan(chosen[name], RecallConfig(), given=name)
+    assert as_given == replace(as_chosen, reason=as_given.reason, runner_up=None, runner_up_margin=None)
+
+
 @pytest.mark.parametrize("given", [g for _, g, _ in WORKED] + [g for g, _ in EDGES])
 def test_the_safety_semantic_runs_in_every_plan(given):
     assert make_plan(given, RecallConfig()).arm("semantic") is not None

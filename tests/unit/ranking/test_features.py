@@ -65,11 +65,16 @@ def parsed(text, scope=DEFAULT):
 
 
 def test_every_feature_is_documented_and_every_document_is_computed():
-    columns = chat()
-    at = np.full(columns.size, int(NOW.timestamp() * 1e6))
+    """In a scope that opens all gates: two who talk, three who talk, a chat with an assistant; and a long question."""
+    talks = (*((a, "two") for a in "AB"), *((a, "crowd") for a in "CDE"), *((a, "help") for a in ("user", "assistant")))
+    columns = columns_of(
+        [TextRow(num=i + 1, text="the shed", actor=a, thread=t, position=i) for i, (a, t) in enumerate(talks)],
+        Lexicon(),
+    )
+    at = np.arange(columns.size) * 3_600_000_000
     found = run(
         columns,
-        ask("shed", "painted", "colour", "invoice"),
+        ask(*(f"shed{i}" for i in range(18))),
         detail=True,
         at=at,
         now=NOW,
@@ -77,7 +82,8 @@ def test_every_feature_is_documented_and_every_document_is_computed():
         graph=np.zeros(columns.size, np.float32),
     )
     assert set(found.columns) == {*FORMULAS, *DETAIL}
-    assert all(v.dtype == np.float32 and v.shape == (5,) for v in found.columns.values())
+    assert all(v.dtype == np.float32 and v.shape == (7,) for v in found.columns.values())
+    assert all(0 < found.gates[gate] <= 1 for gate in found.gates if gate != "documents")
 
 
 def test_bm25_with_the_absolute_pivot_by_hand():
@@ -101,6 +107,79 @@ def test_a_text_beyond_the_pivot_is_damped():
     np.testing.assert_allclose(found["mt"], [1, 1], rtol=1e-5)
     mean = (log1p(1) + log1p(60)) / 2
     np.testing.assert_allclose(found["L"], [log1p(1) - mean, log1p(60) - mean], rtol=1e-4)
+
+
+def test_a_stem_that_is_asked_twice_counts_twice():
+    columns = chat()
+    twice = run(columns, ask("shed", "invoice", counts=(2, 1)), df={"shed": 2})
+    once = run(columns, ask("shed", "invoice"), df={"shed": 2})
+    np.testing.assert_allclose(twice["bmq"], twice["bm"] * [2, 0, 1, 2, 0], rtol=1e-5)
+    np.testing.assert_allclose(once["bmq"], once["bm"], rtol=1e-5)
+
+
+def filler(start, count):
+    return " ".join(f"zq{i}" for i in range(start, start + count))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "together"),
+    [
+        (0, 31, True),  # the first passage: words 0 to 31
+        (0, 32, False),
+        (16, 47, True),  # the second: 16 to 47
+        (15, 31, True),
+        (15, 32, False),  # no passage begins before 16 and ends behind 31
+        (20, 70, False),
+        (64, 69, True),  # the last, which is shorter
+    ],
+)
+def test_the_best_passage_is_32_words_from_every_16th_on(first, second, together):
+    words = [f"zq{i}" for i in range(70)]
+    words[first : first + 1], words[second : second + 1] = ["budget"], ["kestrel"]
+    columns = columns_of([TextRow(num=1, text=" ".join(words))], Lexicon())
+    found = run(columns, ask("budget", "kestrel"))
+    assert found["cov"][0] == pytest.approx(1)
+    assert found["soft"][0] == pytest.approx(1) if together else 0.5 <= found["soft"][0] < 0.8
+
+
+def test_a_passage_does_not_reach_into_the_next_text():
+    columns = columns_of([TextRow(num=1, text="the budget"), TextRow(num=2, text="a kestrel")], Lexicon())
+    found = run(columns, ask("budget", "kestrel"))["soft"]
+    assert all(0.5 <= value < 0.8 for value in found.tolist())
+
+
+def test_neighbours_say_nothing_in_a_passage():
+    found = run(chat(), ask("shed"), rows=[1, 4], df={"shed": 2})
+    assert (found["soft"] < 0.8).all() and run(chat(), ask("shed"))["soft"][3] == pytest.approx(1)
+    detailed = run(chat(), ask("shed"), rows=[1, 4], df={"shed": 2}, detail=True)
+    np.testing.assert_allclose(detailed["soft"], found["soft"], rtol=1e-5)
+
+
+def test_a_passage_is_not_damped_by_the_length_of_its_text():
+    columns = columns_of([TextRow(num=1, text="budget"), TextRow(num=2, text=f"budget {'zq7 ' * 99}")], Lexicon())
+    found = run(columns, ask("budget"), df={"budget": 2})
+    np.testing.assert_allclose(found["soft"], [1, 1], rtol=1e-5)
+    assert found["msn"][1] == pytest.approx(2.2 / (1 + 1.2 * (0.25 + 0.75 * 100 / 30)))
+
+
+def test_what_a_text_begins_with():
+    lead = [f"zq{i}" for i in range(20)]
+    texts = [" ".join([*lead[:place], "budget", *lead[place:]]) for place in (0, 11, 12)]
+    texts += ["the budget of the kestrel", "budget budget"]
+    columns = columns_of([TextRow(num=i + 1, text=t) for i, t in enumerate(texts)], Lexicon())
+    found = run(columns, ask("budget", "kestrel"), df={"budget": 4})
+    budget, kestrel = log(1 + 1.5 / 4.5), log(1 + 4.5 / 1.5)
+    share = budget / (budget + kestrel)
+    np.testing.assert_allclose(found["lead"], [share, share, 0, 1, share], rtol=1e-5)
+
+
+def test_how_much_of_a_text_asks():
+    texts = ["Which shed is green?", "I painted the shed. Which colour?", "A green shed.", "of the?"]
+    columns = columns_of([TextRow(num=i + 1, text=t) for i, t in enumerate(texts)], Lexicon())
+    found = run(columns, ask("shed"))
+    np.testing.assert_allclose(found["ask"], [1, 1 / 3, 0, 0], rtol=1e-6)
+    assert found["isq"].tolist() == [1, 1, 0, 1]
+    np.testing.assert_allclose(run(columns, ask("shed"), rows=[2, 1])["ask"], [0, 1 / 3], rtol=1e-6)
 
 
 def test_words_that_are_near_count_in_part():

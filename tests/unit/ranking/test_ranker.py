@@ -3,59 +3,101 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features import FORMULAS, Features
-from recall_integrations.ranking.ranker import FLOORS, PLAIN_WEIGHTS, SPREAD_WEIGHTS, Ranker, Unlearned, spread_scores
+from recall_integrations.ranking.kind import GATES
+from recall_integrations.ranking.ranker import FLOORS, WEIGHTS, Ranker, Unlearned, spread_scores
 
 
-def features(**columns):
+def features(gates=None, worth=1.0, **columns):
     made = {k: np.asarray(v, dtype=np.float32) for k, v in columns.items()}
     size = len(next(iter(made.values())))
-    return Features(rows=np.arange(size), columns=made, links=np.full((4, size), -1), session=np.full(size, -1))
+    return Features(
+        rows=np.arange(size),
+        columns=made,
+        links=np.full((4, size), -1),
+        session=np.full(size, -1),
+        gates=gates or {},
+        cosine_worth=worth,
+    )
 
 
-def test_weights_name_features_that_exist():
-    assert {*SPREAD_WEIGHTS, *PLAIN_WEIGHTS} <= set(FORMULAS)
-    assert not set(SPREAD_WEIGHTS) & set(PLAIN_WEIGHTS)
-    assert set(SPREAD_WEIGHTS) <= set(FLOORS)
+def test_weights_name_features_and_gates_that_exist():
+    assert set(WEIGHTS) <= set(FORMULAS)
+    assert {gate for gated in WEIGHTS.values() for gate in gated} == set(GATES)
+    assert set(FLOORS) <= set(FORMULAS)
+    # what many candidates have in different degrees must not enter as it is
+    assert {"bmq", "soft", "lead", "mw2n", "smm", "feedback", "together", "d", "d1", "exchange", "cast"} <= set(FLOORS)
 
 
 def test_the_sum_by_hand():
-    ranking = Unlearned().score(features(bm=[1.0, 3.0, 5.0], sp=[1.0, 0.0, 0.0]))
+    ranking = Unlearned().score(features(bmq=[1.0, 3.0, 5.0], sp=[1.0, 0.0, 0.0]))
     deviation = np.std([1, 3, 5])
-    np.testing.assert_allclose(ranking.added["bm"], 0.4 * np.array([-2, 0, 2]) / deviation, rtol=1e-5)
+    np.testing.assert_allclose(ranking.added["bmq"], 0.2 * np.array([-2, 0, 2]) / deviation, rtol=1e-5)
     scale = np.sqrt(2) / 6  # three candidates
-    np.testing.assert_allclose(ranking.added["sp"], [1.5 * scale, 0, 0], rtol=1e-5)
-    np.testing.assert_allclose(ranking.scores, ranking.added["bm"] + ranking.added["sp"], rtol=1e-5)
+    np.testing.assert_allclose(ranking.added["sp"], [2.5 * scale, 0, 0], rtol=1e-5)
+    np.testing.assert_allclose(ranking.scores, ranking.added["bmq"] + ranking.added["sp"], rtol=1e-5)
 
 
 def test_plain_values_have_their_full_weight_in_a_long_list():
     ranking = Unlearned().score(features(sp=[1.0] + [0.0] * 36))
-    assert ranking.added["sp"][0] == 1.5
+    assert ranking.added["sp"][0] == 2.5
+
+
+def test_a_date_keeps_its_weight_in_a_short_list():
+    assert Unlearned().score(features(date=[1.0, 0.0])).added["date"][0] == pytest.approx(2.1)
 
 
 def test_small_differences_stay_small():
     ranking = Unlearned().score(features(d=[0.300, 0.301]))
-    np.testing.assert_allclose(ranking.added["d"], [-0.005, 0.005], atol=1e-5)  # .5 · .0005 / floor .05
+    np.testing.assert_allclose(ranking.added["d"], [-0.003, 0.003], atol=1e-5)  # .3 · .0005 / floor .05
+
+
+def test_a_gate_scales_the_weights_behind_it():
+    given = {"bmq": [1.0, 3.0], "user": [1.0, 0.0]}
+    shut = Unlearned().score(features(**given))
+    assert "user" not in shut.added  # it has no weight without its gate
+    np.testing.assert_allclose(shut.added["bmq"], [-0.2, 0.2], rtol=1e-5)
+    half = Unlearned().score(features(gates={"documents": 0.5, "long": 1.0, "roles": 0.5}, **given))
+    np.testing.assert_allclose(half.added["bmq"], np.array([-1, 1]) * (0.2 - 0.9 + 0.5 * 2.1), rtol=1e-5)
+    np.testing.assert_allclose(half.added["user"], [0.5 * 3.0 / 6, 0], rtol=1e-5)  # of two candidates
+
+
+def test_an_embedding_that_is_worth_more_counts_for_more():
+    weak, strong = (Unlearned().score(features(worth=w, d=[0.2, 0.4], d1=[0.2, 0.4])).added for w in (1.0, 3.0))
+    np.testing.assert_allclose(strong["d"], 3 * weak["d"], rtol=1e-5)
+    np.testing.assert_allclose(strong["d1"], weak["d1"], rtol=1e-5)
+
+
+def test_what_an_embedding_is_worth_leaves_the_gates_alone():
+    gates = {"long": 1.0}
+    weak, strong = (Unlearned().score(features(gates, w, d=[0.2, 0.4])).added["d"] for w in (1.0, 2.0))
+    np.testing.assert_allclose(weak, [0.4, -0.4], rtol=1e-5)  # .3 - .7
+    np.testing.assert_allclose(strong, [0.1, -0.1], rtol=1e-4)  # 2 · .3 - .7
 
 
 def test_what_is_the_same_for_all_orders_nothing():
-    ranking = Unlearned().score(features(bm=[2.0, 2.0], d=[0.4, 0.4], msn=[0.0, 0.0]))
+    ranking = Unlearned().score(features(bmq=[2.0, 2.0], d=[0.4, 0.4], soft=[0.0, 0.0]))
     assert ranking.scores.tolist() == [0, 0]
 
 
 def test_one_candidate_and_none():
-    assert Unlearned().score(features(bm=[7.0])).scores.tolist() == [0]
-    assert Unlearned().score(features(bm=[])).scores.shape == (0,)
+    assert Unlearned().score(features(bmq=[7.0])).scores.tolist() == [0]
+    assert Unlearned().score(features(bmq=[])).scores.shape == (0,)
 
 
 def test_single_weights_may_be_replaced():
-    given = features(bm=[1.0, 3.0], sp=[1.0, 0.0], cov=[0.0, 1.0])
-    ranking = Unlearned({"bm": 0, "sp": -2, "cov": 1}).score(given)
-    assert "bm" not in ranking.added
+    given = features(bmq=[1.0, 3.0], sp=[1.0, 0.0], isq=[0.0, 1.0])
+    ranking = Unlearned({"bmq": 0, "sp": -2, "isq": 1}).score(given)
+    assert "bmq" not in ranking.added
     np.testing.assert_allclose(ranking.scores, [-2 / 6, 1 / 6], rtol=1e-5)  # of two candidates
 
 
+def test_a_weight_that_is_replaced_has_no_gate():
+    given = {"gates": {"documents": 1.0, "long": 1.0}, "bmq": [1.0, 3.0]}
+    np.testing.assert_allclose(Unlearned({"bmq": 1}).score(features(**given)).scores, [-1, 1], rtol=1e-5)
+
+
 def test_columns_that_were_not_computed_add_nothing():
-    added = Unlearned().score(features(bm=[1.0, 3.0])).added
+    added = Unlearned().score(features(bmq=[1.0, 3.0])).added
     assert "graph" not in added and "recency" not in added
 
 
@@ -69,9 +111,9 @@ def test_spread_scores_of_nothing():
 
 @pytest.mark.parametrize("name", ["recency", "importance"])
 def test_tie_breakers_only_break_ties(name):
-    given = features(msn=[0.5, 0.56], **{name: [1.0, 0.0]})
+    given = features(soft=[0.5, 0.56], **{name: [1.0, 0.0]})
     assert Unlearned().score(given).scores.argmax() == 1
-    assert Unlearned().score(features(msn=[0.5, 0.5], **{name: [1.0, 0.0]})).scores.argmax() == 0
+    assert Unlearned().score(features(soft=[0.5, 0.5], **{name: [1.0, 0.0]})).scores.argmax() == 0
 
 
 @pytest.mark.parametrize("weights", [{"bmm": 5.0}, {"bm": "x"}, {"bm": float("nan")}, {"bm": True}])

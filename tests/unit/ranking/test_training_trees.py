@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,7 +44,12 @@ def test_trees_learn_from_what_they_will_order(monkeypatch, examples, engine):
     sizes = []
     train = engine.train
     monkeypatch.setattr(engine, "train", lambda how, data, **m: sizes.append(list(data.group)) or train(how, data, **m))
-    fit_trees(examples(), columns=("d", "sp"), trees=2, seconds=2)
+    rng = np.random.default_rng(0)  # something that misleads the un-learned ranker, so that some are not in its ten
+    misled = [
+        replace(e, features=replace(e.features, columns={**e.features.columns, "soft": rng.normal(size=40) * 9}))
+        for e in examples()
+    ]
+    fit_trees(misled, columns=("d", "sp"), trees=2, seconds=2)
     inner, first, second = sizes[:3], sizes[3], sizes[4:]
     assert [len(size) for size in inner] == [40, 40, 40] and second[0] == second[1]
     for size, kept in ((first, 10), (second[0], 5)):  # and the relevant one in any case

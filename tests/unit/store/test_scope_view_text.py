@@ -47,6 +47,7 @@ def shown(columns: TextColumns, rows: np.ndarray | None = None) -> list[dict[str
     return [
         {
             "words": [columns.lexicon.word(i) for i in columns.words[columns.starts[row] : columns.starts[row + 1]]],
+            "asked": columns.asked[columns.starts[row] : columns.starts[row + 1]].tolist(),
             "length": int(columns.lengths[row]),
             "asks": bool(columns.questions[row]),
             "actor": None if columns.actors[row] < 0 else columns.actor_names[columns.actors[row]],
@@ -58,20 +59,26 @@ def shown(columns: TextColumns, rows: np.ndarray | None = None) -> list[dict[str
     ]
 
 
-def wanted(memories: list[Memory]) -> list[dict[str, Any]]:
+def plain(memories: list[Memory]) -> TextColumns:
     rows = [
-        TextRow(num=i, text=m.text, actor=m.actor, thread=m.thread, position=m.position) for i, m in enumerate(memories)
+        TextRow(num=i, text=m.text, actor=m.actor, role=m.role, thread=m.thread, position=m.position)
+        for i, m in enumerate(memories)
     ]
-    return shown(columns_of(rows, lexicon.shared()))
+    return columns_of(rows, lexicon.shared())
+
+
+def wanted(memories: list[Memory]) -> list[dict[str, Any]]:
+    return shown(plain(memories))
 
 
 memories = st.builds(
     Memory,
     text=st.lists(
-        st.sampled_from(["Kestrel", "the", "shed's", "painted", "\ufdfa", "Inbox3?", "é", ","]), min_size=1
+        st.sampled_from(["Kestrel", "the", "shed's", "painted", "\ufdfa", "Inbox3?", "é", ",", "It did.", "部屋？"]),
+        min_size=1,
     ).map(" ".join),
     id=st.sampled_from(["a", "b", "c", "d", "e"]),
-    actor=st.sampled_from([None, "Priya Raman", "Sam"]),
+    actor=st.sampled_from([None, "Priya Raman", "Sam", "user"]),
     thread=st.sampled_from([None, "t", "u"]),
 ).flatmap(
     lambda m: st.sampled_from([m, m, *[_placed(m, p) for p in range(3)]] if m.thread is not None else [m]),
@@ -128,6 +135,7 @@ class Run:
                 continue
             view, text = view_of(self.store, scope), text_of(self.store, scope)
             assert shown(text, np.flatnonzero(view.alive)) == wanted(living)
+            assert text.alive.tolist() == view.alive.tolist() and text.kind == plain(living).kind
             self.kept.append((text, _observed(text)))
 
     def older_snapshots_are_as_they_were(self) -> None:
