@@ -66,7 +66,7 @@ def test_what_a_row_holds() -> None:
         ("猫がいる。犬は？本当", "犬は"),
         ("Das Café ist zu. Kommt Zoë?", "kommt zoë"),
         ("Sam’s boat. Whose boat’s that?", "boat"),  # the second "boat"
-        ("Room 4.5? No", "5"),  # a point ends a sentence, wherever it stands
+        ("Room 4.5? No", "room 4 5"),  # a sentence ends before a space
     ],
 )
 def test_which_words_are_asked(said: str, asked: str) -> None:
