@@ -13,7 +13,7 @@ but BM25 get what a plan makes of evidence (`EVIDENCE`) and of titles; its other
 kinds of `FREE`. `--weights` prints fitted weights beside the shipped ones instead. Nothing is kept between runs.
 
 A fit is a listwise softmax (the cross entropy of a question's relevant candidates), then coordinate ascent on nDCG@10
-as a multiple of what the softmax reached on each set. What `--weights` prints is the mean over bootstrap samples of the
+as a multiple of what the softmax reached on each set; weights are the mean of such fits to bootstrap samples of the
 questions.
 """
 
@@ -81,6 +81,7 @@ SWEEPS, ENOUGH = 4, 5e-4  # of the ascent, at most; and what a sweep must gain f
 FACTORS, SMALL = (0.5, 0.75, 0.9, 1.1, 1.33, 2.0), 0.05  # what ascent tries on a weight
 STEP_MIN, GROWTH = 1e-4, 2e-4  # least gain of a step, and what a larger weight must gain besides
 SAMPLES = 8  # bootstrap samples of `--weights`
+SAMPLES_LEFT = 4  # and where a kind is left out
 
 Values = NDArray[np.float64]
 
@@ -223,10 +224,11 @@ def table(some: Sequence[Asked], matrices: Mapping[int, NDArray[np.float32]]) ->
     )
 
 
-def softmax(own: Table) -> Values:
+def softmax(own: Table, *, signed: bool) -> Values:
     """Weights that minimise the cross entropy of the relevant candidates, with a ridge penalty on standardised terms.
 
-    Per question `mean over its relevant of (ln Σ exp(z) − z)`, `z` = terms · weights.
+    Per question `mean over its relevant of (ln Σ exp(z) − z)`, `z` = terms · weights. `signed`: no evidence that always
+    counts counts against a candidate.
     """
     deviation = np.maximum(own.matrix.std(axis=0), SCALE_MIN)
     x = own.matrix / deviation
@@ -243,7 +245,8 @@ def softmax(own: Table) -> Values:
         value = float(worth @ np.log(sums) - target @ z + RIDGE * weights @ weights)
         return value, (slope.astype(np.float32) @ x).astype(np.float64) + 2 * RIDGE * weights
 
-    fitted = minimize(loss, np.zeros(len(TERMS)), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    bounds = [(0.0 if signed and gate == "always" else None, None) for _, gate in TERMS]
+    fitted = minimize(loss, np.zeros(len(TERMS)), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
     return np.asarray(fitted.x / deviation, dtype=np.float64)
 
 
@@ -273,7 +276,7 @@ class Top:
         return gained
 
 
-def ascend(own: Table, weights: Values) -> Values:
+def ascend(own: Table, weights: Values, *, signed: bool) -> Values:
     """Weights changed one after the other, as long as that raises nDCG@10 as a multiple of what each set began with."""
     weights, worth, everything = weights.copy(), own.worth(), np.arange(len(own.starts))
     for sweep in range(SWEEPS):
@@ -284,20 +287,20 @@ def ascend(own: Table, weights: Values) -> Values:
             worth = worth / np.maximum(began, 1e-9)[own.dataset]
         reached = worth @ each
         for j in np.random.default_rng(sweep).permutation(len(TERMS)):
-            each = _best_step(top, int(j), weights, each, worth)
+            each = _best_step(top, int(j), weights, each, worth, signed=signed)
         if worth @ each - reached < ENOUGH:
             break
     return weights
 
 
-def _best_step(top: Top, j: int, weights: Values, each: Values, worth: Values) -> Values:
+def _best_step(top: Top, j: int, weights: Values, each: Values, worth: Values, *, signed: bool) -> Values:
     """The best change of one weight, made in `weights` and `top`; nDCG@10 of each question after it."""
     now, rows = float(weights[j]), np.flatnonzero(top.matrix[j].any(axis=1))  # the others stay as they are
     column, scores, counted = top.matrix[j][rows], top.scores[rows], worth[rows]
     here = float(counted @ each[rows])
     best, chosen, gained = here, now, each[rows]
     for value in (*(now * f for f in FACTORS), now + SMALL, now - SMALL, 0.0):
-        if value == now:
+        if value == now or (signed and value < 0 and TERMS[j][1] == "always"):
             continue
         made = top.ndcg(rows, scores + (value - now) * column)
         reached = float(counted @ made) - GROWTH * (abs(value) > abs(now))
@@ -311,12 +314,7 @@ def _best_step(top: Top, j: int, weights: Values, each: Values, worth: Values) -
     return each
 
 
-def fit(own: Table) -> Values:
-    """Weights of `TERMS`."""
-    return ascend(own, softmax(own))
-
-
-def bagged(own: Table, samples: int = SAMPLES) -> tuple[Values, Values]:
+def fit(own: Table, samples: int, *, signed: bool = False) -> tuple[Values, Values]:
     """Mean and deviation of the weights over bootstrap samples: questions are drawn within their set."""
     made = []
     for seed in range(samples):
@@ -324,8 +322,8 @@ def bagged(own: Table, samples: int = SAMPLES) -> tuple[Values, Values]:
         for number in range(len(own.names)):
             rows = np.flatnonzero(own.dataset == number)
             np.add.at(weight, rng.choice(rows, len(rows)), 1)
-        made.append(fit(_drawn(own, weight)))
-        print(f"sample {seed + 1} of {samples}", file=sys.stderr, flush=True)
+        drawn = _drawn(own, weight)
+        made.append(ascend(drawn, softmax(drawn, signed=signed), signed=signed))
     return np.mean(made, axis=0), np.std(made, axis=0)
 
 
@@ -383,8 +381,10 @@ def measure(asked: Sequence[Asked], limit: int, *, trees: bool) -> Figures:
         begun = time.perf_counter()
         others = [a for a in free if FREE[a.dataset] != kind]
         judged = [a for a in asked if (FREE.get(a.dataset) == kind if kind else a.dataset in JUDGED)]
-        weights = fit(table(others, matrices))
+        own = table(others, matrices)
+        weights, _ = fit(own, SAMPLES_LEFT)
         by_weights("the same terms, fitted without the kind", judged, weights)
+        by_weights("and no `always` below 0", judged, fit(own, SAMPLES_LEFT, signed=True)[0])
         by_ranker("linear, without the kind", judged, fit_linear(examples(others, limit)))
         if trees:
             model = fit_trees(examples(others, min(limit, TREES_MAX)), threads=2)
@@ -421,7 +421,7 @@ def shown(figures: Figures) -> str:
 def beside(asked: Sequence[Asked]) -> str:
     """Fitted weights beside the shipped ones."""
     free = [a for a in asked if a.dataset in FREE]
-    mean, deviation = bagged(table(free, {id(a): terms(a) for a in free}))
+    mean, deviation = fit(table(free, {id(a): terms(a) for a in free}), SAMPLES)
     lines = [f"{'feature':10} {'gate':10} {'fitted':>8} {'±':>6} {'shipped':>8}"]
     for (name, gate), own, spread in zip(TERMS, SCALE * mean, SCALE * deviation, strict=True):
         shipped = TITLE_LIFT if name == "title" else WEIGHTS[name][gate]
