@@ -14,11 +14,19 @@ from recall_integrations.retrievers.second_hop import Via
 from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
+ANSWERS = 0.5  # of what the query asks is asked before it
+COUNTED = 0.5  # in the rankers' units, from which what many memories have is a reason
 WORDS_SHOWN = 5
 TITLE_WORDS, TITLE_CHARS = 6, 60  # shown of a title; of a script without spaces every text is one word
 _LONG_NUMBER = re.compile(r"\b\d{1,3}(?:[.,]\d{3})+\b")  # its parts are words of their own, and say nothing
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s|\Z)|[。！？]")
 _MARKUP = ' \t#*_>`|-=~"“”'
+# What leads to a memory that by itself says nothing of the query.
+_NEAR = {
+    "exchange": "what is said beside it matches",
+    "together": "close in time to what matches",
+    "feedback": "shares words with what matches best",
+}
 
 
 def reason(
@@ -77,6 +85,7 @@ def _reason(
     semantic = by_source.get("semantic")
     if semantic is not None and semantic.score >= CLOSE:
         parts.append(f"close in meaning ({semantic.score:.2f})")
+    parts.extend(_spoken(by_source, is_named=bool(overlap)))
     window = parsed.temporal_window
     if not when and window is not None and "temporal" in by_source and by_source["temporal"].score > 0:
         parts.append("in the time asked for")
@@ -86,16 +95,28 @@ def _reason(
         parts.append(_linked(parsed, memory))
     if not parts:
         parts.append(f"weak match, nearest in meaning ({semantic.score:.2f})" if semantic is not None else "weak match")
+        parts.extend(words for source, words in _NEAR.items() if _counted(source, by_source))
     parts.extend(_besides(memory, by_source))
     if demoted:
         parts.append(f"moved down: about {', '.join(parsed.negations)}" if names else "moved down")
     return "; ".join(parts)
 
 
+def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterator[str]:
+    """What the conversation around a memory says for it."""
+    told = by_source.get("told")
+    if told is not None and told.score >= ANSWERS and told.added > 0:
+        yield "answers a question close to yours"
+    if not is_named and _counted("cast", by_source):
+        yield "who is asked about takes part in the conversation"
+
+
 def _besides(memory: Memory, by_source: Mapping[str, Contribution]) -> Iterator[str]:
     """What is no evidence on its own, and what the reranker said."""
     if memory.role is not None and "role" in by_source and by_source["role"].added > 0:
         yield f"the {memory.role} said it"
+    elif _counted("user", by_source):
+        yield "the user said it"
     if by_source.get("recency") is not None and by_source["recency"].score >= RECENT:
         yield "recent"
     if memory.importance >= IMPORTANT:
@@ -103,6 +124,11 @@ def _besides(memory: Memory, by_source: Mapping[str, Contribution]) -> Iterator[
     if "rerank" in by_source:
         judged = by_source["rerank"]
         yield f"reranked ({judged.score:.2f}{f', {judged.note}' if judged.note else ''})"
+
+
+def _counted(source: str, by_source: Mapping[str, Contribution]) -> bool:
+    part = by_source.get(source)
+    return part is not None and part.score > 0 and part.added >= COUNTED
 
 
 def _asked_for(parsed: ParsedQuery) -> list[str]:

@@ -30,7 +30,7 @@ Rows = NDArray[np.int64]
 _ROLES = len(ROLE_CODES)
 WORDS_MAX = 2_048  # content words kept of one memory; the length is counted in full
 _QUESTION = re.compile(r"[?？؟]")
-_SENTENCE = re.compile(r"[^.!?？؟。！\n]*([.!?？؟。！\n]*)")
+_SENTENCE_END = re.compile(r"(?:[.!?？؟。！]+(?=[\s\"'”’)\]]|$)|[？。！]|\n)+")
 
 
 def is_question(text: str) -> bool:
@@ -41,11 +41,16 @@ def is_question(text: str) -> bool:
 def asked_words(text: str, words_of: Callable[[str], list[str]] = content_words) -> list[bool]:
     """For each content word of `text` whether it stands in a sentence that asks something.
 
-    A text tells and asks: "I moved to Lisbon. Have you been there?" A sentence ends with `.`, `!`, `?` or a line.
+    A text tells and asks: "I moved to Lisbon. Have you been there?" A sentence ends with a line, and with `.`, `!` or `?`
+    before a space: "Dr. Miller" ends one, "v1.2" and "example.org/?q" do not.
     """
     flags: list[bool] = []
-    for sentence in _SENTENCE.finditer(text):
-        flags.extend([is_question(sentence.group(1))] * len(words_of(sentence.group())))
+    begin = 0
+    for end in [*_SENTENCE_END.finditer(text), None]:
+        stop = len(text) if end is None else end.end()
+        asks = end is not None and is_question(end.group())
+        flags.extend([asks] * len(words_of(text[begin:stop])))
+        begin = stop
     return flags
 
 

@@ -27,7 +27,7 @@ GATES: Mapping[str, str] = {
     "people": "pairs · (1 − roles): chats of two people",
     "crowd": "chats of three people or more",
     "roles": "chats with an assistant",
-    "apart": "1 − people − roles: neighbours in a thread are no exchange",
+    "apart": "1 − people − crowd − roles: neighbours in a thread are no exchange",
     "long": f"(content words of the query − {LONG_FROM}) / {LONG_SPAN}, in [0, 1]",
     "documents": "(1 − threaded) · (1 − named) · (1 − short), times long: plain documents, asked with long questions",
 }
@@ -62,7 +62,7 @@ class Kind:
             "people": people,
             "crowd": self.crowd,
             "roles": self.roles,
-            "apart": max(1 - people - self.roles, 0.0),
+            "apart": max(1 - people - self.crowd - self.roles, 0.0),
             "long": long,
             "documents": (1 - self.threaded) * (1 - self.named) * (1 - self.short) * long,
         }

@@ -20,8 +20,8 @@ COSINE_SHARE = 0.4  # of z(d) beside z(bmq) in the choice of those that give fee
 
 def together(match: Match, out: dict[str, Values]) -> None:
     """`together`: records of one matter come in runs, whatever thread (app, mailbox) they stand in."""
-    at, size = match.given.at, len(match.rows)
-    if at is None or size < 2:
+    at, size, dated = match.given.at, len(match.rows), match.given.dated
+    if at is None or size < 2 or (dated is not None and not dated[match.rows].all()):
         return
     times = at[match.rows].astype(np.float64) / _HOUR
     order = np.argsort(times, kind="stable")

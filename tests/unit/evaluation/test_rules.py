@@ -12,6 +12,8 @@ import pytest
 from rich.console import Console
 
 from recall_integrations.config import PLAN_RULES, RecallConfig
+from recall_integrations.console.commands.benchmarks import bench
+from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import metrics, plans, quality, rules
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
 from recall_integrations.evaluation.quality import Answer, QualityReport
@@ -175,3 +177,10 @@ def test_every_data_set_of_the_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     loaded = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert [(x["kind"], x["questions"]) for x in loaded["plans"]] == [("phone records", 1), ("other languages", 2)]
     assert "talk" in loaded["missing"]
+
+
+def test_all_data_sets_or_some(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="--all measures every data set"):
+        bench.main(["rules", str(tmp_path), "--all", "--dataset", "phone"], standalone_mode=False)
+    with pytest.raises(InvalidArgument, match="has none of the data sets"):
+        bench.main(["rules", str(tmp_path), "--all"], standalone_mode=False)

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.ranking.columns import ColumnsBuilder, TextRow, columns_of
@@ -134,6 +134,7 @@ def recount(memories: list[Memory]) -> Kind:
     )
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(memory, st.booleans()), max_size=30), st.randoms(use_true_random=False))
 def test_whatever_comes_and_goes_in_whatever_order(made: list[tuple[Memory, bool]], random: Random) -> None:
     counter = KindCounter()
@@ -154,6 +155,7 @@ def test_whatever_comes_and_goes_in_whatever_order(made: list[tuple[Memory, bool
         assert counter.kind() == recount([made[i][0] for i in there])
 
 
+@settings(deadline=None)
 @given(st.lists(memory, max_size=20))
 def test_every_share_and_gate_lies_between_0_and_1(memories: list[Memory]) -> None:
     kind = counted(*memories)

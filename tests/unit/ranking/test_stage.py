@@ -148,9 +148,10 @@ def ranking(store: MemoryStore) -> list[list[tuple[str | None, float, dict[str, 
 def test_a_ranking_is_the_same_live_and_reopened(open_store: OpenStore) -> None:
     store = open_store()
     store.remember_many(MEMORIES[:3])
-    before = ranking(store)  # from here on, the scope is in memory and every write is added to it
+    before = ranking(store)  # from here on, the scope is in memory and what was written is added to it
     store.remember_many([Memory("Dan waits by the shed. Does Priya know?", id="gone", actor="Dan", thread="t")])
     store.remember_many([*MEMORIES[3:9], Memory("Ann, is Kestrel late?", id="late", actor="Bob", thread="t")])
+    ranking(store)
     store.forget("gone")
     for memory in MEMORIES[9:]:
         store.remember(memory)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select, text, update
 
@@ -74,6 +74,7 @@ def test_which_words_are_asked(said: str, asked: str) -> None:
     assert [word for word, flag in zip(found, flags, strict=True) if flag] == asked.split()
 
 
+@settings(deadline=None)
 @given(sentences)
 def test_every_word_is_asked_or_not(said: str) -> None:
     flags = asked_words(said)
@@ -83,6 +84,7 @@ def test_every_word_is_asked_or_not(said: str) -> None:
     assert words.unpacked([words.to_row(1, 1, said)["asked"]], [len(kept)]).tolist() == kept
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.booleans(), max_size=30)))
 def test_flags_come_back_as_they_were(rows: list[list[bool]]) -> None:
     kept = [words.packed(flags) for flags in rows]
