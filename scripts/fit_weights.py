@@ -13,8 +13,8 @@ but BM25 get what a plan makes of evidence (`EVIDENCE`) and of titles; its other
 kinds of `FREE`. `--weights` prints fitted weights beside the shipped ones instead. Nothing is kept between runs.
 
 A fit is a listwise softmax (the cross entropy of a question's relevant candidates), then coordinate ascent on nDCG@10
-as a multiple of what the softmax reached on each set; weights are the mean of such fits to bootstrap samples of the
-questions.
+as a multiple of what the softmax reached on each set. What `--weights` prints is the mean of such fits to bootstrap
+samples of the questions.
 """
 
 from __future__ import annotations
@@ -74,14 +74,13 @@ SCALE = 2.0  # shipped weights are this many times the fitted ones, so that the 
 K = 10
 GAINS = 1 / np.log2(np.arange(K) + 2)
 BUDGET_MS = 60_000.0
-TREES_MAX = 150  # questions of a set that trees learn from
+TREES_MAX = 100  # questions of a set that trees learn from
 RIDGE, SCALE_MIN = 3e-3, 0.05  # of the softmax: penalty, and the least deviation that a term is divided by
 TOP = 60  # candidates that ascent looks at: the best before each sweep
 SWEEPS, ENOUGH = 4, 5e-4  # of the ascent, at most; and what a sweep must gain for another one
 FACTORS, SMALL = (0.5, 0.75, 0.9, 1.1, 1.33, 2.0), 0.05  # what ascent tries on a weight
 STEP_MIN, GROWTH = 1e-4, 2e-4  # least gain of a step, and what a larger weight must gain besides
 SAMPLES = 8  # bootstrap samples of `--weights`
-SAMPLES_LEFT = 4  # and where a kind is left out
 
 Values = NDArray[np.float64]
 
@@ -314,16 +313,20 @@ def _best_step(top: Top, j: int, weights: Values, each: Values, worth: Values, *
     return each
 
 
-def fit(own: Table, samples: int, *, signed: bool = False) -> tuple[Values, Values]:
+def fit(own: Table, *, signed: bool = False) -> Values:
+    """Weights of `TERMS`."""
+    return ascend(own, softmax(own, signed=signed), signed=signed)
+
+
+def bagged(own: Table) -> tuple[Values, Values]:
     """Mean and deviation of the weights over bootstrap samples: questions are drawn within their set."""
     made = []
-    for seed in range(samples):
+    for seed in range(SAMPLES):
         rng, weight = np.random.default_rng(seed), np.zeros(len(own.starts))
         for number in range(len(own.names)):
             rows = np.flatnonzero(own.dataset == number)
             np.add.at(weight, rng.choice(rows, len(rows)), 1)
-        drawn = _drawn(own, weight)
-        made.append(ascend(drawn, softmax(drawn, signed=signed), signed=signed))
+        made.append(fit(_drawn(own, weight)))
     return np.mean(made, axis=0), np.std(made, axis=0)
 
 
@@ -382,12 +385,12 @@ def measure(asked: Sequence[Asked], limit: int, *, trees: bool) -> Figures:
         others = [a for a in free if FREE[a.dataset] != kind]
         judged = [a for a in asked if (FREE.get(a.dataset) == kind if kind else a.dataset in JUDGED)]
         own = table(others, matrices)
-        weights, _ = fit(own, SAMPLES_LEFT)
+        weights = fit(own)
         by_weights("the same terms, fitted without the kind", judged, weights)
-        by_weights("and no `always` below 0", judged, fit(own, SAMPLES_LEFT, signed=True)[0])
+        by_weights("and no `always` below 0", judged, fit(own, signed=True))
         by_ranker("linear, without the kind", judged, fit_linear(examples(others, limit)))
         if trees:
-            model = fit_trees(examples(others, min(limit, TREES_MAX)), threads=2)
+            model = fit_trees(examples(others, min(limit, TREES_MAX)))
             by_ranker("trees, without the kind", judged, model)
         if kind is None:
             by_weights("the same terms, fitted on all", asked, weights)
@@ -421,7 +424,7 @@ def shown(figures: Figures) -> str:
 def beside(asked: Sequence[Asked]) -> str:
     """Fitted weights beside the shipped ones."""
     free = [a for a in asked if a.dataset in FREE]
-    mean, deviation = fit(table(free, {id(a): terms(a) for a in free}), SAMPLES)
+    mean, deviation = bagged(table(free, {id(a): terms(a) for a in free}))
     lines = [f"{'feature':10} {'gate':10} {'fitted':>8} {'±':>6} {'shipped':>8}"]
     for (name, gate), own, spread in zip(TERMS, SCALE * mean, SCALE * deviation, strict=True):
         shipped = TITLE_LIFT if name == "title" else WEIGHTS[name][gate]
