@@ -41,8 +41,8 @@ def is_question(text: str) -> bool:
 def asked_words(text: str, words_of: Callable[[str], list[str]] = content_words) -> list[bool]:
     """For each content word of `text` whether it stands in a sentence that asks something.
 
-    A text tells and asks: "I moved to Lisbon. Have you been there?" A sentence ends with a line, and with `.`, `!` or `?`
-    before a space: "Dr. Miller" ends one, "v1.2" and "example.org/?q" do not.
+    A text tells and asks: "I moved to Lisbon. Have you been there?" A sentence ends with a line, and with `.`, `!` or
+    `?` before a space: "Dr. Miller" ends one, "v1.2" and "example.org/?q" do not.
     """
     flags: list[bool] = []
     begin = 0
