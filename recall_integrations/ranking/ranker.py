@@ -12,7 +12,8 @@ is read from the scope and the length of the query. Nobody has to say what a sco
 One set of weights for all kinds, chosen on data whose licences allow it (project chats, phone records, abstracts with
 long questions, scenes of many speakers, two encyclopaedia sets, three languages, and made-up chats and notes): a
 listwise softmax fit, then coordinate ascent on nDCG@10 over bootstrap samples of the questions, averaged and rounded;
-those behind `documents`, which only one of the sets opens, by hand (`scripts/fit_weights.py` fits them again). LoCoMo and the long chats with an assistant were not among them. docs/ranking.md says how they do on each.
+those behind `documents`, which only one of the sets opens, by hand (`scripts/fit_weights.py` fits them again).
+LoCoMo and the long chats with an assistant were not among them. docs/ranking.md says how they do on each.
 """
 
 from __future__ import annotations
