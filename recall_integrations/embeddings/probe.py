@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.embeddings.base import Embedding
+from recall_integrations.errors import EmbeddingError
 
 PAIRS: tuple[tuple[str, str], ...] = (
     ("Where does she live now?", "Her new flat is in Lisbon, close to the river"),
@@ -66,13 +67,16 @@ def mean_reciprocal_rank(embedding: Embedding) -> float:
     """Of each answer among all of them, by cosine with its question.
 
     Raises:
-        EmbeddingError: the embedding failed.
+        EmbeddingError: the embedding failed, or gave numbers that are not finite.
     """
     # One call for all: an embedding may be a paid service.
     rows = _unit(np.asarray(embedding.embed_documents([text for pair in PAIRS for text in pair])))
     cosines = np.einsum("id,jd->ij", rows[::2], rows[1::2])
-    own = np.diagonal(cosines)
-    places = 1 + (cosines > own[:, None]).sum(axis=1)
+    own = np.diagonal(cosines)[:, None]
+    if not np.isfinite(cosines).all():
+        raise EmbeddingError("The embedding gave numbers that are not finite.")
+    # Of equal ones, the middle place: an embedding that is the same for every text tells nothing.
+    places = 1 + (cosines > own).sum(axis=1) + ((cosines == own).sum(axis=1) - 1) / 2
     return float((1 / places).mean())
 
 

@@ -44,14 +44,7 @@ def cast(match: Match, out: dict[str, Values]) -> None:
 
 
 def exchange(match: Match, out: dict[str, Values]) -> None:
-    """`exchange`: the best `bmq` among the other candidates of the thread."""
-    codes, worth = match.session, match.bmq
-    order = np.lexsort((-worth, codes))
-    heads = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    counts = np.diff(np.append(heads, len(order)))
-    best = order[heads]
-    after = worth[order[np.minimum(heads + 1, max(len(order) - 1, 0))]]
-    second = np.where(counts > 1, after, np.float32(0))
-    other = worth[best][codes]
-    other[best] = second
-    out["exchange"] = np.where(match.threaded & (counts[codes] > 1), other, np.float32(0))
+    """`exchange`: the best `bmq` of the thread; the same for all where there is one thread."""
+    best = np.zeros(len(match.codes), dtype=np.float32)
+    np.maximum.at(best, match.session, match.bmq)
+    out["exchange"] = np.where(match.threaded, best[match.session], np.float32(0))

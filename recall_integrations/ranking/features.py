@@ -51,7 +51,7 @@ FORMULAS: Mapping[str, str] = {
     "lead": "Σ share of the stems among the first 12 words of the text",
     "feedback": "how much of the words of the five best other candidates by z(bmq) + .4·z(d) the text holds",
     "together": "the best z(bmq) of another candidate of the 36 hours around it",
-    "exchange": "the best bmq of another candidate of the thread",
+    "exchange": "the best bmq among the candidates of the thread",
     "ask": "share of the text's words that stand in sentences that ask",
     "told": "mt of the sentences that ask in the text before it, where that is by another actor",
     "user": "1 where the user of an assistant said it",

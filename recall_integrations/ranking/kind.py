@@ -25,7 +25,7 @@ Codes = NDArray[np.int32]
 GATES: Mapping[str, str] = {
     "always": "1",
     "people": "pairs · (1 − roles): chats of two people",
-    "crowd": "chats of three people or more",
+    "crowd": "crowd · (1 − roles): chats of three people or more",
     "roles": "chats with an assistant",
     "apart": "1 − people − crowd − roles: neighbours in a thread are no exchange",
     "long": f"(content words of the query − {LONG_FROM}) / {LONG_SPAN}, in [0, 1]",
@@ -55,14 +55,14 @@ class Kind:
 
     def gates(self, asked: int) -> dict[str, float]:
         """Factors of `GATES` for a query of so many content words."""
-        people = self.pairs * (1 - self.roles)
+        people, crowd = self.pairs * (1 - self.roles), self.crowd * (1 - self.roles)
         long = min(max((asked - LONG_FROM) / LONG_SPAN, 0.0), 1.0)
         return {
             "always": 1.0,
             "people": people,
-            "crowd": self.crowd,
+            "crowd": crowd,
             "roles": self.roles,
-            "apart": max(1 - people - self.crowd - self.roles, 0.0),
+            "apart": max(1 - people - crowd - self.roles, 0.0),
             "long": long,
             "documents": (1 - self.threaded) * (1 - self.named) * (1 - self.short) * long,
         }
@@ -105,12 +105,16 @@ class KindCounter:
         self._short += sign * int(np.rint(_UNIT / (1 + lengths / HALF)).sum())
         inside = threads >= 0
         pairs, counts = np.unique(np.stack([threads[inside], actors[inside]]), axis=1, return_counts=True)
+        changed: dict[int, list[tuple[int, int]]] = {}
         for thread, actor, count in zip(*pairs.tolist(), counts.tolist(), strict=True):
+            changed.setdefault(thread, []).append((actor, sign * count))
+        for thread, changes in changed.items():
             own = self._actors.setdefault(thread, {})
             self._thread(own, -1)
-            own[actor] = own.get(actor, 0) + sign * count
-            if not own[actor]:
-                del own[actor]
+            for actor, count in changes:
+                own[actor] = own.get(actor, 0) + count
+                if not own[actor]:
+                    del own[actor]
             self._thread(own, 1)
 
     def _thread(self, own: Mapping[int, int], sign: int) -> None:

@@ -37,7 +37,6 @@ from recall_integrations.embeddings.adapters import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.errors import (
-    EmbeddingError,
     EmbeddingMismatch,
     IndexUnavailable,
     InvalidArgument,
@@ -289,8 +288,12 @@ class MemoryStore:
             with self._engine.begin() as connection:
                 put_meta(connection, REEMBEDDING, self.embedding.fingerprint)
         self._indexes.rebuild(SEMANTIC, embed=True, progress=progress)
+        self._worth, self._worth_tried = None, False
+        measured = self._measured_worth()
         with self._engine.begin() as connection:
             self._stamp(connection)
+            if measured is not None:
+                put_meta(connection, f"{COSINE_WORTH}{self.embedding.fingerprint}", repr(measured))
             connection.execute(delete(schema.meta).where(schema.meta.c.key == REEMBEDDING))
         self._stamped = True
 
@@ -747,7 +750,8 @@ class MemoryStore:
     def cosine_worth(self) -> float:
         """What a cosine of the store's embedding is worth to the ranker: 1 = as much as one of the bundled model.
 
-        Measured at the first write (`embeddings.probe`); until then, and where that failed, 1.
+        Measured at the first write, and when all vectors are made anew (`embeddings.probe`); until then, and where
+        that failed, 1.
         """
         return 1.0 if self._worth is None else self._worth
 
@@ -758,7 +762,7 @@ class MemoryStore:
         self._worth_tried = True
         try:
             self._worth = probe.worth(probe.mean_reciprocal_rank(self.embedding))
-        except EmbeddingError as e:
+        except Exception as e:  # noqa: BLE001 - users bring embeddings; the memory is stored without it
             logger.warning("What the embedding is worth to the ranking could not be measured: %s", e)
             return None
         return self._worth

@@ -113,13 +113,14 @@ def in_order(settled: Settled, view: ScopeView, limit: int, allowed: Mask | None
     found: list[int] = []
     for code in settled.threads:
         rows = np.flatnonzero(view.alive & (text.threads == code))
-        step = text.previous if backwards else text.following
+        links = text.before if backwards else text.after
         first = (text.following if backwards else text.previous)(rows) < 0
         row = int(rows[first][0]) if first.any() else -1
         while row >= 0 and len(found) < limit:
             if wanted[row]:
                 found.append(row)
-            row = int(step(np.asarray([row]))[0])
+            row = int(links[row])
+            row = row if row < text.size else -1  # of a memory that came after this snapshot
     return np.asarray(found, dtype=np.int64)
 
 
@@ -144,7 +145,9 @@ def _as_a_whole(session: SessionRef, view: ScopeView, text: TextColumns, session
     place = 1 if session.part == BEGINNING else -1
     placed = _placed((place,), sessions)
     assert placed is not None
-    return _found(replace(session, part=WHOLE), view, text, sessions, *placed)
+    found = _found(replace(session, part=WHOLE), view, text, sessions, *placed)
+    # The whole of the last session, from its end on.
+    return found if session.part == BEGINNING else replace(found, session=replace(found.session, part=END))
 
 
 def _part_of(mask: Mask, part: str, codes: Sequence[int], view: ScopeView, text: TextColumns) -> Mask:
@@ -169,7 +172,7 @@ def _placed(places: Sequence[int], sessions: Sessions) -> tuple[list[int], str] 
 
 
 def _named(places: Sequence[int], sessions: Sessions, text: TextColumns) -> list[int] | None:
-    """The threads whose names end in these numbers; `None` where names are no numbers that rise with time."""
+    """The threads whose names end in these numbers; `None` where names are no numbers from 1 on that rise with time."""
     names = [text.thread_names[code] for code in sessions.codes.tolist()]
     matches = [_NUMBERED.fullmatch(name) for name in names]
     stems = Counter(m["stem"].casefold() for m in matches if m is not None)
@@ -181,7 +184,8 @@ def _named(places: Sequence[int], sessions: Sessions, text: TextColumns) -> list
         for m, code in zip(matches, sessions.codes.tolist(), strict=True)
         if m is not None and m["stem"].casefold() == stem
     }
-    rising = list(numbered) == sorted(numbered) and len(numbered) == count
+    # "chat-0" is how programs count; nobody asks for session 0, and session 1 is the first then.
+    rising = list(numbered) == sorted(numbered) and len(numbered) == count and min(numbered, default=0) >= 1
     if count < 2 or count < NAMED_SHARE * len(names) or not rising or any(p not in numbered for p in places):
         return None
     return [numbered[place] for place in places]
