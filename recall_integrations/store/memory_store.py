@@ -266,7 +266,7 @@ class MemoryStore:
             self._next_seq = journal.last_seq(connection) + 1
             made_by = get_meta(connection, "embedding")
             half_way = get_meta(connection, REEMBEDDING)
-            kept = get_meta(connection, f"{COSINE_WORTH}{self.embedding.fingerprint}")
+            kept = None if made_by is None else get_meta(connection, f"{COSINE_WORTH}{made_by}")
         self._stamped = made_by is not None
         self._worth = None if kept is None else float(kept)
         changed = made_by is not None and made_by != self.embedding.fingerprint

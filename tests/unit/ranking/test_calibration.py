@@ -232,7 +232,17 @@ def test_shipped_weights_absent_and_present_evidence():
     assert model.confidence(weak, Unlearned().score(weak), 1.0) < 0.1
     first = np.eye(20)[0]
     good = features(
-        msn=first, mt=first, cov=first, mwn=first, bm=18 * first, bm_ub=first, bg=first, d=0.7 * first, smm=first
+        msn=first,
+        mt=first,
+        cov=first,
+        mwn=first,
+        soft=first,
+        lead=first,
+        bm=18 * first,
+        bm_ub=first,
+        bg=first,
+        d=0.7 * first,
+        smm=first,
     )
     scores = Unlearned().score(good)
     c = model.confidence(good, scores, 0.0)

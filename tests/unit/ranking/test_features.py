@@ -65,8 +65,13 @@ def parsed(text, scope=DEFAULT):
 
 
 def test_every_feature_is_documented_and_every_document_is_computed():
-    """In a scope that opens all gates: two who talk, three who talk, a chat with an assistant; and a long question."""
-    talks = (*((a, "two") for a in "AB"), *((a, "crowd") for a in "CDE"), *((a, "help") for a in ("user", "assistant")))
+    """In a scope that opens all gates: pairs, a crowd, a chat with an assistant, an app; and a long question."""
+    talks = (
+        *((a, "two") for a in "AB"),
+        *((a, "crowd") for a in "CDE"),
+        *((a, "help") for a in ("user", "assistant")),
+        *((a, "app") for a in ("mail", "mail")),
+    )
     columns = columns_of(
         [TextRow(num=i + 1, text="the shed", actor=a, thread=t, position=i) for i, (a, t) in enumerate(talks)],
         Lexicon(),
@@ -82,7 +87,7 @@ def test_every_feature_is_documented_and_every_document_is_computed():
         graph=np.zeros(columns.size, np.float32),
     )
     assert set(found.columns) == {*FORMULAS, *DETAIL}
-    assert all(v.dtype == np.float32 and v.shape == (7,) for v in found.columns.values())
+    assert all(v.dtype == np.float32 and v.shape == (9,) for v in found.columns.values())
     assert all(0 < found.gates[gate] <= 1 for gate in found.gates if gate != "documents")
 
 

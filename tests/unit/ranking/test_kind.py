@@ -76,9 +76,9 @@ def test_gates_by_hand() -> None:
         {
             "always": 1,
             "people": 0.6,  # .8 · .75
-            "crowd": 0.1,
+            "crowd": 0.075,  # .1 · .75
             "roles": 0.25,
-            "apart": 0.15,  # 1 - .6 - .25
+            "apart": 0.075,  # 1 - .6 - .075 - .25
             "long": 0.5,  # (12 - 6) / 12
             "documents": 0.02,  # .1 · .5 · .8 · .5
         }

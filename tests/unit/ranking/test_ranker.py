@@ -31,7 +31,7 @@ def test_weights_name_features_and_gates_that_exist():
 def test_the_sum_by_hand():
     ranking = Unlearned().score(features(bmq=[1.0, 3.0, 5.0], sp=[1.0, 0.0, 0.0]))
     deviation = np.std([1, 3, 5])
-    np.testing.assert_allclose(ranking.added["bmq"], 0.2 * np.array([-2, 0, 2]) / deviation, rtol=1e-5)
+    np.testing.assert_allclose(ranking.added["bmq"], 0.3 * np.array([-2, 0, 2]) / deviation, rtol=1e-5)
     scale = np.sqrt(2) / 6  # three candidates
     np.testing.assert_allclose(ranking.added["sp"], [2.5 * scale, 0, 0], rtol=1e-5)
     np.testing.assert_allclose(ranking.scores, ranking.added["bmq"] + ranking.added["sp"], rtol=1e-5)
@@ -55,9 +55,9 @@ def test_a_gate_scales_the_weights_behind_it():
     given = {"bmq": [1.0, 3.0], "user": [1.0, 0.0]}
     shut = Unlearned().score(features(**given))
     assert "user" not in shut.added  # it has no weight without its gate
-    np.testing.assert_allclose(shut.added["bmq"], [-0.2, 0.2], rtol=1e-5)
+    np.testing.assert_allclose(shut.added["bmq"], [-0.3, 0.3], rtol=1e-5)
     half = Unlearned().score(features(gates={"documents": 0.5, "long": 1.0, "roles": 0.5}, **given))
-    np.testing.assert_allclose(half.added["bmq"], np.array([-1, 1]) * (0.2 - 0.9 + 0.5 * 2.1), rtol=1e-5)
+    np.testing.assert_allclose(half.added["bmq"], np.array([-1, 1]) * (0.3 - 0.8 + 0.5 * 2.6), rtol=1e-5)
     np.testing.assert_allclose(half.added["user"], [0.5 * 3.0 / 6, 0], rtol=1e-5)  # of two candidates
 
 
