@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from recall_integrations import MemoryStore, QueryOptimizer
+from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.abstention import auroc
 from recall_integrations.evaluation.calibrating import weighed
 from recall_integrations.evaluation.loading import load
@@ -251,7 +252,7 @@ def main() -> None:
         calibration = fit([a for a in asked if a.dataset in FREE], about)
         try:
             there = from_json(given.write.read_text(encoding="utf-8"), str(given.write))
-        except Exception as e:  # noqa: BLE001 - a file of another format is written anew
+        except (OSError, InvalidArgument) as e:  # absent, or of another format
             print(f"{given.write} is written anew: {e}")
             there = {}
         given.write.parent.mkdir(parents=True, exist_ok=True)

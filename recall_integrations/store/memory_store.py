@@ -423,6 +423,8 @@ class MemoryStore:
             except BaseException:
                 if scope_id is not None:
                     self._catalog.drop(scope_id)
+                if measured is not None:  # it was not noted: the next write measures it again
+                    self._worth, self._worth_tried = None, False
                 raise
             self._stamped = True
             self._scopes[scope] = scope_id
