@@ -1,0 +1,83 @@
+"""The table files: found by name, read when first asked for, kept."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from types import MappingProxyType
+from typing import Any
+
+import yaml
+
+from recall_integrations.errors import InvalidArgument
+
+SECTIONS = ("dates", "negation", "person", "questions", "types", "sessions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """The words of one language, a section per reader. A section that is empty is not read in that language.
+
+    Args:
+        code: ISO 639-1, "de".
+        name: in English, "German".
+        dates: words and phrases for spans of time.
+        negation: words and phrases that leave something out.
+        person: words for who asks, and for who is asked.
+        questions: question words.
+        types: words that ask for a type of memory.
+        sessions: words for conversations and their places.
+    """
+
+    code: str
+    name: str
+    dates: Mapping[str, Any]
+    negation: Mapping[str, Any]
+    person: Mapping[str, Any]
+    questions: Mapping[str, Any]
+    types: Mapping[str, Any]
+    sessions: Mapping[str, Any]
+
+
+def _folder() -> Any:
+    return resources.files("recall_integrations.languages")
+
+
+READ: tuple[str, ...] = tuple(
+    sorted(entry.name.removesuffix(".yaml") for entry in _folder().iterdir() if entry.name.endswith(".yaml"))
+)
+"""Codes of the languages with a table file, in order. English is read by rules of its own."""
+
+
+@functools.cache
+def tables(code: str) -> Tables:
+    """The tables of a language.
+
+    Raises:
+        InvalidArgument: there is no file for `code`, or it is not what a table file has to be.
+    """
+    if code not in READ:
+        raise InvalidArgument(f"no tables for the language {code!r}: there are {', '.join(READ)}")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    content = yaml.load((_folder() / f"{code}.yaml").read_text(encoding="utf-8"), Loader=loader)  # noqa: S506
+    return checked(code, content)
+
+
+def checked(code: str, content: Any) -> Tables:
+    """Tables from what stands in a file.
+
+    Raises:
+        InvalidArgument: it is no mapping with a name and the known sections.
+    """
+    if not isinstance(content, Mapping) or not isinstance(content.get("name"), str):
+        raise InvalidArgument(f"{code}.yaml must be a mapping with the language's `name`")
+    unknown = sorted(set(content) - {"name", *SECTIONS})
+    if unknown:
+        raise InvalidArgument(f"{code}.yaml has unknown sections: {', '.join(unknown)}; known: {', '.join(SECTIONS)}")
+    sections = {section: content.get(section) or {} for section in SECTIONS}
+    wrong = [section for section, values in sections.items() if not isinstance(values, Mapping)]
+    if wrong:
+        raise InvalidArgument(f"{code}.yaml: `{wrong[0]}` must be a mapping")
+    return Tables(code=code, name=content["name"], **{k: MappingProxyType(dict(v)) for k, v in sections.items()})

@@ -1,0 +1,44 @@
+"""Table files are found, read and checked."""
+
+from __future__ import annotations
+
+import pytest
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.languages import READ, tables
+from recall_integrations.languages.tables import SECTIONS, checked
+
+
+@pytest.mark.parametrize("code", READ)
+def test_every_file_is_what_a_table_file_has_to_be(code: str) -> None:
+    found = tables(code)
+    assert found.code == code
+    assert found.name
+
+
+def test_the_ten_languages_used_most_are_there() -> None:
+    assert {"zh", "es", "de", "fr", "pt", "ja", "ru", "it", "ko", "hi"} <= set(READ)
+
+
+def test_what_is_not_there_says_what_is() -> None:
+    with pytest.raises(InvalidArgument, match=r"'tlh'.*de"):
+        tables("tlh")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "mapping with the language's `name`"),
+        ({"dates": {}}, "`name`"),
+        ({"name": "German", "dats": {}}, "dats.*known: dates"),
+        ({"name": "German", "dates": ["gestern"]}, "`dates` must be a mapping"),
+    ],
+)
+def test_a_wrong_file_says_what_is_wrong(content: object, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        checked("de", content)
+
+
+def test_sections_that_are_left_out_are_empty() -> None:
+    found = checked("de", {"name": "German"})
+    assert all(not getattr(found, section) for section in SECTIONS)
