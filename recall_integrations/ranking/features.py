@@ -195,7 +195,7 @@ def compute(given: FeatureInput) -> Features:
     match.people(columns)
     match.sessions(columns)
     match.dense(columns)
-    gates = given.columns.kind.gates(len(given.query.sequence))
+    gates = given.columns.kind.gates(len(given.query.sequence), match.rarity())
     exchange.told(match, columns)
     exchange.roles(match, columns)
     if gates["crowd"]:
@@ -204,7 +204,7 @@ def compute(given: FeatureInput) -> Features:
         exchange.exchange(match, columns)
     if gates["apart"]:
         nearby.together(match, columns)
-    if gates["long"]:
+    if gates["long"] or gates["documents"]:
         nearby.feedback(match, columns)
     _outside(given, columns)
     if given.detail:
@@ -294,6 +294,12 @@ class Match:
         self._passages(close, token)
         self.mt = weighted(self.share, self.near)
         self.damping = np.float32(K1 + 1) / (1 + length_term(self.lengths, PIVOT))
+
+    def rarity(self) -> float:
+        """Mean idf of the query's words that the scope holds, as a share of the highest; 1 where it holds none."""
+        count = self.given.count
+        held = [i for i, s in enumerate(self.given.query.stems) if self.given.frequency(s) > 0]
+        return min(float(self.idf[held].mean()) / idf(0, count), 1.0) if held and count else 1.0
 
     def _nearest(self, close: Values, token: Ids) -> None:
         """`near` of all texts: few words come that near, so only they count.

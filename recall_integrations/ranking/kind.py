@@ -18,6 +18,7 @@ from recall_integrations.roles import ROLE_CODES, Role
 
 HALF = 20  # content words at which a text is half as short as one can be
 LONG_FROM, LONG_SPAN = 6, 12  # content words of a query beyond which it is long, and until it is wholly so
+RARE_FROM, RARE_SPAN = 0.38, 0.1  # share of the highest idf beyond which a query's words are rare, until wholly so
 _UNIT = 1_000_000  # `short` is summed in whole numbers, so that the order of writes leaves no trace
 _SPEAKING = (ROLE_CODES[Role.USER], ROLE_CODES[Role.ASSISTANT])
 Codes = NDArray[np.int32]
@@ -28,8 +29,8 @@ GATES: Mapping[str, str] = {
     "crowd": "crowd · (1 − roles): chats of three people or more",
     "roles": "chats with an assistant",
     "apart": "1 − people − crowd − roles: neighbours in a thread are no exchange",
-    "long": f"(content words of the query − {LONG_FROM}) / {LONG_SPAN}, in [0, 1]",
-    "documents": "(1 − threaded) · (1 − named) · (1 − short), times long: plain documents, asked with long questions",
+    "long": f"(content words of the query − {LONG_FROM}) / {LONG_SPAN}, in [0, 1], times 1 − plain",
+    "documents": "plain · common: plain documents, asked in words that many of them hold",
 }
 
 
@@ -53,19 +54,36 @@ class Kind:
     named: float = 0.0
     short: float = 0.0
 
-    def gates(self, asked: int) -> dict[str, float]:
-        """Factors of `GATES` for a query of so many content words."""
+    @property
+    def plain(self) -> float:
+        """How far the memories are plain documents: no threads, nobody who speaks, not short."""
+        return (1 - self.threaded) * (1 - self.named) * (1 - self.short)
+
+    def gates(self, asked: int, rarity: float = 1.0) -> dict[str, float]:
+        """Factors of `GATES` for a query.
+
+        Args:
+            asked: its content words.
+            rarity: mean idf of those of its words that the scope holds, as a share of the highest idf that a word can
+                have there; in [0, 1]. Names and terms pinpoint a text (.5 and more), what a whole collection is about
+                does not (.35).
+        """
         people, crowd = self.pairs * (1 - self.roles), self.crowd * (1 - self.roles)
-        long = min(max((asked - LONG_FROM) / LONG_SPAN, 0.0), 1.0)
+        common = min(max(1 - (rarity - RARE_FROM) / RARE_SPAN, 0.0), 1.0)
         return {
             "always": 1.0,
             "people": people,
             "crowd": crowd,
             "roles": self.roles,
             "apart": max(1 - people - crowd - self.roles, 0.0),
-            "long": long,
-            "documents": (1 - self.threaded) * (1 - self.named) * (1 - self.short) * long,
+            "long": how_long(asked) * (1 - self.plain),
+            "documents": self.plain * common,
         }
+
+
+def how_long(asked: int) -> float:
+    """0 for a query of up to `LONG_FROM` content words, 1 from `LONG_SPAN` more."""
+    return min(max((asked - LONG_FROM) / LONG_SPAN, 0.0), 1.0)
 
 
 class KindCounter:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _HOUR = 3_600_000_000
 TOGETHER_HOURS = 36.0  # memories of a scope without exchanges that belong together
 FEEDBACK = 5  # best candidates whose words say what else a long question is about
+FEEDBACK_WORDS = 15  # of each of them that count, the heaviest: more bring in what it speaks of besides
 COSINE_SHARE = 0.4  # of z(d) beside z(bmq) in the choice of those that give feedback
 
 
@@ -67,6 +68,8 @@ def feedback(match: Match, out: dict[str, Values]) -> None:
         own = np.zeros(len(stems), dtype=np.float32)
         mine = text == giver
         own[term[mine]] = worth[mine]
+        if len(own) > FEEDBACK_WORDS:
+            own[own < np.partition(own, -FEEDBACK_WORDS)[-FEEDBACK_WORDS]] = 0
         own /= max(float(np.sqrt((own**2).sum())), 1e-9)
         said = np.bincount(text, weights=worth * own[term], minlength=size).astype(np.float32)
         said[giver] = 0

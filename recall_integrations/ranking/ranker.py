@@ -31,15 +31,15 @@ from recall_integrations.ranking.features import FORMULAS, Features
 
 # Feature → gate → weight.
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
-    "bmq": {"always": 0.3, "long": -0.8, "documents": 2.6},
+    "bmq": {"always": 0.3, "long": -0.8, "documents": 3.0},
     "soft": {"always": 0.8, "long": -0.3, "documents": -0.7},
     "lead": {"always": 0.2, "documents": -0.2},
     "mw2n": {"always": 0.4, "crowd": 1.0, "documents": -0.4},
     "smm": {"always": 0.2},
-    "bg": {"always": 2.4, "long": 8.6, "documents": -9.0},
-    "feedback": {"long": 0.8, "documents": 1.4},
+    "bg": {"always": 2.4, "long": 8.6, "documents": -2.4},
+    "feedback": {"long": 0.8, "documents": 2.5},
     "together": {"apart": 0.5},
-    "d": {"always": 0.3, "long": -0.7, "documents": 0.7},
+    "d": {"always": 0.3, "long": -0.7, "documents": 0.5},
     "d1": {"always": 0.4},
     "sp": {"always": 2.5},
     "cast": {"crowd": 1.1},
@@ -175,7 +175,10 @@ class Unlearned:
         """Of a feature, for this scope and query. What a cosine is worth depends on the embedding."""
         gates = features.gates
         worth = features.cosine_worth if feature == COSINE else 1.0
-        return sum(weight * (worth if gate == "always" else gates.get(gate, 0.0)) for gate, weight in gated.items())
+        return sum(
+            weight * (1.0 if gate == "always" else gates.get(gate, 0.0)) * (worth if weight > 0 else 1.0)
+            for gate, weight in gated.items()
+        )
 
 
 def spread_scores(features: Features, names: Sequence[str]) -> Values:

@@ -25,6 +25,7 @@ from recall_integrations.ranking.columns import TextColumns, window_rows
 from recall_integrations.ranking.exact import exact_shares
 from recall_integrations.ranking.features import FeatureInput, Features, compute
 from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, nowhere, profile, scattered
+from recall_integrations.ranking.kind import how_long
 from recall_integrations.ranking.lexicon import QueryTerms, query_terms
 from recall_integrations.ranking.ranker import Ranker, Ranking, Unlearned
 from recall_integrations.ranking.title import titled
@@ -144,8 +145,10 @@ def rank(
         )
     )
     ranking = _lifted(ranker.score(features), features, rows, by_arm.get("graph"), given, config)
-    # A question of several sentences is about its words; one that leads from document to document is short.
-    pointed = np.float32(1 - features.gates.get("long", 0.0))
+    # A question of several sentences is about its words; one that leads from document to document is short, or names
+    # something.
+    gates, long = features.gates, how_long(len(query.sequence))
+    pointed = np.float32(1 - max(gates.get("long", 0.0), long * gates.get("documents", 0.0)))
     ranking = _titled(ranking, rows, text, query, view, pointed)
     direct = ranking
     ranking, via = _bridged(ranking, rows, text, given, pointed)

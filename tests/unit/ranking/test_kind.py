@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.ranking.columns import ColumnsBuilder, TextRow, columns_of
-from recall_integrations.ranking.kind import GATES, Kind, KindCounter
+from recall_integrations.ranking.kind import GATES, Kind, KindCounter, how_long
 from recall_integrations.ranking.lexicon import Lexicon
 from recall_integrations.roles import ROLE_CODES, Role
 
@@ -70,7 +70,7 @@ def test_short_by_hand() -> None:
 
 def test_gates_by_hand() -> None:
     kind = Kind(pairs=0.8, crowd=0.1, roles=0.25, threaded=0.9, named=0.5, short=0.2)
-    gates = kind.gates(12)
+    gates = kind.gates(12, 0.43)
     assert set(gates) == set(GATES)
     assert gates == pytest.approx(
         {
@@ -79,21 +79,23 @@ def test_gates_by_hand() -> None:
             "crowd": 0.075,  # .1 · .75
             "roles": 0.25,
             "apart": 0.075,  # 1 - .6 - .075 - .25
-            "long": 0.5,  # (12 - 6) / 12
-            "documents": 0.02,  # .1 · .5 · .8 · .5
+            "long": 0.48,  # (12 - 6) / 12 · (1 - .04)
+            "documents": 0.02,  # .1 · .5 · .8 = .04, times 1 - (.43 - .38) / .1
         }
     )
 
 
 @pytest.mark.parametrize(("asked", "long"), [(0, 0), (6, 0), (7, 1 / 12), (18, 1), (200, 1)])
 def test_when_a_query_is_long(asked: int, long: float) -> None:
-    assert Kind().gates(asked)["long"] == pytest.approx(long)
+    assert how_long(asked) == pytest.approx(long)
+    assert Kind(threaded=1).gates(asked)["long"] == pytest.approx(long)
+    assert Kind().gates(asked)["long"] == 0
 
 
-def test_plain_documents_open_their_gate_only_to_long_questions() -> None:
-    assert Kind().gates(18)["documents"] == 1
-    assert Kind().gates(6)["documents"] == 0
-    assert Kind(threaded=1).gates(18)["documents"] == Kind(named=1).gates(18)["documents"] == 0
+@pytest.mark.parametrize(("rarity", "open_by"), [(0, 1), (0.38, 1), (0.43, 0.5), (0.48, 0), (1, 0)])
+def test_plain_documents_open_their_gate_to_questions_in_common_words(rarity: float, open_by: float) -> None:
+    assert Kind().gates(9, rarity)["documents"] == pytest.approx(open_by)
+    assert Kind(threaded=1).gates(9, rarity)["documents"] == Kind(named=1).gates(9, rarity)["documents"] == 0
 
 
 def test_chats_with_an_assistant_are_no_chats_of_people() -> None:
