@@ -8,8 +8,9 @@ what each column is. Common symbols:
 - `len`: content words; `K(len, p) = 1.2·(.25 + .75·max(len, p)/p)`: BM25's length term with an absolute pivot `p`
   instead of the average length, k1 = 1.2, b = .75 (Robertson and Zaragoza 2009). Texts shorter than the pivot are
   treated alike: in chat a short turn is not better evidence for being short.
-- `soft(q, d)`: the best cosine, at least 0, of the query word with any word of the text, by the bundled static vectors;
-  1 where the text holds the stem. `near(q, d)`: the same, 0 below .5.
+- `soft(q, d)`: the best cosine, at least 0, of the query word with any word of the text, by the bundled static vectors,
+  times what these are worth in the language of the query; 1 where the text holds the stem. `near(q, d)`: the same, 0
+  below .5.
 
 Evidence that is absent (no thread, actor, time or vector) makes a constant column, which orders nothing.
 """
@@ -132,7 +133,10 @@ class FeatureInput:
         now: for recency.
         half_life_days: of recency.
         detail: also compute `DETAIL`.
-        cosine_worth: what a cosine of the store's embedding is worth, 1 = as much as one of the bundled model.
+        cosine_worth: what a cosine of the store's embedding is worth in the language of the query, 1 = as much as one
+            of the bundled model in English.
+        word_worth: what a cosine of the bundled word vectors is worth in the language of the query, 0 = nothing,
+            1 = as much as in English.
     """
 
     columns: TextColumns
@@ -149,6 +153,7 @@ class FeatureInput:
     half_life_days: float = 30.0
     detail: bool = False
     cosine_worth: float = 1.0
+    word_worth: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,10 +281,12 @@ class Match:
         places[words] = np.arange(len(words), dtype=np.int32)
         token = places[self.tokens]
         asked, found = np.nonzero(self.numbers[:, None] == lexicon.stems[words][None, :])
-        if stems:
+        if stems and given.word_worth > 0:
             close = np.maximum(lexicon.cosines(words, lexicon.vectors_of(given.query.words)), 0)
+            if given.word_worth < 1:
+                close *= np.float32(given.word_worth)
         else:
-            close = np.zeros((0, len(words)), dtype=np.float32)
+            close = np.zeros((len(stems), len(words)), dtype=np.float32)
         close[asked, found] = 1
         stem_of = np.full(len(words), -1, dtype=np.int64)
         stem_of[found] = asked

@@ -84,6 +84,7 @@ FLOORS: Mapping[str, float] = {
 }
 FULL_SPREAD = 6.0  # highest z-score from which plain values have their full weight: 37 candidates
 COSINE = "d"  # the feature whose weight is that of the embedding
+COSINES = (COSINE, "d1")  # those that mean nothing where the embedding means nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,11 +173,14 @@ class Unlearned:
 
     @staticmethod
     def _weight(feature: str, gated: Mapping[str, float], features: Features) -> float:
-        """Of a feature, for this scope and query. What a cosine is worth depends on the embedding."""
-        gates = features.gates
-        worth = features.cosine_worth if feature == COSINE else 1.0
+        """Of a feature, for this scope and query. What a cosine is worth depends on the embedding and the language.
+
+        A strong embedding is worth more alone, not together with the neighbours' (`d1`), and takes nothing away.
+        """
+        gates, worth = features.gates, features.cosine_worth
+        rise = worth if feature == COSINE else min(worth, 1.0) if feature in COSINES else 1.0
         return sum(
-            weight * (1.0 if gate == "always" else gates.get(gate, 0.0)) * (worth if weight > 0 else 1.0)
+            weight * (1.0 if gate == "always" else gates.get(gate, 0.0)) * (rise if weight > 0 else min(rise, 1.0))
             for gate, weight in gated.items()
         )
 

@@ -361,3 +361,23 @@ def test_window_rows_are_neighbours_that_are_no_hits():
     lone = columns_of([TextRow(num=1, text="a"), TextRow(num=2, text="b")], Lexicon())
     assert window_rows(lone, np.asarray([0]), scores[:1], 5).tolist() == []
     assert window_rows(lone, np.empty(0, np.int64), scores[:0], 5).tolist() == []
+
+
+def test_word_vectors_weigh_what_they_are_worth_in_the_language():
+    """What is said stays; what only lies near is scaled, and gone where the vectors know nothing."""
+    columns = chat(texts=(("A", "a small dog"), ("A", "the hut")))
+    full = run(columns, ask("puppy"))["soft"][0]
+    assert 0.3 < full < 1
+    assert run(columns, ask("puppy"), word_worth=0.5)["soft"][0] == pytest.approx(full / 2, rel=1e-5)
+    none = run(columns, ask("puppy", "hut"), word_worth=0.0)
+    assert none["soft"][0] == none["msn"][0] == 0
+    assert none["soft"][1] == pytest.approx(0.5)  # it says one of two words that are equally rare
+
+
+def test_rarity_by_hand():
+    """Mean idf of what the scope holds, as a share of the highest: words that it lacks do not count."""
+    columns = chat()
+    kind = columns.kind
+    found = run(columns, ask("shed", "invoice", "zebra"), df={"shed": 2, "invoic": 1, "zebra": 0})
+    rarity = (log(1 + 3.5 / 2.5) + log(1 + 4.5 / 1.5)) / 2 / log(1 + 5.5 / 0.5)
+    assert found.gates == pytest.approx(kind.gates(3, rarity))

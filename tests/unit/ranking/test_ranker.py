@@ -51,13 +51,27 @@ def test_small_differences_stay_small():
     np.testing.assert_allclose(ranking.added["d"], [-0.003, 0.003], atol=1e-5)  # .3 · .0005 / floor .05
 
 
+@pytest.mark.parametrize(("worth", "alone", "beside"), [(0.0, 0.0, 0.0), (0.5, 0.15, 0.2), (1.0, 0.3, 0.4), (5.0, 1.5, 0.4)])
+def test_cosines_weigh_what_the_embedding_is_worth(worth, alone, beside):
+    ranking = Unlearned().score(features(worth=worth, d=[0.0, 1.0], d1=[0.0, 1.0]))
+    zero = np.zeros(2)
+    np.testing.assert_allclose(ranking.added.get("d", zero), [-alone, alone], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(ranking.added.get("d1", zero), [-beside, beside], rtol=1e-5, atol=1e-7)
+
+
+def test_a_strong_embedding_is_not_worth_less_in_long_questions():
+    """What `long` takes from a cosine is as much as without it: it must not grow with the worth."""
+    ranking = Unlearned().score(features(worth=5.0, gates={"long": 1.0}, d=[0.0, 1.0]))
+    np.testing.assert_allclose(ranking.added["d"], np.array([-1, 1]) * (0.3 * 5 - 0.7), rtol=1e-5)
+
+
 def test_a_gate_scales_the_weights_behind_it():
     given = {"bmq": [1.0, 3.0], "user": [1.0, 0.0]}
     shut = Unlearned().score(features(**given))
     assert "user" not in shut.added  # it has no weight without its gate
     np.testing.assert_allclose(shut.added["bmq"], [-0.3, 0.3], rtol=1e-5)
     half = Unlearned().score(features(gates={"documents": 0.5, "long": 1.0, "roles": 0.5}, **given))
-    np.testing.assert_allclose(half.added["bmq"], np.array([-1, 1]) * (0.3 - 0.8 + 0.5 * 2.6), rtol=1e-5)
+    np.testing.assert_allclose(half.added["bmq"], np.array([-1, 1]) * (0.3 - 0.8 + 0.5 * 3.0), rtol=1e-5)
     np.testing.assert_allclose(half.added["user"], [0.5 * 3.0 / 6, 0], rtol=1e-5)  # of two candidates
 
 
