@@ -51,7 +51,9 @@ def test_small_differences_stay_small():
     np.testing.assert_allclose(ranking.added["d"], [-0.003, 0.003], atol=1e-5)  # .3 · .0005 / floor .05
 
 
-@pytest.mark.parametrize(("worth", "alone", "beside"), [(0.0, 0.0, 0.0), (0.5, 0.15, 0.2), (1.0, 0.3, 0.4), (5.0, 1.5, 0.4)])
+@pytest.mark.parametrize(
+    ("worth", "alone", "beside"), [(0.0, 0.0, 0.0), (0.5, 0.15, 0.2), (1.0, 0.3, 0.4), (5.0, 1.5, 0.4)]
+)
 def test_cosines_weigh_what_the_embedding_is_worth(worth, alone, beside):
     ranking = Unlearned().score(features(worth=worth, d=[0.0, 1.0], d1=[0.0, 1.0]))
     zero = np.zeros(2)

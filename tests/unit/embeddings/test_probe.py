@@ -1,0 +1,96 @@
+"""What a cosine is worth, by language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from recall_integrations.embeddings import probe
+from recall_integrations.embeddings.static import bundled
+from recall_integrations.errors import EmbeddingError, InvalidArgument
+
+
+class Oracle:
+    """Knows the pairs of some languages by heart, and nothing of others."""
+
+    dimensions = 64
+    fingerprint = "oracle"
+
+    def __init__(self, *languages: str) -> None:
+        self._place = {text: i for code in languages for i, pair in enumerate(probe.pairs(code)) for text in pair}
+        self.asked = 0
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        self.asked += len(texts)
+        return np.stack([np.eye(64, dtype=np.float32)[self._place.get(text, 63)] for text in texts])
+
+
+def test_the_bundled_model_is_worth_one_in_english_and_next_to_nothing_elsewhere() -> None:
+    assert probe.mean_reciprocal_rank(bundled()) == pytest.approx(probe.BUNDLED, abs=0.005)
+    assert probe.bundled_worth("en") == 1
+    assert {code: probe.bundled_worth(code) for code in ("ru", "zh", "ar") if code in probe.LANGUAGES} == dict.fromkeys(
+        (code for code in ("ru", "zh", "ar") if code in probe.LANGUAGES), 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("reached", "worth"),
+    [
+        (probe.CHANCE, 0),
+        (probe.CHANCE + 0.14 * (probe.BUNDLED - probe.CHANCE), 0),  # chance scatters by as much
+        (probe.CHANCE + 0.5 * (probe.BUNDLED - probe.CHANCE), 0.5),
+        (probe.BUNDLED, 1),
+        (probe.STRONG, probe.WORTH_OF_STRONG),
+        (1.0, 5.436),
+    ],
+)
+def test_worth_is_a_line_between_two_points(reached: float, worth: float) -> None:
+    assert probe.worth(reached) == pytest.approx(worth, abs=1e-3)
+
+
+def test_what_knows_one_language_is_worth_something_in_that_one() -> None:
+    german = Oracle("de")
+    assert probe.worth(probe.mean_reciprocal_rank(german, "de")) > 5
+    assert german.asked == 80
+    assert probe.worth(probe.mean_reciprocal_rank(german, "ru")) == 0
+
+
+def test_a_language_without_pairs_says_which_there_are() -> None:
+    with pytest.raises(InvalidArgument, match=r"'tlh', only in .*de"):
+        probe.pairs("tlh")
+
+
+def test_numbers_that_are_not_finite_are_an_error() -> None:
+    class Broken(Oracle):
+        def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+            return np.full((len(texts), 8), np.nan)
+
+    with pytest.raises(EmbeddingError, match="not finite"):
+        probe.mean_reciprocal_rank(Broken())
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "found"),
+    [
+        ("de", "wo wohnt sie", 0.4),  # measured
+        (None, "where does she live", 1.0),  # not known, in Latin letters: English
+        (None, "", 1.0),
+        ("sv", "var bor hon", 0.3),  # not measured: the least of its script
+        (None, "где она живёт", 2.0),
+        ("zh", "她住在哪里", None),  # nothing that was measured says it
+        (None, "Πού μένει;", None),
+    ],
+)
+def test_what_was_not_measured_is_told_by_its_script(language: str | None, text: str, found: float | None) -> None:
+    known = {"en": 1.0, "de": 0.4, "fr": 0.3, "ru": 2.0}
+    assert probe.worth_in(language, text, known) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [("Ärger", "LATIN"), ("привет OK", "CYRILLIC"), ("你好", "CJK"), ("123 !?", "LATIN"), ("नमस्ते", "DEVANAGARI")],
+)
+def test_script(text: str, script: str) -> None:
+    assert probe.script(text) == script
