@@ -1,4 +1,4 @@
-"""`embeddings/pairs/*.tsv`: the pairs of the probe in other languages are whole, in their script, and share few words."""
+"""`embeddings/pairs/*.tsv`: the pairs of the probe in other languages are whole, in their script, share few words."""
 
 from __future__ import annotations
 
