@@ -27,7 +27,7 @@ from functools import lru_cache
 
 from recall_integrations.errors import InvalidArgument
 
-CHARS_MAX = 10_000  # of a text that are read: a question is shorter, and what is longer is no question
+CHARS_MAX = 4_000  # of a text that are read: what is longer is no question
 CACHED_CHARS_MAX = 1_000
 GAP_WORDS, GAP_CHARS = 8, 24
 
@@ -130,7 +130,22 @@ def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[st
     ordered = _ordered(phrases)
     if not ordered:
         return None
-    return re.compile("|".join(compiled(p, slots or {}) for p in ordered), re.IGNORECASE)
+    parts = {p: compiled(p, slots or {}) for p in ordered}
+    # What all begin with is looked at once: nearly every place of a text is none where a word begins.
+    common = _WORD_BEGINS if all(part.startswith(_WORD_BEGINS) for part in parts.values()) else ""
+    try:
+        return re.compile(f"{common}(?:{'|'.join(p.removeprefix(common) for p in parts.values())})", re.IGNORECASE)
+    except re.error:
+        for phrase, part in parts.items():
+            _check(phrase, part)
+        raise
+
+
+def _check(phrase: str, part: str) -> None:
+    try:
+        re.compile(part)
+    except re.error as error:
+        raise InvalidArgument(f"The phrase {phrase!r} of a table file cannot be read: {error}.") from error
 
 
 def alternatives(phrases: Iterable[str], slots: Slots | None = None) -> str:
@@ -153,11 +168,12 @@ def compiled(phrase: str, slots: Slots) -> str:
     body = _body(phrase.removeprefix("~"), slots)
     if _UNSPACED.search(phrase):
         return f"(?:{body})"
-    start = rf"(?<!{LETTER})" if _EDGE.match(phrase[0]) and not attached else ""
+    start = _WORD_BEGINS if _EDGE.match(phrase[0]) and not attached else ""
     stop = rf"(?:(?<!{LETTER})|(?!{LETTER}))" if _EDGE.match(phrase[-1]) else ""
     return f"{start}(?:{body}){stop}"
 
 
+_WORD_BEGINS = rf"(?<!{LETTER})"
 _EDGE = re.compile(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
 _PIECE = re.compile(
     r"(?P<gap> ?\.\. ?)|(?P<comma> ,)|(?P<slot><\w+>)|(?P<sign>[()|])|(?P<open>\[)|(?P<close>\] ?)|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)"
@@ -178,10 +194,6 @@ def _body(phrase: str, slots: Slots) -> str:
             raise InvalidArgument(f"The phrase {phrase!r} of a table file cannot be read at {phrase[at:]!r}.")
         out.append(_piece(phrase, piece, slots, loose))
         at = piece.end()
-    try:
-        re.compile("".join(out))
-    except re.error as error:
-        raise InvalidArgument(f"The phrase {phrase!r} of a table file cannot be read: {error}.") from error
     return "".join(out)
 
 
@@ -218,6 +230,7 @@ def _letters(run: str) -> str:
     return "".join(_letter(c, long) for c in run)
 
 
+@lru_cache(maxsize=2_048)
 def _letter(c: str, long: bool) -> str:
     if c.isascii() or c.lower() in _TYPED:
         return _TYPED.get(c.lower(), re.escape(c))

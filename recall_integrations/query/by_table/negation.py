@@ -86,6 +86,7 @@ class _Reader:
         self.words, self.read_text, self.text = words, read, read.text
         self.spaced = bool(words.section.get("spaces", True))
         self.capitals = bool(words.section.get("capitals", False))
+        self.with_nobody: list[Match] | None = None  # sentences; looked for when a cue is there
         self.quoted = [m.span() for m in _QUOTED.finditer(self.text)]
 
     def read(self) -> list[Excluded]:
@@ -114,7 +115,7 @@ class _Reader:
             for start, end in self.words.found(kind, self.text):
                 yield _Cue(kind, start, end)
         for kind in ("around", "not_but"):
-            wanted = self.words.pattern(kind, _TERM_SLOT)
+            wanted = self.words.pattern(kind, lambda: _TERM_SLOT)
             for match in () if wanted is None else wanted.finditer(self.text):
                 groups = [i for i in range(1, (match.re.groups or 0) + 1) if match.span(i) != (-1, -1)]
                 if groups:
@@ -135,10 +136,10 @@ class _Reader:
 
     def _nobody(self, cue: _Cue) -> bool:
         """ "Niemand außer Sam" asks for Sam, wherever the "niemand" stands."""
-        return any(
-            start <= cue.start < end and self.words.says("nobody", self.text[start:end])
-            for start, end, _ in sentences(self.read_text)
-        )
+        if self.with_nobody is None:
+            whole = ((start, end) for start, end, _ in sentences(self.read_text))
+            self.with_nobody = [(a, b) for a, b in whole if self.words.says("nobody", self.text[a:b])]
+        return _meets(cue.start, cue.start + 1, self.with_nobody)
 
     def _negated(self, start: int) -> bool:
         before = _CLAUSE_END.split(self._sentence_before(start))[-1]

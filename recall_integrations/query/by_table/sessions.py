@@ -58,7 +58,10 @@ def read_session(text: str, language: str | None) -> SessionRef | None:
     if words is None:
         return None
     read = said(text)
+    named = words.says("nouns", read.text) or words.says("last_time", read.text)
     for form in _FORMS:
+        if not named and form.name not in ("numbered", "ago"):
+            continue
         for places, part, (start, end) in _found(words, form.name, read.text):
             if not _excused(words, read.text, start, end) and (form.sure or _ours(words, form.name, read, start, end)):
                 return SessionRef(
@@ -72,7 +75,7 @@ def read_session(text: str, language: str | None) -> SessionRef | None:
 
 
 def _found(words: Wording, name: str, text: str) -> Iterator[tuple[tuple[int, ...], str, Match]]:
-    wanted = words.pattern(name, _slots(words))
+    wanted = words.pattern(name, lambda: _slots(words))
     for match in () if wanted is None else wanted.finditer(text):
         given = next((g for g in match.groups() if g is not None), None)
         places = _places(words, name, given)

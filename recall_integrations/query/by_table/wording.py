@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -48,10 +48,11 @@ class Wording:
         """The phrases under a name; none where it is left out."""
         return listed(self.section.get(name) or [], f"{self.where}.{name}")
 
-    def pattern(self, name: str, more: Slots | None = None) -> re.Pattern[str] | None:
-        """All phrases under a name as one pattern."""
+    def pattern(self, name: str, more: Callable[[], Slots] | None = None) -> re.Pattern[str] | None:
+        """All phrases under a name as one pattern; `more` slots are asked for when it is made."""
         if name not in self._patterns:
-            self._patterns[name] = pattern(self.phrases(name), {**self.slots, **(more or {})})
+            slots = self.slots if more is None else {**self.slots, **more()}
+            self._patterns[name] = pattern(self.phrases(name), slots)
         return self._patterns[name]
 
     def pattern_of(self, name: str, value: Any) -> re.Pattern[str] | None:
