@@ -32,7 +32,7 @@ CACHED_CHARS_MAX = 1_000
 GAP_WORDS, GAP_CHARS = 8, 24
 
 MARKS = "\u0300-\u036f\u0900-\u0963\u0971-\u097f"  # accents, and Devanagari, whose vowel signs are no letters to `re`
-LETTER = rf"[\w{MARKS}]"
+LETTER = rf"(?-i:[\w{MARKS}])"  # with case ignored, each sign of the ranges is looked at when a pattern is made
 UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Chinese and Japanese
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _DROPPED = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad")
@@ -130,14 +130,17 @@ def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[st
     ordered = _ordered(phrases)
     if not ordered:
         return None
-    parts = {p: compiled(p, slots or {}) for p in ordered}
-    # What all begin with is looked at once: nearly every place of a text is none where a word begins.
-    common = _WORD_BEGINS if all(part.startswith(_WORD_BEGINS) for part in parts.values()) else ""
+    parts = {p: _compiled(p, slots or {}) for p in ordered}
+    # What all begin and end with is looked at once: nearly every place of a text is none where a word begins, and
+    # it takes a third of the time to make.
+    begins = _WORD_BEGINS if all(start for start, _, _ in parts.values()) else ""
+    ends = _WORD_ENDS if all(end for _, _, end in parts.values()) else ""
+    written = (f"{'' if begins else start}{body}{'' if ends else end}" for start, body, end in parts.values())
     try:
-        return re.compile(f"{common}(?:{'|'.join(p.removeprefix(common) for p in parts.values())})", re.IGNORECASE)
+        return re.compile(f"{begins}(?:{'|'.join(written)}){ends}", re.IGNORECASE)
     except re.error:
         for phrase, part in parts.items():
-            _check(phrase, part)
+            _check(phrase, "".join(part))
         raise
 
 
@@ -162,18 +165,19 @@ def _ordered(phrases: Iterable[str]) -> list[str]:
 _GROUP = re.compile(r"\([^()]*\)")
 
 
-def compiled(phrase: str, slots: Slots) -> str:
-    """A phrase as a regular expression, with the boundaries of words where its script has them."""
+def _compiled(phrase: str, slots: Slots) -> tuple[str, str, str]:
+    """A phrase as a regular expression, between the boundaries of words where its script has them."""
     attached = phrase.startswith("~")
     body = _body(phrase.removeprefix("~"), slots)
+    body = f"(?:{body})" if "|" in phrase else body
     if _UNSPACED.search(phrase):
-        return f"(?:{body})"
+        return "", body, ""
     start = _WORD_BEGINS if _EDGE.match(phrase[0]) and not attached else ""
-    stop = rf"(?:(?<!{LETTER})|(?!{LETTER}))" if _EDGE.match(phrase[-1]) else ""
-    return f"{start}(?:{body}){stop}"
+    return start, body, _WORD_ENDS if _EDGE.match(phrase[-1]) else ""
 
 
 _WORD_BEGINS = rf"(?<!{LETTER})"
+_WORD_ENDS = rf"(?:(?!{LETTER})|(?<!{LETTER}))"  # the second behind an apostrophe: "l'"
 _EDGE = re.compile(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
 _PIECE = re.compile(
     r"(?P<gap> ?\.\. ?)|(?P<comma> ,)|(?P<slot><\w+>)|(?P<sign>[()|])|(?P<open>\[)|(?P<close>\] ?)|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)"
