@@ -511,6 +511,10 @@ class ParsedQuery:
         session: the session of the conversation that it asks for.
         talk: `all` where it asks for what was said then and nothing in particular ("what did we talk about on May
             8th"), `about` where it asks what was said of something, else empty.
+        language: code (ISO 639-1) of the language that it was read in; `None` = not known, so nothing was read that
+            takes knowing one.
+        unread: what was not read for want of tables for that language: of `dates`, `negation`, `person`, `questions`,
+            `types` and `sessions`. Empty for English.
     """
 
     original: str
@@ -536,6 +540,8 @@ class ParsedQuery:
     asked_role_strength: float = 0.0
     session: SessionRef | None = None
     talk: str = ""
+    language: str | None = "en"
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

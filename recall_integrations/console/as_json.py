@@ -215,6 +215,8 @@ def _parsed(parsed: ParsedQuery) -> dict[str, Any]:
             "because": session.because,
         },
         "talk": parsed.talk,
+        "language": parsed.language,
+        "unread": list(parsed.unread),
         "negations": list(parsed.negations),
         "predicate_hints": list(parsed.predicate_hints),
         "type_hints": [t.value for t in parsed.type_hints],

@@ -23,6 +23,8 @@ from recall_integrations.console.rendering import (
     stage_words,
     window_words,
 )
+from recall_integrations.languages import READ, tables
+from recall_integrations.languages.coverage import ENGLISH
 from recall_integrations.planning.planner import make_plan, worth_asking
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.readings import RARE, Correction
@@ -92,7 +94,7 @@ def explain(
 
 
 def _show_readings(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> None:
-    rows = [*_named(parsed), *_dated(parsed, plan, config), *_session(parsed, plan), *_read(parsed)]
+    rows = [*_language(parsed), *_named(parsed), *_dated(parsed, plan, config), *_session(parsed, plan), *_read(parsed)]
     if not rows:
         return
     console.print()
@@ -100,6 +102,16 @@ def _show_readings(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, c
     for label, words in rows:
         grid.add_row(label, Text(words))
     console.print(grid)
+
+
+def _language(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
+    """Only of another language than English: what was not read is what a user would miss."""
+    if parsed.language == ENGLISH:
+        return
+    known = parsed.language in READ
+    yield "language", tables(parsed.language).name if known and parsed.language else plain(parsed.language or "not known")
+    if parsed.unread:
+        yield "not read", f"{', '.join(parsed.unread)}: there are no tables for {'that' if known else 'this language'}"
 
 
 def _named(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:

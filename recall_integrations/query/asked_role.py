@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from recall_integrations.query.by_table import person
 from recall_integrations.query.entities.implicit import is_first_person
 from recall_integrations.roles import Role
 from recall_integrations.text import Token, stem, tokenize
@@ -116,13 +117,16 @@ _REMEMBERING = _stems("remember recall")
 _TELLING = frozenset("tell told give gave show shown remind send bring get help let find fetch list read".split())
 
 
-def asked_role(text: str, tokens: Sequence[Token] | None = None) -> AskedRole:
+def asked_role(text: str, tokens: Sequence[Token] | None = None, language: str | None = "en") -> AskedRole:
     """Whose words the query asks for.
 
     Args:
         text: the query.
         tokens: of `text.tokenize`, if they are at hand.
+        language: code of the query's; nobody's words are asked for in one without tables.
     """
+    if language != "en":
+        return AskedRole(*person.asked_role(text, language))
     tokens = tokenize(text) if tokens is None else tokens
     words = _Words(text, tokens)
     asks = _asking_sentences(text, tokens)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
 from recall_integrations.config import SpecificityConfig
+from recall_integrations.query.by_table import cues
 from recall_integrations.readings import SessionRef
 from recall_integrations.records import EntityRef, MemoryType, QueryFeatures, TemporalWindow
 from recall_integrations.text import STOP_WORDS, Token, idf
@@ -99,11 +100,13 @@ _THANKS = re.compile(r"\W*\b(?:please|thanks(?: a lot| so much)?|thank you(?: so
 COURTESY_CHARS_MAX = 96
 
 
-def courtesies(text: str) -> list[tuple[int, int]]:
+def courtesies(text: str, language: str | None = "en") -> list[tuple[int, int]]:
     """Spans of what only makes a question polite: "could you please tell me …", "… thanks!".
 
     They say nothing of what is asked for, and their words, which no memory may hold, are not to count as rare.
     """
+    if language != "en":
+        return cues.courtesies(text, language)
     spans = []
     match = _COURTESY.match(text[:COURTESY_CHARS_MAX].replace("’", "'").replace("\u00a0", " "))
     if match is not None and any(map(str.isalpha, match[0])):
@@ -178,8 +181,12 @@ TYPE_CUES: tuple[TypeCue, ...] = (
 )
 
 
-def type_cues(text: str) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+def type_cues(
+    text: str, language: str | None = "en"
+) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """Strength of the strongest cue, the types cued in order of strength, and those that may pre-filter."""
+    if language != "en":
+        return cues.type_cues(text, language)
     said = folded(text)
     found = [cue for cue in TYPE_CUES if cue.pattern.search(said)]
     if not found:
@@ -218,6 +225,13 @@ PREDICATES: dict[str, tuple[str, ...]] = {
 }
 
 
-def predicate_hints(tokens: Sequence[Token]) -> tuple[str, ...]:
-    """Edge types that the query's words point at, in order of appearance."""
-    return tuple(dict.fromkeys(p for token in tokens for p in PREDICATES.get(token.word, ())))
+def predicate_hints(tokens: Sequence[Token], text: str = "", language: str | None = "en") -> tuple[str, ...]:
+    """Edge types that the query's words point at, in order of appearance.
+
+    Args:
+        tokens: its words, without those that it excludes.
+        text: what is read instead of them in another language than English.
+        language: its code.
+    """
+    said = [token.word for token in tokens] if language == "en" else cues.relations(text, language)
+    return tuple(dict.fromkeys(p for word in said for p in PREDICATES.get(word, ())))

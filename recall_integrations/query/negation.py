@@ -15,7 +15,7 @@ around: "nothing but X" and "nobody except Sam" ask *for* X and Sam.
 
 In doubt nothing is found: a missed exclusion costs a few places, a wrong one costs the answer.
 
-English only; terms may be in any script. One pass over the tokens with bounded look-ahead: linear in the text. The
+This is English; other languages are read by their tables (`by_table/negation.py`). Terms may be in any script. One pass over the tokens with bounded look-ahead: linear in the text. The
 words are in `negation_words.py`.
 """
 
@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from recall_integrations.query import negation_words as words
+from recall_integrations.query.by_table.negation import excluded
 from recall_integrations.query.negation_words import Cue
 
 TERM_WORDS_MAX = 5
@@ -81,11 +82,17 @@ class _Term(NamedTuple):
     next: int  # index of the first token behind it
 
 
-def find_negations(text: str) -> tuple[Negation, ...]:
+def find_negations(text: str, language: str | None = "en") -> tuple[Negation, ...]:
     """The terms that `text` excludes, in order of appearance; equal terms are reported once.
 
     Never raises on any `str`.
+
+    Args:
+        text: the query.
+        language: its code; nothing is found in one without tables, or where it is not known (`None`).
     """
+    if language != "en":
+        return _by_table(text, language)
     tokens = _tokens(text)
     quoted = {position for m in _QUOTED.finditer(text) for position in range(m.start(), m.end())}
     found: dict[str, Negation] = {}
@@ -101,6 +108,14 @@ def find_negations(text: str) -> tuple[Negation, ...]:
             span = (tokens[i].start, term.span_end)
             found.setdefault(written.casefold(), Negation(term=written, span=span, term_span=(term.start, term.end)))
         i = terms[-1].next if terms else i + 1
+    return tuple(found.values())
+
+
+def _by_table(text: str, language: str | None) -> tuple[Negation, ...]:
+    found: dict[str, Negation] = {}
+    for span, (start, end) in excluded(text, language):
+        term = text[start:end]
+        found.setdefault(term.casefold(), Negation(term=term, span=span, term_span=(start, end)))
     return tuple(found.values())
 
 

@@ -14,8 +14,11 @@ from zoneinfo import ZoneInfo
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery, RecallError
+from recall_integrations.languages.coverage import unread
 from recall_integrations.query import features
 from recall_integrations.query.asked_role import NOBODY, AskedRole, asked_role
+from recall_integrations.query.by_table.cues import no_keywords
+from recall_integrations.query.by_table.negation import ends_in_cue
 from recall_integrations.query.date_words import in_calendar, is_unit, only_time
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.implicit import first_person
@@ -128,6 +131,7 @@ class _Reading:
     text: str
     known: ScopeKnowledge
     tokens: list[Token]
+    language: str | None = "en"
     window: TemporalWindow | None = None
     session: SessionRef | None = None
     negations: tuple[Negation, ...] = ()
@@ -142,6 +146,14 @@ class _Reading:
     @property
     def negated(self) -> list[tuple[int, int]]:
         return [*(n.span for n in self.negations), *self.denied]
+
+    @property
+    def wanted(self) -> str:
+        """The text without what it excludes, blanks in its place."""
+        text = self.text
+        for start, end in self.negated:
+            text = text[:start] + " " * (end - start) + text[end:]
+        return text
 
     @property
     def dated(self) -> list[tuple[int, int]]:
@@ -198,6 +210,7 @@ class QueryParser:
         *,
         window: TemporalWindow | Literal[False] | None = None,
         zone: ZoneInfo | None = None,
+        language: str | None = "en",
     ) -> tuple[ParsedQuery, tuple[Degradation, ...]]:
         """The parsed query, and the steps that failed.
 
@@ -207,31 +220,34 @@ class QueryParser:
             known: the scope.
             window: taken instead of the one in the text; `False` for none.
             zone: time zone of the dates; default `timezone` of the configuration.
+            language: code of the text's, as in `ParsedQuery.language`; `None` where it is not known.
         """
         local = _local(now, zone or self._zone)
-        found = _Reading(text, known, tokenize(text))
+        found = _Reading(text, known, tokenize(text), language)
         found.window = window or None
-        found.negations = found.guard("parse.negation", lambda: find_negations(text), ())
+        found.negations = found.guard("parse.negation", lambda: find_negations(text, language), ())
         if window is None:
             found.window = found.guard("parse.temporal", lambda: self._window(found, local), None)
             found.session = found.guard("parse.session", lambda: self._session(found), None)
         identifiers: tuple[Identifier, ...] = ()
         identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), identifiers)
         found.identifiers = tuple(i for i in identifiers if not _overlap(i.span, found.session))  # "session #16"
-        found.asked = found.guard("parse.asked_role", lambda: asked_role(text, found.tokens), found.asked)
+        found.asked = found.guard("parse.asked_role", lambda: asked_role(text, found.tokens, language), found.asked)
         found.refs = self._entities(found)
         negated = _starts_inside(found.tokens, found.negated)
         tokens = [t for t in found.tokens if t.start not in negated]
         content = [t for t in tokens if t.word not in STOP_WORDS]
+        if language != "en":
+            content = _without(content, found.guard("parse.no_keywords", lambda: no_keywords(text, language), []))
         found.corrections = self._corrections(found, content, now)
         polite: list[tuple[int, int]] = []
-        polite = found.guard("parse.courtesies", lambda: features.courtesies(text), polite)
+        polite = found.guard("parse.courtesies", lambda: features.courtesies(text, language), polite)
         asking = [*found.placed, *polite]
         plain = [t for t in content if not _inside(t, asking)]
         unknown: dict[str, float] = {}
         rarities = found.guard("parse.rarity", lambda: self._rarities(found, plain), unknown)
         no_cue: TypeCues = (0.0, (), ())
-        strength, cued, filters = found.guard("parse.type_cues", lambda: features.type_cues(text), no_cue)
+        strength, cued, filters = found.guard("parse.type_cues", lambda: features.type_cues(text, language), no_cue)
         density = found.guard(
             "parse.entity_density", lambda: features.entity_density(tokens, found.refs, found.window), 0.0
         )
@@ -248,7 +264,11 @@ class QueryParser:
             original=text,
             entity_refs=found.refs,
             temporal_window=found.window,
-            predicate_hints=found.guard("parse.predicates", lambda: features.predicate_hints(tokens), ()),
+            predicate_hints=found.guard(
+                "parse.predicates",
+                lambda: features.predicate_hints(tokens, "" if language == "en" else found.wanted, language),
+                (),
+            ),
             negations=tuple(n.term for n in found.negations),
             specificity=specificity,
             features=vector,
@@ -272,6 +292,8 @@ class QueryParser:
             asked_role_strength=found.asked.strength,
             session=found.session,
             talk=found.guard("parse.talk", lambda: self._talk(found, tokens, polite), NOTHING),
+            language=language,
+            unread=unread(language),
         )
         return parsed, tuple(found.degraded)
 
@@ -286,7 +308,7 @@ class QueryParser:
             if window is None or window.span == (0, 0):
                 return None if found.denied else window
             start, end = window.span
-            if not _is_denied(text, window.span, negated):
+            if not _is_denied(text, window.span, negated, found.language):
                 return window
             found.denied.append(window.span)
             text = text[:start] + " " * (end - start) + text[end:]
@@ -297,8 +319,8 @@ class QueryParser:
         """The session that the text asks for, unless it leaves it out: "not in our last session"."""
         entities = found.known.entities
         known = entities.contains_word if entities is not None else lambda _word: False
-        session = read_session(found.text, names=known, dated=found.dated)
-        if session is None or not _is_denied(found.text, session.span, found.negated):
+        session = read_session(found.text, names=known, dated=found.dated, language=found.language)
+        if session is None or not _is_denied(found.text, session.span, found.negated, found.language):
             return session
         found.denied.append(session.span)
         return None
@@ -309,7 +331,9 @@ class QueryParser:
             return NOTHING
         named = [r for r in found.refs if r.stage != features.IMPLICIT]
         when, session = found.placed, found.session is not None
-        return asks_talk(found.text, tokens, when, named, polite=polite, session=session)
+        return asks_talk(
+            found.text, tokens, when, named, polite=polite, session=session, language=found.language
+        )
 
     @staticmethod
     def _reread(content: list[Token], found: _Reading) -> str | None:
@@ -338,7 +362,7 @@ class QueryParser:
         """
         if found.known.assistant and found.asked.role is Role.ASSISTANT:
             return user
-        spoken = first_person(found.tokens, found.text)
+        spoken = first_person(found.tokens, found.text, found.language)
         if spoken is None:
             return user
         return replace(user, mention=found.text[spoken.start : spoken.end], span=(spoken.start, spoken.end))
@@ -367,12 +391,14 @@ class QueryParser:
         return {t: features.rarity(count, found.known.memories) for t, count in held if count}
 
     def _router(self, found: _Reading) -> Router:
-        return router_mode(found.text, dated=found.window is not None, identifiers=found.identifiers)
+        return router_mode(
+            found.text, dated=found.window is not None, identifiers=found.identifiers, language=found.language
+        )
 
     def _conversational(self, found: _Reading) -> ConversationalVerdict:
         known = found.known
         rare = rare_by(known.frequency, known.memories, share_max=self._config.query.rare_share)
-        return conversational(found.text, rare=rare, identifiers=found.identifiers)
+        return conversational(found.text, rare=rare, identifiers=found.identifiers, language=found.language)
 
     @staticmethod
     def _terms(content: list[Token], found: _Reading) -> tuple[str, ...]:
@@ -399,11 +425,13 @@ class QueryParser:
         return tuple(dict.fromkeys([*terms, *names, *(c.correction for c in found.corrections)]))
 
 
-def _is_denied(text: str, span: tuple[int, int], negated: Spans) -> bool:
+def _is_denied(text: str, span: tuple[int, int], negated: Spans, language: str | None) -> bool:
     """Whether a date is named to leave it out: in a negated term, or right behind a word that excludes."""
     start, end = span
     if any(first < end and start < last for first, last in negated):
         return True
+    if language != "en":
+        return ends_in_cue(text[max(0, start - DENIED_CHARS_MAX) : start], language)
     if _DENIED.match(text, start, end):  # the grammar takes "other than last week" for a phrase of its own
         return True
     before = " ".join(text[max(0, start - DENIED_CHARS_MAX) : start].split())
@@ -472,6 +500,19 @@ def _starts_inside(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) ->
         if token.start < reach:
             inside.add(token.start)
     return inside
+
+
+def _without(tokens: list[Token], spans: Spans) -> list[Token]:
+    """The words that share no letter with a span, if any do not; of a pair of Chinese signs both have to be outside."""
+    marked = sorted(spans)
+    kept, at, reach = [], 0, 0
+    for token in tokens:
+        while at < len(marked) and marked[at][0] < token.end:
+            reach = max(reach, marked[at][1])
+            at += 1
+        if token.start >= reach:
+            kept.append(token)
+    return kept or tokens
 
 
 def _overlap(span: tuple[int, int], session: SessionRef | None) -> bool:

@@ -1,8 +1,8 @@
 """Which memories a query is after (router mode, seed 003), and whether it is small talk for BM25 (seed 001).
 
 Both are pure functions of the text. What they know is in tables that a reader can extend: `INTENTS`, `TECHNICAL`,
-`QUESTION_WORDS`, and the kinds of `identifiers.py`. The words are English; a query in another language has no intent
-and no filler, is `hybrid`, and is never conversational.
+`QUESTION_WORDS`, and the kinds of `identifiers.py`. The words are English; in another language the intents are those
+that its tables know by the same names, and no query is conversational.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from recall_integrations.query.by_table import cues
 from recall_integrations.query.features import PRIOR_MEMORIES, folded
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.readings import ConversationalVerdict, Identifier, Router
@@ -53,7 +54,11 @@ _CODE_MARKS = re.compile(r"=>|->|==|!=|&&|\|\||</|/>|```|\(\)|[{};]\s*$|\$\{|\w=
 
 
 def conversational(
-    text: str, *, rare: Callable[[str], bool], identifiers: Sequence[Identifier] | None = None
+    text: str,
+    *,
+    rare: Callable[[str], bool],
+    identifiers: Sequence[Identifier] | None = None,
+    language: str | None = "en",
 ) -> ConversationalVerdict:
     """The rule of seed 001: domain signal < 0.15, stop-word ratio > 0.4, no code; and nothing rare in the corpus.
 
@@ -62,8 +67,11 @@ def conversational(
         rare: whether the corpus knows a stem as rare by its own idf; see `rare_by`. Asked about the stems of words
             that are no stop words ("wired" may fill a sentence and still be the one word that finds a memory).
         identifiers: those of `text`, if they are known already.
+        language: code of the query's; what fills a sentence is known of English alone.
     """
     found = find_identifiers(text) if identifiers is None else identifiers
+    if language != "en":
+        return ConversationalVerdict(conversational=False, has_code=bool(found), because="not in English")
     tokens = tokenize(text)
     if not tokens:
         return ConversationalVerdict(
@@ -227,6 +235,7 @@ def router_mode(
     dated: bool = False,
     identifiers: Sequence[Identifier] | None = None,
     intents: Sequence[Intent] = INTENTS,
+    language: str | None = "en",
 ) -> Router:
     """The router mode of a query (seed 003): where all that speaks agrees, that mode; else, or in silence, `hybrid`.
 
@@ -238,10 +247,15 @@ def router_mode(
         dated: whether the parser found a temporal window; it gives the time bias and speaks for no mode.
         identifiers: those of `text`, if they are known already.
         intents: the table; all that match count.
+        language: code of the query's; in another than English its tables say which of the intents it has.
     """
     found = tuple(find_identifiers(text) if identifiers is None else identifiers)
-    said = folded(text)
-    meant = [intent for intent in intents if intent.pattern.search(said)]
+    if language == "en":
+        said = folded(text)
+        meant = [intent for intent in intents if intent.pattern.search(said)]
+    else:
+        named_there = cues.intents(text, language)
+        meant = [intent for intent in intents if intent.name in named_there]
     voices = {intent.mode for intent in meant if intent.mode is not None}
     named = [i for i in found if i.knowledge]
     if named:

@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from recall_integrations.query.by_table import sessions as by_table
 from recall_integrations.query.session_words import (
     BEFORE_NUMBER,
     CARDINAL,
@@ -83,7 +84,11 @@ _Found = tuple[tuple[int, ...], str, bool, tuple[int, int], float]  # places, pa
 
 
 def read_session(
-    text: str, *, names: Callable[[str], bool] = lambda _word: False, dated: Spans = ()
+    text: str,
+    *,
+    names: Callable[[str], bool] = lambda _word: False,
+    dated: Spans = (),
+    language: str | None = "en",
 ) -> SessionRef | None:
     """The session that `text` asks for, or `None`. Of several the first.
 
@@ -92,7 +97,10 @@ def read_session(
         names: whether a case-folded word belongs to a name that the scope knows: "Caroline and Melanie's third
             conversation" is one of theirs.
         dated: spans of dates: "our first session in May" is none that "in May" would keep from counting.
+        language: code of the query's; no session is found in one without tables.
     """
+    if language != "en":
+        return by_table.read_session(text, language)
     if _GATE.search(text, 0, CHARS_MAX) is None or _PLACE_GATE.search(text, 0, CHARS_MAX) is None:
         return None
     said, at = spaced(text[:CHARS_MAX].replace("’", "'"))

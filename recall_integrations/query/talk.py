@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from recall_integrations.query.by_table import sessions as by_table
 from recall_integrations.query.sessions import Spans, spaced
 from recall_integrations.records import EntityRef
 from recall_integrations.text import STOP_WORDS, Token
@@ -75,6 +76,7 @@ def asks_talk(
     *,
     polite: Spans = (),
     session: bool = False,
+    language: str | None = "en",
 ) -> str:
     """`all`: the talk and nothing in particular; `about`: what was said of something; empty: neither.
 
@@ -85,7 +87,11 @@ def asks_talk(
         refs: who is named; that they talked is nothing in particular, that they were talked about is.
         polite: spans of its courtesies.
         session: whether it names a session.
+        language: its code; nothing is said of one without tables.
     """
+    if language != "en":
+        named = [r.span for r in refs if r.mention]
+        return by_table.talk(text, language, [*when, *polite, *named], session=session)
     dates, courtesies = list(when), list(polite)
     people = [r.span for r in refs if r.mention and not _is_topic(text, r.span[0])]
     left = [t for t in tokens if not any(start <= t.start < end for start, end in [*dates, *courtesies, *people])]

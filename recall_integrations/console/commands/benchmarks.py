@@ -207,6 +207,22 @@ def bench_temporal(path: Path, misses: bool) -> None:
     temporal.run(path, misses, console())
 
 
+@bench.command("negation")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE..."
+)
+@click.option("--language", metavar="CODE", help="Of the questions. Default: by the file's name or its folder's.")
+@click.option("--misses", is_flag=True, help="Also print every question that was not read as labelled.")
+def bench_negation(files: tuple[Path, ...], language: str | None, misses: bool) -> None:
+    """How often what questions leave out is read right.
+
+    FILE holds them as JSON Lines: query, excluded (list of terms; none where it is left out), optional half.
+    """
+    from recall_integrations.evaluation import negation
+
+    negation.run(files, console(), language=language, misses=misses)
+
+
 @bench.command("rules")
 @DATA
 @click.option(

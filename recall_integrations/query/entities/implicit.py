@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from recall_integrations.query.by_table import person
 from recall_integrations.query.entities.index import EntityIndex
 from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.query.features import IMPLICIT
@@ -70,7 +71,7 @@ def implicit_user(scope: Scope, index: EntityIndex | None = None, speakers: Sequ
     )
 
 
-def first_person(tokens: Sequence[Token], text: str = "") -> Token | None:
+def first_person(tokens: Sequence[Token], text: str = "", language: str | None = "en") -> Token | None:
     """The first word by which a query speaks of its user: "what did I …", "my manager", "who told us"; else `None`.
 
     Not by "tell me about …", "US", "Phase I", "i.e." or "a gold mine". It goes by the words: "I wonder who leads
@@ -79,7 +80,11 @@ def first_person(tokens: Sequence[Token], text: str = "") -> Token | None:
     Args:
         tokens: of `text.tokenize`.
         text: what they were read from; tells "US" from "us".
+        language: its code; nothing is found in one without tables.
     """
+    if language != "en":
+        span = person.first_person(text, language)
+        return None if span is None else Token(text[span[0] : span[1]].casefold(), *span)
     spoken = (t for i, t in enumerate(tokens) if t.word in _FIRST_PERSON and is_first_person(tokens, i, text))
     return next(spoken, None)
 

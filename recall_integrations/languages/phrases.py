@@ -1,0 +1,242 @@
+"""Phrases of the table files, and texts as they are matched against them.
+
+A phrase is written as it is said, with a few signs:
+
+    habe ich .. gesagt          `..`  up to eight words between (of a script without spaces: 24 characters)
+    mein*, *aste                `*`   any letters
+    (gesagt|erzählt)                  one of these
+    [bitte] ohne                      may be left out
+    <said>                            one of the words listed under that name
+    #.                          `#`   a number in digits
+    =Sie                        `=`   exactly so, capitals included; else case does not matter
+    ~와 관련 없는                `~`   at the end of a word, as a particle
+
+A phrase with Chinese or Japanese characters is found anywhere, and a blank in it may be missing; others begin and end
+with a word. Letters with an accent may be typed without it in words of four letters and more, "ä" as "ae", "ß" as
+"ss".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from recall_integrations.errors import InvalidArgument
+
+CHARS_MAX = 4_000  # of a text that are read: what is longer is no question
+CACHED_CHARS_MAX = 1_000
+GAP_WORDS, GAP_CHARS = 8, 24
+
+MARKS = "\u0300-\u036f\u0900-\u0963\u0971-\u097f"  # accents, and Devanagari, whose vowel signs are no letters to `re`
+LETTER = rf"(?-i:[\w{MARKS}])"  # with case ignored, each sign of the ranges is looked at when a pattern is made
+UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Chinese and Japanese
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_DROPPED = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad")
+_ENDS = ".?!;:。？！；：…"
+_WORD_GAP = rf"(?:(?:[^\s{re.escape(_ENDS)}]|\.(?=\w))+ ){{0,{GAP_WORDS}}}?"
+_CHAR_GAP = rf"[^{re.escape(_ENDS)}]{{0,{GAP_CHARS}}}?"
+_TYPED = {"ä": "(?:ä|ae)", "ö": "(?:ö|oe)", "ü": "(?:ü|ue)", "ß": "(?:ß|ss)"}
+ACCENTED_LETTERS_MIN = 4
+
+_FULL_WIDTH = {c: chr(c - 0xFEE0) for c in map(ord, "，、；：！？") if c > 0xFF00}
+
+Slots = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text as phrases are matched against it: composed, with single blanks, ASCII for full-width signs.
+
+    Args:
+        text: what is matched.
+        starts: where each of its characters began in the original.
+        ends: where it ended there.
+    """
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The span in the original of one in `text` that is not empty."""
+        return self.starts[start], self.ends[end - 1]
+
+    def within(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Spans of the original as spans in `text`."""
+        return [(bisect_left(self.starts, start), bisect_left(self.starts, end)) for start, end in spans]
+
+
+def said(text: str) -> Said:
+    """The first `CHARS_MAX` characters of a text, ready to be matched."""
+    return _cached(text) if len(text) <= CACHED_CHARS_MAX else _said(text)
+
+
+def _said(text: str) -> Said:
+    chars: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    composed = unicodedata.is_normalized("NFC", text[:CHARS_MAX])
+    for i, given in enumerate(text[:CHARS_MAX]):
+        c = _plain(given)
+        if not c or (c == " " and chars and chars[-1] == " "):
+            continue
+        if not composed and chars and not c.isascii():
+            both = unicodedata.normalize("NFC", chars[-1] + c)
+            if len(both) == 1:
+                chars[-1], ends[-1] = both, i + 1
+                continue
+        for part in unicodedata.normalize("NFC", c):  # some are two signs in their normal form
+            chars.append(part)
+            starts.append(i)
+            ends.append(i + 1)
+    return Said("".join(chars), starts, ends)
+
+
+_cached = lru_cache(maxsize=16)(_said)
+
+
+def _plain(c: str) -> str:
+    if c.isascii():
+        return " " if c.isspace() or ord(c) < 0x20 else c
+    if "\uff01" <= c <= "\uff5e":
+        return chr(ord(c) - 0xFEE0)
+    if c in "’‘ʼ":
+        return "'"
+    if c in _DROPPED:
+        return ""
+    return " " if c.isspace() else c
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with what stands in the spans replaced by a sign that no phrase holds; the length stays."""
+    for start, end in spans:
+        text = text[:start] + "\x00" * (end - start) + text[end:]
+    return text
+
+
+# -- compiling ---------------------------------------------------------------------------------------------------------
+
+
+def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[str] | None:
+    """One pattern for all the phrases, the longest first; `None` without any.
+
+    Raises:
+        InvalidArgument: a phrase that cannot be read.
+    """
+    ordered = _ordered(phrases)
+    if not ordered:
+        return None
+    parts = {p: _compiled(p, slots or {}) for p in ordered}
+    # What all begin and end with is looked at once: nearly every place of a text is none where a word begins, and
+    # it takes a third of the time to make.
+    begins = _WORD_BEGINS if all(start for start, _, _ in parts.values()) else ""
+    ends = _WORD_ENDS if all(end for _, _, end in parts.values()) else ""
+    written = (f"{'' if begins else start}{body}{'' if ends else end}" for start, body, end in parts.values())
+    try:
+        return re.compile(f"{begins}(?:{'|'.join(written)}){ends}", re.IGNORECASE)
+    except re.error:
+        for phrase, part in parts.items():
+            _check(phrase, "".join(part))
+        raise
+
+
+def _check(phrase: str, part: str) -> None:
+    try:
+        re.compile(part)
+    except re.error as error:
+        raise InvalidArgument(f"The phrase {phrase!r} of a table file cannot be read: {error}.") from error
+
+
+def alternatives(phrases: Iterable[str], slots: Slots | None = None) -> str:
+    """The phrases as the value of a slot; of none, what matches nothing."""
+    ordered = _ordered(phrases)
+    return f"(?:{'|'.join(_body(p, slots or {}) for p in ordered)})" if ordered else r"(?!)"
+
+
+def _ordered(phrases: Iterable[str]) -> list[str]:
+    """Those of more words first, then the longer: of two that begin alike, the first that fits is taken."""
+    return sorted({p for p in phrases if p}, key=lambda p: (-_GROUP.sub("x", p).count(" "), -len(p), p))
+
+
+_GROUP = re.compile(r"\([^()]*\)")
+
+
+def _compiled(phrase: str, slots: Slots) -> tuple[str, str, str]:
+    """A phrase as a regular expression, between the boundaries of words where its script has them."""
+    attached = phrase.startswith("~")
+    body = _body(phrase.removeprefix("~"), slots)
+    body = f"(?:{body})" if "|" in phrase else body
+    if _UNSPACED.search(phrase):
+        return "", body, ""
+    start = _WORD_BEGINS if _EDGE.match(phrase[0]) and not attached else ""
+    return start, body, _WORD_ENDS if _EDGE.match(phrase[-1]) else ""
+
+
+_WORD_BEGINS = rf"(?<!{LETTER})"
+_WORD_ENDS = rf"(?:(?!{LETTER})|(?<!{LETTER}))"  # the second behind an apostrophe: "l'"
+_EDGE = re.compile(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
+_PIECE = re.compile(
+    r"(?P<gap> ?\.\. ?)|(?P<comma> ,)|(?P<slot><\w+>)|(?P<sign>[()|])|(?P<open>\[)|(?P<close>\] ?)|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)"
+    rf"|(?P<blank> )|(?P<word>(?:(?![\s\[\]<>()|=*#])[^.]|\.(?!\.))+)"
+)
+
+
+def _body(phrase: str, slots: Slots) -> str:
+    phrase = unicodedata.normalize("NFC", phrase).translate(_FULL_WIDTH)
+    loose = _UNSPACED.search(phrase) is not None
+    if phrase.endswith("]") and " [" in phrase:  # the blank before it may be left out with it
+        first, _, last = phrase[:-1].rpartition(" [")
+        return f"{_body(first, slots)}(?:{' ?' if loose else ' '}{_body(last, slots)})?"
+    out, at = [], 0
+    while at < len(phrase):
+        piece = _PIECE.match(phrase, at)
+        if piece is None:
+            raise InvalidArgument(f"The phrase {phrase!r} of a table file cannot be read at {phrase[at:]!r}.")
+        out.append(_piece(phrase, piece, slots, loose))
+        at = piece.end()
+    return "".join(out)
+
+
+def _piece(phrase: str, piece: re.Match[str], slots: Slots, loose: bool) -> str:
+    kind, value = piece.lastgroup, piece.group()
+    if kind == "gap":
+        return _CHAR_GAP if loose else rf" {_WORD_GAP}"
+    if kind == "slot":
+        name = value[1:-1]
+        if name not in slots:
+            raise InvalidArgument(f"The phrase {phrase!r} of a table file names <{name}>, which is not listed.")
+        return slots[name]
+    if kind == "open":
+        return "(?:(?:"
+    if kind == "close":
+        return ")" + (" ?" if loose else " ") * value.endswith(" ") + ")?"
+    if kind == "comma":
+        return " ?,"
+    if kind == "sign":
+        return "(?:" if value == "(" else value
+    if kind == "exact":
+        return f"(?-i:{re.escape(piece['exact'])})"
+    if kind == "any":
+        return rf"{LETTER}{{0,32}}"
+    if kind == "digits":
+        return r"\d{1,4}"
+    if kind == "blank":
+        return " ?" if loose else " "
+    return "".join(_letters(run) for run in re.findall(rf"{LETTER}+|.", value))
+
+
+def _letters(run: str) -> str:
+    long = len(run) >= ACCENTED_LETTERS_MIN
+    return "".join(_letter(c, long) for c in run)
+
+
+@lru_cache(maxsize=2_048)
+def _letter(c: str, long: bool) -> str:
+    if c.isascii() or c.lower() in _TYPED:
+        return _TYPED.get(c.lower(), re.escape(c))
+    base = unicodedata.normalize("NFD", c)[0]
+    return f"[{c}{base}]" if long and base.isascii() else re.escape(c)

@@ -1,0 +1,121 @@
+"""Question words, words for types, relations and intents, in a language with tables: `questions` and `types`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from recall_integrations.languages.phrases import said
+from recall_integrations.query.by_table.wording import Match, Wording, wording
+from recall_integrations.records import MemoryType
+
+QUESTIONS = ("asking", "courtesies", "thanks")
+_RELATIONS = ("manager", "report", "team", "owner", "depends", "blocks", "works", "lives", "married", "recommend")
+_INTENTS = ("ownership", "dependency", "alignment", "what_happened", "recency", "documents")
+
+
+class _Kind(NamedTuple):
+    """What a list under `types` says: as strongly as its counterpart in English."""
+
+    strength: float
+    types: tuple[MemoryType, ...] = ()
+    filters: bool = False
+    keywords: bool = False  # whether its words are looked for: "favourite" is, "how do I" is not
+
+
+_KINDS: dict[str, _Kind] = {
+    "preferences": _Kind(0.6, (MemoryType.PREFERENCE,), filters=True),
+    "prefers": _Kind(0.6, (MemoryType.PREFERENCE,), keywords=True),
+    "choose": _Kind(0.5, (MemoryType.PREFERENCE,), keywords=True),
+    "likes": _Kind(0.4, (MemoryType.PREFERENCE,), keywords=True),
+    "when": _Kind(0.6, (MemoryType.EVENT,)),
+    "happened": _Kind(0.3, (MemoryType.EVENT,)),
+    "how": _Kind(0.4, (MemoryType.SKILL,)),
+    "summary": _Kind(0.6, (MemoryType.SUMMARY,)),
+    "who": _Kind(0.6),
+    "number": _Kind(0.4, keywords=True),
+    "something": _Kind(0.2),
+}
+TYPES = (*_KINDS, "relations", "intents")
+
+
+def type_cues(
+    text: str, language: str | None
+) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+    """As `features.type_cues`; nothing where the language has no tables."""
+    words = wording(language, "types", TYPES)
+    if words is None:
+        return 0.0, (), ()
+    heard = said(text).text
+    found = sorted((kind for name, kind in _KINDS.items() if words.says(name, heard)), key=lambda k: -k.strength)
+    types = tuple(dict.fromkeys(t for kind in found for t in kind.types))
+    filters = tuple(dict.fromkeys(t for kind in found if kind.filters for t in kind.types))
+    return (found[0].strength if found else 0.0), types, filters
+
+
+def relations(text: str, language: str | None) -> tuple[str, ...]:
+    """English words of `features.PREDICATES` that the query's words stand for, in order of appearance."""
+    words = _nested(language, "relations", _RELATIONS)
+    if words is None:
+        return ()
+    heard = said(text).text
+    found = sorted((start, name) for name in _RELATIONS for start, _ in words.found(name, heard))
+    return tuple(dict.fromkeys(name for _, name in found))
+
+
+def intents(text: str, language: str | None) -> frozenset[str]:
+    """Names of `routing.INTENTS` that the query has."""
+    words = _nested(language, "intents", _INTENTS)
+    if words is None:
+        return frozenset()
+    heard = said(text).text
+    return frozenset(name.replace("_", " ") for name in _INTENTS if words.says(name, heard))
+
+
+def _nested(language: str | None, name: str, known: tuple[str, ...]) -> Wording | None:
+    outer = wording(language, "types", TYPES)
+    if outer is None or not outer.section.get(name):
+        return None
+    if name not in outer.nested:
+        outer.nested[name] = Wording(outer.section[name], known, f"{outer.where}.{name}")
+    return outer.nested[name]
+
+
+def courtesies(text: str, language: str | None) -> list[Match]:
+    """Spans of what only makes a question polite: at its beginning, and at its end."""
+    words = wording(language, "questions", QUESTIONS)
+    if words is None:
+        return []
+    read = said(text)
+    spans: list[Match] = []
+    at = 0
+    for _ in range(4):
+        start = at
+        while start < len(read.text) and not read.text[start].isalnum():
+            start += 1
+        wanted = words.pattern("courtesies")
+        match = None if wanted is None else wanted.match(read.text, start)
+        if match is None or match.end() == start:
+            break
+        at = match.end()
+    if at:
+        spans.append(read.span(0, at))
+    end = len(read.text)
+    while end > 0 and not read.text[end - 1].isalnum():
+        end -= 1
+    last = next((m for m in words.found("thanks", read.text) if m[1] == end), None)
+    if last is not None and last[0] >= at:
+        spans.append((read.span(*last)[0], len(text)))
+    return spans
+
+
+def no_keywords(text: str, language: str | None) -> list[Match]:
+    """Spans of question words and of words that only ask for a type: no memory is found by them."""
+    read = said(text)
+    spans: list[Match] = []
+    asking = wording(language, "questions", QUESTIONS)
+    if asking is not None:
+        spans += asking.found("asking", read.text)
+    types = wording(language, "types", TYPES)
+    if types is not None:
+        spans += (m for name, kind in _KINDS.items() if not kind.keywords for m in types.found(name, read.text))
+    return sorted(read.span(*m) for m in spans)

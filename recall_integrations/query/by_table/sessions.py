@@ -1,0 +1,174 @@
+"""Which session of the conversation a query asks for, in a language with tables: `sessions` in its file.
+
+As in English (`query/sessions.py`), only sessions of the conversation that is remembered count, and where it is open,
+nothing is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from recall_integrations.languages.phrases import LETTER, Said, alternatives, blanked, said
+from recall_integrations.query.by_table.wording import Match, Wording, wording
+from recall_integrations.readings import BEGINNING, END, WHOLE, SessionRef
+
+KNOWN = (
+    *("nouns", "ordinals", "digits", "last", "before_last", "numbers"),
+    *("own", "open", "numbered", "first_several", "last_several", "ago", "last_time", "beginning", "end"),
+    *("said", "we_said", "foreign", "narrowed", "excused"),
+    *("talk", "said_then"),
+)
+PLACES_MAX = 20
+BARE_WORDS_MAX = 2  # besides the session, in a query that is nothing but one
+NOTHING, ABOUT, ALL = "", "about", "all"
+
+
+class _Form(NamedTuple):
+    """A list of phrases that name sessions.
+
+    Args:
+        name: in the tables.
+        confidence: of what they name.
+        sure: whether they are of this conversation whatever else is said.
+    """
+
+    name: str
+    confidence: float
+    sure: bool = False
+
+
+_FORMS = (
+    _Form("beginning", 0.85, sure=True),
+    _Form("end", 0.85, sure=True),
+    _Form("first_several", 0.9, sure=True),
+    _Form("last_several", 0.9, sure=True),
+    _Form("own", 0.95, sure=True),
+    _Form("numbered", 0.95),
+    _Form("ago", 0.9),
+    _Form("open", 0.9),
+    _Form("last_time", 0.8),
+)
+
+
+def read_session(text: str, language: str | None) -> SessionRef | None:
+    """The session that `text` asks for; of several the first form. `None` where the language has no tables."""
+    words = wording(language, "sessions", KNOWN)
+    if words is None:
+        return None
+    read = said(text)
+    named = words.says("nouns", read.text) or words.says("last_time", read.text)
+    for form in _FORMS:
+        if not named and form.name not in ("numbered", "ago"):
+            continue
+        for places, part, (start, end) in _found(words, form.name, read.text):
+            if not _excused(words, read.text, start, end) and (form.sure or _ours(words, form.name, read, start, end)):
+                return SessionRef(
+                    places=places,
+                    part=part,
+                    numbered=form.name == "numbered",
+                    span=read.span(start, end),
+                    confidence=form.confidence,
+                )
+    return None
+
+
+def _found(words: Wording, name: str, text: str) -> Iterator[tuple[tuple[int, ...], str, Match]]:
+    wanted = words.pattern(name, lambda: _slots(words))
+    for match in () if wanted is None else wanted.finditer(text):
+        given = next((g for g in match.groups() if g is not None), None)
+        places = _places(words, name, given)
+        if places is None:
+            continue
+        part = {"beginning": BEGINNING, "end": END}.get(name, WHOLE)
+        yield places, part, match.span()
+
+
+def _places(words: Wording, name: str, given: str | None) -> tuple[int, ...] | None:
+    """The places that a form names; `None` where they cannot be told."""
+    if name == "last_time":
+        return (-1,)
+    if given is None:
+        return () if name in ("beginning", "end") else None
+    if name in ("numbered", "ago", "first_several", "last_several"):
+        count = _value(words, "numbers", given)
+        if not 1 <= count <= (9_999 if name == "numbered" else PLACES_MAX):
+            return None
+        several = {"first_several": range(1, count + 1), "last_several": range(-count, 0)}
+        return tuple(several[name]) if name in several else (count if name == "numbered" else -count,)
+    for key, place in (("before_last", -2), ("last", -1)):
+        wanted = words.pattern(key)
+        if wanted is not None and wanted.fullmatch(given):
+            return (place,)
+    value = _value(words, "ordinals", given)
+    return (value,) if value else None
+
+
+def _value(words: Wording, table: str, given: str) -> int:
+    """A number from its digits or its word; 0 where it is none."""
+    digits = re.search(r"\d+", given)
+    if digits is not None:
+        return int(digits[0])
+    known = words.section.get(table) or {}
+    for value in known:
+        wanted = words.pattern_of(f"{table}.{value}", known[value])
+        if wanted is not None and wanted.fullmatch(given):
+            return int(value)
+    return 0
+
+
+def _slots(words: Wording) -> dict[str, str]:
+    ordinals = [p for value in (words.section.get("ordinals") or {}).values() for p in words.listed(value)]
+    numbers = [p for value in (words.section.get("numbers") or {}).values() for p in words.listed(value)]
+    places = [*ordinals, *words.phrases("digits"), *words.phrases("last"), *words.phrases("before_last")]
+    return {
+        "noun": alternatives(words.phrases("nouns"), words.slots),
+        "place": f"({alternatives(places, words.slots)})",
+        "number": f"({alternatives([*numbers, '#'], words.slots)})",
+    }
+
+
+def _excused(words: Wording, text: str, start: int, end: int) -> bool:
+    """Whether a word before it takes the session for a moment, or what follows narrows down which one is meant."""
+    before = text[max(0, start - 60) : start].rstrip()
+    if any(m[1] == len(before) for m in words.found("excused", before)):
+        return True
+    narrowed = words.pattern("narrowed")
+    behind = len(text) - len(text[end:].lstrip())
+    return narrowed is not None and narrowed.match(text, behind) is not None
+
+
+def _ours(words: Wording, name: str, read: Said, start: int, end: int) -> bool:
+    """Whether a session that is nobody's by its words is one of this conversation."""
+    around = blanked(read.text, [(start, end)])
+    if words.says("foreign", around):
+        return False
+    if name == "last_time":
+        return words.says("we_said", around)
+    if name == "numbered" or words.says("said", around):
+        return True
+    left = re.findall(rf"{LETTER}+", around)
+    return len(left) <= BARE_WORDS_MAX and sum(map(len, left)) <= 20
+
+
+def talk(text: str, language: str | None, taken: list[Match], *, session: bool) -> str:
+    """As `talk.asks_talk`; nothing where the language has no tables.
+
+    Args:
+        text: the query.
+        language: its code.
+        taken: spans of its dates, its session, its courtesies and of who is named.
+        session: whether it names a session.
+    """
+    words = wording(language, "sessions", KNOWN)
+    if words is None:
+        return NOTHING
+    read = said(text)
+    left = blanked(read.text, read.within(taken))
+    speaks = words.says("said", left)
+    rest = blanked(left, words.found("talk", left))
+    if (session or speaks) and not re.search(LETTER, rest):
+        return ALL
+    return ABOUT if words.says("said_then", left) else NOTHING
+

@@ -1,0 +1,111 @@
+"""A section of a language's tables with its phrases compiled: what each reader is made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from typing import Any
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.languages import READ, tables
+from recall_integrations.languages.phrases import Said, Slots, alternatives, pattern
+
+Match = tuple[int, int]
+
+
+class Wording:
+    """The lists of one section, each compiled when it is first asked for.
+
+    Args:
+        section: of a table file; lists of phrases by name, and other values.
+        known: the names it may have.
+        where: what it is, for messages.
+
+    Raises:
+        InvalidArgument: it has a name that no reader asks for, so it would say nothing.
+    """
+
+    def __init__(self, section: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+        self.section = section
+        allowed = set(known) | {"words"}
+        unknown = sorted(set(map(str, section)) - allowed)
+        if unknown:
+            raise InvalidArgument(f"{where} has unknown entries: {', '.join(unknown)}; known: {', '.join(sorted(allowed))}")
+        self.where = where
+        self.nested: dict[str, Wording] = {}
+        self._patterns: dict[str, re.Pattern[str] | None] = {}
+
+    @cached_property
+    def slots(self) -> Slots:
+        """Patterns of the lists under `words`, by name; a list may name those before it."""
+        slots: dict[str, str] = {}
+        for name, phrases in (self.section.get("words") or {}).items():
+            slots[name] = alternatives(listed(phrases, f"{self.where}.words.{name}"), slots)
+        return slots
+
+    def phrases(self, name: str) -> list[str]:
+        """The phrases under a name; none where it is left out."""
+        return listed(self.section.get(name) or [], f"{self.where}.{name}")
+
+    def pattern(self, name: str, more: Callable[[], Slots] | None = None) -> re.Pattern[str] | None:
+        """All phrases under a name as one pattern; `more` slots are asked for when it is made."""
+        if name not in self._patterns:
+            slots = self.slots if more is None else {**self.slots, **more()}
+            self._patterns[name] = pattern(self.phrases(name), slots)
+        return self._patterns[name]
+
+    def pattern_of(self, name: str, value: Any) -> re.Pattern[str] | None:
+        """The phrases of a value inside the section as one pattern, kept under a name of its own."""
+        if name not in self._patterns:
+            self._patterns[name] = pattern(self.listed(value), self.slots)
+        return self._patterns[name]
+
+    def listed(self, value: Any) -> list[str]:
+        """The phrases of a value inside the section."""
+        return listed(value, self.where)
+
+    def found(self, name: str, text: str) -> Iterator[Match]:
+        """Where the phrases under a name stand, in order."""
+        wanted = self.pattern(name)
+        return (m.span() for m in wanted.finditer(text)) if wanted is not None else iter(())
+
+    def says(self, name: str, text: str) -> bool:
+        """Whether one of the phrases under a name stands in the text."""
+        return next(self.found(name, text), None) is not None
+
+
+def listed(value: Any, where: str) -> list[str]:
+    """Phrases of a table file: a list, or a text: of phrases if there is a ";" or a sign in it, of words if not.
+
+    Raises:
+        InvalidArgument: it is neither.
+    """
+    if isinstance(value, str):
+        value = value.split(";") if set(value) & set(";([<#") or ".." in value else value.split()
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise InvalidArgument(f"{where} must be a list of phrases, or a text of words, or of phrases parted by ';', not {value!r}")
+    return [" ".join(v.split()) for v in value if v.strip()]
+
+
+@lru_cache(maxsize=256)
+def wording(language: str | None, section: str, known: tuple[str, ...]) -> Wording | None:
+    """A section of a language; `None` where there are no tables for it, or the section is empty."""
+    if language is None or language not in READ:
+        return None
+    content = getattr(tables(language), section)
+    return Wording(content, known, f"{language}.yaml: `{section}`") if content else None
+
+
+def sentences(read: Said) -> list[tuple[int, int, bool]]:
+    """The sentences of a text: from, to, and whether it asks. White space at their ends belongs to them."""
+    found, start = [], 0
+    for match in _SENTENCE_END.finditer(read.text):
+        found.append((start, match.end(), "?" in match.group()))
+        start = match.end()
+    if read.text[start:].strip():
+        found.append((start, len(read.text), False))
+    return found
+
+
+_SENTENCE_END = re.compile(r"[!?]+|。|।|\.(?= |$)(?<!\.\.)")
