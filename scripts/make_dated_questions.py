@@ -194,7 +194,9 @@ class Meaning:
 
     def both(self, first: Span, second: Span) -> Span:
         """From the first to the second, both whole."""
-        return first[0], self._behind(first, second)[1]
+        if second[0] is None or first[0] is None or second[0] <= first[0]:
+            raise Skip("the wrong way round")
+        return first[0], second[1]
 
     def range(self, first: Span, second: Span) -> Span:
         """From the first to where the second begins."""
@@ -216,11 +218,11 @@ class Meaning:
 
     def days_in(self, first: str, second: str, month: str, year: str = "") -> Span:
         """From a day to another one of the same month."""
-        end = self.date(second, month, year)[0]
-        assert end is not None
+        start = self.date(first, month, year)[0]
+        assert start is not None
         if int(first) >= int(second):
             raise Skip(first)
-        return end.replace(day=int(first)), end
+        return start, start.replace(day=int(second))
 
 
 def meaning(formula: str, today: date, slots: dict[str, str]) -> Span:
