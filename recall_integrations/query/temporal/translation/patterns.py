@@ -8,6 +8,7 @@
 | `{p}` | a date that an earlier phrase has made |
 | `{noun}` | a capitalised word that means nothing here |
 | `{word}` `{mark}` `{any}` | any other word; other punctuation; whatever stands there |
+| `{single}` | one other character, where words are not parted |
 | `{a:unit}` | the same, and the translation calls it `a` |
 | `( | )`, `?`, `(?=…)`, `(?!…)`, `(?<=…)`, `(?<!…)`, `{0,3}`, `^`, `$` | as in any regular expression |
 
@@ -25,7 +26,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.temporal.translation.scan import SPACED, Atom, normal
 
 MONTHS = tuple("January February March April May June July August September October November December".split())
-SHAPES = {"number": "abcy", "day": "ab", "mon": "a", "year": "y", "p": "P", "noun": "X", "word": "xX", "mark": "!"}
+SHAPES = {"number": "abcy", "day": "ab", "mon": "a", "year": "y", "p": "P", "noun": "X", "word": "xXz", "single": "z", "mark": "!"}
 _ANY = "any"  # whatever stands there
 _LIMITS = {"number": 9999, "day": 31, "mon": 12}  # which words for numbers belong to a shape
 _PIECE = re.compile(r"\s*(?:(?P<op>\(\?<?[=!]|[()|?^$]|\{\d,\d\})|\{(?:(?P<name>[a-z]\w*):)?(?P<cls>\w+)\}|(?P<word>[^\s()|?{}]+))")

@@ -115,7 +115,7 @@ class Reader:
         """
         atoms = self._atoms(text, now)
         symbols = "".join([atom.symbol for atom in atoms])
-        if not symbols.strip("xX!"):
+        if not symbols.strip("xXz!"):
             return []
         for phrase in self.phrases:
             if phrase.pattern.search(symbols) is not None:

@@ -9,6 +9,7 @@ number has a letter by its size, and what means nothing here is `x`. Phrases are
 | `b` | whole number 13–31 | | `x` | a word that means nothing here |
 | `c` | other whole numbers | | `X` | the same with a capital |
 | `y` | 1500–2199 in four digits | | `!` | punctuation, and what a phrase has ruled out |
+| | | | `z` | one character that means nothing, where words are not parted |
 """
 
 from __future__ import annotations
@@ -200,7 +201,7 @@ def joined_atoms(text: str, words: Mapping[str, str], scan: re.Pattern[str], now
         start, end = match.span()
         gap = text[reach:start]
         if gap and not gap.isspace():
-            out.append(Atom("x", reach, start, gap))
+            out.append(Atom("z" if len(gap.strip()) == 1 else "x", reach, start, gap))
         atom = digits(match, now, day_first=True) or _atom(match, words, lambda word: words.get(word) or "x")
         if starts and match.lastgroup == "word" and gap and not gap[-1].isspace():
             atom = Atom("x", start, end, atom.word)
