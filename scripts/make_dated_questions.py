@@ -1,7 +1,7 @@
 """Dated questions in ten languages, with the span of time that each one speaks of: `benchmarks/made_up/dates`.
 
-The sentences come from templates with native word order (`templates/CODE.yaml`); what they mean is worked out here, with
-nothing but `datetime`, so that a reader of dates is not asked to judge itself. Slots are filled and sentences are
+The sentences come from templates with native word order (`templates/CODE.yaml`); what they mean is worked out here,
+with nothing but `datetime`, so that a reader of dates is not asked to judge itself. Slots are filled and sentences are
 chosen by a generator with a fixed seed. Rows alternate between two halves of the templates, so that the even rows hold
 phrases that the odd rows do not: whoever tunes a table looks at one half only.
 
@@ -267,9 +267,7 @@ def questions(code: str, table: dict[str, Any], count: int) -> list[dict[str, An
         seen.add(text)
         ranges = [[None if edge is None else edge.isoformat() for edge in span]]
         kind = "date" if span[0] and span[1] == span[0] + DAY else "daterange"
-        rows.append(
-            {"input": text, "reference": now, "kind": kind, "span": filled, "ranges": ranges, "language": code}
-        )
+        rows.append({"input": text, "reference": now, "kind": kind, "span": filled, "ranges": ranges, "language": code})
     return rows
 
 
@@ -289,7 +287,14 @@ def fill(phrase: str, slots: dict[str, dict[Any, str]], rng: random.Random) -> t
 def talk(code: str, table: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows without a date."""
     return [
-        {"input": text, "reference": NOWS[i % len(NOWS)], "kind": "none", "span": None, "ranges": None, "language": code}
+        {
+            "input": text,
+            "reference": NOWS[i % len(NOWS)],
+            "kind": "none",
+            "span": None,
+            "ranges": None,
+            "language": code,
+        }
         for i, text in enumerate(table["talk"])
     ]
 

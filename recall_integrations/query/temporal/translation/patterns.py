@@ -26,10 +26,22 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.temporal.translation.scan import SPACED, Atom, normal
 
 MONTHS = tuple("January February March April May June July August September October November December".split())
-SHAPES = {"number": "abcy", "day": "ab", "mon": "a", "year": "y", "p": "P", "noun": "X", "word": "xXz", "single": "z", "mark": "!"}
+SHAPES = {
+    "number": "abcy",
+    "day": "ab",
+    "mon": "a",
+    "year": "y",
+    "p": "P",
+    "noun": "X",
+    "word": "xXz",
+    "single": "z",
+    "mark": "!",
+}
 _ANY = "any"  # whatever stands there
 _LIMITS = {"number": 9999, "day": 31, "mon": 12}  # which words for numbers belong to a shape
-_PIECE = re.compile(r"\s*(?:(?P<op>\(\?<?[=!]|[()|?^$]|\{\d,\d\})|\{(?:(?P<name>[a-z]\w*):)?(?P<cls>\w+)\}|(?P<word>[^\s()|?{}]+))")
+_PIECE = re.compile(
+    r"\s*(?:(?P<op>\(\?<?[=!]|[()|?^$]|\{\d,\d\})|\{(?:(?P<name>[a-z]\w*):)?(?P<cls>\w+)\}|(?P<word>[^\s()|?{}]+))"
+)
 _BEHIND = re.compile(r"\(\?<([=!])\(([^()]*)\)\)")
 _SLOT = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
@@ -44,6 +56,7 @@ class Phrase:
         english: what it becomes; "" for what is no date.
         slots: the class of each slot, by name.
         weak: no date where one of its words is a name that the store knows.
+        literals: the words that it names.
     """
 
     line: str
@@ -51,6 +64,7 @@ class Phrase:
     english: str
     slots: Mapping[str, str]
     weak: bool
+    literals: frozenset[str] = frozenset()
 
     def render(self, match: re.Match[str], atoms: list[Atom], values: Mapping[str, Mapping[str, Any]]) -> str | None:
         """The English of a match; `None` where a number has no such month."""
@@ -103,6 +117,8 @@ class Lexicon:
     def _fill(self, name: str, forms: Mapping[Any, Any]) -> None:
         if name in SHAPES and name != "number":
             raise InvalidArgument(f"{self.code}.yaml: the class {name!r} is built in: choose another name")
+        if not isinstance(forms, Mapping):
+            raise InvalidArgument(f"{self.code}.yaml: the words of {name!r} must be a mapping, English: words")
         for value, words in forms.items():
             if name in ("number", "ordinal") and not isinstance(value, int):
                 raise InvalidArgument(f"{self.code}.yaml: {name} {value!r} must be a whole number")
@@ -118,7 +134,9 @@ class Lexicon:
     def shape(self, name: str) -> str:
         """A class as a character class of a regular expression."""
         if name not in self.values:
-            raise InvalidArgument(f"{self.code}.yaml: there is no class of words {name!r}; known: {', '.join(self.values)}")
+            raise InvalidArgument(
+                f"{self.code}.yaml: there is no class of words {name!r}; known: {', '.join(self.values)}"
+            )
         symbols = "".join(sorted({self.symbols[word] for word in self.values[name]}))
         return f"[{SHAPES.get(name, '')}{symbols}]" if symbols or name in SHAPES else "(?!)"
 
@@ -134,12 +152,14 @@ def compile_phrase(line: str, lexicon: Lexicon, split: Callable[[str], list[str]
         raise InvalidArgument(f"{lexicon.code}.yaml: {line!r} must be `pattern{'' if rejects else ' -> English'}`")
     weak = written.startswith("~")
     slots: dict[str, str] = {}
-    out = _pattern(_BEHIND.sub(_one_by_one, written.lstrip("~").strip()), lexicon, split, slots, line)
+    literals: set[str] = set()
+    known = _BEHIND.sub(_one_by_one, written.lstrip("~").strip())
+    out = _pattern(known, lexicon, split, slots, literals, line)
     missing = {slot[1] for slot in _SLOT.finditer(english)} - set(slots)
     if missing:
         raise InvalidArgument(f"{lexicon.code}.yaml: {line!r} has no slot {', '.join(sorted(missing))}")
     try:
-        return Phrase(line, re.compile(out), english.strip(), slots, weak)
+        return Phrase(line, re.compile(out), english.strip(), slots, weak, frozenset(literals))
     except re.error as e:
         raise InvalidArgument(f"{lexicon.code}.yaml: cannot read {line!r}: {e}") from e
 
@@ -151,7 +171,12 @@ def _one_by_one(match: re.Match[str]) -> str:
 
 
 def _pattern(
-    written: str, lexicon: Lexicon, split: Callable[[str], list[str]], slots: dict[str, str], line: str
+    written: str,
+    lexicon: Lexicon,
+    split: Callable[[str], list[str]],
+    slots: dict[str, str],
+    literals: set[str],
+    line: str,
 ) -> str:
     out: list[str] = []
     position = 0
@@ -171,7 +196,9 @@ def _pattern(
             shape = lexicon.shape(piece["cls"])
             out.append(f"(?P<{name}>{shape})" if fresh else shape)
         else:
-            symbols = [re.escape(lexicon.symbols[lexicon.word(word)]) for word in split(piece["word"])]
+            words = [lexicon.word(word) for word in split(piece["word"])]
+            literals.update(words)
+            symbols = [re.escape(lexicon.symbols[word]) for word in words]
             out.append(symbols[0] if len(symbols) == 1 else f"(?:{''.join(symbols)})")
     return "".join(out)
 

@@ -36,6 +36,8 @@ KEYS = ("script", "words", "compounds", "not", "phrases")
 SCRIPTS = ("spaced", "joined", "particles")
 NAME_CHARS_MAX = 40
 JOINED_NAME_MAX = 6  # characters of a name in a script that does not part words
+_QUOTES = ".,;:!?¿¡\"'()«»„“”"
+_ANY_DAY = datetime(2000, 1, 1)
 FOLDED_MIN = 4  # a shorter word without its marks is another one: "à", "a"
 # Said alone these are dates only behind a preposition, in English.
 _NEEDS_IN = re.compile(rf"(?:(?:{'|'.join(MONTHS)})(?: and .*| or .*)?|\d{{4}}|Q[1-4]|spring|summer|autumn|winter)")
@@ -74,7 +76,7 @@ class Reader:
         script = table.get("script", "spaced")
         if script not in SCRIPTS:
             raise InvalidArgument(f"{code}.yaml: script must be {', '.join(SCRIPTS)}, not {script!r}")
-        self.spaced, self._starts = script == "spaced", script == "particles"
+        self.spaced, self._particles = script == "spaced", script == "particles"
         self.lexicon = Lexicon(code, table.get("words", {}), FIRST_WORD_SYMBOL)
         split = spaced_words if self.spaced else one_word
         rejected = (compile_phrase(line, self.lexicon, split, rejects=True) for line in _lines(table.get("not")))
@@ -82,7 +84,7 @@ class Reader:
         self.phrases: tuple[Phrase, ...] = (*rejected, *read)
         self.compounds = self._compounds(table.get("compounds") or ())
         self.symbols = self._folded() if self.spaced else dict(self.lexicon.symbols)
-        self._scan = None if self.spaced else joined_scan(self.symbols, open_end_only=self._starts)
+        self._scan = None if self.spaced else joined_scan(self.symbols, particles=self._particles)
 
     def _compounds(self, patterns: Collection[str]) -> dict[str, tuple[str, str]]:
         """Words that are two: "{weekday}{part_of_day}" makes "dienstagabend" of the words of both classes."""
@@ -122,9 +124,18 @@ class Reader:
                 symbols, atoms = self._apply(phrase, symbols, atoms, text, names)
         return [Fragment(_alone(a.english), a.start, a.end) for a in atoms if a.symbol == "P"]
 
+    def form(self, word: str) -> str:
+        """The word of the table that a known word stands for: the one with its marks."""
+        return self._by_symbol[self.symbols[word]]
+
+    def words(self, text: str) -> list[str]:
+        """The words of the table that a text is made of; none where anything else is in it."""
+        atoms = self._atoms(text, _ANY_DAY)
+        return [] if any(atom.symbol in "xXz" for atom in atoms) else [atom.word for atom in atoms]
+
     def _atoms(self, text: str, now: datetime) -> list[Atom]:
         if self._scan is not None:
-            return joined_atoms(text, self.symbols, self._scan, now, starts=self._starts)
+            return joined_atoms(text, self.symbols, self._scan, now, particles=self._particles)
         atoms = spaced_atoms(text, self.symbols, now)
         if not self.compounds or not any(a.word in self.compounds for a in atoms if a.symbol in "xX"):
             return self._known(atoms)
@@ -169,22 +180,25 @@ class Reader:
         out += atoms[kept:]
         return "".join([atom.symbol for atom in out]), out
 
-
     def _named(self, text: str, atoms: list[Atom], names: Collection[str]) -> bool:
         """Whether a word, alone or with what stands beside it, is a name that the store knows."""
         start, end = atoms[0].start, atoms[-1].end
-        if self.spaced:
-            around = text[max(0, start - NAME_CHARS_MAX) : start].split()[-1:], text[end : end + NAME_CHARS_MAX].split()[:1]
-            words = [normal(w.strip(".,;:!?¿¡")) for w in (*around[0], *text[start:end].split(), *around[1])]
-            pairs = [f"{a} {b}" for a, b in itertools.pairwise(words)]
-            inner = words[len(around[0]) : len(words) - len(around[1])]
-            return any(word in names for word in (*inner, *pairs))
-        near = range(max(0, start - JOINED_NAME_MAX), end)
-        return any(
-            normal(text[i:j]) in names
-            for i in near
-            for j in range(max(i, start) + 1, min(len(text), i + JOINED_NAME_MAX, end + JOINED_NAME_MAX) + 1)
-        )
+        if not self.spaced:
+            return _named_in_run(text, start, end, names)
+        before = text[max(0, start - NAME_CHARS_MAX) : start].split()[-1:]
+        after = text[end : end + NAME_CHARS_MAX].split()[:1]
+        words = [normal(w.strip(_QUOTES)) for w in (*before, *text[start:end].split(), *after)]
+        pairs = [f"{a} {b}" for a, b in itertools.pairwise(words)]
+        return any(word in names for word in (*words[len(before) : len(words) - len(after)], *pairs))
+
+
+def _named_in_run(text: str, start: int, end: int, names: Collection[str]) -> bool:
+    """Whether a name that the store knows reaches into a place of a text whose words are not parted."""
+    return any(
+        normal(text[i:j]) in names
+        for i in range(max(0, start - JOINED_NAME_MAX), end)
+        for j in range(max(i, start) + 1, min(len(text), i + JOINED_NAME_MAX) + 1)
+    )
 
 
 def _alone(english: str) -> str:

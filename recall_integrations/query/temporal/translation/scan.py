@@ -83,19 +83,17 @@ def folded(word: str) -> str:
     return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", bare))
 
 
-def joined_scan(words: Mapping[str, str], *, open_end_only: bool) -> re.Pattern[str]:
+def joined_scan(words: Mapping[str, str], *, particles: bool) -> re.Pattern[str]:
     """A scanner for a script that does not part its words: the longest word of the table at each place.
 
     Args:
         words: symbols by word.
-        open_end_only: words begin where a word of the text begins (Korean puts particles behind them, nothing before).
+        particles: words begin where a word of the text begins (Korean puts particles behind them, nothing before).
     """
     marks = sorted({w for w in words if not w[0].isalnum()} | set(".,/-~"))
     letters = sorted((w for w in words if w[0].isalnum()), key=len, reverse=True)
     listed = "|".join(re.escape(w) for w in letters) or "(?!)"
-    number = r"\d+" if open_end_only else rf"\d+|{HAN_NUMBER}"
-    if open_end_only:
-        listed = rf"(?:{listed})"
+    number = r"\d+" if particles else rf"\d+|{HAN_NUMBER}"
     return re.compile(
         rf"{_DIGITS} | (?P<word>{listed}) | (?P<number>{number}) | (?P<latin>[A-Za-z][A-Za-z0-9_]*)"
         rf" | (?P<other>(?!\s)[{re.escape(''.join(m for m in marks if len(m) == 1))}{_MARKS}])",
@@ -185,7 +183,9 @@ def spaced_atoms(text: str, words: Mapping[str, str], now: datetime) -> list[Ato
     return out
 
 
-def joined_atoms(text: str, words: Mapping[str, str], scan: re.Pattern[str], now: datetime, *, starts: bool) -> list[Atom]:
+def joined_atoms(
+    text: str, words: Mapping[str, str], scan: re.Pattern[str], now: datetime, *, particles: bool
+) -> list[Atom]:
     """The atoms of a text whose words are not parted; what lies between them is one `x`.
 
     Args:
@@ -193,7 +193,7 @@ def joined_atoms(text: str, words: Mapping[str, str], scan: re.Pattern[str], now
         words: symbols by word.
         scan: from `joined_scan`.
         now: gives the century of a year in two digits.
-        starts: a word counts only where a word of the text begins, or behind another atom.
+        particles: a word counts only where a word of the text begins, or behind another atom.
     """
     out: list[Atom] = []
     reach = 0
@@ -203,7 +203,7 @@ def joined_atoms(text: str, words: Mapping[str, str], scan: re.Pattern[str], now
         if gap and not gap.isspace():
             out.append(Atom("z" if len(gap.strip()) == 1 else "x", reach, start, gap))
         atom = digits(match, now, day_first=True) or _atom(match, words, lambda word: words.get(word) or "x")
-        if starts and match.lastgroup == "word" and gap and not gap[-1].isspace():
+        if particles and match.lastgroup == "word" and gap and not gap[-1].isspace():
             atom = Atom("x", start, end, atom.word)
         out.append(atom)
         reach = end
