@@ -15,7 +15,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 Window = tuple[datetime | None, datetime | None]
 Days = tuple[date | None, date | None]
-Finder = Callable[[str, datetime], Window | None]
+Finder = Callable[[str, datetime, str | None], Window | None]
 NONE = "none"
+HALVES = ("even", "odd")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,7 @@ class TemporalRow:
         kind: `date`, `daterange` … or `none`.
         span: the words that speak of time, as the data gives them.
         ranges: accepted `[start, end)`; `None` = open.
+        language: of the text, ISO 639-1; English where the data does not say.
     """
 
     text: str
@@ -50,6 +52,7 @@ class TemporalRow:
     kind: str
     span: str
     ranges: tuple[Days, ...]
+    language: str | None = "en"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +147,7 @@ def _row(raw: dict[str, Any]) -> TemporalRow:
         kind=raw["kind"],
         span=raw["span"] or "",
         ranges=ranges,
+        language=raw.get("language", "en"),
     )
 
 
@@ -161,35 +165,44 @@ def as_days(window: Window) -> tuple[Days, Days]:
     return (first, end.date()), (first, end.date() if whole else end.date() + timedelta(days=1))
 
 
-def find_window(text: str, now: datetime) -> Window | None:
+def find_window(text: str, now: datetime, language: str | None = "en") -> Window | None:
     """Ours."""
-    found = parse_window(text, now)
+    found = parse_window(text, now, language=language)
     return None if found is None else (found.start, found.end)
 
 
-def find_by_dateparser(text: str, now: datetime) -> Window | None:
+def find_by_dateparser(text: str, now: datetime, language: str | None = "en") -> Window | None:
     """The first date that `search_dates` finds, as the day it names; its settings are the ones a memory would use."""
     from dateparser.search import search_dates
 
     settings = {"PREFER_DATES_FROM": "past", "RELATIVE_BASE": now.replace(tzinfo=None)}
-    found = search_dates(text, languages=["en"], settings=settings)
+    found = search_dates(text, languages=None if language is None else [language], settings=settings)
     if not found:
         return None
     start = found[0][1].replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=now.tzinfo)
     return start, start + timedelta(days=1)
 
 
-def evaluate_temporal(path: str | Path, *, peer: bool = True) -> TemporalReport:
+def evaluate_temporal(
+    path: str | Path, *, peer: bool = True, language: str | None = None, half: str | None = None
+) -> TemporalReport:
     """Score `parse_window` on a file, and dateparser beside it.
 
     Args:
         path: JSON lines as described above.
         peer: also run dateparser's `search_dates` (some 20 ms per text).
+        language: read every text in this language (ISO 639-1), whatever its row says.
+        half: "even" or "odd": only every second row. Of `benchmarks/made_up/dates` the halves share no phrase, so that
+            a table that was tuned on one is measured on the other.
 
     Raises:
-        InvalidArgument: the file cannot be read.
+        InvalidArgument: the file cannot be read, or `half` is none.
     """
+    if half not in (None, *HALVES):
+        raise InvalidArgument(f"half must be {' or '.join(HALVES)}, not {half!r}.")
     rows = load_rows(path)
+    rows = rows[HALVES.index(half) :: 2] if half else rows
+    rows = tuple(replace(row, language=language) for row in rows) if language else rows
     systems: dict[str, Finder] = {"recall": find_window}
     if peer:
         systems["dateparser"] = find_by_dateparser
@@ -204,9 +217,9 @@ def evaluate_temporal(path: str | Path, *, peer: bool = True) -> TemporalReport:
 
 
 def _answer(find: Finder, row: TemporalRow) -> _Answer:
-    find("on 5 May 2020", row.reference)  # imports and caches are not part of the latency
+    find("on 5 May 2020", row.reference, row.language)  # imports and caches are not part of the latency
     started = time.perf_counter()
-    found = find(row.text, row.reference)
+    found = find(row.text, row.reference, row.language)
     seconds = time.perf_counter() - started
     if row.kind == NONE or not row.ranges:
         return _Answer(row=row, found=found, right=found is None, oldest=None, seconds=seconds)
@@ -249,9 +262,17 @@ def as_table(report: TemporalReport) -> Table:
     return table
 
 
-def run(path: Path, misses: bool, console: Console) -> None:
+def run(
+    path: Path,
+    misses: bool,
+    console: Console,
+    *,
+    language: str | None = None,
+    half: str | None = None,
+    peer: bool = True,
+) -> None:
     """What `recall bench temporal PATH [--misses]` does: print the table and, on request, every miss of ours."""
-    report = evaluate_temporal(path, peer=True)
+    report = evaluate_temporal(path, peer=peer, language=language, half=half)
     console.print(as_table(report))
     if not misses:
         return
@@ -266,6 +287,13 @@ def _describe(miss: TemporalMiss) -> str:
     return f"{miss.row.reference:%Y-%m-%d}  {miss.row.text!r}\n    wanted {wanted or 'nothing'}; found {found}"
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that this command and `recall bench temporal` share."""
+    parser.add_argument("--language", help="read every text in this language (default: the one its row says, or en)")
+    parser.add_argument("--half", choices=HALVES, help="only the even or only the odd rows, counted from 0")
+    parser.add_argument("--no-peer", dest="peer", action="store_false", help="without dateparser beside it")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The command line of this module."""
     from rich.console import Console
@@ -273,8 +301,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="recall bench temporal", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("path", type=Path, help="JSON lines with date expressions")
     parser.add_argument("--misses", action="store_true", help="also print every miss")
+    add_options(parser)
     given = parser.parse_args(arguments)
-    run(given.path, given.misses, Console())
+    run(given.path, given.misses, Console(), language=given.language, half=given.half, peer=given.peer)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from recall_integrations.languages import READ
 from recall_integrations.query.temporal.lexicon import MONTH, ONES, ORDINAL, TEENS, TENS
+from recall_integrations.query.temporal.translation.words import date_words
 
 # Where a date lies from now.
 _RELATIVE = frozenset(
@@ -26,16 +28,25 @@ _NUMBER = re.compile(r"\d{1,2}(?:st|nd|rd|th|am|pm|h)?|am|pm")
 _YEAR = re.compile(r"\d{4}")
 
 
-def only_time(word: str) -> bool:
-    """Whether a word of a date says nothing but where it lies from now, or a number: "ago", "2", "3rd"."""
+def only_time(word: str, language: str | None = "en") -> bool:
+    """Whether a word of a date says nothing but where it lies from now, or a number: "ago", "2", "3rd".
+
+    In a language that is not read no word does: only dates in digits are found there.
+    """
+    if language != "en":
+        return language in READ and date_words(language).only_time(word)
     return word in _RELATIVE or word in _COUNTING or _NUMBER.fullmatch(word) is not None
 
 
-def is_unit(word: str) -> bool:
+def is_unit(word: str, language: str | None = "en") -> bool:
     """Whether a word of a date says what is counted: "weeks"."""
+    if language != "en":
+        return language in READ and date_words(language).is_unit(word)
     return word in _UNITS
 
 
-def in_calendar(words: Iterable[str]) -> bool:
+def in_calendar(words: Iterable[str], language: str | None = "en") -> bool:
     """Whether a date of these words lies in the calendar, not relative to now: it has a month or a year."""
+    if language != "en":
+        return language not in READ or date_words(language).in_calendar(words)
     return any(word in MONTH or _YEAR.fullmatch(word) is not None for word in words)

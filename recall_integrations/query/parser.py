@@ -304,7 +304,7 @@ class QueryParser:
         names = frozenset() if entities is None else frozenset(filter(entities.contains_word, words))
         text, negated = found.text, found.negated
         for _ in range(DENIED_DATES_MAX):
-            window = parse_window(text, now, week_start=self._config.week_start, names=names)
+            window = parse_window(text, now, week_start=self._config.week_start, names=names, language=found.language)
             if window is None or window.span == (0, 0):
                 return None if found.denied else window
             start, end = window.span
@@ -412,13 +412,16 @@ class QueryParser:
         named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
         misspelt = [r.span for r in named if r.stage == "fuzzy"]
         corrected = {c.word for c in found.corrections}
-        relative = not in_calendar(t.word for t in found.tokens if _inside(t, found.dated))
+        language = found.language
+        relative = not in_calendar((t.word for t in found.tokens if _inside(t, found.dated)), language)
         terms = [
             stem(t.word)
             for t in content
             if t.word not in corrected
             and not _overlap((t.start, t.end), found.session)
-            and not (_inside(t, found.dated) and (only_time(t.word) or (relative and is_unit(t.word))))
+            and not (
+                _inside(t, found.dated) and (only_time(t.word, language) or (relative and is_unit(t.word, language)))
+            )
             and not (_inside(t, misspelt) and not found.known.frequency(stem(t.word)))
         ]
         names = (stem(word) for ref in named for word in _name_behind(ref))

@@ -197,14 +197,19 @@ def bench_latency(
 @bench.command("temporal")
 @DATA
 @click.option("--misses", is_flag=True, help="Also print every expression that was not read as labelled.")
-def bench_temporal(path: Path, misses: bool) -> None:
+@click.option(
+    "--language", metavar="CODE", help="Read every text in this language. Default: the one its row says, or en."
+)
+@click.option("--half", type=click.Choice(["even", "odd"]), help="Only the even or only the odd rows, counted from 0.")
+@click.option("--peer/--no-peer", default=True, help="With or without dateparser beside it.")
+def bench_temporal(path: Path, misses: bool, language: str | None, half: str | None, peer: bool) -> None:
     """How many labelled date expressions are read right.
 
     PATH holds them as JSON Lines.
     """
     from recall_integrations.evaluation import temporal
 
-    temporal.run(path, misses, console())
+    temporal.run(path, misses, console(), language=language, half=half, peer=peer)
 
 
 @bench.command("negation")

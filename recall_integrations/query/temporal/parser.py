@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.languages import READ
 from recall_integrations.query.temporal.calendar import Interval, Period, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
 from recall_integrations.query.temporal.holidays import TRIGGERS
@@ -18,11 +20,16 @@ from recall_integrations.query.temporal.rules_relative import COUNTS, DAYS, DURA
 from recall_integrations.query.temporal.rules_times import LATE, TIMES
 from recall_integrations.query.temporal.timestamps import find_timestamp
 from recall_integrations.query.temporal.tokens import Token
+from recall_integrations.query.temporal.translation import Fragment, reader
+from recall_integrations.query.temporal.translation.reader import plain_fragments
 from recall_integrations.records import TemporalWindow, checked_time
 
 IMPLICIT_DAYS = 30
 IMPLICIT_CONFIDENCE = 0.4
+ENGLISH = "en"
 CONFIDENCE_BAND = 0.15  # a later phrase wins over an earlier one only if it is surer by more than this
+
+_BETWEEN = " ! "  # parts the dates of a text in another language, so that none reads on in the next
 
 _WORDS = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
@@ -62,7 +69,12 @@ def _grammar() -> Grammar:
 
 
 def parse_window(
-    text: str, now: datetime, *, week_start: int = 0, names: Collection[str] = ()
+    text: str,
+    now: datetime,
+    *,
+    week_start: int = 0,
+    names: Collection[str] = (),
+    language: str | None = ENGLISH,
 ) -> TemporalWindow | None:
     """The span of time that `text` speaks of, or `None`.
 
@@ -77,6 +89,8 @@ def parse_window(
         week_start: first day of the week, 0 = Monday … 6 = Sunday.
         names: lower-cased names the store knows ("april", "sunday"). A set is fastest. They are no dates unless
             other date words stand beside them ("April 5th", "last April").
+        language: of the text, ISO 639-1: "en", or one that has a table (`recall_integrations.languages.READ`). In any
+            other, or with `None`, only dates that mean the same in every language are read ("2023-05-08").
 
     Returns:
         A window with `start` and exclusive `end` in the zone of `now` (`None` = open), the `span` in characters of
@@ -91,6 +105,8 @@ def parse_window(
     checked_time(now, "now", InvalidArgument)
     if isinstance(week_start, bool) or not isinstance(week_start, int) or not 0 <= week_start <= 6:
         raise InvalidArgument(f"week_start must be 0 (Monday) to 6 (Sunday), not {week_start!r}.")
+    if language != ENGLISH:
+        return _in_other_language(text, now, week_start, names, language)
     if _DIGIT.search(text) is None and TRIGGERS.isdisjoint(_WORDS.findall(text.lower())):
         return None
     if ":" in text and (stamp := find_timestamp(text, now)):
@@ -100,9 +116,48 @@ def parse_window(
     return _choose(ctx, tokens) or _implicit(ctx)
 
 
-def explain(text: str, now: datetime, *, week_start: int = 0, names: Collection[str] = ()) -> tuple[str, ...]:
-    """The names of the rules that fire on `text`, in order: for tests and for whoever extends the tables."""
+def _in_other_language(
+    text: str, now: datetime, week_start: int, names: Collection[str], language: str | None
+) -> TemporalWindow | None:
+    """The dates of the text are led to English, and that is read; the span is the one of the text."""
+    if ":" in text and (stamp := find_timestamp(text, now)):
+        return _window(stamp[0], stamp[1], stamp[2], 0.98)
+    fragments = _fragments(text, now, names, language)
+    if not fragments:
+        return None
+    ctx = Context.of(_BETWEEN.join(f.english for f in fragments), now, week_start, ())
+    tokens, _ = _grammar().reduce(ctx)
+    window = _choose(ctx, tokens)
+    if window is None:
+        return _implicit(ctx)
+    reach = 0
+    for fragment in fragments:
+        reach += len(fragment.english) + len(_BETWEEN)
+        if window.span[0] < reach:
+            return replace(window, span=(fragment.start, fragment.end))
+    raise AssertionError("a window outside the text that was read")
+
+
+def _fragments(text: str, now: datetime, names: Collection[str], language: str | None) -> list[Fragment]:
+    return reader(language).fragments(text, now, names) if language in READ else plain_fragments(text, now)
+
+
+def explain(
+    text: str,
+    now: datetime,
+    *,
+    week_start: int = 0,
+    names: Collection[str] = (),
+    language: str | None = ENGLISH,
+) -> tuple[str, ...]:
+    """What is read of `text`, for tests and for whoever extends the tables: the names of the rules that fire, in order.
+
+    Of a text in another language first the English that each of its dates becomes.
+    """
     checked_time(now, "now", InvalidArgument)
+    if language != ENGLISH:
+        english = tuple(fragment.english for fragment in _fragments(text, now, names, language))
+        return english + explain(_BETWEEN.join(english), now, week_start=week_start)
     return tuple(_grammar().reduce(Context.of(text, now, week_start, names))[1])
 
 

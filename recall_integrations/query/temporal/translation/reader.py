@@ -1,0 +1,228 @@
+"""A language's reader: the phrases of its table, tried in order over the atoms of a text."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.languages import tables
+from recall_integrations.query.temporal.translation.patterns import (
+    MONTHS,
+    Lexicon,
+    Phrase,
+    compile_phrase,
+    one_word,
+    spaced_words,
+)
+from recall_integrations.query.temporal.translation.scan import (
+    FIRST_WORD_SYMBOL,
+    PLAIN,
+    Atom,
+    digits,
+    folded,
+    joined_atoms,
+    joined_scan,
+    normal,
+    spaced_atoms,
+)
+
+KEYS = ("script", "words", "compounds", "not", "phrases")
+SCRIPTS = ("spaced", "joined", "particles")
+NAME_CHARS_MAX = 40
+JOINED_NAME_MAX = 6  # characters of a name in a script that does not part words
+_QUOTES = ".,;:!?¿¡\"'()«»„“”"
+_ANY_DAY = datetime(2000, 1, 1)
+FOLDED_MIN = 4  # a shorter word without its marks is another one: "à", "a"
+# Said alone these are dates only behind a preposition, in English.
+_NEEDS_IN = re.compile(rf"(?:(?:{'|'.join(MONTHS)})(?: and .*| or .*)?|\d{{4}}|Q[1-4]|spring|summer|autumn|winter)")
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A date that was found.
+
+    Args:
+        english: what the grammar reads.
+        start: first character in the text.
+        end: first character after it.
+    """
+
+    english: str
+    start: int
+    end: int
+
+
+class Reader:
+    """The compiled table of one language.
+
+    Args:
+        code: of the language, for messages.
+        table: the section `dates` of its file.
+
+    Raises:
+        InvalidArgument: the table is not what docs/languages.md describes; the message quotes the line.
+    """
+
+    def __init__(self, code: str, table: Mapping[str, Any]) -> None:
+        unknown = sorted(set(table) - set(KEYS))
+        if unknown:
+            raise InvalidArgument(f"{code}.yaml: dates has unknown keys {', '.join(unknown)}; known: {', '.join(KEYS)}")
+        script = table.get("script", "spaced")
+        if script not in SCRIPTS:
+            raise InvalidArgument(f"{code}.yaml: script must be {', '.join(SCRIPTS)}, not {script!r}")
+        self.spaced, self._particles = script == "spaced", script == "particles"
+        self.lexicon = Lexicon(code, table.get("words", {}), FIRST_WORD_SYMBOL)
+        split = spaced_words if self.spaced else one_word
+        rejected = (compile_phrase(line, self.lexicon, split, rejects=True) for line in _lines(table.get("not")))
+        read = (compile_phrase(line, self.lexicon, split) for line in _lines(table.get("phrases")))
+        self.phrases: tuple[Phrase, ...] = (*rejected, *read)
+        self.compounds = self._compounds(table.get("compounds") or ())
+        self.symbols = self._folded() if self.spaced else dict(self.lexicon.symbols)
+        self._scan = None if self.spaced else joined_scan(self.symbols, particles=self._particles)
+
+    def _compounds(self, patterns: Collection[str]) -> dict[str, tuple[str, str]]:
+        """Words that are two: "{weekday}{part_of_day}" makes "dienstagabend" of the words of both classes."""
+        out: dict[str, tuple[str, str]] = {}
+        for pattern in patterns:
+            names = re.findall(r"\{(\w+)\}", pattern)
+            if len(names) != 2:
+                raise InvalidArgument(f"{self.lexicon.code}.yaml: the compound {pattern!r} must have two classes")
+            for first in self.lexicon.values[names[0]]:
+                for second in self.lexicon.values[names[1]]:
+                    out[first + second] = (first, second)
+        return out
+
+    def _folded(self) -> dict[str, str]:
+        """The symbols, also by words without their marks where that is no other word."""
+        out = dict(self.lexicon.symbols)
+        for word, symbol in self.lexicon.symbols.items():
+            bare = folded(word)
+            if len(bare) >= FOLDED_MIN:
+                out.setdefault(bare, symbol)
+        return out
+
+    def fragments(self, text: str, now: datetime, names: Collection[str] = ()) -> list[Fragment]:
+        """The dates of a text, in order.
+
+        Args:
+            text: the text.
+            now: gives the century of a year in two digits.
+            names: lower-cased names the store knows: no dates where a phrase rests on them alone.
+        """
+        atoms = self._atoms(text, now)
+        symbols = "".join([atom.symbol for atom in atoms])
+        if not symbols.strip("xXz!"):
+            return []
+        for phrase in self.phrases:
+            if phrase.pattern.search(symbols) is not None:
+                symbols, atoms = self._apply(phrase, symbols, atoms, text, names)
+        return [Fragment(_alone(a.english), a.start, a.end) for a in atoms if a.symbol == "P"]
+
+    def form(self, word: str) -> str:
+        """The word of the table that a known word stands for: the one with its marks."""
+        return self._by_symbol[self.symbols[word]]
+
+    def words(self, text: str) -> list[str]:
+        """The words of the table that a text is made of; none where anything else is in it."""
+        atoms = self._atoms(text, _ANY_DAY)
+        return [] if any(atom.symbol in "xXz" for atom in atoms) else [atom.word for atom in atoms]
+
+    def _atoms(self, text: str, now: datetime) -> list[Atom]:
+        if self._scan is not None:
+            return joined_atoms(text, self.symbols, self._scan, now, particles=self._particles)
+        atoms = spaced_atoms(text, self.symbols, now)
+        if not self.compounds or not any(a.word in self.compounds for a in atoms if a.symbol in "xX"):
+            return self._known(atoms)
+        return self._known([part for atom in atoms for part in self._parts(atom)])
+
+    def _known(self, atoms: list[Atom]) -> list[Atom]:
+        """The atoms, a word without its marks replaced by the one of the table."""
+        by_symbol = self._by_symbol
+        for atom in atoms:
+            if atom.word and atom.symbol not in "xX!":
+                atom.word = by_symbol[atom.symbol]
+        return atoms
+
+    @functools.cached_property
+    def _by_symbol(self) -> dict[str, str]:
+        return {symbol: word for word, symbol in self.lexicon.symbols.items()}
+
+    def _parts(self, atom: Atom) -> list[Atom]:
+        parts = self.compounds.get(atom.word) if atom.symbol in "xX" else None
+        if parts is None:
+            return [atom]
+        middle = atom.start + len(parts[0])
+        first, second = (self.lexicon.symbols[part] for part in parts)
+        return [Atom(first, atom.start, middle, parts[0]), Atom(second, middle, atom.end, parts[1])]
+
+    def _apply(
+        self, phrase: Phrase, symbols: str, atoms: list[Atom], text: str, names: Collection[str]
+    ) -> tuple[str, list[Atom]]:
+        out: list[Atom] = []
+        kept = position = 0
+        while match := phrase.pattern.search(symbols, position):
+            first, last = match.span()
+            position = first + 1
+            if first == last or (phrase.weak and names and self._named(text, atoms[first:last], names)):
+                continue
+            made = phrase.render(match, atoms, self.lexicon.values) if phrase.english else ""
+            if made is None:
+                continue
+            out += atoms[kept:first]
+            out.append(Atom("P" if made else "!", atoms[first].start, atoms[last - 1].end, english=made))
+            kept = position = last
+        out += atoms[kept:]
+        return "".join([atom.symbol for atom in out]), out
+
+    def _named(self, text: str, atoms: list[Atom], names: Collection[str]) -> bool:
+        """Whether a word, alone or with what stands beside it, is a name that the store knows."""
+        start, end = atoms[0].start, atoms[-1].end
+        if not self.spaced:
+            return _named_in_run(text, start, end, names)
+        before = text[max(0, start - NAME_CHARS_MAX) : start].split()[-1:]
+        after = text[end : end + NAME_CHARS_MAX].split()[:1]
+        words = [normal(w.strip(_QUOTES)) for w in (*before, *text[start:end].split(), *after)]
+        pairs = [f"{a} {b}" for a, b in itertools.pairwise(words)]
+        return any(word in names for word in (*words[len(before) : len(words) - len(after)], *pairs))
+
+
+def _named_in_run(text: str, start: int, end: int, names: Collection[str]) -> bool:
+    """Whether a name that the store knows reaches into a place of a text whose words are not parted."""
+    return any(
+        normal(text[i:j]) in names
+        for i in range(max(0, start - JOINED_NAME_MAX), end)
+        for j in range(max(i, start) + 1, min(len(text), i + JOINED_NAME_MAX) + 1)
+    )
+
+
+def _alone(english: str) -> str:
+    return f"in {english}" if _NEEDS_IN.fullmatch(english) else english
+
+
+def _lines(block: Any) -> list[str]:
+    lines = (line.strip() for line in str(block or "").splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@functools.cache
+def reader(code: str) -> Reader:
+    """The reader of a language with a table file.
+
+    Raises:
+        InvalidArgument: there is no such file, or its section `dates` cannot be read.
+    """
+    return Reader(code, tables(code).dates)
+
+
+def plain_fragments(text: str, now: datetime) -> list[Fragment]:
+    """The dates that mean the same in every language: ISO 8601 and the like."""
+    if not any(c.isdigit() for c in text):
+        return []
+    atoms = (digits(match, now, day_first=None) for match in PLAIN.finditer(text))
+    return [Fragment(atom.english, atom.start, atom.end) for atom in atoms if atom is not None and atom.english]
