@@ -35,6 +35,7 @@ from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, Settled, Spans, clean
 from recall_integrations.ranking import arrange
+from recall_integrations.ranking.calibration import within
 from recall_integrations.ranking.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.gate import GateSettings
@@ -394,9 +395,13 @@ class QueryOptimizer:
                 confidence = max(confidence or 0.0, asked.confidence)
             fused, reranked, rerank = self._rerank(parsed, plan, view, fused, k, run)
             found = self._arranged(parsed, plan, seen, typed, fused, reranked, k, run)
+            if confidence is not None:  # known before what was folded, moved down and put into another order
+                confidence = within(confidence, found.fused.scores[:k].tolist())
             if not self._abstains(found.fused, confidence, run):
                 with run.stage("deliver"):
                     hits = self._delivery.deliver(parsed, view, allowed, found, request, run)
+                if confidence is not None:  # not all of them may have fitted
+                    confidence = within(confidence, (hit.score for hit in hits))
         run.timings_ms["total"] = (time.perf_counter() - begin) * 1e3
         query, plan, degraded = withheld(parsed, plan, run.degraded, request.privacy)
         return RecallResult(
