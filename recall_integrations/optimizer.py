@@ -382,7 +382,8 @@ class QueryOptimizer:
                 allowed = self.store.filter_mask(view, request.filters, request.now)
                 self._admit_lag(run)
                 limit = max(self.config.planner.arm_limit, k)
-                plan, asked = asked_for(parsed, plan, session, view, allowed, limit)
+                decided = asked_for(parsed, plan, session, view, allowed, limit)
+                plan, asked = decided.plan, decided.asked
             searched = None if asked is None else asked.searched(k)
             seen = _Seen(
                 view=view, allowed=allowed if searched is None else searched, frequency=known.frequency, asked=asked
@@ -393,6 +394,9 @@ class QueryOptimizer:
                 fused, confidence = self._order(results, parsed, plan, seen, request, run)
             if asked is not None and asked.order is not None:
                 confidence = max(confidence or 0.0, asked.confidence)
+            if decided.trust < 1:
+                fused = replace(fused, scores=fused.scores * np.float32(decided.trust))
+                confidence = None if confidence is None else confidence * decided.trust
             fused, reranked, rerank = self._rerank(parsed, plan, view, fused, k, run)
             found = self._arranged(parsed, plan, seen, typed, fused, reranked, k, run)
             if confidence is not None:  # known before what was folded, moved down and put into another order
