@@ -135,7 +135,7 @@ class QueryOptimizer:
         self._ranker = ranker
         if ranker is None and self.config.ranking.features:
             self._ranker = resolve_ranker(self.config.fusion)
-        self._delivery = Delivery(store)
+        self._delivery = Delivery(store, self.config.fusion.recency_half_life_days)
         workers = self.config.limits.workers
         # Arms and whole recalls have pools of their own: a recall that waits for its arms must not hold their threads.
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="recall-arm")
