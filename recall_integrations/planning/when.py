@@ -19,11 +19,13 @@ from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.talk import ABOUT, ALL
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.records import ParsedQuery, RetrievalPlan, TemporalWindow
+from recall_integrations.roles import ROLE_CODES
 from recall_integrations.store.filtering import asked_mask
 from recall_integrations.store.scope_view import Mask, Rows, ScopeView
 from recall_integrations.store.sessions import Settled, in_order, settle
 
 DAY = timedelta(hours=25)  # with the hour that comes twice in autumn
+ROLE_PLAIN = 0.5  # strength from which a role's words are asked for; "my last session" is .4
 # How often what is asked of a time in which nothing lies is found elsewhere: people mistake days. Set by hand.
 MISTAKEN = 0.2
 
@@ -153,8 +155,10 @@ def _trust(confidence: float) -> float:
 
 
 def _in_order(parsed: ParsedQuery, found: Settled | None, view: ScopeView, mask: Mask, limit: int) -> Rows:
-    """The first rows, what those said who are named before what others said then."""
+    """The first rows, what those said who are asked for before what others said then."""
     said = _said_by_named(parsed, view)
+    if said is None:
+        said = _said_by_role(parsed, view)
     groups = [mask] if said is None or not (mask & said).any() else [mask & said, mask & ~said]
     rows = np.empty(0, dtype=np.int64)
     for group in groups:
@@ -186,6 +190,17 @@ def _said_by_named(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
         return None
     codes = [code for code, actor in enumerate(view.text.actor_names) if actor.casefold() in names]
     return np.isin(view.text.actors, codes)
+
+
+def _said_by_role(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
+    """Rows of the role whose words are asked for, user or assistant; `None` where that is not plain.
+
+    They go first, and the other's are not dropped: an answer is read with its question, and `k` hits are due.
+    """
+    if parsed.asked_role is None or parsed.asked_role_strength < ROLE_PLAIN or view.text is None:
+        return None
+    said: Mask = view.text.roles == ROLE_CODES[parsed.asked_role]
+    return said
 
 
 def _a_day(window: TemporalWindow) -> bool:

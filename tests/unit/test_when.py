@@ -90,6 +90,49 @@ def test_what_one_said_comes_before_what_others_said_then(optimizer):
     assert ids == ["2:1", "2:3", "2:5", "2:7"]
 
 
+@pytest.fixture(scope="module")
+def assisted(store):
+    """The same sessions, of a user with an assistant."""
+    scope = Scope(user_id="assisted")
+    roles = {"Ann": "user", "Bo": "assistant"}
+    store.remember_many([replace(m, role=roles[m.actor or ""], entities=()) for m in conversation()], scope=scope)
+    return scope
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("What did you say in our first session?", "1:1"),
+        ("What have you told me in our second session?", "2:1"),
+        ("What did you talk about on May 8th?", "1:1"),
+        ("What did I say in our first session?", "1:0"),
+    ],
+)
+def test_the_role_that_is_asked_for_comes_first_in_its_order(optimizer, assisted, query, first):
+    result, ids = found(optimizer, query, k=32, scope=assisted)
+    session, begin = first.split(":")
+    assert result.plan.in_order and result.query.asked_role is not None
+    assert ids[:30] == [f"{session}:{i}" for i in range(int(begin), 60, 2)]
+    assert ids[30:] == [f"{session}:{i}" for i in range(1 - int(begin), 4, 2)][: len(ids) - 30]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did we talk about in our first session?",
+        "What did you and I say in our first session?",
+    ],
+)
+def test_both_come_in_order_where_no_role_is_asked_for_plainly(optimizer, assisted, query):
+    result, ids = found(optimizer, query, scope=assisted)
+    assert result.plan.in_order and ids == [f"1:{i}" for i in range(10)]
+
+
+def test_without_roles_nothing_changes(optimizer):
+    _, ids = found(optimizer, "What did you say in our first session?")
+    assert ids == [f"1:{i}" for i in range(10)]
+
+
 def test_who_never_speaks_is_spoken_of(store):
     scope = Scope(user_id="other")
     store.remember_many(conversation(), scope=scope)
