@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.adapters.messages import Message, is_message, memory_of, spoken
 from recall_integrations.config import RecallConfig
@@ -164,7 +165,9 @@ class MemoryStore:
         Args:
             path: the directory; `None` = a temporary one that is removed at `close` (or when the process ends).
             embedding: `None` (the bundled static model), a LangChain `Embeddings`, a LlamaIndex `BaseEmbedding`, a
-                sentence-transformers name or path, or `Callable[[list[str]], array (n, d)]`.
+                sentence-transformers name or path, or `Callable[[list[str]], array (n, d)]`. One of your own embeds 80
+                short texts more, once for a store, at its first write: what a cosine counts in the ranking is measured
+                by them. `retrieval.semantic_remote` does without, and cosines count as those of the bundled model.
             config: its `retrieval` section sets the layout of vectors and the memory for them.
             reindex: make every vector anew if the store was made by another embedding.
             clock: where `created_at` comes from.
@@ -281,6 +284,23 @@ class MemoryStore:
         self._indexes.open()
         with self._engine.begin() as connection:  # nothing reads along with the journal yet
             journal.prune_applied(connection)
+        if self._stamped and not self.embedding.remote:
+            self._measure_late()
+
+    def _measure_late(self) -> None:
+        """Measure what cosines are worth for a store that was made before it was measured, and may only be read.
+
+        Not of an embedding that is called over a network: opening a store is no reason for that, its next write is.
+        """
+        measured = self._measured_worth()
+        self._worth_tried = self._worth is not None  # what failed now may work at the next write
+        if measured is None:
+            return
+        try:
+            with self._engine.begin() as connection:
+                put_meta(connection, f"{COSINE_WORTH}{self.embedding.fingerprint}", repr(measured))
+        except SQLAlchemyError as e:  # a full disk or a file that may not be written: known for this process
+            logger.warning("What the embedding is worth to the ranking could not be noted: %s", e)
 
     def _reembed(self, progress: Progress | None, *, changing: bool) -> None:
         """Make every vector anew; with another embedding, a mark says until then that they may be of two kinds."""
@@ -779,14 +799,17 @@ class MemoryStore:
     def cosine_worth(self) -> float:
         """What a cosine of the store's embedding is worth to the ranker: 1 = as much as one of the bundled model.
 
-        Measured at the first write, and when all vectors are made anew (`embeddings.probe`); until then, and where
-        that failed, 1.
+        Measured (`embeddings.probe`) at the first write, when all vectors are made anew, and when a store that lacks it
+        is opened with an embedding on this machine. Until then, where that failed, and where
+        `retrieval.semantic_remote` declares that a call costs, 1.
         """
         return 1.0 if self._worth is None else self._worth
 
     def _measured_worth(self) -> float | None:
         """What is to be noted; `None` where it is known already, or cannot be measured now."""
         if self._worth is not None or self._worth_tried or isinstance(self.embedding, StaticEmbedding):
+            return None
+        if self.config.retrieval.semantic_remote:  # declared costly
             return None
         self._worth_tried = True
         try:
