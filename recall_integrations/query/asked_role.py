@@ -333,7 +333,8 @@ class _Words:
                 return None
             if j >= first and (stem(word) if asked else word) in spoken:
                 head = self.at(j - 1)
-                if head in _ASSISTANTS or head == "user" or head in _WAS:
+                mine = self.words[i] == "my" and head == "assistant"  # somebody's secretary
+                if (head in _ASSISTANTS and not mine) or head == "user" or head in _WAS:
                     return None
                 return _Cue(None, ASKED_SAYING if asked else CLAUSE, 0.9)
         return None

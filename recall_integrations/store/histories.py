@@ -4,7 +4,7 @@ A chat is given again and again while it grows: whole, or as a window of its las
 be told apart by what they say, only by their place, so what is given is laid beside what the thread holds:
 
     thread   a  ok  b  c  ok
-    given             c  ok  ok  d       the longest end of the thread that begins the given: c ok
+    given             c  ok  ok  d       the longest end of the thread that the given begins with: c ok
 
 - System messages in front are left out of this, for trimmed histories keep them; they are found by what they say.
 - Where nothing overlaps (an older part again, a chat that was edited), messages that are said once in both, in the

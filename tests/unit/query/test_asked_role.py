@@ -162,6 +162,7 @@ give me your recommendation
 # Whose words: of somebody else, of both, or of nobody who is named.
 SOMEBODY_ELSE = """
 what did my manager tell me?
+What did my assistant tell me?
 What did my manager say?
 What did my manager tell me about my raise?
 what has my doctor said about my knee?
