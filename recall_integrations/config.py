@@ -196,7 +196,7 @@ class RetrievalConfig:
         graph_neighbours: neighbours per entity that it follows.
         graph_mentions: memories per neighbour that it takes.
         semantic_remote: declares that embedding a query costs a network call, so that a high-specificity
-            entity plan may leave the semantic arm out.
+            entity plan may leave the semantic arm out, and what a cosine is worth is not measured.
     """
 
     exact_max: int = _number(20_000, 0, 10_000_000)

@@ -35,6 +35,7 @@ from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, Settled, Spans, clean
 from recall_integrations.ranking import arrange
+from recall_integrations.ranking.calibration import within
 from recall_integrations.ranking.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.gate import GateSettings
@@ -134,7 +135,7 @@ class QueryOptimizer:
         self._ranker = ranker
         if ranker is None and self.config.ranking.features:
             self._ranker = resolve_ranker(self.config.fusion)
-        self._delivery = Delivery(store)
+        self._delivery = Delivery(store, self.config.fusion.recency_half_life_days)
         workers = self.config.limits.workers
         # Arms and whole recalls have pools of their own: a recall that waits for its arms must not hold their threads.
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="recall-arm")
@@ -381,7 +382,8 @@ class QueryOptimizer:
                 allowed = self.store.filter_mask(view, request.filters, request.now)
                 self._admit_lag(run)
                 limit = max(self.config.planner.arm_limit, k)
-                plan, asked = asked_for(parsed, plan, session, view, allowed, limit)
+                decided = asked_for(parsed, plan, session, view, allowed, limit)
+                plan, asked = decided.plan, decided.asked
             searched = None if asked is None else asked.searched(k)
             seen = _Seen(
                 view=view, allowed=allowed if searched is None else searched, frequency=known.frequency, asked=asked
@@ -392,11 +394,18 @@ class QueryOptimizer:
                 fused, confidence = self._order(results, parsed, plan, seen, request, run)
             if asked is not None and asked.order is not None:
                 confidence = max(confidence or 0.0, asked.confidence)
+            if decided.trust < 1:
+                fused = replace(fused, scores=fused.scores * np.float32(decided.trust))
+                confidence = None if confidence is None else confidence * decided.trust
             fused, reranked, rerank = self._rerank(parsed, plan, view, fused, k, run)
             found = self._arranged(parsed, plan, seen, typed, fused, reranked, k, run)
+            if confidence is not None:  # known before what was folded, moved down and put into another order
+                confidence = within(confidence, found.fused.scores[:k].tolist())
             if not self._abstains(found.fused, confidence, run):
                 with run.stage("deliver"):
                     hits = self._delivery.deliver(parsed, view, allowed, found, request, run)
+                if confidence is not None:  # not all of them may have fitted
+                    confidence = within(confidence, (hit.score for hit in hits))
         run.timings_ms["total"] = (time.perf_counter() - begin) * 1e3
         query, plan, degraded = withheld(parsed, plan, run.degraded, request.privacy)
         return RecallResult(

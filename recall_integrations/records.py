@@ -744,8 +744,8 @@ class RecallResult:
         degraded: what did not work or was left out; empty when all went well.
         timings_ms: milliseconds per stage, and `total`.
         cache: `off`: there is no result cache yet.
-        confidence: probability that at least one hit is relevant, 0 where nothing was found; where the scores are not
-            calibrated, the best hit's score.
+        confidence: probability that at least one hit is relevant, at most the sum of their scores, 0 where nothing was
+            found; where the scores are not calibrated, the best hit's score.
     """
 
     hits: tuple[Hit, ...]

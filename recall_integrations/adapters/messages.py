@@ -7,15 +7,13 @@ What becomes of a message:
 - The actor is its `name`, or else the role's: "user", whichever word the framework has for it.
 - Text blocks are joined by line feeds. A tool call is said in words: `called search(query="tea", limit=3)`.
 - Of what is no text (images, audio, files, thinking) the kinds are noted in the metadata, under `left_out`. A message
-  of nothing else is an error: what is not text cannot be found.
+  of nothing else is an error: what is not text cannot be found. `remember_many` leaves such messages of a chat out.
 - Frameworks' bookkeeping (usage, finish reason, additional arguments) is not kept.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -67,15 +65,25 @@ def memory_of(message: object, *, thread: str | None = None, position: int | Non
             f"What was given is no chat message, but {type(message).__name__}. Give a LangChain or LlamaIndex message, "
             'or a mapping with "role" and "content".'
         )
-    if isinstance(message, Mapping) and isinstance(message.get("data"), Mapping) and "content" not in message:
-        message = {**message["data"], "type": message.get("type")}  # LangChain's `messages_to_dict`
-    spoken, left_out, results_only = _read(message)
-    said = _speaker(message) or ""
-    if not spoken:
+    made = spoken(message, thread=thread, position=position, **fields)
+    if made is None:
+        message = _unpacked(message)
+        left_out = _read(message)[1]
         held = f"only {', '.join(left_out)}" if left_out else "nothing"
         raise InvalidMemory(
-            f"The {said or 'chat'} message has no text; it holds {held}. Leave it out, or remember a description of it."
+            f"The {_speaker(message) or 'chat'} message has no text; it holds {held}. Leave it out, or remember a "
+            "description of it."
         )
+    return made
+
+
+def spoken(message: object, *, thread: str | None = None, position: int | None = None, **fields: Any) -> Memory | None:
+    """As `memory_of`, of what `is_message`; `None` for a message without text."""
+    message = _unpacked(message)
+    text, left_out, results_only = _read(message)
+    said = _speaker(message) or ""
+    if not text:
+        return None
     role = Role.TOOL if results_only else role_of(said)
     name, message_id = _get(message, "name"), _get(message, "id")
     made: dict[str, Any] = {
@@ -87,15 +95,14 @@ def memory_of(message: object, *, thread: str | None = None, position: int | Non
     }
     if left_out:
         fields = {**fields, "metadata": {LEFT_OUT: left_out, **fields.get("metadata", {})}}
-    return Memory(fields.pop("text", spoken), **{**made, **fields})
+    return Memory(fields.pop("text", text), **{**made, **fields})
 
 
-def stable_id(memory: Memory, seen: Counter[str]) -> str:
-    """An id for a message of a thread that has none: a digest of what was said by whom, and its number among equals."""
-    content = json.dumps([memory.thread, memory.actor, memory.role, memory.text])
-    digest = hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
-    seen[digest] += 1
-    return f"msg-{digest}" if seen[digest] == 1 else f"msg-{digest}-{seen[digest]}"
+def _unpacked(message: Any) -> Any:
+    """LangChain's `messages_to_dict` has the message one level down."""
+    if isinstance(message, Mapping) and isinstance(message.get("data"), Mapping) and "content" not in message:
+        return {**message["data"], "type": message.get("type")}
+    return message
 
 
 def _get(item: Any, key: str) -> Any:

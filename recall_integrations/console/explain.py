@@ -25,7 +25,7 @@ from recall_integrations.console.rendering import (
 )
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.coverage import ENGLISH
-from recall_integrations.planning.planner import make_plan, worth_asking
+from recall_integrations.planning.planner import WITHOUT, decides, make_plan, worth_asking
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.readings import RARE, Correction
 from recall_integrations.records import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
@@ -94,7 +94,13 @@ def explain(
 
 
 def _show_readings(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> None:
-    rows = [*_language(parsed), *_named(parsed), *_dated(parsed, plan, config), *_session(parsed, plan), *_read(parsed)]
+    rows = [
+        *_language(parsed),
+        *_named(parsed),
+        *_dated(parsed, plan, config),
+        *_session(parsed, plan, config),
+        *_read(parsed),
+    ]
     if not rows:
         return
     console.print()
@@ -109,7 +115,10 @@ def _language(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
     if parsed.language == ENGLISH:
         return
     known = parsed.language in READ
-    yield "language", tables(parsed.language).name if known and parsed.language else plain(parsed.language or "not known")
+    yield (
+        "language",
+        tables(parsed.language).name if known and parsed.language else plain(parsed.language or "not known"),
+    )
     if parsed.unread:
         yield "not read", f"{', '.join(parsed.unread)}: there are no tables for {'that' if known else 'this language'}"
 
@@ -135,6 +144,8 @@ def _dated(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> I
     least = f"{config.window_confidence_min:g}"
     if plan.time_filter and (parsed.session is None or not parsed.session.found):
         yield "", f"filters: what lies inside comes first (confidence ≥ {least}), for what was said then is asked"
+    elif _in_vain(parsed, plan, config) and (parsed.session is None or not parsed.session.found):
+        yield "", f"nothing lies inside: {WITHOUT}"
     elif plan.window_filter:
         yield "", f"filters: the graph leaves out what lies outside (confidence ≥ {least})"
     elif window.confidence >= config.window_confidence_min:
@@ -145,7 +156,12 @@ def _dated(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> I
         yield "", f"read at {plain(f'{parsed.now:%Y-%m-%d %H:%M %Z}')}"
 
 
-def _session(parsed: ParsedQuery, plan: RetrievalPlan) -> Iterator[tuple[str, str]]:
+def _in_vain(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> bool:
+    """Whether a time or a session was to decide, and nothing lies in it."""
+    return "time_filter" in config.rules and decides(parsed, config) and not plan.time_filter
+
+
+def _session(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> Iterator[tuple[str, str]]:
     session = parsed.session
     if session is None:
         return
@@ -155,6 +171,8 @@ def _session(parsed: ParsedQuery, plan: RetrievalPlan) -> Iterator[tuple[str, st
     if plan.time_filter and session.found:
         order = ", in the order of the conversation" if plan.in_order else ""
         yield "", f"filters: what was said in it comes first{order}"
+    elif session.found and _in_vain(parsed, plan, config):
+        yield "", f"nothing of it may be returned: {WITHOUT}"
 
 
 def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing, privacy
-from recall_integrations.delivery.explanation import led, reason
+from recall_integrations.delivery.explanation import RECENT, led, reason
 from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.records import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
 from recall_integrations.request import RecallRequest
 from recall_integrations.resilience.run import Run
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.store.rows import to_micros
 from recall_integrations.store.scope_view import Mask, Rows, ScopeView
 
 
@@ -43,10 +45,11 @@ class Delivery:
 
     Args:
         store: where the memories are.
+        half_life_days: of recency.
     """
 
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
+    def __init__(self, store: MemoryStore, half_life_days: float) -> None:
+        self._store, self._half_life_days = store, half_life_days
 
     def deliver(
         self,
@@ -78,13 +81,24 @@ class Delivery:
         if view.text is not None and request.privacy == "allow":  # else only what is shown may be spoken of
             said = view.text.held(rows, parsed.terms)
         scores = fused.scores[places].tolist()
+        apart = self._recent_is_rare(view, made_of, request)
         hits = []
         for i, (place, memory) in enumerate(memories):
             row, parts = rows[i], made_of[place]
             shown = privacy.apply(memory, request.privacy)
             way, denied = ways.get(row, ""), row in found.denied
             when = found.asked.words if found.asked is not None and found.asked.mask[row] else ""
-            why = reason(parsed, shown, parts, demoted=denied, mode=request.privacy, said=said[i], way=way, when=when)
+            why = reason(
+                parsed,
+                shown,
+                parts,
+                demoted=denied,
+                mode=request.privacy,
+                said=said[i],
+                way=way,
+                when=when,
+                apart=apart,
+            )
             hits.append(
                 Hit(
                     memory=shown,
@@ -102,6 +116,16 @@ class Delivery:
             detail = f"{dropped} hits did not fit into {request.tokens_max} tokens."
             run.degraded.append(Degradation(stage="pack", reason="budget.tokens", detail=detail))
         return tuple(kept)
+
+    def _recent_is_rare(
+        self, view: ScopeView, made_of: Mapping[int, Sequence[Contribution]], request: RecallRequest
+    ) -> bool:
+        """Whether at most half of the scope is recent: of what was imported today, everything is."""
+        if not any(part.source == "recency" and part.score >= RECENT for parts in made_of.values() for part in parts):
+            return False
+        days = -math.log2(RECENT) * self._half_life_days
+        recent = view.dated & (view.at >= to_micros(request.now) - days * 86_400e6)
+        return 2 * int((recent & view.alive).sum()) <= int(view.alive.sum())
 
     def texts(self, view: ScopeView, rows: Rows) -> list[str]:
         """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""

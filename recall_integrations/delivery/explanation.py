@@ -39,6 +39,7 @@ def reason(
     said: Collection[str] | None = None,
     way: str = "",
     when: str = "",
+    apart: bool = True,
 ) -> str:
     """One line, strongest evidence first; never empty.
 
@@ -50,8 +51,9 @@ def reason(
         said: the query's stems that the memory says, if that is known; default: its text is read.
         way: how another memory led to it (`led`); empty = none did.
         when: that it lies in the time or the session that decided; empty = it does not, or none did.
+        apart: whether being recent sets a memory apart in its scope.
     """
-    text = _reason(parsed, memory, contributions, demoted, said, way, when, names=mode != "block")
+    text = _reason(parsed, memory, contributions, demoted, said, way, when, apart, names=mode != "block")
     return text if mode == "allow" else privacy.redact(text)[0]
 
 
@@ -63,6 +65,7 @@ def _reason(
     said: Collection[str] | None,
     way: str,
     when: str,
+    apart: bool,
     *,
     names: bool,
 ) -> str:
@@ -96,7 +99,7 @@ def _reason(
     if not parts:
         parts.append(f"weak match, nearest in meaning ({semantic.score:.2f})" if semantic is not None else "weak match")
         parts.extend(words for source, words in _NEAR.items() if _counted(source, by_source))
-    parts.extend(_besides(memory, by_source))
+    parts.extend(_besides(memory, by_source, apart))
     if demoted:
         parts.append(f"moved down: about {', '.join(parsed.negations)}" if names else "moved down")
     return "; ".join(parts)
@@ -111,13 +114,13 @@ def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterato
         yield "who is asked about takes part in the conversation"
 
 
-def _besides(memory: Memory, by_source: Mapping[str, Contribution]) -> Iterator[str]:
+def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool) -> Iterator[str]:
     """What is no evidence on its own, and what the reranker said."""
     if memory.role is not None and "role" in by_source and by_source["role"].added > 0:
         yield f"the {memory.role} said it"
     elif _counted("user", by_source):
         yield "the user said it"
-    if by_source.get("recency") is not None and by_source["recency"].score >= RECENT:
+    if apart and by_source.get("recency") is not None and by_source["recency"].score >= RECENT:
         yield "recent"
     if memory.importance >= IMPORTANT:
         yield "important"

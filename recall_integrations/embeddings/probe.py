@@ -100,7 +100,7 @@ def worth_in(language: str | None, text: str, known: Mapping[str, float]) -> flo
         The factor; `None` where nothing that was measured says it.
     """
     code = language or (ENGLISH if script(text) == "LATIN" else None)
-    if code in known:
+    if code is not None and code in known:
         return known[code]
     akin = [value for other, value in known.items() if other != ENGLISH and _script_of(other) == script(text)]
     return min(akin) if akin else None

@@ -37,6 +37,7 @@ IDENTIFIER_FACTOR = 1.5
 GRAPH_FACTOR = 2.0
 TEMPORAL_WEIGHT = 2.0  # 1.5 to 3 were no better on questions with a date in chats of people and on phones
 IDENTIFIERS_SHOWN = 3
+WITHOUT = "searched without it"  # of a time or a session in which nothing lies
 Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
 
@@ -241,13 +242,17 @@ def decides(parsed: ParsedQuery, config: PlannerConfig) -> bool:
 def _when(parsed: ParsedQuery, config: PlannerConfig) -> list[str]:
     """What the time that is asked for does, in words."""
     session = parsed.session
-    if session is not None and not session.found:
-        return [f"filters by no session: {session.because}"] if session.because else []
-    if not decides(parsed, config):
-        return []
-    asked = f"{session.found} filters" if session is not None else "the time asked for filters"
-    reason = f" ({session.because})" if session is not None and session.because else ""
-    return [f"{asked}{reason}{', in the order of the conversation' if parsed.talk == ALL else ''}"]
+    missing = [] if session is None or session.found or not session.because else [f"{session.because}; {WITHOUT}"]
+    return [*missing, filters(parsed)] if decides(parsed, config) else missing
+
+
+def filters(parsed: ParsedQuery) -> str:
+    """The part of a plan's reason that says what decides; `asked_for` takes it back where nothing lies in it."""
+    session = parsed.session
+    found = session is not None and bool(session.found)
+    asked = f"{session.found} filters" if session is not None and found else "the time asked for filters"
+    reason = f" ({session.because})" if session is not None and found and session.because else ""
+    return f"{asked}{reason}{', in the order of the conversation' if parsed.talk == ALL else ''}"
 
 
 def _sure_window(parsed: ParsedQuery, config: PlannerConfig) -> bool:

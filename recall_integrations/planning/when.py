@@ -3,7 +3,8 @@
     ParsedQuery ─ settled ─▶ ParsedQuery whose session is "session 3 of 19" ─ plan ─▶ RetrievalPlan ─ asked_for ─▶ Asked
 
 Where it decides (`plan.time_filter`), the arms look at nothing else if there are `k` memories of it; else those come
-first and the rest fills up. Where nothing lies in it, it decides nothing, and the plan's reason says so.
+first and the rest fills up. Where nothing lies in it, it decides nothing, the plan's reason says so, and whatever else
+is found is less probably what was meant (`Decided.trust`).
 """
 
 from __future__ import annotations
@@ -13,15 +14,35 @@ from datetime import timedelta
 
 import numpy as np
 
+from recall_integrations.planning.planner import WITHOUT, filters
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.talk import ABOUT, ALL
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.records import ParsedQuery, RetrievalPlan, TemporalWindow
+from recall_integrations.roles import ROLE_CODES
 from recall_integrations.store.filtering import asked_mask
 from recall_integrations.store.scope_view import Mask, Rows, ScopeView
 from recall_integrations.store.sessions import Settled, in_order, settle
 
 DAY = timedelta(hours=25)  # with the hour that comes twice in autumn
+ROLE_PLAIN = 0.5  # strength from which a role's words are asked for; "my last session" is .4
+# How often what is asked of a time in which nothing lies is found elsewhere: people mistake days. Set by hand.
+MISTAKEN = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What the time or the session that is asked for decides.
+
+    Args:
+        plan: what is done then.
+        asked: what decides; `None` = nothing does.
+        trust: factor in (0, 1] of all probabilities, below 1 where nothing lies in what was asked for.
+    """
+
+    plan: RetrievalPlan
+    asked: Asked | None = None
+    trust: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +113,8 @@ def settled(parsed: ParsedQuery, view: ScopeView | None) -> tuple[ParsedQuery, S
 
 def asked_for(
     parsed: ParsedQuery, plan: RetrievalPlan, found: Settled | None, view: ScopeView, allowed: Mask | None, limit: int
-) -> tuple[RetrievalPlan, Asked | None]:
-    """What decides, or `None`; and the plan as it is then.
+) -> Decided:
+    """What decides.
 
     Args:
         parsed, found: from `settled`.
@@ -102,30 +123,42 @@ def asked_for(
         allowed: rows that meet the filters; `None` = all.
         limit: rows that come in order, at most.
     """
+    trust = _trust(found.session.confidence) if found is not None and found.absent else 1.0
     if not plan.time_filter:
-        return plan, None
+        return Decided(plan=plan, trust=trust)
     window = parsed.temporal_window
     if found is not None and found.mask is not None:
         mask, confidence = found.mask & view.alive, found.session.confidence
         words = f"in the session{'s' if len(found.threads) > 1 else ''} you asked for"
+        name = found.session.found
     else:
         assert window is not None
         found = None
         mask, confidence = asked_mask(view, window.start, window.end) & view.alive, window.confidence
         words = f"{'on the day' if _a_day(window) else 'in the time'} you asked for"
+        name = f"{'the day' if _a_day(window) else 'the time'} asked for"
     if allowed is not None:
         mask = mask & allowed
     count = int(mask.sum())
     if not count:
-        reason = f"{plan.reason}; but nothing lies in it, so all memories are searched"
-        return replace(plan, time_filter=False, in_order=False, reason=reason), None
+        reason = plan.reason.replace(filters(parsed), f"{name}: nothing lies in it; {WITHOUT}")
+        without = replace(plan, time_filter=False, in_order=False, reason=reason)
+        return Decided(plan=without, trust=min(trust, _trust(confidence)))
     order = _in_order(parsed, found, view, mask, limit) if plan.in_order else None
-    return plan, Asked(mask=mask, count=count, order=order, confidence=confidence, words=words)
+    asked = Asked(mask=mask, count=count, order=order, confidence=confidence, words=words)
+    return Decided(plan=plan, asked=asked, trust=trust)
+
+
+def _trust(confidence: float) -> float:
+    """What is left of probabilities where nothing lies in what a reading of this confidence says is asked for."""
+    return 1 - confidence * (1 - MISTAKEN)
 
 
 def _in_order(parsed: ParsedQuery, found: Settled | None, view: ScopeView, mask: Mask, limit: int) -> Rows:
-    """The first rows, what those said who are named before what others said then."""
+    """The first rows, what those said who are asked for before what others said then."""
     said = _said_by_named(parsed, view)
+    if said is None:
+        said = _said_by_role(parsed, view)
     groups = [mask] if said is None or not (mask & said).any() else [mask & said, mask & ~said]
     rows = np.empty(0, dtype=np.int64)
     for group in groups:
@@ -157,6 +190,17 @@ def _said_by_named(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
         return None
     codes = [code for code, actor in enumerate(view.text.actor_names) if actor.casefold() in names]
     return np.isin(view.text.actors, codes)
+
+
+def _said_by_role(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
+    """Rows of the role whose words are asked for, user or assistant; `None` where that is not plain.
+
+    They go first, and the other's are not dropped: an answer is read with its question, and `k` hits are due.
+    """
+    if parsed.asked_role is None or parsed.asked_role_strength < ROLE_PLAIN or view.text is None:
+        return None
+    said: Mask = view.text.roles == ROLE_CODES[parsed.asked_role]
+    return said
 
 
 def _a_day(window: TemporalWindow) -> bool:

@@ -10,6 +10,12 @@ strength; the highest rank decides, then the strength, then what comes first:
 - rank 2: said in a clause: "the code you gave me", "what I said", "your advice", "I was told";
 - rank 1: only of the user: "my manager", "I need it".
 
+A cue may also say that it is nobody's words: "we agreed" is both, and where somebody else spoke ("what did my manager
+tell me", "what was recommended by the doctor") neither did. Somebody with a name is left alone, for the user and the
+assistant may have names too. Where both are asked for ("what did I ask and what did you answer"), it is nobody's.
+
+In a conversation with an assistant, what "was recommended" by nobody in particular was recommended by the assistant.
+
 What is no question about the assistant is passed over: requests ("can you list …", "do you remember …", "tell me …"),
 and what the user thinks or wants ("I wonder", "I'd like to know", "I can't remember"). Where some sentences of a longer
 text ask, the others count half, and so do all of a text of many sentences without a question.
@@ -44,7 +50,7 @@ NOBODY = AskedRole()
 
 
 class _Cue(NamedTuple):
-    role: Role
+    role: Role | None  # `None`: what is asked for is neither's alone
     rank: int
     strength: float
 
@@ -114,33 +120,59 @@ _ASKING = frozenset(
     "double have talk you".split()
 )
 _REMEMBERING = _stems("remember recall")
+# What others do who speak. Not what is as often a noun of the user's: "did my last request go through".
+_SPEAKING = _stems(
+    "say tell mention ask speak write explain describe suggest recommend advise propose respond announce confirm admit "
+    "complain warn agree"
+)
+_SPOKEN = frozenset(
+    "said told mentioned asked spoke wrote explained described suggested recommended advised proposed responded "
+    "announced confirmed admitted complained warned agreed".split()
+)
+_DECIDING = _SAYING | _stems("decide settle plan conclude")  # what "we" do with words
+_DETERMINERS = frozenset("my our his her their the a an this that".split())
+_SOMEBODY = frozenset("he she they somebody someone anybody anyone everybody everyone nobody".split())
+# No part of what somebody is called: "did my manager and I say", "did the plan that you wrote say".
+_BREAKS = frozenset(
+    "and or that which who whom what when where why how if because about i you we me us your to".split()
+)
+_SAID_PAST = frozenset("did didn't have haven't had hadn't has hasn't".split())
+_ADVISED = frozenset("recommended suggested advised proposed".split())
+_WAS = frozenset("was were been wasn't weren't".split())
 _TELLING = frozenset("tell told give gave show shown remind send bring get help let find fetch list read".split())
 
 
-def asked_role(text: str, tokens: Sequence[Token] | None = None, language: str | None = "en") -> AskedRole:
+def asked_role(
+    text: str, tokens: Sequence[Token] | None = None, language: str | None = "en", *, assistant: bool = True
+) -> AskedRole:
     """Whose words the query asks for.
 
     Args:
         text: the query.
         tokens: of `text.tokenize`, if they are at hand.
         language: code of the query's; nobody's words are asked for in one without tables.
+        assistant: whether an assistant takes part in the conversation; without one, what "was suggested" was so by
+            anybody.
     """
     if language != "en":
         return AskedRole(*person.asked_role(text, language))
     tokens = tokenize(text) if tokens is None else tokens
-    words = _Words(text, tokens)
+    words = _Words(text, tokens, assistant)
     asks = _asking_sentences(text, tokens)
     best: tuple[int, float] = (0, 0.0)
     found = NOBODY
+    asked: set[Role | None] = set()  # of whom it is asked outright
     for i in range(len(tokens)):
         cue = words.cue(i)
-        if cue is None:
+        if cue is None or (cue.role is None and not asks[i]):
             continue
-        strength = cue.strength if asks[i] else cue.strength / 2
-        if strength >= STRENGTH_MIN and (cue.rank if asks[i] else ONLY, strength) > best:
-            best = (cue.rank if asks[i] else ONLY, strength)
+        rank, strength = (cue.rank, cue.strength) if asks[i] else (ONLY, cue.strength / 2)
+        if rank == ASKED_SAYING:
+            asked.add(cue.role)
+        if strength >= STRENGTH_MIN and (rank, strength) > best:
+            best = (rank, strength)
             found = AskedRole(cue.role, strength)
-    return found
+    return NOBODY if found.role is None or len(asked) > 1 else found
 
 
 def _asking_sentences(text: str, tokens: Sequence[Token]) -> list[bool]:
@@ -163,8 +195,8 @@ def _asking_sentences(text: str, tokens: Sequence[Token]) -> list[bool]:
 
 
 class _Words:
-    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
-        self.text, self.tokens = text, tokens
+    def __init__(self, text: str, tokens: Sequence[Token], assistant: bool = True) -> None:
+        self.text, self.tokens, self.assistant = text, tokens, assistant
         self.words = [t.word for t in tokens]
 
     def at(self, i: int) -> str:
@@ -176,6 +208,12 @@ class _Words:
         word = self.words[i]
         if word in _PAIR and self._is_paired(i):
             return None
+        if word in _ADVISED:
+            return self._advised(i)
+        if word == "we":
+            return self._we(i)
+        if (word in _SOMEBODY or word in _DETERMINERS) and (other := self._somebody(i)) is not None:
+            return other
         if word in _I:
             return self._i(i) if word != "i" or is_first_person(self.tokens, i, self.text) else None
         if word in _YOU:
@@ -279,8 +317,48 @@ class _Words:
         for j in range(i + 1, i + 4):
             if self.at(j) in _SAYINGS:
                 new = self.at(i - 1) in _NEW and self.at(0) != "remind"
-                return None if new else _Cue(Role.ASSISTANT, CLAUSE, 0.8)
+                asked = self.at(i - 1) in ("was", "were") and self.at(i - 2) == "what"
+                return None if new else _Cue(Role.ASSISTANT, ASKED_SAYING if asked else CLAUSE, 0.8)
         return None
+
+    def _we(self, i: int) -> _Cue | None:
+        """ "What did we agree": both spoke. "The date we settled on" says nothing of who said what is asked for."""
+        asked = self._before(i) in _SAID_PAST and stem(self.at(self._verb(i)[0])) in _DECIDING
+        return _Cue(None, ASKED_SAYING, 1.0) if asked else None
+
+    def _somebody(self, i: int) -> _Cue | None:
+        """Somebody else who spoke: "did my manager tell me", "what she said"."""
+        asked = self._before(i) in _SAID_PAST
+        if not asked and self.at(i - 1) != "what":  # "since my friend suggested it": when, not what
+            return None
+        spoken = _SPEAKING if asked else _SPOKEN
+        first = i + 1 if self.words[i] in _SOMEBODY else i + 2
+        for j in range(i + 1, i + 2 + NEAR):
+            word = self.at(j)
+            if not word or word in _BREAKS:
+                return None
+            if j >= first and (stem(word) if asked else word) in spoken:
+                head = self.at(j - 1)
+                mine = self.words[i] == "my" and head == "assistant"  # somebody's secretary
+                if (head in _ASSISTANTS and not mine) or head == "user" or head in _WAS:
+                    return None
+                return _Cue(None, ASKED_SAYING if asked else CLAUSE, 0.9)
+        return None
+
+    def _advised(self, i: int) -> _Cue | None:
+        """ "Which hotel was suggested": by the assistant, unless it says by whom, or to whom else."""
+        before = i - 1
+        while self.at(before) in _ADVERBS:
+            before -= 1
+        asked = self.at(before) in _WAS or (self.at(0) in _WAS and i <= NEAR)
+        if not self.assistant or not asked or self.at(before - 1) in _I:
+            return None
+        for j in range(i + 1, i + 1 + NEAR):
+            if self.at(j) in ("by", "to"):
+                named = self.at(j + 2) if self.at(j + 1) in _ARTICLES else self.at(j + 1)
+                known = named in _ASSISTANTS or named == "you" if self.at(j) == "by" else named in ("me", "us")
+                return _Cue(Role.ASSISTANT if known else None, CLAUSE, 0.5)
+        return _Cue(Role.ASSISTANT, CLAUSE, 0.5)
 
     def _assistant(self, i: int) -> _Cue | None:
         article = self.at(i - 1)

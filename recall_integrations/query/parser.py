@@ -232,7 +232,9 @@ class QueryParser:
         identifiers: tuple[Identifier, ...] = ()
         identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), identifiers)
         found.identifiers = tuple(i for i in identifiers if not _overlap(i.span, found.session))  # "session #16"
-        found.asked = found.guard("parse.asked_role", lambda: asked_role(text, found.tokens, language), found.asked)
+        found.asked = found.guard(
+            "parse.asked_role", lambda: asked_role(text, found.tokens, language, assistant=known.assistant), found.asked
+        )
         found.refs = self._entities(found)
         negated = _starts_inside(found.tokens, found.negated)
         tokens = [t for t in found.tokens if t.start not in negated]

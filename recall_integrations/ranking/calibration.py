@@ -14,6 +14,11 @@ probability to an extreme. The probabilities are then sorted along the order the
 (rearrangement: Chernozhukov, Fernández-Val and Galichon 2009): they fall with the order, keep their sum, and a reranker
 or the diversity stage shares them out anew.
 
+The two models are fitted apart and may contradict each other: that one of ten hits is relevant is at most as probable
+as the sum of their probabilities (Boole's inequality; the product of the complements would take the hits for
+independent, but where one is the answer the others mostly are not). Where the first `K` add up to less than the
+confidence for `K`, all are raised in proportion. Of a result, which may hold fewer, `within` lowers the confidence.
+
 A probability holds for a mix of queries. The share of queries that have an answer in the scope, which the shipped
 weights assume, is in `about`, with what they were fitted on and how well they hold elsewhere.
 """
@@ -22,7 +27,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -222,7 +227,8 @@ class Calibration:
         ranked = np.argsort(-scores, kind="stable")
         logit = _logit(confidence) - self._gain(min(max(k, 1), size))
         z = np.minimum(self.hit.logits(hit_inputs(features, scores, ranked, logit)), logit)
-        falling = -np.sort(-1 / (1 + np.exp(-z)))
+        whole = _probability(logit + self._gain(min(K, size)))
+        falling = _adding_up(-np.sort(-1 / (1 + np.exp(-z))), whole)
         out = np.empty(size, dtype=np.float32)
         out[ranked if order is None else _completed(order, ranked)] = falling
         return out
@@ -244,6 +250,11 @@ class Calibration:
             "confidence": {**self.result.to_dict(), "per_k": [round(v, 5) for v in self.per_k]},
             "hit": self.hit.to_dict(),
         }
+
+
+def within(confidence: float, scores: Iterable[float]) -> float:
+    """The confidence, at most what the scores of the hits add up to."""
+    return min(confidence, math.fsum(scores))
 
 
 def unknown_share(stems: Sequence[str], frequency: Callable[[str], int], count: int) -> float:
@@ -372,6 +383,12 @@ def _logistic(kept: Mapping[str, Any], expected: Mapping[str, str]) -> Logistic:
     if not (np.isfinite(table).all() and math.isfinite(bias)) or (table[:, 1] > table[:, 2]).any():
         raise ValueError("a weight or a bound is not a finite number, or a lower bound is above the upper one")
     return Logistic(names=tuple(expected), weights=table[:, 0], low=table[:, 1], high=table[:, 2], bias=bias)
+
+
+def _adding_up(falling: Doubles, confidence: float) -> Doubles:
+    """With the first `K` adding up to the confidence at least, raised in proportion; so none is above it."""
+    total = float(falling[:K].sum())
+    return falling if total >= confidence else falling * (confidence / total)
 
 
 def _completed(order: Sequence[int] | NDArray[np.int64], ranked: NDArray[np.int64]) -> NDArray[np.int64]:

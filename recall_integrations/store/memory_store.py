@@ -18,9 +18,8 @@ import tempfile
 import threading
 import uuid
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -29,8 +28,9 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
+from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.adapters.messages import Message, is_message, memory_of, stable_id
+from recall_integrations.adapters.messages import Message, is_message, memory_of, spoken
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.adapters import resolve_embedding
@@ -52,11 +52,12 @@ from recall_integrations.query.spelling import Speller
 from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
 from recall_integrations.retrievers.lexical import LexicalIndex
 from recall_integrations.retrievers.semantic import SHARED, SemanticIndex
-from recall_integrations.store import fetching, journal, schema, words
+from recall_integrations.store import fetching, histories, journal, schema, words
 from recall_integrations.store.database import mapped_errors, open_sqlite
 from recall_integrations.store.directory import DATABASE, check_directory, size_of
 from recall_integrations.store.entity_catalog import EntityCatalog, ScopeEntities
 from recall_integrations.store.filtering import filter_mask
+from recall_integrations.store.histories import Remembered
 from recall_integrations.store.indexes import Indexes, Progress
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.meta import get_meta, put_meta
@@ -164,7 +165,9 @@ class MemoryStore:
         Args:
             path: the directory; `None` = a temporary one that is removed at `close` (or when the process ends).
             embedding: `None` (the bundled static model), a LangChain `Embeddings`, a LlamaIndex `BaseEmbedding`, a
-                sentence-transformers name or path, or `Callable[[list[str]], array (n, d)]`.
+                sentence-transformers name or path, or `Callable[[list[str]], array (n, d)]`. One of your own embeds 80
+                short texts more, once for a store, at its first write: what a cosine counts in the ranking is measured
+                by them. `retrieval.semantic_remote` does without, and cosines count as those of the bundled model.
             config: its `retrieval` section sets the layout of vectors and the memory for them.
             reindex: make every vector anew if the store was made by another embedding.
             clock: where `created_at` comes from.
@@ -281,6 +284,23 @@ class MemoryStore:
         self._indexes.open()
         with self._engine.begin() as connection:  # nothing reads along with the journal yet
             journal.prune_applied(connection)
+        if self._stamped and not self.embedding.remote:
+            self._measure_late()
+
+    def _measure_late(self) -> None:
+        """Measure what cosines are worth for a store that was made before it was measured, and may only be read.
+
+        Not of an embedding that is called over a network: opening a store is no reason for that, its next write is.
+        """
+        measured = self._measured_worth()
+        self._worth_tried = self._worth is not None  # what failed now may work at the next write
+        if measured is None:
+            return
+        try:
+            with self._engine.begin() as connection:
+                put_meta(connection, f"{COSINE_WORTH}{self.embedding.fingerprint}", repr(measured))
+        except SQLAlchemyError as e:  # a full disk or a file that may not be written: known for this process
+            logger.warning("What the embedding is worth to the ranking could not be noted: %s", e)
 
     def _reembed(self, progress: Progress | None, *, changing: bool) -> None:
         """Make every vector anew; with another embedding, a mark says until then that they may be of two kinds."""
@@ -341,6 +361,8 @@ class MemoryStore:
             InvalidMemory, InvalidScope: nothing was changed.
             EmbeddingError: the embedding has never worked with this store; nothing was changed.
         """
+        if is_message(memory):  # one without text is an error here: there is nothing else to store
+            memory_of(memory)
         return self.remember_many([memory], scope=scope)[0]
 
     def remember_many(
@@ -351,15 +373,21 @@ class MemoryStore:
         progress: bool = False,
         batch_size: int = BATCH,
         thread: str | None = None,
-    ) -> list[str]:
+    ) -> Remembered:
         """Store memories in batches, one transaction each, and return their ids in order.
 
-        A list is checked whole before anything is changed; of any other iterable, the batches before a bad item stand.
-        An id that is already there is replaced; the same id twice in one call is an error.
+        A list, and whatever is given with a thread, is checked whole before anything is changed; of any other iterable,
+        the batches before a bad item stand. An id that is already there is replaced; the same id twice in one call is
+        an error.
 
-        The messages of a chat may be given as they are, and the whole chat again when it has grown: a message keeps its
-        own id, or has one made from thread, speaker and text (and its number among equals), and what is there already
-        is left alone. Without a thread, messages that have no id are new each time.
+        The messages of a chat may be given as they are, and again when it has grown, whole or only the last ones: what
+        is there already is left alone. A message keeps its own id. One without is told by its place: the messages given
+        are laid beside the end of what the thread holds (`store.histories`), so an "ok" that was said again is stored
+        again. Windows of a chat must overlap by something that is said once, or begin with something new. Without a
+        thread, messages that have no id are new each time.
+
+        Messages without text (empty, or only images) are left out, as if they had not been given; their places are in
+        `skipped` of what is returned.
 
         Args:
             memories: `Memory` objects, plain texts, and chat messages of LangChain, LlamaIndex, OpenAI or Anthropic.
@@ -369,8 +397,7 @@ class MemoryStore:
             thread: the conversation of the messages and plain texts, which get their places in order of arrival.
 
         Raises:
-            InvalidMemory: an item is not a memory, a message without text, or its id occurs twice; the error gives its
-                position.
+            InvalidMemory: an item is not a memory, or its id occurs twice; the error gives its position.
         """
         self._check_open()
         where = checked_scope(scope)
@@ -380,15 +407,35 @@ class MemoryStore:
             raise InvalidArgument(f"batch_size must be at least 1, not {batch_size!r}.")
         if thread is not None:
             checked_id(thread, "thread", InvalidMemory)
-        messages: set[str] = set()
-        source: Iterator[Memory] = _checked(memories, thread, messages)
+        chat = _Chat()
+        source: Iterator[Memory] = _checked(memories, thread, chat)
+        if thread is not None:
+            return self._remember_chat(where, thread, list(source), chat, progress, batch_size)
         total = len(memories) if isinstance(memories, Sequence) else None
         if total is not None:
             source = iter(list(source))
+        ids = self._write_all(where, source, chat, progress, batch_size, total)
+        return Remembered(ids, chat.skipped)
+
+    def _remember_chat(
+        self, scope: Scope, thread: str, given: list[Memory], chat: _Chat, progress: bool, batch_size: int
+    ) -> Remembered:
+        """Store what is said in a conversation; nothing else is written to it meanwhile."""
+        with self._write_lock, mapped_errors(self.path / DATABASE):
+            if any(given[place].id is None for place in chat.places):
+                with self._engine.connect() as connection:
+                    given = histories.with_ids(connection, self._scopes.get(scope), thread, given, chat.places)
+                chat.ids.update(given[place].id or "" for place in chat.places)
+            ids = self._write_all(scope, iter(given), chat, progress, batch_size, len(given))
+        return Remembered(ids, chat.skipped)
+
+    def _write_all(
+        self, scope: Scope, source: Iterator[Memory], chat: _Chat, progress: bool, batch_size: int, total: int | None
+    ) -> list[str]:
         ids: list[str] = []
         with progress_bar("Remembering", total, shown=progress) as advance:
             while batch := list(itertools.islice(source, batch_size)):
-                ids.extend(self._write(where, batch, messages))
+                ids.extend(self._write(scope, batch, chat.ids))
                 advance(len(batch))
         return ids
 
@@ -752,14 +799,17 @@ class MemoryStore:
     def cosine_worth(self) -> float:
         """What a cosine of the store's embedding is worth to the ranker: 1 = as much as one of the bundled model.
 
-        Measured at the first write, and when all vectors are made anew (`embeddings.probe`); until then, and where
-        that failed, 1.
+        Measured (`embeddings.probe`) at the first write, when all vectors are made anew, and when a store that lacks it
+        is opened with an embedding on this machine. Until then, where that failed, and where
+        `retrieval.semantic_remote` declares that a call costs, 1.
         """
         return 1.0 if self._worth is None else self._worth
 
     def _measured_worth(self) -> float | None:
         """What is to be noted; `None` where it is known already, or cannot be measured now."""
         if self._worth is not None or self._worth_tried or isinstance(self.embedding, StaticEmbedding):
+            return None
+        if self.config.retrieval.semantic_remote:  # declared costly
             return None
         self._worth_tried = True
         try:
@@ -817,42 +867,53 @@ class MemoryStore:
         return int(connection.execute(select(s.c.version).where(s.c.scope_id == scope_id)).scalar_one())
 
 
-def _checked(memories: Iterable[Any], thread: str | None, messages: set[str]) -> Iterator[Memory]:
-    """Items as memories; the ids of those that were chat messages go to `messages`."""
+@dataclass(slots=True)
+class _Chat:
+    """What is known of the chat messages among what was given.
+
+    Args:
+        ids: of messages; what is there already under them is left alone.
+        places: of messages among what is to be stored.
+        skipped: places of messages without text among what was given.
+    """
+
+    ids: set[str] = field(default_factory=set)
+    places: list[int] = field(default_factory=list)
+    skipped: list[int] = field(default_factory=list)
+
+
+def _checked(memories: Iterable[Any], thread: str | None, chat: _Chat) -> Iterator[Memory]:
+    """Items as memories, without messages that have no text; `chat` is told of the messages."""
     if not isinstance(memories, Iterable):
         raise InvalidMemory(f"remember_many takes an iterable of memories, not {type(memories).__name__}.")
     seen: set[str] = set()
-    equal: Counter[str] = Counter()
     for position, item in enumerate(memories):
+        is_chat = not isinstance(item, Memory | str)
+        if is_chat and not is_message(item):
+            kind = type(item).__name__
+            raise InvalidMemory(f"Item {position} is {kind}. Give Memory objects, texts or chat messages.")
         try:
-            memory = _memory_of(item, thread, messages, equal)
+            memory = spoken(item, thread=thread) if is_chat else _memory_of(item, thread)
         except InvalidMemory as e:
             raise InvalidMemory(f"Item {position}: {e}") from None
         if memory is None:
-            kind = type(item).__name__
-            raise InvalidMemory(f"Item {position} is {kind}. Give Memory objects, texts or chat messages.")
+            chat.skipped.append(position)
+            continue
         if memory.id is not None:
             if memory.id in seen:
                 raise InvalidMemory(
                     f"Item {position} repeats the id {memory.id[:80]!r} of an earlier one. Give each its own."
                 )
             seen.add(memory.id)
+        if is_chat:
+            chat.places.append(position - len(chat.skipped))
+            if memory.id is not None:
+                chat.ids.add(memory.id)
         yield memory
 
 
-def _memory_of(item: Any, thread: str | None, messages: set[str], equal: Counter[str]) -> Memory | None:
-    if isinstance(item, Memory):
-        return item
-    if isinstance(item, str):
-        return Memory(item, thread=thread)
-    if not is_message(item):
-        return None
-    memory = memory_of(item, thread=thread)
-    if memory.id is None and thread is not None:
-        memory = replace(memory, id=stable_id(memory, equal))
-    if memory.id is not None:
-        messages.add(memory.id)
-    return memory
+def _memory_of(item: Memory | str, thread: str | None) -> Memory:
+    return item if isinstance(item, Memory) else Memory(item, thread=thread)
 
 
 def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -46,11 +46,13 @@ class Settled:
         session: the reference, with `found` or with what keeps it from being found in `because`.
         mask: bool `(n,)`: living rows of it; `None` where it is not found.
         threads: their codes, in the order in which they were asked for.
+        absent: whether the scope has sessions and this is none of them.
     """
 
     session: SessionRef
     mask: Mask | None = None
     threads: tuple[int, ...] = ()
+    absent: bool = False
 
 
 def sessions_of(view: ScopeView, text: TextColumns, within: Mask | None = None) -> Sessions:
@@ -99,7 +101,8 @@ def settle(session: SessionRef, view: ScopeView, window: Mask | None = None) -> 
     placed = _placed(session.places, sessions)
     if placed is None:
         n = len(sessions.codes)
-        return _missing(session, "there is only 1 session" if n == 1 else f"there are only {n} sessions")
+        because = "there is only 1 session" if n == 1 else f"there are only {n} sessions"
+        return replace(_missing(session, because), absent=True)
     return _found(session, view, text, sessions, *placed)
 
 

@@ -550,3 +550,13 @@ def test_warm_loads_what_the_first_recall_would(tmp_path):
         large.warm()
         large.warm(scope=Scope(user_id="never seen"))
         assert len(large.indexes.notices) == 0
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 10])
+@pytest.mark.parametrize(
+    "query", ["deploy", "who does Sam report to?", "what happened yesterday?", "tomatoes", "no deploy"]
+)
+def test_the_confidence_is_within_what_the_scores_add_up_to(optimizer, query, k):
+    for tokens_max in (None, 12):
+        result = optimizer.recall(query, scope=U1, now=NOW, k=k, tokens_max=tokens_max, time_budget_ms=60_000)
+        assert 0 <= result.confidence <= sum(h.score for h in result.hits) + 1e-6

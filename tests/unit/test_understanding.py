@@ -382,3 +382,27 @@ def test_the_runner_up_is_the_nearest_other_plan() -> None:
     assert (plan.name, plan.runner_up, plan.runner_up_margin) == ("balanced", "precise", 0.01)
     plan = make_plan(ParsedQuery(original="q", specificity=0.39), RecallConfig())
     assert (plan.name, plan.runner_up, plan.runner_up_margin) == ("exploratory", "balanced", 0.01)
+
+
+@pytest.mark.parametrize(("old", "said"), [(0, False), (1, True), (9, True)])
+def test_recent_is_a_reason_only_where_most_of_the_scope_is_not(store: MemoryStore, old: int, said: bool) -> None:
+    store.remember_many(
+        [
+            *(Memory(f"The heron stood at pond {i}", event_at=NOW - timedelta(days=400)) for i in range(old)),
+            *(Memory(f"A heron flew over roof {i}", event_at=NOW - timedelta(days=i)) for i in range(2)),
+            Memory("The heron is a bird", event_at=NOW - timedelta(days=31)),
+        ]
+    )
+    optimizer = asking(store)
+    result = optimizer.recall("heron", k=20, now=NOW)
+    assert len(result.hits) == old + 3
+    recent = {h.memory.text[:12] for h in result.hits if "recent" in h.reason}
+    assert recent == ({"A heron flew"} if said else set())
+    optimizer.close()
+
+
+def test_what_was_imported_today_is_not_recent(store: MemoryStore) -> None:
+    store.remember_many([f"Heron number {i} was seen" for i in range(6)])
+    optimizer = asking(store)
+    assert not any("recent" in h.reason for h in optimizer.recall("heron", now=NOW).hits)
+    optimizer.close()

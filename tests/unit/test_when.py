@@ -9,6 +9,7 @@ import pytest
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import PLAN_RULES, PlannerConfig
+from recall_integrations.console import explain
 from recall_integrations.console.as_json import explanation_data
 from recall_integrations.records import Scope
 
@@ -89,6 +90,49 @@ def test_what_one_said_comes_before_what_others_said_then(optimizer):
     assert ids == ["2:1", "2:3", "2:5", "2:7"]
 
 
+@pytest.fixture(scope="module")
+def assisted(store):
+    """The same sessions, of a user with an assistant."""
+    scope = Scope(user_id="assisted")
+    roles = {"Ann": "user", "Bo": "assistant"}
+    store.remember_many([replace(m, role=roles[m.actor or ""], entities=()) for m in conversation()], scope=scope)
+    return scope
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("What did you say in our first session?", "1:1"),
+        ("What have you told me in our second session?", "2:1"),
+        ("What did you talk about on May 8th?", "1:1"),
+        ("What did I say in our first session?", "1:0"),
+    ],
+)
+def test_the_role_that_is_asked_for_comes_first_in_its_order(optimizer, assisted, query, first):
+    result, ids = found(optimizer, query, k=32, scope=assisted)
+    session, begin = first.split(":")
+    assert result.plan.in_order and result.query.asked_role is not None
+    assert ids[:30] == [f"{session}:{i}" for i in range(int(begin), 60, 2)]
+    assert ids[30:] == [f"{session}:{i}" for i in range(1 - int(begin), 4, 2)][: len(ids) - 30]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did we talk about in our first session?",
+        "What did you and I say in our first session?",
+    ],
+)
+def test_both_come_in_order_where_no_role_is_asked_for_plainly(optimizer, assisted, query):
+    result, ids = found(optimizer, query, scope=assisted)
+    assert result.plan.in_order and ids == [f"1:{i}" for i in range(10)]
+
+
+def test_without_roles_nothing_changes(optimizer):
+    _, ids = found(optimizer, "What did you say in our first session?")
+    assert ids == [f"1:{i}" for i in range(10)]
+
+
 def test_who_never_speaks_is_spoken_of(store):
     scope = Scope(user_id="other")
     store.remember_many(conversation(), scope=scope)
@@ -112,6 +156,46 @@ def test_an_empty_window_filters_nothing_and_says_so(optimizer):
     result, ids = found(optimizer, "What did we talk about on May 9th?")
     assert len(ids) == 10 and not result.degraded
     assert not result.plan.time_filter and "nothing lies in it" in result.plan.reason
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did we talk about on May 9th?",
+        "What did we say about the rain on 9 May 2023?",
+        "What did we say about the rain in session 40?",
+    ],
+)
+def test_where_nothing_lies_the_answer_is_unsure_and_says_once_why(optimizer, query):
+    result, ids = found(optimizer, query)
+    sure, _ = found(optimizer, "What did we say about the rain in our third session?")
+    assert len(ids) == 10
+    assert result.confidence < 0.35 < sure.confidence
+    assert all(hit.score <= result.confidence + 1e-6 for hit in result.hits)
+    assert result.plan.reason.count("searched without it") == 1
+    assert "filters" not in result.plan.reason and "order of the conversation" not in result.plan.reason
+
+
+def test_how_much_less_sure_follows_the_reading(optimizer):
+    inside, _ = found(optimizer, "What did we say about the rain?")
+    nothing, _ = found(optimizer, "What did we say about the rain in session 40?")
+    assert 0 < nothing.confidence < 0.5 * inside.confidence
+
+
+def test_a_day_of_which_something_was_told_later_costs_nothing(optimizer):
+    plain, _ = found(optimizer, "What did Ann do?")
+    dated, _ = found(optimizer, "What did Ann do on May 9th?")
+    assert dated.confidence > 0.5 * plain.confidence
+
+
+def test_explain_says_that_nothing_lies_there(optimizer):
+    for query in ("What did we talk about on May 9th?", "What did we talk about in session 2?"):
+        filters = Filters(threads=("session_1",))
+        result = optimizer.recall(query, now=NOW, filters=filters)
+        rows = [*explain._dated(result.query, result.plan, optimizer.config.planner)]
+        rows += explain._session(result.query, result.plan, optimizer.config.planner)
+        assert [words for _, words in rows if "searched without it" in words]
+        assert not [words for _, words in rows if words.startswith(("filters", "lifts"))]
 
 
 def test_a_session_that_is_not_there_filters_nothing_and_says_so(optimizer):

@@ -223,10 +223,8 @@ def test_the_same_chat_again_changes_nothing_and_a_longer_one_adds() -> None:
         assert listed(store, ids) == before
         assert store.count() == 9
         assert listed(store, more)[-1].position == 8
-        # The window that an agent still has in mind: nothing moves.
-        assert (
-            store.remember_many([*CHAT[4:], AIMessage("Glad to hear it.")], thread="chat-1")[:4] == ids[4:7] + ids[3:4]
-        )
+        # The window that an agent still has in mind: nothing moves, and its "ok" is the second one.
+        assert store.remember_many([*CHAT[4:], AIMessage("Glad to hear it.")], thread="chat-1")[:4] == ids[4:]
         assert store.count() == 10
 
 
@@ -277,8 +275,8 @@ def test_one_message() -> None:
 
 def test_a_bad_message_stores_nothing_and_is_named() -> None:
     with MemoryStore.open() as store:
-        with pytest.raises(InvalidMemory, match="Item 1: The ai message has no text"):
-            store.remember_many([HumanMessage("hi"), AIMessage("")])
+        with pytest.raises(InvalidMemory, match="The ai message has no text"):
+            store.remember(AIMessage(""))
         with pytest.raises(InvalidMemory, match="Item 1 is int. Give Memory objects, texts or chat messages"):
             store.remember_many(["hi", 7])  # type: ignore[list-item]
         with pytest.raises(InvalidMemory, match="Item 1 repeats the id 'm1'"):
@@ -288,6 +286,38 @@ def test_a_bad_message_stores_nothing_and_is_named() -> None:
         with pytest.raises(InvalidMemory, match="Use `remember` for a single one"):
             store.remember_many(HumanMessage("hi"))  # type: ignore[arg-type]
         assert store.count() == 0
+
+
+EMPTY: list[Any] = [
+    AIMessage(""),
+    {"role": "user", "content": None},
+    HumanMessage([PICTURE]),
+    LlamaMessage(role="assistant", blocks=[ThinkingBlock(content="hm")]),
+]
+
+
+@pytest.mark.parametrize("thread", ["chat-1", None])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_messages_without_text_are_left_out_and_counted(thread: str | None, lazy: bool) -> None:
+    mixed = [EMPTY[0], *CHAT[:2], EMPTY[1], EMPTY[2], *CHAT[2:], EMPTY[3]]
+    with MemoryStore.open() as store:
+        ids = store.remember_many(iter(mixed) if lazy else mixed, thread=thread)
+        assert ids.skipped == (0, 3, 4, 11)
+        assert [m.text for m in listed(store, ids)] == [Memory.from_message(m).text for m in CHAT]
+        assert store.count() == len(CHAT)
+        if thread is not None:
+            assert [m.position for m in listed(store, ids)] == list(range(len(CHAT)))
+            plain = store.remember_many(CHAT, thread=thread)
+            assert plain == ids and plain.skipped == ()
+            assert store.count() == len(CHAT)
+
+
+def test_a_chat_without_any_text_stores_nothing() -> None:
+    with MemoryStore.open() as store:
+        ids = store.remember_many(EMPTY, thread="chat-1")
+        assert ids == [] and ids.skipped == (0, 1, 2, 3)
+        assert store.remember_many([], thread="chat-1").skipped == ()
+        assert store.scopes() == []
 
 
 def test_both_frameworks_show_the_role() -> None:

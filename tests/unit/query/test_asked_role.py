@@ -106,6 +106,7 @@ I'd like to revisit our previous conversation about skin care, what was the prod
 What did the assistant tell the user about visas?
 Can you find the hotel you recommended?
 You mentioned a museum near the station, which one was it?
+What was the name of the hotel that was suggested?
 """.strip().splitlines()
 
 NOBODY = """
@@ -156,8 +157,91 @@ What should I say to Sam?
 Who are you?
 what can you do
 give me your recommendation
-What was the name of the hotel that was suggested?
 """.strip().splitlines()
+
+# Whose words: of somebody else, of both, or of nobody who is named.
+SOMEBODY_ELSE = """
+what did my manager tell me?
+What did my assistant tell me?
+What did my manager say?
+What did my manager tell me about my raise?
+what has my doctor said about my knee?
+Did my sister mention a dentist?
+What did my friend Sam recommend?
+Why did my landlord complain?
+What had my mother told me about the ring?
+What did our neighbour say about the fence?
+What did the doctor advise me to eat?
+what did the assistant manager say about my shift?
+What did she tell me about the trip?
+What did he say about my proposal?
+Have they announced my new schedule?
+Has anyone explained my bill to me?
+Did somebody warn me about the ice?
+Remind me what my boss said about the review
+I forgot what she told me
+What was recommended by my doctor?
+Which clinic was suggested by Priya?
+Which book was recommended to Priya?
+What has been proposed by the landlord?
+""".strip().splitlines()
+BOTH = """
+what did we agree?
+What did we agree on about my budget?
+what have we decided about my flat?
+What had we settled on for my birthday?
+What did we say about my mortgage?
+Did we discuss my visa?
+What did we talk about in my last session?
+what did I ask and what did you answer?
+What did I tell you, and what did you say?
+What did you suggest and what did I reply?
+Did I mention a hotel, or did you recommend one?
+What did I ask you about taxes, and what was your answer?
+What did the user ask and what did the assistant answer?
+What have you explained and what have I asked about?
+What did you and I agree on?
+What did my manager say, and what did you recommend?
+""".strip().splitlines()
+BY_THE_ASSISTANT = """
+which hotel was suggested?
+Which restaurant was recommended for Friday?
+What was advised for my back?
+Which titles were proposed?
+what has been suggested so far?
+Which exercises have been recommended for my knee?
+Was a podcast ever recommended?
+Were any books suggested?
+what was originally recommended against the moths?
+Which hotel was recommended by you?
+Which wine was suggested by the assistant?
+What was proposed by the AI?
+Which museum was recommended to us?
+What was suggested for my magnesium level?
+what was your answer about the lease?
+""".strip().splitlines()
+BY_THE_USER = """
+Did I say what my manager told me?
+What did I tell you my sister said?
+What did I say when my landlord complained?
+When did my sister move to Oslo?
+When did my manager hire me?
+How many days passed since my friend suggested the trip?
+What does my lease say about pets?
+Did my last request go through?
+What did I reply to my manager?
+What did we pay for my car?
+Which dentist was I seeing in May?
+what was my first suggestion?
+""".strip().splitlines()
+NOT_PAST = """
+What is recommended for a sprained ankle?
+Which dose is usually advised?
+Could a museum be suggested?
+""".strip().splitlines()
+NOBODY += [*SOMEBODY_ELSE, *BOTH, *NOT_PAST]
+ASSISTANT += BY_THE_ASSISTANT
+USER += BY_THE_USER
 
 CASES = [(Role.USER, s) for s in USER] + [(Role.ASSISTANT, s) for s in ASSISTANT] + [(None, s) for s in NOBODY]
 
@@ -168,6 +252,12 @@ def test_sentences(role: Role | None, text: str) -> None:
     assert found.role is role
     assert (found.strength > 0) == (role is not None)
     assert asked_role(text.upper()).role is role
+
+
+def test_without_an_assistant_nobody_in_particular_suggested_it() -> None:
+    assert asked_role("which hotel was suggested?", assistant=False).role is None
+    assert asked_role("what was suggested for my knee?", assistant=False).role is Role.USER
+    assert asked_role("which hotel did you suggest?", assistant=False).role is Role.ASSISTANT
 
 
 def test_saying_is_plainer_than_doing_and_doing_than_owning() -> None:

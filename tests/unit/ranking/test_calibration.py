@@ -18,6 +18,7 @@ from recall_integrations.ranking.calibration import (
     result_inputs,
     to_json,
     unknown_share,
+    within,
 )
 from recall_integrations.ranking.features import Features
 from recall_integrations.ranking.ranker import Ranking, Unlearned
@@ -254,3 +255,33 @@ def test_shipped_weights_absent_and_present_evidence():
 def test_logits_stay_within_bounds():
     extreme = calibration(bias=1e6)
     assert extreme.confidence(features(msn=[0.0]), ranking(0.0), 0.0) <= sigmoid(LOGIT_MAX)
+
+
+def test_scores_that_contradict_the_confidence_are_raised_in_proportion():
+    found, scores, model = features(msn=[0.0] * 3), ranking(3, 2, 1), calibration(hit={"place": -3.0}, per_k=(0.0, 0.0))
+    own = np.asarray([1 / (1 + (1 + place) ** 3) for place in range(3)])  # .5, 1 in 9, 1 in 28
+    unsure, sure = (model.probabilities(found, scores, None, c) for c in (0.5, 0.9))
+    np.testing.assert_allclose(unsure, own, rtol=1e-5)
+    np.testing.assert_allclose(sure, own * 0.9 / own.sum(), rtol=1e-5)
+
+
+def test_a_confidence_is_within_what_the_scores_add_up_to():
+    assert within(0.7, [0.5, 0.3]) == 0.7
+    assert within(0.9, [0.5, 0.25]) == 0.75
+    assert within(0.9, []) == 0.0
+
+
+@given(
+    st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=30),
+    st.floats(0.001, 0.999),
+    st.floats(0, 3),
+    st.floats(-0.5, 0),
+    st.integers(1, 40),
+)
+def test_the_first_ten_scores_add_up_to_the_confidence_for_ten(values, bias, a, b, k):
+    model = calibration({"msn_any": 1.0}, {"confidence": 1.0, "place": -2.0}, (a, b), math.log(bias / (1 - bias)))
+    found, scores = features(msn=[0.3] * len(values)), ranking(*values)
+    p = model.probabilities(found, scores, None, model.confidence(found, scores, 0.0, k=k), k=k)
+    best = np.sort(p)[::-1]
+    assert best[:10].sum() >= model.confidence(found, scores, 0.0) - 1e-5
+    assert best[0] <= sigmoid(model.result.logits(result_inputs(found, scores.scores, 0.0))) + 1e-6

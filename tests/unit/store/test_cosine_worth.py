@@ -5,8 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import delete
+from sqlalchemy.exc import OperationalError
 
-from recall_integrations import MemoryStore
+from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
+from recall_integrations.config import RetrievalConfig
+from recall_integrations.errors import EmbeddingError
+from recall_integrations.store import memory_store, schema
+from recall_integrations.store.memory_store import COSINE_WORTH
 
 
 def same(texts: Sequence[str]) -> np.ndarray:
@@ -34,3 +40,80 @@ def test_a_write_that_fails_leaves_it_to_the_next(tmp_path: Path, monkeypatch: p
         measured = store.cosine_worth
     with MemoryStore.open(tmp_path, embedding=same) as store:
         assert store.cosine_worth == measured != 1.0
+
+
+class Counting:
+    """As `same`; says how often it is asked, may fail, and may be remote."""
+
+    def __init__(self, remote: bool = False) -> None:
+        self.fingerprint, self.dimensions, self.remote = "counting:8", 8, remote
+        self.fails = False
+        self.texts = 0
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        self.texts += len(texts)
+        if self.fails and len(texts) > 1:
+            raise EmbeddingError("told to fail")
+        return same(texts)
+
+    def embed_query(self, text: str) -> np.ndarray:
+        return same([text])[0]
+
+
+def older(path: Path) -> None:
+    """A store as it was before anything was measured."""
+    with MemoryStore.open(path, embedding=Counting()) as store:
+        store.remember("one")
+        with store.engine.begin() as connection:
+            connection.execute(delete(schema.meta).where(schema.meta.c.key.startswith(COSINE_WORTH)))
+
+
+def test_an_older_store_that_is_only_read_is_measured_when_it_is_opened_and_once(tmp_path: Path) -> None:
+    older(tmp_path)
+    with MemoryStore.open(tmp_path, embedding=Counting()) as store:
+        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+        assert QueryOptimizer(store).recall("one").hits
+    again = Counting()
+    with MemoryStore.open(tmp_path, embedding=again) as store:
+        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+    assert again.texts == 0
+
+
+def test_an_embedding_that_fails_fails_no_open_and_no_recall(tmp_path: Path) -> None:
+    older(tmp_path)
+    embedding = Counting()
+    embedding.fails = True
+    with MemoryStore.open(tmp_path, embedding=embedding) as store:
+        assert store.cosine_worth == 1.0
+        assert QueryOptimizer(store).recall("one").hits
+        embedding.fails = False
+        store.remember("two")
+        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+
+
+def test_a_store_that_cannot_be_written_knows_it_for_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    older(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OperationalError("INSERT", {}, Exception("disk is full"))
+
+    monkeypatch.setattr(memory_store, "put_meta", full)
+    with MemoryStore.open(tmp_path, embedding=Counting()) as store:
+        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+    assert "could not be noted" in caplog.text
+
+
+def test_opening_calls_no_network_and_what_is_declared_costly_is_not_measured(tmp_path: Path) -> None:
+    older(tmp_path)
+    embedding = Counting(remote=True)
+    with MemoryStore.open(tmp_path, embedding=embedding) as store:
+        assert (store.cosine_worth, embedding.texts) == (1.0, 0)
+        store.remember("two")
+        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+    costly = RecallConfig(retrieval=RetrievalConfig(semantic_remote=True))
+    embedding = Counting()
+    with MemoryStore.open(tmp_path / "other", embedding=embedding, config=costly) as store:
+        store.remember("one")
+        assert (store.cosine_worth, embedding.texts) == (1.0, 1)
