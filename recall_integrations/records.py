@@ -497,6 +497,11 @@ class ParsedQuery:
         type_filters: those that the query names so plainly ("my preferences") that other types may be left out.
         terms: the stems that lexical search looks for, in order, without stop words and negated words, with those of
             `corrections`.
+        language: the language its words were read in (ISO 639-1), the scope's where the query alone does not tell;
+            `None` = English, or none that is known.
+        stems: its content words in order, each with the stem that it is looked for by. Only where `language` is set.
+        weaker_terms: stems of other forms of its words that memories of the scope hold: without accents or with them,
+            of another language. They count less than `terms`.
         identifiers: what has to match letter by letter (`ABC-123`, "in quotation marks").
         router: which memories it is after: knowledge, neural or both.
         conversational: whether it has nothing that BM25 could look for.
@@ -536,6 +541,9 @@ class ParsedQuery:
     asked_role_strength: float = 0.0
     session: SessionRef | None = None
     talk: str = ""
+    language: str | None = None
+    stems: tuple[tuple[str, str], ...] = ()
+    weaker_terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

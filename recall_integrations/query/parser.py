@@ -27,6 +27,7 @@ from recall_integrations.query.sessions import read_session
 from recall_integrations.query.spelling import Speller, reread
 from recall_integrations.query.talk import NOTHING, asks_talk
 from recall_integrations.query.temporal import parse_window
+from recall_integrations.query.words import QueryWords
 from recall_integrations.readings import (
     CORRECTED,
     ENTITY,
@@ -53,7 +54,7 @@ from recall_integrations.records import (
     checked_text,
 )
 from recall_integrations.roles import Role
-from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
+from recall_integrations.text import STOP_WORDS, Token, tokenize
 
 T = TypeVar("T")
 Spans = Sequence[tuple[int, int]]
@@ -64,6 +65,8 @@ Unsure = Callable[[str, tuple[EntityRef, ...], Spans], Settled]
 
 # Control characters separate words; they carry no meaning in a query.
 _CONTROLS = dict.fromkeys((*range(0x20), 0x7F), " ")
+# What keyboards for Chinese and Japanese give: "２０２４年３月", "ＡＢＣ－１２". One letter for one, so that spans stay.
+_FULL_WIDTH = {0xFF01 + i: 0x21 + i for i in range(94)} | {0x3000: 0x20}
 NAME_CONFIDENCE_MIN = 0.5  # of a reference, for its canonical name to be looked for as well
 RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
 TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
@@ -108,6 +111,7 @@ class ScopeKnowledge:
         speller: second readings of unknown words; `None` while its vocabulary is being read, and where it is off.
         user: the user as an entity, who is in every query.
         assistant: whether one of its actors has the role of the assistant: then "you" in a query is the assistant.
+        alike: stems that differ from one by accents alone, of whatever scope.
         unsure: asks a language model about references that are not sure, leaving out the given spans; see
             `entities.fallback`.
     """
@@ -118,6 +122,7 @@ class ScopeKnowledge:
     speller: Speller | None = None
     user: EntityRef | None = None
     assistant: bool = False
+    alike: Callable[[str], Sequence[str]] = lambda _stem: ()
     unsure: Unsure | None = None
 
 
@@ -127,7 +132,7 @@ class _Reading:
 
     text: str
     known: ScopeKnowledge
-    tokens: list[Token]
+    words: QueryWords
     window: TemporalWindow | None = None
     session: SessionRef | None = None
     negations: tuple[Negation, ...] = ()
@@ -138,6 +143,10 @@ class _Reading:
     asked: AskedRole = NOBODY
     degraded: list[Degradation] = field(default_factory=list)
     observer: Observer | None = field(default_factory=_OBSERVER.get)
+
+    @property
+    def tokens(self) -> list[Token]:
+        return self.words.tokens
 
     @property
     def negated(self) -> list[tuple[int, int]]:
@@ -209,7 +218,9 @@ class QueryParser:
             zone: time zone of the dates; default `timezone` of the configuration.
         """
         local = _local(now, zone or self._zone)
-        found = _Reading(text, known, tokenize(text))
+        original, text = text, text.translate(_FULL_WIDTH)
+        found = _Reading(text, known, QueryWords(text, known.frequency, known.memories, known.alike))
+        words = found.words
         found.window = window or None
         found.negations = found.guard("parse.negation", lambda: find_negations(text), ())
         if window is None:
@@ -222,7 +233,7 @@ class QueryParser:
         found.refs = self._entities(found)
         negated = _starts_inside(found.tokens, found.negated)
         tokens = [t for t in found.tokens if t.start not in negated]
-        content = [t for t in tokens if t.word not in STOP_WORDS]
+        content = [t for t in tokens if not words.is_stop(t.word)]
         found.corrections = self._corrections(found, content, now)
         polite: list[tuple[int, int]] = []
         polite = found.guard("parse.courtesies", lambda: features.courtesies(text), polite)
@@ -243,9 +254,14 @@ class QueryParser:
                 type_cues=strength,
             )
         )
+        terms, weaker = found.guard(
+            "parse.terms",
+            lambda: (self._terms(content, found), self._weaker(content, found)),
+            (tuple(dict.fromkeys(words.stem(t.word) for t in content)), ()),
+        )
         specificity = features.specificity(vector, self._config.specificity)
         parsed = ParsedQuery(
-            original=text,
+            original=original,
             entity_refs=found.refs,
             temporal_window=found.window,
             predicate_hints=found.guard("parse.predicates", lambda: features.predicate_hints(tokens), ()),
@@ -254,9 +270,10 @@ class QueryParser:
             features=vector,
             type_cues=cued,
             type_filters=filters,
-            terms=found.guard(
-                "parse.terms", lambda: self._terms(content, found), tuple(dict.fromkeys(stem(t.word) for t in content))
-            ),
+            terms=terms,
+            language=words.language,
+            stems=() if words.language is None else tuple((t.word, words.stem(t.word)) for t in content),
+            weaker_terms=weaker,
             identifiers=found.identifiers,
             router=found.guard("parse.router", lambda: self._router(found), Router()),
             conversational=found.guard(
@@ -351,7 +368,7 @@ class QueryParser:
         speller = known.speller
         spans = [*found.placed, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
         taken = _starts_inside(content, spans)
-        open_tokens = [t for t in content if t.start not in taken]
+        open_tokens = [t for t in content if t.start not in taken and not found.words.is_settled(t.word)]
         is_name = known.entities.contains_word if known.entities is not None else None
         return found.guard(
             "parse.spelling",
@@ -363,7 +380,8 @@ class QueryParser:
     def _rarities(found: _Reading, plain: list[Token]) -> dict[str, float]:
         """Rarity of each distinct stem that a memory holds. Of a word that was corrected, that of what was meant."""
         meant = {c.stem: c.correction for c in found.corrections}
-        held = ((t, found.known.frequency(meant.get(t, t))) for t in dict.fromkeys(stem(t.word) for t in plain))
+        roots = dict.fromkeys(found.words.stem(t.word) for t in plain)
+        held = ((t, found.known.frequency(meant.get(t, t))) for t in roots)
         return {t: features.rarity(count, found.known.memories) for t, count in held if count}
 
     def _router(self, found: _Reading) -> Router:
@@ -387,6 +405,7 @@ class QueryParser:
         misspelt = [r.span for r in named if r.stage == "fuzzy"]
         corrected = {c.word for c in found.corrections}
         relative = not in_calendar(t.word for t in found.tokens if _inside(t, found.dated))
+        stem = found.words.stem
         terms = [
             stem(t.word)
             for t in content
@@ -397,6 +416,11 @@ class QueryParser:
         ]
         names = (stem(word) for ref in named for word in _name_behind(ref))
         return tuple(dict.fromkeys([*terms, *names, *(c.correction for c in found.corrections)]))
+
+    @staticmethod
+    def _weaker(content: list[Token], found: _Reading) -> tuple[str, ...]:
+        """Other forms of the words that are looked for, which memories hold beside them."""
+        return tuple(dict.fromkeys(form for t in content for form in found.words.weaker(t.word)))
 
 
 def _is_denied(text: str, span: tuple[int, int], negated: Spans) -> bool:
@@ -430,13 +454,14 @@ def _marked(found: _Reading, rarities: Mapping[str, float], memories: int) -> tu
     marked = []
     for token in shown:
         roles = [role for role, starts in held if token.start in starts]
-        root = stem(token.word)
-        value = rarities.get(root) if token.word not in STOP_WORDS and NEGATED not in roles else None
+        root = found.words.stem(token.word)
+        stops = found.words.is_stop(token.word)
+        value = rarities.get(root) if not stops and NEGATED not in roles else None
         if token.word in corrected:
             roles.append(CORRECTED)
         elif value is not None and value >= rare_from:
             roles.append(RARE)
-        if token.word in STOP_WORDS:
+        if stops:
             roles.append(STOP)
         marked.append(QueryToken(span=(token.start, token.end), stem=root, roles=tuple(roles), rarity=value))
     return tuple(marked)

@@ -357,7 +357,9 @@ class ColumnsBuilder:
         if code is None:
             code = len(self._actor_names)
             stems = self._lexicon.stems
-            ids = self._lexicon.ids_of(content_words(name))
+            # A name is no text of a language; one in another script has its endings all the same.
+            words = content_words(name, None) if name.isascii() else content_words(name)
+            ids = self._lexicon.ids_of(words)
             stems = self._lexicon.stems
             self._actor_names.append(name)
             for number in set(stems[ids].tolist()):

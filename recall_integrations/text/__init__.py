@@ -7,9 +7,31 @@ from recall_integrations.text.analyser import (
     Token,
     fold,
     idf,
-    stem,
-    stems,
     tokenize,
 )
+from recall_integrations.text.by_language import (
+    ANALYSER_VERSION,
+    content,
+    language_of,
+    stem,
+    stems,
+    stop_words,
+    without_marks,
+)
 
-__all__ = ["IRREGULAR", "STOP_WORDS", "WORD_CHARS_MAX", "Token", "fold", "idf", "stem", "stems", "tokenize"]
+__all__ = [
+    "ANALYSER_VERSION",
+    "IRREGULAR",
+    "STOP_WORDS",
+    "WORD_CHARS_MAX",
+    "Token",
+    "content",
+    "fold",
+    "idf",
+    "language_of",
+    "stem",
+    "stems",
+    "stop_words",
+    "tokenize",
+    "without_marks",
+]
