@@ -54,7 +54,7 @@ from recall_integrations.records import (
     checked_text,
 )
 from recall_integrations.roles import Role
-from recall_integrations.text import STOP_WORDS, Token, tokenize
+from recall_integrations.text import STOP_WORDS, Token, narrow, tokenize
 
 T = TypeVar("T")
 Spans = Sequence[tuple[int, int]]
@@ -65,8 +65,6 @@ Unsure = Callable[[str, tuple[EntityRef, ...], Spans], Settled]
 
 # Control characters separate words; they carry no meaning in a query.
 _CONTROLS = dict.fromkeys((*range(0x20), 0x7F), " ")
-# What keyboards for Chinese and Japanese give: "２０２４年３月", "ＡＢＣ－１２". One letter for one, so that spans stay.
-_FULL_WIDTH = {0xFF01 + i: 0x21 + i for i in range(94)} | {0x3000: 0x20}
 NAME_CONFIDENCE_MIN = 0.5  # of a reference, for its canonical name to be looked for as well
 RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
 TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
@@ -218,7 +216,7 @@ class QueryParser:
             zone: time zone of the dates; default `timezone` of the configuration.
         """
         local = _local(now, zone or self._zone)
-        original, text = text, text.translate(_FULL_WIDTH)
+        original, text = text, narrow(text)
         found = _Reading(text, known, QueryWords(text, known.frequency, known.memories, known.alike))
         words = found.words
         found.window = window or None
@@ -254,10 +252,12 @@ class QueryParser:
                 type_cues=strength,
             )
         )
+        plainly: tuple[tuple[str, ...], tuple[str, ...]] = (
+            tuple(dict.fromkeys(words.stem(t.word) for t in content)),
+            (),
+        )
         terms, weaker = found.guard(
-            "parse.terms",
-            lambda: (self._terms(content, found), self._weaker(content, found)),
-            (tuple(dict.fromkeys(words.stem(t.word) for t in content)), ()),
+            "parse.terms", lambda: (self._terms(content, found), self._weaker(content, found)), plainly
         )
         specificity = features.specificity(vector, self._config.specificity)
         parsed = ParsedQuery(
@@ -290,7 +290,7 @@ class QueryParser:
             session=found.session,
             talk=found.guard("parse.talk", lambda: self._talk(found, tokens, polite), NOTHING),
         )
-        return parsed, tuple(found.degraded)
+        return (parsed if text is original or text == original else _as_written(parsed, text)), tuple(found.degraded)
 
     def _window(self, found: _Reading, now: datetime) -> TemporalWindow | None:
         """The window that the text asks for. Dates that it excludes are passed over, and noted as denied."""
@@ -435,6 +435,24 @@ def _is_denied(text: str, span: tuple[int, int], negated: Spans) -> bool:
     if cue is None:
         return False
     return cue["all"] is None or NEGATIVES.isdisjoint(t.word for t in tokenize(before[: cue.start()]))
+
+
+def _as_written(parsed: ParsedQuery, read: str) -> ParsedQuery:
+    """What was found in the narrow letters of `read`, quoted in those of the query."""
+    original = parsed.original
+
+    def quoted(term: str) -> str:
+        start = read.find(term)
+        return term if start < 0 else original[start : start + len(term)]
+
+    return replace(
+        parsed,
+        entity_refs=tuple(
+            replace(r, mention=original[slice(*r.span)] if r.mention else "") for r in parsed.entity_refs
+        ),
+        identifiers=tuple(replace(i, text=original[slice(*i.span)]) for i in parsed.identifiers),
+        negations=tuple(map(quoted, parsed.negations)),
+    )
 
 
 def _marked(found: _Reading, rarities: Mapping[str, float], memories: int) -> tuple[QueryToken, ...]:

@@ -429,9 +429,7 @@ class Indexes:
             if not rows:
                 return
             last = rows[-1][0]
-            index.apply(
-                [Put(r.scope_id, r.num, indexed_text(r.text, r.actor), language_of(r.text)) for r in rows], []
-            )
+            index.apply([Put(r.scope_id, r.num, indexed_text(r.text, r.actor), language_of(r.text)) for r in rows], [])
             done += len(rows)
             if progress is not None:
                 progress(LEXICAL, done, total)

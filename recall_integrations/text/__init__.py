@@ -7,6 +7,7 @@ from recall_integrations.text.analyser import (
     Token,
     fold,
     idf,
+    narrow,
     tokenize,
 )
 from recall_integrations.text.by_language import (
@@ -29,6 +30,7 @@ __all__ = [
     "fold",
     "idf",
     "language_of",
+    "narrow",
     "stem",
     "stems",
     "stop_words",

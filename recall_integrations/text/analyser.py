@@ -49,6 +49,8 @@ _UNIT = re.compile(
     r"|.[\u0e30-\u0e3a\u0e45-\u0e4e\u0eb0-\u0ebc\u0ec6-\u0ece\uff9e\uff9f]*)",
     re.S,
 )
+# What keyboards for Chinese and Japanese give: "２０２４年", "ＡＢＣ－１２".
+_FULL_WIDTH = {0xFF01 + i: 0x21 + i for i in range(94)} | {0x3000: 0x20}
 WORD_CHARS_MAX = 64
 
 STOP_WORDS = frozenset(
@@ -133,6 +135,11 @@ def fold(word: str) -> str:
         word = unicodedata.normalize("NFKC", word).replace("’", "'")
     word = word.casefold()
     return word[:-2] if word.endswith("'s") else word
+
+
+def narrow(text: str) -> str:
+    """`text` with full-width letters, digits, signs and spaces as the usual ones, letter for letter."""
+    return text if text.isascii() else text.translate(_FULL_WIDTH)
 
 
 def idf(frequency: int, documents: int) -> float:

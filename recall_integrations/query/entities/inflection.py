@@ -72,12 +72,12 @@ def names_behind(state: State, word: str, language: str | None) -> list[str]:
     if language is None or len(word) < LETTERS_MIN:
         return []
     bare = next((form for form in _bare(word, language) if len(form) >= LETTERS_MIN and state.knows(form)), None)
-    if bare is not None:
-        return [bare]
-    if language not in _ROOTED and language not in _CASES:
-        return []
-    held = [name for name in state.roots.of(state, word, language) if len(name) >= LETTERS_MIN and name != word]
-    return [name for name in held if state.knows(name)] if len(held) <= HOLDERS_MAX else []
+    found = [] if bare is None else [bare]
+    if language in _ROOTED or language in _CASES:
+        held = [name for name in state.roots.of(state, word, language) if len(name) >= LETTERS_MIN and name != word]
+        if len(held) <= HOLDERS_MAX:
+            found.extend(name for name in held if name != bare and state.knows(name))
+    return found
 
 
 def _bare(word: str, language: str) -> Iterator[str]:
