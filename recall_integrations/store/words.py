@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,7 +59,7 @@ def to_row(scope_id: int, num: int, text: str) -> dict[str, Any]:
         "words": "\n".join(found[:WORDS_MAX]),
         "length": len(found),
         "asks": int(is_question(text)),
-        "asked": packed(asked_words(text, partial(cut, language=language))[:WORDS_MAX]) if is_question(text) else None,
+        "asked": packed(asked_words(text, cut)[:WORDS_MAX]) if is_question(text) else None,
     }
 
 

@@ -37,7 +37,8 @@ _MARKS = (
 _LETTER = rf"(?![{_DENSE}])[^\W_]"
 _RUN = rf"{_LETTER}(?:{_LETTER}|[{_MARKS}]|[\u200c\u200d]+(?={_LETTER}))*"
 _WORD = re.compile(rf"[{_DENSE}]+|{_RUN}(?:['’]{_RUN})?")
-_ASCII_WORD = re.compile(r"[A-Za-z0-9]+(?:['][A-Za-z0-9]+)?")
+_PLAIN_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_NOT_PLAIN = re.compile(rf"[{_DENSE}{_MARKS}\u200c\u200d]")
 _JOINERS = re.compile("[\u200c\u200d]+")
 _DENSE_FIRST = re.compile(rf"[{_DENSE}]")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
@@ -102,7 +103,12 @@ def tokenize(text: str) -> list[Token]:
     The normal form is NFKC, case-folded, with a typographic apostrophe written as ' and a possessive removed.
     """
     tokens: list[Token] = []
-    for match in (_ASCII_WORD if text.isascii() else _WORD).finditer(text):
+    if text.isascii() or not _NOT_PLAIN.search(text):  # the same, several times as fast
+        for match in _PLAIN_WORD.finditer(text):
+            raw = match.group()
+            tokens.append(Token(fold(raw[: 4 * WORD_CHARS_MAX])[:WORD_CHARS_MAX], match.start(), match.end()))
+        return tokens
+    for match in _WORD.finditer(text):
         raw, start = match.group(), match.start()
         if _DENSE_FIRST.match(raw):
             tokens.extend(_pairs(raw, start))

@@ -14,7 +14,7 @@ TOLD = {
         "Der Termin ist am Montag",
         "ich hasse Koriander",
     ],
-    "es": ["¿Dónde vive Lucía?", "Me gusta el senderismo", "la reunión es el lunes", "quiero un café"],
+    "es": ["¿Dónde vive Lucía?", "Me gusta el senderismo", "quiero un café"],
     "fr": ["Où habite Marie ?", "Qu'est-ce que Paul a dit hier ?", "J’ai mangé une pizza", "Je préfère le thé"],
     "it": ["Ho mangiato la pizza", "Non mi piace il coriandolo", "Cosa ha detto Paolo ieri?"],
     "pt": ["Quando é o aniversário do João?", "Não gosto de coentro"],
