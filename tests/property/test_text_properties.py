@@ -19,7 +19,8 @@ from recall_integrations.text.by_language import LANGUAGES, SEP
 PIECES = st.sampled_from(
     [
         "Anna", "Приянки", "Häuser", "l'été", "日本語", "ｶﾞｷﾞ", "ไทย", "ខ្មែរ", "한국어", "مُحَمَّد", "شָׁל", "नमस्ते", "İI", "ß",
-        "\u202e", "\u202d", "\u200d", "\u200c", "\u0301" * 5, "🎉👩‍👩‍👧", "x = {'a': [1]}", "don’t", "Anna日本Приянки", "12:30", "\ufdfa",
+        "\u202e", "\u202d", "\u200d", "\u200c", "\u0301" * 5,
+        "🎉👩‍👩‍👧", "x = {'a': [1]}", "don’t", "Anna日本Приянки", "12:30", "\ufdfa",
         "\x1f", "~de", "~", "ＡＢＣ－１２", "is the", "und nicht", "que no", "۱۲", "ﬁn", "\ud7a3", " ", "\n",
     ]
 )  # fmt: skip
