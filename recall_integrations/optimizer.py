@@ -34,7 +34,7 @@ from recall_integrations.planning.when import Asked, asked_for, settled
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, Settled, Spans, clean
-from recall_integrations.ranking import arrange
+from recall_integrations.ranking import arrange, lexicon
 from recall_integrations.ranking.calibration import within
 from recall_integrations.ranking.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
@@ -666,6 +666,7 @@ class QueryOptimizer:
             speller=speller,
             user=implicit_user(scope, index, users),
             assistant=bool(assistants),
+            alike=lexicon.shared().alike,
             unsure=unsure if settings.entity_llm and self._llm is not None else None,
         )
 

@@ -497,6 +497,10 @@ class ParsedQuery:
         type_filters: those that the query names so plainly ("my preferences") that other types may be left out.
         terms: the stems that lexical search looks for, in order, without stop words and negated words, with those of
             `corrections`.
+        stems: its content words in order, each with the stem that it is looked for by. Only where `language` is not
+            English.
+        weaker_terms: stems of other forms of its words that memories of the scope hold: without accents or with them,
+            of another language. They count less than `terms`.
         identifiers: what has to match letter by letter (`ABC-123`, "in quotation marks").
         router: which memories it is after: knowledge, neural or both.
         conversational: whether it has nothing that BM25 could look for.
@@ -511,8 +515,8 @@ class ParsedQuery:
         session: the session of the conversation that it asks for.
         talk: `all` where it asks for what was said then and nothing in particular ("what did we talk about on May
             8th"), `about` where it asks what was said of something, else empty.
-        language: code (ISO 639-1) of the language that it was read in; `None` = not known, so nothing was read that
-            takes knowing one.
+        language: code (ISO 639-1) of the language that it was read in: the scope's where the query alone does not tell,
+            English where nothing does.
         unread: what was not read for want of tables for that language: of `dates`, `negation`, `person`, `questions`,
             `types` and `sessions`. Empty for English.
     """
@@ -540,8 +544,10 @@ class ParsedQuery:
     asked_role_strength: float = 0.0
     session: SessionRef | None = None
     talk: str = ""
-    language: str | None = "en"
+    language: str = "en"
     unread: tuple[str, ...] = ()
+    stems: tuple[tuple[str, str], ...] = ()
+    weaker_terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -205,22 +205,27 @@ def _as_words(name: str) -> re.Pattern[str]:
 
 def shared_words(parsed: ParsedQuery, memory: Memory, said: Collection[str] | None = None) -> list[str]:
     """Words of the query that the memory says (in any inflection), in the query's order, names left out."""
-    said = set(stems(memory.text)) if said is None else said
+    said = set(stems(memory.text)) if said is None else said  # in the memory's own language
     window = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
-    asked = _asked(parsed.original, parsed.entity_refs, parsed.terms, window)
+    asked = _asked(parsed.original, parsed.entity_refs, (*parsed.terms, *parsed.weaker_terms), window, parsed.stems)
     return [word for word, its_stem in asked if its_stem in said]
 
 
 @lru_cache(maxsize=64)  # the hits of one recall ask for the same
 def _asked(
-    text: str, refs: tuple[EntityRef, ...], terms: tuple[str, ...], window: tuple[int, int]
+    text: str,
+    refs: tuple[EntityRef, ...],
+    terms: tuple[str, ...],
+    window: tuple[int, int],
+    read: tuple[tuple[str, str], ...],
 ) -> tuple[tuple[str, str], ...]:
     """Words of the query and their stems, without names, words that are not looked for, and what only says the time."""
     named = [*(r.span for r in refs), *(m.span() for m in _LONG_NUMBER.finditer(text))]
+    roots = dict(read)
     words = {
-        token.word: stem(token.word)
+        token.word: roots.get(token.word) or stem(token.word)
         for token in tokenize(text)
-        if token.word not in STOP_WORDS
+        if (token.word in roots if roots else token.word not in STOP_WORDS)
         and not any(start <= token.start < end for start, end in named)
         and not (window[0] <= token.start < window[1] and (only_time(token.word) or is_unit(token.word)))
     }

@@ -44,6 +44,7 @@ def withheld(
             corrections=(),  # what a word was corrected to comes from the memories
             reread=None,
             terms=tuple(t for t in parsed.terms if t in own),
+            weaker_terms=(),  # they come from the memories too
         ),
         replace(
             plan,

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery, RecallError
-from recall_integrations.languages.coverage import unread
+from recall_integrations.languages.coverage import ENGLISH, unread
 from recall_integrations.query import features
 from recall_integrations.query.asked_role import NOBODY, AskedRole, asked_role
 from recall_integrations.query.by_table.cues import no_keywords
@@ -30,6 +30,7 @@ from recall_integrations.query.sessions import read_session
 from recall_integrations.query.spelling import Speller, reread
 from recall_integrations.query.talk import NOTHING, asks_talk
 from recall_integrations.query.temporal import parse_window
+from recall_integrations.query.words import QueryWords
 from recall_integrations.readings import (
     CORRECTED,
     ENTITY,
@@ -56,7 +57,8 @@ from recall_integrations.records import (
     checked_text,
 )
 from recall_integrations.roles import Role
-from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
+from recall_integrations.text import STOP_WORDS, Token, narrow, tokenize
+from recall_integrations.text.by_language import LOOK
 
 T = TypeVar("T")
 Spans = Sequence[tuple[int, int]]
@@ -111,6 +113,7 @@ class ScopeKnowledge:
         speller: second readings of unknown words; `None` while its vocabulary is being read, and where it is off.
         user: the user as an entity, who is in every query.
         assistant: whether one of its actors has the role of the assistant: then "you" in a query is the assistant.
+        alike: stems that differ from one by accents alone, of whatever scope.
         unsure: asks a language model about references that are not sure, leaving out the given spans; see
             `entities.fallback`.
     """
@@ -121,6 +124,7 @@ class ScopeKnowledge:
     speller: Speller | None = None
     user: EntityRef | None = None
     assistant: bool = False
+    alike: Callable[[str], Sequence[str]] = lambda _stem: ()
     unsure: Unsure | None = None
 
 
@@ -130,7 +134,7 @@ class _Reading:
 
     text: str
     known: ScopeKnowledge
-    tokens: list[Token]
+    words: QueryWords
     language: str | None = "en"
     window: TemporalWindow | None = None
     session: SessionRef | None = None
@@ -142,6 +146,10 @@ class _Reading:
     asked: AskedRole = NOBODY
     degraded: list[Degradation] = field(default_factory=list)
     observer: Observer | None = field(default_factory=_OBSERVER.get)
+
+    @property
+    def tokens(self) -> list[Token]:
+        return self.words.tokens
 
     @property
     def negated(self) -> list[tuple[int, int]]:
@@ -210,7 +218,7 @@ class QueryParser:
         *,
         window: TemporalWindow | Literal[False] | None = None,
         zone: ZoneInfo | None = None,
-        language: str | None = "en",
+        language: str | None = LOOK,
     ) -> tuple[ParsedQuery, tuple[Degradation, ...]]:
         """The parsed query, and the steps that failed.
 
@@ -220,10 +228,13 @@ class QueryParser:
             known: the scope.
             window: taken instead of the one in the text; `False` for none.
             zone: time zone of the dates; default `timezone` of the configuration.
-            language: code of the text's, as in `ParsedQuery.language`; `None` where it is not known.
+            language: code of the text's; default is to find it out.
         """
         local = _local(now, zone or self._zone)
-        found = _Reading(text, known, tokenize(text), language)
+        original, text = text, narrow(text)
+        words = QueryWords(text, known.frequency, known.memories, known.alike, language)
+        language = words.language or ENGLISH  # what cannot be told is read as English
+        found = _Reading(text, known, words, language)
         found.window = window or None
         found.negations = found.guard("parse.negation", lambda: find_negations(text, language), ())
         if window is None:
@@ -238,8 +249,8 @@ class QueryParser:
         found.refs = self._entities(found)
         negated = _starts_inside(found.tokens, found.negated)
         tokens = [t for t in found.tokens if t.start not in negated]
-        content = [t for t in tokens if t.word not in STOP_WORDS]
-        if language != "en":
+        content = [t for t in tokens if not words.is_stop(t.word)]
+        if language != ENGLISH:
             content = _without(content, found.guard("parse.no_keywords", lambda: no_keywords(text, language), []))
         found.corrections = self._corrections(found, content, now)
         polite: list[tuple[int, int]] = []
@@ -261,14 +272,21 @@ class QueryParser:
                 type_cues=strength,
             )
         )
+        plainly: tuple[tuple[str, ...], tuple[str, ...]] = (
+            tuple(dict.fromkeys(words.stem(t.word) for t in content)),
+            (),
+        )
+        terms, weaker = found.guard(
+            "parse.terms", lambda: (self._terms(content, found), self._weaker(content, found)), plainly
+        )
         specificity = features.specificity(vector, self._config.specificity)
         parsed = ParsedQuery(
-            original=text,
+            original=original,
             entity_refs=found.refs,
             temporal_window=found.window,
             predicate_hints=found.guard(
                 "parse.predicates",
-                lambda: features.predicate_hints(tokens, "" if language == "en" else found.wanted, language),
+                lambda: features.predicate_hints(tokens, "" if language == ENGLISH else found.wanted, language),
                 (),
             ),
             negations=tuple(n.term for n in found.negations),
@@ -276,9 +294,9 @@ class QueryParser:
             features=vector,
             type_cues=cued,
             type_filters=filters,
-            terms=found.guard(
-                "parse.terms", lambda: self._terms(content, found), tuple(dict.fromkeys(stem(t.word) for t in content))
-            ),
+            terms=terms,
+            stems=() if words.language is None else tuple((t.word, words.stem(t.word)) for t in content),
+            weaker_terms=weaker,
             identifiers=found.identifiers,
             router=found.guard("parse.router", lambda: self._router(found), Router()),
             conversational=found.guard(
@@ -297,7 +315,7 @@ class QueryParser:
             language=language,
             unread=unread(language),
         )
-        return parsed, tuple(found.degraded)
+        return (parsed if text is original or text == original else _as_written(parsed, text)), tuple(found.degraded)
 
     def _window(self, found: _Reading, now: datetime) -> TemporalWindow | None:
         """The window that the text asks for. Dates that it excludes are passed over, and noted as denied."""
@@ -333,9 +351,7 @@ class QueryParser:
             return NOTHING
         named = [r for r in found.refs if r.stage != features.IMPLICIT]
         when, session = found.placed, found.session is not None
-        return asks_talk(
-            found.text, tokens, when, named, polite=polite, session=session, language=found.language
-        )
+        return asks_talk(found.text, tokens, when, named, polite=polite, session=session, language=found.language)
 
     @staticmethod
     def _reread(content: list[Token], found: _Reading) -> str | None:
@@ -377,7 +393,7 @@ class QueryParser:
         speller = known.speller
         spans = [*found.placed, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
         taken = _starts_inside(content, spans)
-        open_tokens = [t for t in content if t.start not in taken]
+        open_tokens = [t for t in content if t.start not in taken and not found.words.is_settled(t.word)]
         is_name = known.entities.contains_word if known.entities is not None else None
         return found.guard(
             "parse.spelling",
@@ -389,7 +405,8 @@ class QueryParser:
     def _rarities(found: _Reading, plain: list[Token]) -> dict[str, float]:
         """Rarity of each distinct stem that a memory holds. Of a word that was corrected, that of what was meant."""
         meant = {c.stem: c.correction for c in found.corrections}
-        held = ((t, found.known.frequency(meant.get(t, t))) for t in dict.fromkeys(stem(t.word) for t in plain))
+        roots = dict.fromkeys(found.words.stem(t.word) for t in plain)
+        held = ((t, found.known.frequency(meant.get(t, t))) for t in roots)
         return {t: features.rarity(count, found.known.memories) for t, count in held if count}
 
     def _router(self, found: _Reading) -> Router:
@@ -414,7 +431,7 @@ class QueryParser:
         named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
         misspelt = [r.span for r in named if r.stage == "fuzzy"]
         corrected = {c.word for c in found.corrections}
-        language = found.language
+        language, stem = found.language, found.words.stem
         relative = not in_calendar((t.word for t in found.tokens if _inside(t, found.dated)), language)
         terms = [
             stem(t.word)
@@ -429,13 +446,18 @@ class QueryParser:
         names = (stem(word) for ref in named for word in _name_behind(ref))
         return tuple(dict.fromkeys([*terms, *names, *(c.correction for c in found.corrections)]))
 
+    @staticmethod
+    def _weaker(content: list[Token], found: _Reading) -> tuple[str, ...]:
+        """Other forms of the words that are looked for, which memories hold beside them."""
+        return tuple(dict.fromkeys(form for t in content for form in found.words.weaker(t.word)))
+
 
 def _is_denied(text: str, span: tuple[int, int], negated: Spans, language: str | None) -> bool:
     """Whether a date is named to leave it out: in a negated term, or right behind a word that excludes."""
     start, end = span
     if any(first < end and start < last for first, last in negated):
         return True
-    if language != "en":
+    if language != ENGLISH:
         return ends_in_cue(text[max(0, start - DENIED_CHARS_MAX) : start], language)
     if _DENIED.match(text, start, end):  # the grammar takes "other than last week" for a phrase of its own
         return True
@@ -444,6 +466,24 @@ def _is_denied(text: str, span: tuple[int, int], negated: Spans, language: str |
     if cue is None:
         return False
     return cue["all"] is None or NEGATIVES.isdisjoint(t.word for t in tokenize(before[: cue.start()]))
+
+
+def _as_written(parsed: ParsedQuery, read: str) -> ParsedQuery:
+    """What was found in the narrow letters of `read`, quoted in those of the query."""
+    original = parsed.original
+
+    def quoted(term: str) -> str:
+        start = read.find(term)
+        return term if start < 0 else original[start : start + len(term)]
+
+    return replace(
+        parsed,
+        entity_refs=tuple(
+            replace(r, mention=original[slice(*r.span)] if r.mention else "") for r in parsed.entity_refs
+        ),
+        identifiers=tuple(replace(i, text=original[slice(*i.span)]) for i in parsed.identifiers),
+        negations=tuple(map(quoted, parsed.negations)),
+    )
 
 
 def _marked(found: _Reading, rarities: Mapping[str, float], memories: int) -> tuple[QueryToken, ...]:
@@ -463,13 +503,14 @@ def _marked(found: _Reading, rarities: Mapping[str, float], memories: int) -> tu
     marked = []
     for token in shown:
         roles = [role for role, starts in held if token.start in starts]
-        root = stem(token.word)
-        value = rarities.get(root) if token.word not in STOP_WORDS and NEGATED not in roles else None
+        root = found.words.stem(token.word)
+        stops = found.words.is_stop(token.word)
+        value = rarities.get(root) if not stops and NEGATED not in roles else None
         if token.word in corrected:
             roles.append(CORRECTED)
         elif value is not None and value >= rare_from:
             roles.append(RARE)
-        if token.word in STOP_WORDS:
+        if stops:
             roles.append(STOP)
         marked.append(QueryToken(span=(token.start, token.end), stem=root, roles=tuple(roles), rarity=value))
     return tuple(marked)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from recall_integrations.ranking.kind import Kind, KindCounter
 from recall_integrations.ranking.lexicon import Ids, Lexicon, content_words, grown
 from recall_integrations.roles import NO_ROLE, ROLE_CODES, Role, role_of
+from recall_integrations.text import language_of
 
 Rows = NDArray[np.int64]
 _ROLES = len(ROLE_CODES)
@@ -38,18 +39,19 @@ def is_question(text: str) -> bool:
     return _QUESTION.search(text) is not None
 
 
-def asked_words(text: str, words_of: Callable[[str], list[str]] = content_words) -> list[bool]:
+def asked_words(text: str, words_of: Callable[[str, str | None], list[str]] = content_words) -> list[bool]:
     """For each content word of `text` whether it stands in a sentence that asks something.
 
     A text tells and asks: "I moved to Lisbon. Have you been there?" A sentence ends with a line, and with `.`, `!` or
     `?` before a space: "Dr. Miller" ends one, "v1.2" and "example.org/?q" do not.
     """
+    language = language_of(text)  # of the whole: a sentence alone may not tell, and its words would be others
     flags: list[bool] = []
     begin = 0
     for end in [*_SENTENCE_END.finditer(text), None]:
         stop = len(text) if end is None else end.end()
         asks = end is not None and is_question(end.group())
-        flags.extend([asks] * len(words_of(text[begin:stop])))
+        flags.extend([asks] * len(words_of(text[begin:stop], language)))
         begin = stop
     return flags
 
@@ -357,7 +359,9 @@ class ColumnsBuilder:
         if code is None:
             code = len(self._actor_names)
             stems = self._lexicon.stems
-            ids = self._lexicon.ids_of(content_words(name))
+            # A name is no text of a language; one in another script has its endings all the same.
+            words = content_words(name, None) if name.isascii() else content_words(name)
+            ids = self._lexicon.ids_of(words)
             stems = self._lexicon.stems
             self._actor_names.append(name)
             for number in set(stems[ids].tolist()):

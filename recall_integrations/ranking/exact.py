@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.readings import Identifier
+from recall_integrations.text import narrow
 
 
 def exact_shares(texts: Sequence[str], identifiers: Sequence[Identifier]) -> NDArray[np.float32]:
@@ -16,12 +17,12 @@ def exact_shares(texts: Sequence[str], identifiers: Sequence[Identifier]) -> NDA
     Returns:
         float32 `(len(texts),)` in [0, 1].
     """
-    wanted = list(dict.fromkeys(i.text.casefold() for i in identifiers if i.text))
+    wanted = list(dict.fromkeys(narrow(i.text).casefold() for i in identifiers if i.text))
     held = np.zeros(len(texts), dtype=np.float32)
     if not wanted:
         return held
     for place, text in enumerate(texts):
-        folded = text.casefold()
+        folded = narrow(text).casefold()
         held[place] = sum(_holds(folded, item) for item in wanted) / len(wanted)
     return held
 

@@ -26,7 +26,8 @@ from recall_integrations.embeddings.static import bundled
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import ParsedQuery, TemporalWindow
 from recall_integrations.roles import Role
-from recall_integrations.text import STOP_WORDS, stem, tokenize
+from recall_integrations.text import STOP_WORDS, content, stem, tokenize, without_marks
+from recall_integrations.text.by_language import LOOK, SEP
 
 Number = TypeVar("Number", bound=np.generic)
 Ids = NDArray[np.int32]
@@ -51,9 +52,9 @@ _WHEN = frozenset("when date day month year".split())
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
-def content_words(text: str) -> list[str]:
-    """Normal forms of the words of `text` that are no stop words, in order, repeats kept."""
-    return [t.word for t in tokenize(text) if t.word not in STOP_WORDS]
+def content_words(text: str, language: str | None = LOOK) -> list[str]:
+    """`text.content`: normal forms of words that are no stop words, with their stems where those are not English."""
+    return content(text, language)
 
 
 class Lexicon:
@@ -70,6 +71,7 @@ class Lexicon:
         self._words: list[str] = []
         self._stem_ids: dict[str, int] = {}
         self._stem_texts: list[str] = []
+        self._marked: dict[str, tuple[str, ...]] = {}  # stems with accents and the like, by what they are without
         self._stems: Ids = np.empty(1_024, dtype=np.int32)
         self._dated: NDArray[np.bool_] = np.empty(1_024, dtype=np.bool_)
         self._rows: NDArray[np.int8] = np.empty((0, self._embedding.dimensions), dtype=np.int8)
@@ -80,7 +82,10 @@ class Lexicon:
         return len(self._words)
 
     def ids_of(self, words: Iterable[str]) -> Ids:
-        """Ids of `words`, in order; a word that is new gets the next id."""
+        """Ids of `words`, in order; a word that is new gets the next id.
+
+        A word may bring a stem that is not the one of English, as `text.content` writes it: then that pair has an id.
+        """
         listed = list(words)
         known = self._ids
         try:  # one pass where all are known: the words of a scope are many
@@ -96,6 +101,15 @@ class Lexicon:
     def stem_of(self, term: str) -> int:
         """Number of a stem given as text; -1 where no word of the lexicon has it."""
         return self._stem_ids.get(term, -1)
+
+    def alike(self, term: str) -> tuple[str, ...]:
+        """Other stems that differ from this one by accents alone: "lucía" for "lucia" and the other way round.
+
+        Of whatever scope: a caller has to ask his own which of them its memories hold.
+        """
+        plain = without_marks(term)
+        found = self._marked.get(plain, ())
+        return tuple(sorted({*found, plain} - {term})) if found or plain != term else ()
 
     def stem_text(self, number: int) -> str:
         """The stem of a number."""
@@ -178,15 +192,18 @@ class Lexicon:
                 if at == len(self._stems):
                     self._stems = grown(self._stems, at, 2 * at)
                     self._dated = grown(self._dated, at, 2 * at)
-                root = stem(word)
+                said, _, root = word.partition(SEP)
+                root = root or stem(said)
                 number = self._stem_ids.get(root)
                 if number is None:
                     number = len(self._stem_texts)
                     self._stem_texts.append(root)
                     self._stem_ids[root] = number
+                    if (plain := without_marks(root)) != root:
+                        self._marked[plain] = (*self._marked.get(plain, ()), root)
                 self._stems[at] = number
-                self._dated[at] = word in DATE_WORDS or _YEAR.fullmatch(word) is not None
-                self._words.append(word)
+                self._dated[at] = said in DATE_WORDS or _YEAR.fullmatch(said) is not None
+                self._words.append(said)
                 self._ids[word] = at  # last: who finds the word here may use everything above without the lock
 
 
@@ -232,7 +249,10 @@ class QueryTerms:
 def query_terms(parsed: ParsedQuery) -> QueryTerms:
     """From a parsed query: stems are those lexical search looks for (no negated words, names behind aliases)."""
     said = [t.word for t in tokenize(parsed.original)]
-    content = [(stem(word), word) for word in said if word not in STOP_WORDS]
+    if parsed.language == "en":
+        content = [(stem(word), word) for word in said if word not in STOP_WORDS]
+    else:
+        content = [(root, word) for word, root in parsed.stems]
     by_stem = dict(reversed(content))
     stems = parsed.terms[:TERMS_MAX]
     heard = set(said)

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ from recall_integrations import text
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.retrievers.base import ArmRequest, ArmResult
-from recall_integrations.text import stems
+from recall_integrations.text import language_of, stems
+from recall_integrations.text.by_language import LOOK, OTHER_LANGUAGE, language_term
 
 HEAP_BYTES = 64_000_000
 TIES_MAX = 4_096  # hits fetched at most in order to break ties by id
@@ -32,6 +33,16 @@ TERMS_MAX = 64  # distinct stems of a query that are looked up
 PIVOT = 30  # stems; shorter texts count as this long, so that a three-word turn does not beat a telling one
 _FILLER = "~"  # no stem and without a scope, so never looked for
 _K1 = 1.2
+WEAKER = 0.6  # of what a stem gives, for a form of the word that differs from the one that was asked for
+
+
+class Put(NamedTuple):
+    """A memory to index: its scope, number, and text with the actor in front; the language its words are read in."""
+
+    scope_id: int
+    num: int
+    content: str
+    language: str | None = LOOK
 
 
 class LexicalIndex:
@@ -62,8 +73,10 @@ class LexicalIndex:
         except BaseException as e:
             raise _named(e, f"The lexical index in {path} cannot be opened") from e
 
-    def apply(self, puts: Iterable[tuple[int, int, str]], deletes: Sequence[int], *, replay: bool = False) -> None:
-        """Add `(scope_id, num, indexed text)` and remove nums, in one commit.
+    def apply(
+        self, puts: Iterable[Put | tuple[int, int, str]], deletes: Sequence[int], *, replay: bool = False
+    ) -> None:
+        """Add memories, as `Put` or its first three fields, and remove nums, in one commit.
 
         Args:
             replay: nums may be in the index already (after a crash or a failure) and are replaced; that costs time.
@@ -80,18 +93,21 @@ class LexicalIndex:
         except BaseException as e:
             raise _named(e, "The lexical index cannot be written") from e
 
-    def _write(self, puts: Iterable[tuple[int, int, str]], deletes: Sequence[int], replay: bool) -> None:
+    def _write(self, puts: Iterable[Put | tuple[int, int, str]], deletes: Sequence[int], replay: bool) -> None:
         make = self._tantivy.Document
         # Not delete_documents_by_term: it takes every Python int for a signed term and would miss this field.
         for num in deletes:
             self._writer.delete_documents_by_query(self._num(num))
-        for scope_id, num, content in puts:
+        for scope_id, num, content, language in (Put(*put) for put in puts):
             if replay:
                 self._writer.delete_documents_by_query(self._num(num))
             prefix = f"{scope_id}:"
             document = make()
             document.add_unsigned("num", num)
-            words = [prefix + s for s in stems(content)]
+            spoken = language_of(content) if language == LOOK else language
+            words = [prefix + s for s in stems(content, spoken)]
+            if spoken is not None:
+                words.extend((prefix + OTHER_LANGUAGE, prefix + language_term(spoken)))
             words.extend([_FILLER] * (PIVOT - len(words)))
             document.add_text("body", " ".join(words))
             self._writer.add_document(document)
@@ -138,7 +154,8 @@ class LexicalIndex:
             terms = searcher.terms_with_prefix("body", prefix, self._tantivy.Query.all_query())
         except BaseException as e:
             raise _named(e, "The lexical index failed to list its terms") from e
-        return [(term[len(prefix) :], count) for term, count in terms], commits
+        own = ((term[len(prefix) :], count) for term, count in terms)
+        return [(term, count) for term, count in own if not term.startswith(OTHER_LANGUAGE)], commits
 
     def search(
         self,
@@ -147,6 +164,7 @@ class LexicalIndex:
         scope_count: int,
         limit: int,
         frequency: Callable[[str], int] | None = None,
+        weaker: Sequence[str] = (),
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Best memories for the stems: their nums and BM25 scores, falling. Empty without a known stem.
 
@@ -156,6 +174,7 @@ class LexicalIndex:
             scope_count: memories of the scope.
             limit: how many are wanted.
             frequency: `document_frequency` in this scope, where the caller has looked terms up already.
+            weaker: stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term.
 
         Raises:
             IndexUnavailable: tantivy failed.
@@ -164,13 +183,15 @@ class LexicalIndex:
         total = max(1, searcher.num_docs)
         clauses = []
         try:
-            for term in list(dict.fromkeys(terms))[:TERMS_MAX]:
+            distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
+            others = [term for term in dict.fromkeys(weaker) if term not in distinct][:TERMS_MAX]
+            for term, weight in (*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)):
                 held = self.document_frequency(scope_id, term) if frequency is None else frequency(term)
                 if not held:
                     continue
                 query = t.Query.term_query(self._schema, "body", f"{scope_id}:{term}", index_option="freq")
                 own, theirs = idf(held, scope_count), idf(held, total)
-                clauses.append((t.Occur.Should, t.Query.boost_query(query, own / theirs)))
+                clauses.append((t.Occur.Should, t.Query.boost_query(query, weight * own / theirs)))
             if not clauses:
                 return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
             hits = searcher.search(t.Query.boolean_query(clauses), limit=limit, count=False).hits
@@ -226,10 +247,11 @@ class LexicalRetriever:
         allowed, frequency = request.allowed, request.frequency
         if frequency is None:
             frequency = partial(self._index.document_frequency, view.scope_id)
+        weaker = request.parsed.weaker_terms
         limit = 2 * request.limit  # room for ties at the cut: a second search costs more than a longer first one
         while True:
             wanted = min(limit, view.size)
-            nums, found = self._index.search(view.scope_id, request.terms, view.count, wanted, frequency)
+            nums, found = self._index.search(view.scope_id, request.terms, view.count, wanted, frequency, weaker)
             rows, scores = request.living(nums, found)
             if len(nums) < limit or limit >= view.size:  # the postings are exhausted
                 break

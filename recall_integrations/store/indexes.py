@@ -21,11 +21,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.records import indexed_text
-from recall_integrations.retrievers.lexical import LexicalIndex
+from recall_integrations.retrievers.lexical import LexicalIndex, Put
 from recall_integrations.retrievers.semantic import SHARED, SemanticIndex, torn
 from recall_integrations.store import journal, schema, seal
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.store.meta import put_meta
+from recall_integrations.text import language_of
 
 logger = logging.getLogger("recall_integrations")
 
@@ -266,7 +267,7 @@ class Indexes:
                 progress(name, done, total)
 
     def _apply_lexical(self, batch: list[Change]) -> None:
-        puts = [(c.scope_id, c.num, c.content) for c in batch if c.content is not None]
+        puts = [Put(c.scope_id, c.num, c.content, c.language) for c in batch if c.content is not None]
         if not self._written:
             seal.unseal(self._path(LEXICAL))
             self._written = True
@@ -428,7 +429,7 @@ class Indexes:
             if not rows:
                 return
             last = rows[-1][0]
-            index.apply([(r.scope_id, r.num, indexed_text(r.text, r.actor)) for r in rows], [])
+            index.apply([Put(r.scope_id, r.num, indexed_text(r.text, r.actor), language_of(r.text)) for r in rows], [])
             done += len(rows)
             if progress is not None:
                 progress(LEXICAL, done, total)

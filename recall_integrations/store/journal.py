@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, u
 from recall_integrations.records import indexed_text
 from recall_integrations.store import schema
 from recall_integrations.store.meta import get_meta, put_meta
+from recall_integrations.text import language_of
 
 LEXICAL, SEMANTIC = "lexical", "semantic"
 KEPT_ENTRIES = 10_000
@@ -38,6 +39,11 @@ class Change:
         if self.text is None:
             return None
         return indexed_text(self.text, self.actor)
+
+    @property
+    def language(self) -> str | None:
+        """The language that the words of `content` are read in: that of the text, whatever the actor is called."""
+        return None if self.text is None else language_of(self.text)
 
 
 def append(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:

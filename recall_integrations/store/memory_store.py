@@ -65,11 +65,13 @@ from recall_integrations.store.migrations import migrate
 from recall_integrations.store.rows import to_row
 from recall_integrations.store.scope_view import Mask, ScopeView, ScopeViews
 from recall_integrations.store.spellers import Spellers
-from recall_integrations.text import stems
+from recall_integrations.text import ANALYSER_VERSION, stems
 
 logger = logging.getLogger("recall_integrations")
 COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
+ANALYSER = "analyser"  # key in `meta`: the version of the analyser that cut all words
+RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar: a second or two
 BATCH = 1_000
 BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up in
 
@@ -282,6 +284,7 @@ class MemoryStore:
         if changed or half_way is not None:
             self._reembed(None, changing=True)
         self._indexes.open()
+        self._recut()
         with self._engine.begin() as connection:  # nothing reads along with the journal yet
             journal.prune_applied(connection)
         if self._stamped and not self.embedding.remote:
@@ -301,6 +304,33 @@ class MemoryStore:
                 put_meta(connection, f"{COSINE_WORTH}{self.embedding.fingerprint}", repr(measured))
         except SQLAlchemyError as e:  # a full disk or a file that may not be written: known for this process
             logger.warning("What the embedding is worth to the ranking could not be noted: %s", e)
+
+    def _recut(self) -> None:
+        """Cut all words anew where another analyser cut them. What it did is noted last, so a crash costs only time."""
+        with self._engine.connect() as connection:
+            made_by = get_meta(connection, ANALYSER)
+            count = connection.execute(select(func.coalesce(func.sum(schema.scopes.c.memories), 0))).scalar_one()
+        if made_by == str(ANALYSER_VERSION):
+            return
+        if count:
+            logger.info("The words of %d memories are cut anew: this version reads them by their language.", count)
+            with progress_bar("Reading words", 2 * count, shown=count >= RECUT_SHOWN) as advance:
+                with self._engine.begin() as connection:
+                    words.refill(connection, advance)
+                done = 0
+
+                def indexed(_what: str, at: int, _total: int) -> None:
+                    nonlocal done
+                    advance(at - done)
+                    done = at
+
+                try:
+                    self._indexes.rebuild(LEXICAL, progress=indexed)
+                except (IndexUnavailable, OSError) as e:  # no space, say: the store opens, and tries again next time
+                    logger.warning("The lexical index could not be made anew: %s", e)
+                    return
+        with self._engine.begin() as connection:
+            put_meta(connection, ANALYSER, str(ANALYSER_VERSION))
 
     def _reembed(self, progress: Progress | None, *, changing: bool) -> None:
         """Make every vector anew; with another embedding, a mark says until then that they may be of two kinds."""

@@ -62,6 +62,11 @@ def _mark_questions(connection: Connection) -> None:
     words.fill(connection)
 
 
+@migration(to=6)
+def _words_by_language(_connection: Connection) -> None:
+    """Nothing to change: the words are of another analyser from here on, so an older package must not write any."""
+
+
 def current_version(engine: Engine) -> int:
     """Version of the store; 0 for an empty database.
 

@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -86,13 +86,13 @@ vectors = Table(
     sqlite_with_rowid=False,  # clustered: a scope's vectors are read in one sequential scan
 )
 
-# What `store/words.py` cut the texts into. When `text.tokenize` or the stop words change, a migration refills it.
+# What `store/words.py` cut the texts into, filled anew when `text.ANALYSER_VERSION` changes.
 words = Table(
     "words",
     metadata,
     Column("scope_id", Integer, nullable=False),
     Column("num", BigInteger, nullable=False),
-    Column("words", Text, nullable=False),  # normal forms of the content words, joined by line feeds
+    Column("words", Text, nullable=False),  # content words as `text.content` gives them, joined by line feeds
     Column("length", Integer, nullable=False),  # how many there are, of which a very long text keeps the first
     Column("asks", Integer, nullable=False),  # 1: the text asks something
     Column("asked", LargeBinary),  # a bit for each of the words, first the highest: 1 in a sentence that asks

@@ -34,7 +34,7 @@ from recall_integrations.retrievers.lexical import LexicalIndex
 from recall_integrations.store import corrections, schema
 from recall_integrations.store.corrections import Learned
 from recall_integrations.store.journal import Change
-from recall_integrations.text import stems
+from recall_integrations.text import language_of, stems
 
 logger = logging.getLogger("recall_integrations")
 
@@ -298,7 +298,7 @@ class Spellers:
             part = nums[start : start + schema.SQL_VARIABLES]
             query = select(m.c.num, m.c.text, m.c.actor).where(m.c.scope_id == scope_id, m.c.num.in_(part))
             for num, text, actor in connection.execute(query):
-                self._leaving[num] = frozenset(stems(indexed_text(text, actor)))
+                self._leaving[num] = frozenset(stems(indexed_text(text, actor), language_of(text)))
 
     def applied(self, changes: Iterable[Change] | None, commits: int) -> None:
         """Follow what the lexical index has applied as its commit number `commits`; `None`: it may be anything."""
@@ -327,7 +327,7 @@ class Spellers:
         if change.op == "put":
             if change.content is None:
                 return False
-            difference.update(set(stems(change.content)))
+            difference.update(set(stems(change.content, change.language)))
             return True
         gone = self._leaving.pop(change.num, None)
         if gone is None:

@@ -10,7 +10,7 @@ Words are joined by line feeds: the normal form of a few letters holds a space (
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exis
 from recall_integrations.ranking.columns import WORDS_MAX, TextBlock, asked_words, is_question
 from recall_integrations.ranking.lexicon import Lexicon, content_words
 from recall_integrations.store import schema
-from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX
+from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of
+from recall_integrations.text.by_language import LOOK
 
 BATCH = 2_000
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")
@@ -38,18 +39,20 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
 )
 
 
-def cut(text: str) -> list[str]:
-    """The same as `content_words`, five times as fast for a text of ASCII and typographic apostrophes."""
+def cut(text: str, language: str | None = LOOK) -> list[str]:
+    """The same as `content_words`, five times as fast for a text of ASCII and typographic apostrophes in English."""
+    language = language_of(text) if language == LOOK else language
     plain = text.replace("’", "'")
-    if not plain.isascii():
-        return content_words(text)
+    if language is not None or not plain.isascii():
+        return content_words(text, language)
     found = (word[:-2] if word[-2:] == "'s" else word for word in _ASCII_WORD.findall(plain.lower()))
     return [word[:WORD_CHARS_MAX] for word in found if word[:WORD_CHARS_MAX] not in STOP_WORDS]
 
 
 def to_row(scope_id: int, num: int, text: str) -> dict[str, Any]:
     """Values for one insert into `words`."""
-    found = cut(text)
+    language = language_of(text)
+    found = cut(text, language)
     return {
         "scope_id": scope_id,
         "num": num,
@@ -84,8 +87,12 @@ def write(connection: Connection, scope_id: int, texts: Iterable[tuple[int, str]
         connection.execute(insert(schema.words), rows)
 
 
-def fill(connection: Connection) -> None:
-    """Store the words of all memories that have none yet, in the caller's transaction."""
+def fill(connection: Connection, advance: Callable[[int], None] = lambda _n: None) -> None:
+    """Store the words of all memories that have none yet, in the caller's transaction.
+
+    Args:
+        advance: told how many more are done.
+    """
     m, w = schema.memories, schema.words
     present = exists().where(w.c.scope_id == m.c.scope_id, w.c.num == m.c.num)
     for scope_id in connection.execute(select(schema.scopes.c.scope_id).order_by(schema.scopes.c.scope_id)).scalars():
@@ -94,12 +101,13 @@ def fill(connection: Connection) -> None:
         while texts := connection.execute(query.where(m.c.num > last)).all():
             write(connection, scope_id, ((num, text) for num, text in texts))
             last = texts[-1].num
+            advance(len(texts))
 
 
-def refill(connection: Connection) -> None:
-    """Cut all memories anew, in the caller's transaction."""
+def refill(connection: Connection, advance: Callable[[int], None] = lambda _n: None) -> None:
+    """Cut all memories anew, in the caller's transaction; `advance` as for `fill`."""
     connection.execute(delete(schema.words))
-    fill(connection)
+    fill(connection, advance)
 
 
 def joined(source: FromClause) -> FromClause:

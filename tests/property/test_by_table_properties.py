@@ -60,7 +60,7 @@ def test_a_query_is_parsed_in_any_language(text: str, code: str | None) -> None:
     parser = QueryParser(RecallConfig())
     parsed, failed = parser.parse(text, NOW, ScopeKnowledge(), language=code)
     assert not failed
-    assert parsed.language == code
+    assert parsed.language == (code or "en")
     assert parsed.unread == unread(code)
 
 

@@ -29,9 +29,7 @@ CLAUSE_CHARS_MAX = 80  # looked at in front of a cue for another negation
 
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "「": "」", "『": "』", "《": "》"}
 _QUOTED = re.compile("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in _QUOTES.items() if a not in "「『《"))
-_TOKEN = re.compile(
-    rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?{LETTER}+(?:[.&+/\-‑@]{LETTER}+)*(?:\+\+|#|(?<=\b\w)\+)?'?|[^\s]"
-)
+_TOKEN = re.compile(rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?{LETTER}+(?:[.&+/\-‑@]{LETTER}+)*(?:\+\+|#|(?<=\b\w)\+)?'?|[^\s]")
 _LATIN = r"[A-Za-zÀ-ɏ0-9][A-Za-zÀ-ɏ0-9.'&/\-]*(?:\+\+|#)?"
 _RUN = re.compile(rf"{_LATIN}(?: {_LATIN})*|[{UNSPACED}ー々]")
 _LATIN_RUN = re.compile(rf"{_LATIN}(?: {_LATIN})*")
@@ -160,7 +158,9 @@ class _Reader:
         before = self.text[max(0, start - CLAUSE_CHARS_MAX) : start].rstrip()
         openers = self.words.pattern("openers")
         for _ in range(3):
-            match = None if openers is None else next((m for m in openers.finditer(before) if m.end() == len(before)), None)
+            match = (
+                None if openers is None else next((m for m in openers.finditer(before) if m.end() == len(before)), None)
+            )
             if match is None:
                 break
             before = before[: match.start()].rstrip()
@@ -365,7 +365,11 @@ class _Reader:
             return [], start
         end = at
         while end < stop and end - at < TERM_CHARS_MAX * 2:
-            run = self._at("compounds", end) or _RUN.match(self.text, end) or re.compile(f" (?={_LATIN})").match(self.text, end)
+            run = (
+                self._at("compounds", end)
+                or _RUN.match(self.text, end)
+                or re.compile(f" (?={_LATIN})").match(self.text, end)
+            )
             stopped = end > at and self._at("compounds", end) is None and self._at("stops", end) is not None
             if run is None or stopped:
                 break
@@ -409,13 +413,17 @@ class _Reader:
         """The terms between, parted by "and" where both sides could be words, without what trails behind."""
         terms = []
         joins = [m for m in self.words.found("joins", self.text[start:end]) if m[0] >= 2 and end - start - m[1] >= 2]
-        for first, last in zip([start, *(start + m[1] for m in joins)], [*(start + m[0] for m in joins), end], strict=True):
+        for first, last in zip(
+            [start, *(start + m[1] for m in joins)], [*(start + m[0] for m in joins), end], strict=True
+        ):
             at, stop = first, last
             while stop > at and self.text[stop - 1] == " ":
                 stop -= 1
             trailing = self.words.pattern("trailing")
-            match = None if trailing is None else next(
-                (m for m in trailing.finditer(self.text, at, stop) if m.end() == stop), None
+            match = (
+                None
+                if trailing is None
+                else next((m for m in trailing.finditer(self.text, at, stop) if m.end() == stop), None)
             )
             if match is not None and match.start() > at:
                 stop = match.start()

@@ -171,4 +171,3 @@ def talk(text: str, language: str | None, taken: list[Match], *, session: bool) 
     if (session or speaks) and not re.search(LETTER, rest):
         return ALL
     return ABOUT if words.says("said_then", left) else NOTHING
-

@@ -14,6 +14,7 @@ the only name with this first, last or telling word   .86 – .88    alias
 words in another order, without or with a space       .93, .90     fuzzy
 initial and family name                               .87          fuzzy
 several words, one or more misspelt                   .75 – .92    fuzzy
+a form of one word in the text's language             .92          fuzzy
 one word, misspelt                                    .40 – .92    fuzzy
 several entities fit                                  .90 / n      as above
 ====================================================  ===========  =====
@@ -27,6 +28,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice, product
 from typing import NamedTuple
 
+from recall_integrations.query.entities.inflection import names_behind
 from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.state import SWAP_WORDS_MAX, Entity, Phrase, State, at, is_person_like
 from recall_integrations.query.entities.typos import Slip, pair_confidence, slip, word_confidence
@@ -193,6 +195,10 @@ class Cascade:
                 continue
             if word.endswith("s") and len(word) > 3 and state.knows(word[:-1]) and not is_ordinary(word[:-1]):
                 self.slips[i] = [Slip(word[:-1], 1, True, False, same=True)]  # "priyas birthday"
+                continue
+            behind = names_behind(state, word, self.reading.language)
+            if behind:
+                self.slips[i] = [Slip(name, 1, True, False, same=True) for name in behind]
                 continue
             tried += 1
             if tried > FUZZY_WORDS_MAX:

@@ -13,12 +13,14 @@ from recall_integrations.query.entities.cascade import (
     longest_first,
     references,
 )
+from recall_integrations.query.entities.inflection import names_behind
 from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.state import Entity, Phrase, State, at, living
-from recall_integrations.query.entities.units import key_of
+from recall_integrations.query.entities.units import is_cjk, key_of
 from recall_integrations.records import EntityRef
 
 QUERY_CHARS_MAX = 32_768  # of a longer query only the beginning is resolved
+INFLECTED_MAX = 256  # words of one text in another language that are looked at without their endings
 _DEAD_MIN = 256  # removed entities before a rebuild is considered
 
 
@@ -111,6 +113,8 @@ class EntityIndex:
         """
         state = self._state
         reading = Reading(text)
+        if reading.language is not None:
+            self._without_endings(state, reading)
         taken = bytearray(len(reading.words))
         clear: list[Mention] = []
         open_: list[tuple[set[str], int, int]] = []
@@ -135,6 +139,19 @@ class EntityIndex:
             if len(backed) == 1:
                 clear.append(Mention(entity_id=backed.pop(), start=start, end=end))
         return sorted(clear, key=lambda m: m.start)
+
+    @staticmethod
+    def _without_endings(state: State, reading: Reading) -> None:
+        """Words in upper case that are a form of just one known word, as that word: "у Приянки" names Приянка."""
+        tried = 0
+        for i, word in enumerate(reading.words):
+            if word and reading.is_upper(i) and not is_cjk(word) and not state.knows(word):
+                tried += 1
+                if tried > INFLECTED_MAX:
+                    return
+                behind = names_behind(state, word, reading.language)
+                if len(behind) == 1:
+                    reading.words[i] = behind[0]
 
     @staticmethod
     def _is_certain(reading: Reading, i: int, j: int, phrase: Phrase) -> bool:

@@ -18,7 +18,7 @@ from functools import cached_property
 from recall_integrations.query.entities.state import Phrase
 from recall_integrations.query.entities.units import follows_han, is_cjk, splits_a_word, units, without_possessive
 from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, is_ordinary, word_set
-from recall_integrations.text import STOP_WORDS, Token
+from recall_integrations.text import STOP_WORDS, Token, language_of
 
 _SENTENCE_END = re.compile(r"[.!?…:;\n\r。！？]|^\W*$")
 _BREAK = re.compile(r"[\n\r!?;:()\[\]{}\"“”|…。！？]")
@@ -91,6 +91,11 @@ class Reading:
     def stands_out(self, i: int) -> bool:
         """Whether unit `i` is in upper case although nothing but a name asks for it."""
         return self.is_upper(i) and not self.opens_sentence(i) and self._mixes_case
+
+    @cached_property
+    def language(self) -> str | None:
+        """The language of the text; `None` = English, or none that can be told."""
+        return language_of(self.text)
 
     @cached_property
     def _mixes_case(self) -> bool:

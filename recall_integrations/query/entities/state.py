@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from recall_integrations.query.entities.inflection import Roots
 from recall_integrations.query.entities.trigrams import TrigramIndex
 from recall_integrations.query.entities.units import is_cjk
 from recall_integrations.query.entities.words import GIVEN_WORDS, KIND_WORDS, NAME_PARTICLES, is_ordinary
@@ -76,9 +77,10 @@ class State:
         bags: phrases of two to four words by their words in sorted order, joined by spaces.
         compact: phrases of two and three words by their words without spaces.
         trigrams: every word that may be misspelt.
+        order: every word, as they became known; `roots` reads them when a text in another language asks.
     """
 
-    __slots__ = ("bags", "compact", "dead", "entities", "lengths", "parts", "phrases", "trigrams")
+    __slots__ = ("bags", "compact", "dead", "entities", "lengths", "order", "parts", "phrases", "roots", "trigrams")
 
     def __init__(self) -> None:
         self.entities: dict[str, Entity] = {}
@@ -88,6 +90,8 @@ class State:
         self.bags: PhraseMap = {}
         self.compact: PhraseMap = {}
         self.trigrams = TrigramIndex()
+        self.order: list[str] = []
+        self.roots = Roots()
         self.dead = 0
 
     def knows(self, word: str) -> bool:
@@ -113,6 +117,7 @@ class State:
         for word in dict.fromkeys(words):
             if word not in self.parts and word not in self.phrases:
                 self.trigrams.add(word)
+                self.order.append(word)
             if several:
                 _put(self.parts, word, phrase)
 

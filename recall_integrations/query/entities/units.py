@@ -2,8 +2,8 @@
 
 A unit is a token of `text.tokenize` with three differences, because a name is matched letter by letter:
 
-- a run of Chinese, Japanese or Korean characters becomes single characters, so that a name is found inside a run;
-- combining marks belong to their word (decomposed "José", Devanagari vowels), which `tokenize` would cut off;
+- Chinese, Japanese and Korean characters stand alone, so that a name is found inside a run of them;
+- a word of any other script, Thai too, goes on over all its combining marks and joiners;
 - a run of "+" or "#" that ends a word belongs to it ("C++", "C#"), or else these would all be one name.
 
 Nothing is stemmed.
@@ -17,7 +17,10 @@ from hashlib import blake2b
 
 from recall_integrations.text import WORD_CHARS_MAX, Token, fold, tokenize
 
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_CJK_CHARS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_CJK = re.compile(f"[{_CJK_CHARS}]")
+# Stores keep the normal forms of names: what is a unit must not change with the analyser of texts.
+_UNIT = re.compile(rf"[{_CJK_CHARS}]|(?:(?![{_CJK_CHARS}])[^\W_])+(?:['’](?:(?![{_CJK_CHARS}])[^\W_])+)?")
 _SYMBOLS = re.compile(r"[+#]+(?!\w)")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff]")
 _HANGUL = re.compile("[\uac00-\ud7af]")
@@ -27,9 +30,7 @@ MARKS_MAX = 32  # combining marks after one word that are looked at; more than t
 
 def units(text: str) -> list[Token]:
     """The units of `text` in order; spans lie inside `text` and do not overlap. Linear in its length."""
-    tokens = tokenize(text)
-    if not text.isascii():
-        tokens = _with_marks(text, _single_characters(text, tokens))
+    tokens = tokenize(text) if text.isascii() else _with_marks(text, _plain(text))
     if "+" in text or "#" in text:
         tokens = [_with_symbols(text, token) for token in tokens]
     return tokens
@@ -80,17 +81,10 @@ def without_possessive(text: str, start: int, end: int) -> int:
     return end - 2 if end - start > 2 and tail[0] in "'’" and tail[1] in "sS" else end
 
 
-def _single_characters(text: str, tokens: list[Token]) -> list[Token]:
-    if not _CJK.search(text):
-        return tokens
-    result: list[Token] = []
-    for token in tokens:
-        if not _CJK.match(text, token.start):
-            result.append(token)
-            continue
-        first = result[-1].end if result and result[-1].end > token.start else token.start
-        result.extend(Token(text[i], i, i + 1) for i in range(first, token.end))
-    return result
+def _plain(text: str) -> list[Token]:
+    """Runs of letters and digits, and single characters of scripts without spaces."""
+    found = ((m.group(), m.start(), m.end()) for m in _UNIT.finditer(text))
+    return [Token(raw if _CJK.match(raw) else _folded(raw[: 4 * WORD_CHARS_MAX]), i, j) for raw, i, j in found]
 
 
 def _with_marks(text: str, tokens: list[Token]) -> list[Token]:

@@ -63,7 +63,7 @@ def test_what_a_row_holds() -> None:
         ("Who sings?", "sings"),
         ("?", ""),
         ("Sam sings", ""),
-        ("猫がいる。犬は？本当", "犬は"),
+        ("猫がいる。犬は？本当", "犬 犬は"),
         ("Das Café ist zu. Kommt Zoë?", "kommt zoë"),
         ("Sam’s boat. Whose boat’s that?", "boat"),  # the second "boat"
         ("Room 4.5? No", "room 4 5"),  # a sentence ends before a space
@@ -113,7 +113,7 @@ def test_what_is_asked_is_the_same_live_and_after_reopening(open_store: OpenStor
     store.remember_many(said[1:])
     live = columns(store)
     found = {word for word, flag in zip(*live, strict=True) if flag}
-    assert found == {"priya", "know", "das", "café", "部屋"}
+    assert found == {"priya", "know", "café", "部", "部屋", "屋"}
     store.close()
     store = open_store()
     assert columns(store) == live

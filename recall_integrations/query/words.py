@@ -1,0 +1,119 @@
+"""The words of a query in its language: which are looked for, and by which stems.
+
+A memory was stemmed by its own language, a query is stemmed by its own. Where they are of one language they meet. Where
+the query's cannot be told ("WLAN Passwort Büro") it is read in the one that most memories of the scope are in, if more
+than half are. A stem that no memory holds is looked for in the other forms of the word: by the rules of English, by
+those of the scope's languages, with and without accents. The first of them that is held takes its place. What is held
+beside it counts too, but less (`weaker`).
+
+In a scope of English texts there are no other languages to ask, and nothing of this changes a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from recall_integrations.text import STOP_WORDS, Token, stem, stop_words
+from recall_integrations.text.by_language import LANGUAGES, LOOK, OTHER_LANGUAGE, language_term, spoken
+from recall_integrations.text.detection import detect_language
+
+LANGUAGES_MAX = 4  # of a scope, the commonest, in which an unknown word is looked for
+DOMINANT = 0.5  # share of a scope's memories above which its language is that of a query that tells none
+
+
+def _nothing(_term: str) -> Sequence[str]:
+    return ()
+
+
+class QueryWords:
+    """How the words of one query are read.
+
+    Args:
+        text: the query.
+        frequency: memories of the scope that hold a term.
+        memories: how many it has.
+        alike: stems that differ from one by accents alone, held by whatever scope.
+        language: of the text; default is to find it out.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        frequency: Callable[[str], int] = lambda _term: 0,
+        memories: int = 0,
+        alike: Callable[[str], Sequence[str]] = _nothing,
+        language: str | None = LOOK,
+    ) -> None:
+        self._asked = frequency
+        self._deaf = False  # whether the index has failed to answer
+        self._memories = memories
+        self._alike = alike
+        self.language = self._language(text) if language == LOOK else None if language == "en" else language
+        self.tokens: list[Token] = spoken(text, self.language)
+        self._stops = stop_words(self.language)
+        self._english_too = self.language is not None and not any(c.isascii() for c in self._stops)
+        self._read: dict[str, tuple[str, tuple[str, ...]]] = {}
+
+    def is_stop(self, word: str) -> bool:
+        """Whether a normal form is not looked for."""
+        return word in self._stops or (self._english_too and word.isascii() and word in STOP_WORDS)
+
+    def stem(self, word: str) -> str:
+        """The stem that a normal form is looked for by."""
+        return self._forms(word)[0]
+
+    def weaker(self, word: str) -> tuple[str, ...]:
+        """Stems of other forms of a word that memories hold."""
+        return self._forms(word)[1]
+
+    def is_settled(self, word: str) -> bool:
+        """Whether a memory has the word in a form that the rules of English do not lead to."""
+        own = self.stem(word)
+        return (self.language is not None or own != stem(word)) and self._frequency(own) > 0
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """Languages of the scope's memories, besides English, commonest first."""
+        if not self._frequency(OTHER_LANGUAGE):
+            return ()
+        counts = {code: self._frequency(language_term(code)) for code in LANGUAGES}
+        return tuple(sorted((c for c in counts if counts[c]), key=lambda c: (-counts[c], c))[:LANGUAGES_MAX])
+
+    def _frequency(self, term: str) -> int:
+        if self._deaf:
+            return 0
+        try:
+            return self._asked(term)
+        except Exception:  # noqa: BLE001 - the words are then read without the scope; who needs the count is told
+            self._deaf = True
+            return 0
+
+    def _language(self, text: str) -> str | None:
+        code = detect_language(text).code
+        if code is not None or not self.languages:
+            return None if code == "en" else code
+        first = self.languages[0]
+        return first if self._frequency(language_term(first)) > DOMINANT * self._memories else None
+
+    def _forms(self, word: str) -> tuple[str, tuple[str, ...]]:
+        found = self._read.get(word)
+        if found is None:
+            found = self._read[word] = self._look(word)
+        return found
+
+    def _look(self, word: str) -> tuple[str, tuple[str, ...]]:
+        own = stem(word, self.language)
+        held = self._frequency(own) > 0
+        others: dict[str, None] = {}
+        if self.language is not None:
+            others[stem(word)] = None
+        if not held and not word.isdigit():
+            others.update((stem(word, code), None) for code in self.languages)
+        for form in (own, *others):
+            others.update((like, None) for like in self._alike(form))
+        others.pop(own, None)
+        there = tuple(form for form in others if self._frequency(form) > 0)
+        if held or not there:
+            return own, there
+        return there[0], there[1:]

@@ -1,0 +1,39 @@
+"""Text to words: the analyser behind BM25, rarity, negation, spelling and the ranking features."""
+
+from recall_integrations.text.analyser import (
+    IRREGULAR,
+    STOP_WORDS,
+    WORD_CHARS_MAX,
+    Token,
+    fold,
+    idf,
+    narrow,
+    tokenize,
+)
+from recall_integrations.text.by_language import (
+    ANALYSER_VERSION,
+    content,
+    language_of,
+    stem,
+    stems,
+    stop_words,
+    without_marks,
+)
+
+__all__ = [
+    "ANALYSER_VERSION",
+    "IRREGULAR",
+    "STOP_WORDS",
+    "WORD_CHARS_MAX",
+    "Token",
+    "content",
+    "fold",
+    "idf",
+    "language_of",
+    "narrow",
+    "stem",
+    "stems",
+    "stop_words",
+    "tokenize",
+    "without_marks",
+]

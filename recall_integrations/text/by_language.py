@@ -1,0 +1,223 @@
+"""Words of a text in its own language: stop words, stems and forms of one language meet in one space of stems.
+
+    language_of(text)     German, …; None for English and for what cannot be told
+    content(text)         what is kept of each memory, for the ranking features
+    stems(text)           what BM25 indexes and looks for
+    stem(word, language)  of one word of a query
+
+English is the default: a text of which no other language can be told is read as one, exactly as if there were no
+other. A language without a Snowball stemmer keeps its words as they are, and one without a list keeps all of them. In
+a script that is not Latin, words of ASCII are read as English.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import Stemmer
+
+from recall_integrations.text import analyser
+from recall_integrations.text.analyser import STOP_WORDS, WORD_CHARS_MAX, Token, tokenize
+from recall_integrations.text.detection import detect_language
+from recall_integrations.text.stop_words import listed
+
+ANALYSER_VERSION = 2  # raise it with every change of what a text's words are: stores then cut theirs anew at open
+LOOK = "?"  # in place of a language: that of the text
+OTHER_LANGUAGE = "~"  # what every memory that is not read as English holds beside its stems; no stem begins so
+SEP = "\x1f"  # between a word and its stem, where the stem is not that of English; in no word
+
+SNOWBALL = {
+    "ar": "arabic",
+    "hy": "armenian",
+    "eu": "basque",
+    "ca": "catalan",
+    "da": "danish",
+    "nl": "dutch",
+    "fi": "finnish",
+    "fr": "french",
+    "de": "german",
+    "el": "greek",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "es": "spanish",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+"""Languages with a stemmer, and what PyStemmer calls it."""
+
+_LATIN = frozenset("ca cs da de es eu fi fr hu id is it lt nl no pl pt ro sv tr vi".split())
+LANGUAGES = tuple(sorted({*SNOWBALL, *_LATIN, *"ar be bg bn el fa he ja kk km ko lo mk my mr th uk ur zh".split()}))
+"""Codes of the languages, besides English, whose words are told apart from English."""
+
+_CYRILLIC = frozenset("be bg kk mk ru sr uk".split())
+_ELISION = re.compile(r"^(?:[cdjlmnst]|qu|dell|all|nell|sull|dall|coll|quell|quest|lorsqu|jusqu|puisqu)'(?=\w)")
+_ELIDING = frozenset({"fr", "it", "ca"})
+_UNSEEN = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+_ARABIC = str.maketrans(
+    {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ة": "ه", "ى": "ي", "ی": "ي", "ک": "ك", "ؤ": "و", "ئ": "ي"}
+)
+_DOTLESS = str.maketrans({"I": "ı", "İ": "i"})
+_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th", "ħ": "h"})
+_ACCENT = re.compile("[\u0300-\u036f]+")
+
+_local = threading.local()
+
+
+class _Analysis(NamedTuple):
+    """The content words of a text: their normal forms, and the stem of each."""
+
+    words: list[str]
+    stems: list[str]
+
+
+def language_of(text: str) -> str | None:
+    """The language whose rules a text's words are read by; `None` = those of English."""
+    code = detect_language(text).code
+    return None if code == "en" else code
+
+
+def language_term(language: str) -> str:
+    """What every memory in a language holds beside its stems, so that a scope can be asked for its languages."""
+    return f"{OTHER_LANGUAGE}{language}"
+
+
+def stop_words(language: str | None) -> frozenset[str]:
+    """Words of a language that are not looked for, in normal form."""
+    return STOP_WORDS if language is None else _normal_list(language)
+
+
+def stem(word: str, language: str | None = None) -> str:
+    """The stem of a normal form in a language; `None` = English."""
+    if language is None or (word.isascii() and language not in _LATIN):
+        return analyser.stem(word)
+    return _stemmed([_normal(word, language)], language)[0]
+
+
+def stems(text: str, language: str | None = LOOK) -> list[str]:
+    """Stems of the content words of `text`, in order, repeats kept: what BM25 indexes and looks for.
+
+    Args:
+        text: what is read.
+        language: a code; `None` = English; default: that of the text.
+    """
+    language = language_of(text) if language == LOOK else language
+    return analyser.stems(text) if language is None else _analysis(text, language).stems
+
+
+def content(text: str, language: str | None = LOOK) -> list[str]:
+    """Normal forms of the words of `text` that are no stop words, in order, repeats kept.
+
+    A word whose stem is not the one of English is followed by `SEP` and its stem: `häuser<SEP>haus`.
+
+    Args:
+        text, language: as for `stems`.
+    """
+    language = language_of(text) if language == LOOK else language
+    if language is None:
+        return [t.word for t in tokenize(text) if t.word not in STOP_WORDS]
+    words, roots = _analysis(text, language)
+    return [w if root == analyser.stem(w) else f"{w}{SEP}{root}" for w, root in zip(words, roots, strict=True)]
+
+
+def spoken(text: str, language: str | None) -> list[Token]:
+    """`tokenize`, with what a language has to be read by before its letters are folded: Turkish "I" is no "i"."""
+    return tokenize(text.translate(_DOTLESS) if language == "tr" and ("I" in text or "İ" in text) else text)
+
+
+def without_marks(word: str) -> str:
+    """A normal form or stem without accents and the like: what somebody types who leaves them out."""
+    if word.isascii():
+        return word
+    plain = _ACCENT.sub("", unicodedata.normalize("NFD", word.translate(_LETTERS)))
+    return unicodedata.normalize("NFC", plain)
+
+
+def _analysis(text: str, language: str) -> _Analysis:
+    stops, ascii_is_english = _normal_list(language), language not in _LATIN
+    words: list[str] = []
+    for token in spoken(text, language):
+        word = token.word
+        if ascii_is_english and word.isascii():
+            if word not in STOP_WORDS:
+                words.append(word)
+        elif word not in stops:
+            normal = _normal(word, language)
+            if normal and normal not in stops:
+                words.append(normal)
+    return _Analysis(words, _stemmed(words, language))
+
+
+def _normal(word: str, language: str) -> str:
+    """A normal form as a language's stemmer wants it: without points, joiners, articles and what follows a name."""
+    if not word.isascii():
+        word = _UNSEEN.sub("", word).replace("i\u0307", "i")
+        if language in _CYRILLIC:
+            word = word.replace("\u0301", "").replace("ё", "е")  # the stress, written for learners
+    if "'" in word:
+        if language in _ELIDING:
+            word = _ELISION.sub("", word)
+        elif language == "tr":
+            word = word.partition("'")[0] or word
+    return word
+
+
+def _stemmed(words: Sequence[str], language: str) -> list[str]:
+    algorithm = SNOWBALL.get(language)
+    roots: Iterable[str] = words if algorithm is None else _stemmer(algorithm).stemWords(words)
+    if language not in _LATIN:
+        roots = [analyser.stem(w) if w.isascii() else root for w, root in zip(words, roots, strict=True)]
+    if language in {"ar", "fa", "ur"}:
+        roots = [root.translate(_ARABIC) or word for word, root in zip(words, roots, strict=True)]
+    return [root or word for word, root in zip(words, roots, strict=True)]
+
+
+@functools.cache
+def _normal_list(language: str) -> frozenset[str]:
+    found: set[str] = set()
+    for listed_word in listed(language):
+        for token in spoken(listed_word, language):
+            found.update((token.word, _normal(token.word, language)))
+    return frozenset(w for w in found if w)
+
+
+def _stemmer(algorithm: str) -> Stemmer.Stemmer:
+    # A PyStemmer object must not be shared between threads.
+    kept: dict[str, Stemmer.Stemmer] | None = getattr(_local, "stemmers", None)
+    if kept is None:
+        kept = _local.stemmers = {}
+    if algorithm not in kept:
+        kept[algorithm] = Stemmer.Stemmer(algorithm)
+    return kept[algorithm]
+
+
+__all__ = [
+    "ANALYSER_VERSION",
+    "LANGUAGES",
+    "LOOK",
+    "OTHER_LANGUAGE",
+    "SEP",
+    "WORD_CHARS_MAX",
+    "content",
+    "language_of",
+    "language_term",
+    "spoken",
+    "stem",
+    "stems",
+    "stop_words",
+    "without_marks",
+]

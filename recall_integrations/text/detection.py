@@ -1,0 +1,300 @@
+"""The language of a text, from its script and its function words: made for one line, and for what it costs.
+
+    script     Thai, Greek, Hangul, kana, … decide alone; Cyrillic, Arabic, Devanagari after a few letters
+    letters    "ß", "ñ", "ł", "ğ": written in few languages
+    words      "und", "que", "het": each votes for the languages whose stop words it is among, one vote in all
+
+Nothing is guessed: where the votes do not agree, and where there are hardly any ("ok", "lol", "Lisbon 2019"), the
+answer is no language. English is taken before any other on equal votes.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from recall_integrations.text.analyser import STOP_WORDS
+from recall_integrations.text.stop_words import listed
+
+CHARS_MAX = 320  # of a text that are looked at
+MORE_CHARS_MAX = 2_000  # where they do not tell
+_EVIDENCE = 1.0  # votes for a language that is not English, at least
+_PIECES = 2  # words and letters that speak for it, at least: "care" is a word of Romanian too
+_RIVAL = 0.6  # share of the best language's votes that English may have at most
+_FEW_WORDS = 6  # of a text of so many one piece is enough, if nothing speaks for English
+_LEAD = 0.53  # of the votes for it and for the next together
+_SHARE = 0.15  # of the distinct words that are its function words; titles and lists of names have fewer
+_MARK_VOTES = 2.0  # letters that vote, at most
+_FOREIGN_SHARE = 0.3  # of the letters that are not Latin, from which the text is not
+
+
+class Language(NamedTuple):
+    """The language of a text.
+
+    Args:
+        code: ISO 639-1, "de"; `None` = cannot be told.
+        confidence: in [0, 1]; 0 where the code is `None`.
+    """
+
+    code: str | None
+    confidence: float
+
+
+UNKNOWN = Language(None, 0.0)
+
+# -- scripts -----------------------------------------------------------------------------------------------------------
+
+# First and last letter of a block, what it is called. Han alone is Chinese; beside kana, Japanese.
+_BLOCKS = (
+    ("\u0370", "\u03ff", "el"),
+    ("\u0400", "\u052f", "cyrillic"),
+    ("\u0530", "\u058f", "hy"),
+    ("\u0590", "\u05ff", "he"),
+    ("\u0600", "\u06ff", "arabic"),
+    ("\u0750", "\u077f", "arabic"),
+    ("\u0900", "\u097f", "devanagari"),
+    ("\u0980", "\u09ff", "bn"),
+    ("\u0a00", "\u0a7f", "pa"),
+    ("\u0a80", "\u0aff", "gu"),
+    ("\u0b00", "\u0b7f", "or"),
+    ("\u0b80", "\u0bff", "ta"),
+    ("\u0c00", "\u0c7f", "te"),
+    ("\u0c80", "\u0cff", "kn"),
+    ("\u0d00", "\u0d7f", "ml"),
+    ("\u0d80", "\u0dff", "si"),
+    ("\u0e00", "\u0e7f", "th"),
+    ("\u0e80", "\u0eff", "lo"),
+    ("\u0f00", "\u0fff", "bo"),
+    ("\u1000", "\u109f", "my"),
+    ("\u10a0", "\u10ff", "ka"),
+    ("\u1100", "\u11ff", "ko"),
+    ("\u1200", "\u137f", "am"),
+    ("\u1780", "\u17ff", "km"),
+    ("\u1f00", "\u1fff", "el"),
+    ("\u3040", "\u30ff", "kana"),
+    ("\u31f0", "\u31ff", "kana"),
+    ("\u3400", "\u9fff", "han"),
+    ("\uac00", "\ud7af", "ko"),
+    ("\uf900", "\ufaff", "han"),
+    ("\uff66", "\uff9f", "kana"),
+    ("\U00020000", "\U0003ffff", "han"),
+)
+_OTHER_SCRIPT = re.compile("[" + "".join(f"{first}-{last}" for first, last, _ in _BLOCKS) + "]+")
+_BY_BLOCK = tuple((re.compile(f"[{first}-{last}]"), name) for first, last, name in _BLOCKS)
+_DENSE = {"han": 2, "kana": 2, "ko": 2}  # letters of an alphabet that one sign is worth
+
+# -- letters that few languages write ----------------------------------------------------------------------------------
+
+_MARKS: Mapping[str, str] = {
+    "ß": "de", "ä": "de fi sv", "ö": "de fi sv tr hu", "ü": "de tr hu", "ñ": "es eu", "¿": "es", "¡": "es",
+    "ã": "pt", "õ": "pt", "ç": "fr pt tr ca", "œ": "fr", "ê": "fr pt", "è": "fr it ca", "ù": "fr it", "ò": "it ca",
+    "à": "fr it ca pt",
+    "ì": "it", "â": "fr ro pt", "î": "fr ro", "ô": "fr pt", "û": "fr", "ë": "fr nl", "ï": "fr nl ca",
+    "á": "es pt hu cs", "é": "fr es pt hu", "í": "es pt hu cs", "ó": "es pt hu pl", "ú": "es pt hu", "ő": "hu",
+    "ű": "hu", "ă": "ro", "ș": "ro", "ț": "ro", "ţ": "ro", "ş": "tr ro", "ğ": "tr", "ı": "tr", "å": "sv da no",
+    "ø": "da no", "æ": "da no", "ł": "pl", "ą": "pl lt", "ę": "pl lt", "ś": "pl", "ź": "pl", "ż": "pl", "ń": "pl",
+    "ć": "pl", "ř": "cs", "ě": "cs", "ů": "cs", "č": "cs lt", "š": "cs lt", "ž": "cs lt", "ė": "lt", "ų": "lt",
+    "ū": "lt", "į": "lt", "đ": "vi", "ơ": "vi", "ư": "vi", "ð": "is", "þ": "is",
+}  # fmt: skip
+_VIETNAMESE = re.compile("[\u1ea0-\u1ef9đơư]")
+_CYRILLIC = (
+    (re.compile("[іїєґ]"), re.compile("[ыэъё]"), "uk"),
+    (re.compile("[ђјљњћџ]"), re.compile("[ѓќѕ]"), "sr"),
+    (re.compile("[ѓќѕ]"), None, "mk"),
+    (re.compile("[әғқңөұүһ]"), None, "kk"),
+    (re.compile("ў"), None, "be"),
+)
+# Function words of Bulgarian that Russian does not have; the two share their letters.
+_BULGARIAN = frozenset(
+    "се са ще съм със беше който която които това тази този тези какво кога къде защо няма има".split()
+)
+_RUSSIAN_LETTERS = re.compile("[ыэё]")
+_PERSIAN, _URDU = re.compile("[پچژگکی]"), re.compile("[ٹڈڑںےہھ]")
+_MARATHI = frozenset("आहे आहेत आणि होते नाही काय कधी कुठे मला माझे".split())
+
+# Words that ask, and a few others, where the lists of stop words leave them out.
+_MORE: Mapping[str, str] = {
+    "de": "wer wen wem wessen welche welcher welches welchen wann warum wieso weshalb wo wohin woher worum worüber "
+    " wofür womit wie was oft statt lange beim gab gibt wurde wurden worden viele ja nein mag gestern heute nicht fand",
+    "es": "cuál cuáles cuánto cuánta cuántos cuántas cuándo cómo dónde quiénes hay fue qué gusta quiero"
+    " tengo mañana ayer hoy",
+    "fr": "quel quelle quels quelles combien quand comment pourquoi où quoi est-ce oui ça hier j'ai",
+    "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono",
+    "pt": "quanto quantos quantas quando onde porquê você vocês sim está estão",
+    "nl": "hoeveel welke wanneer waarom waar wie wat hoe hebben werd werden jij bij",
+    "sv": "hur många vilken vilket vilka varför när var",
+    "da": "hvor mange hvilken hvilket hvilke hvorfor hvornår hvad",
+    "no": "hvor mange hvilken hvilket hvilke hvorfor når hva",
+    "tr": "kaç hangi nerede kim nasıl neden zaman var yok değil bir",
+    "ro": "câte câți când unde cine cum care este sunt",
+    "pl": "jest się nie jak kiedy gdzie kto ile który która które dlaczego czy dla przez był była było są",
+    "cs": "je jsou kdo kde kdy jak který která které proč byl byla bylo se že pro",
+    "vi": "là của và các những được trong không có người ai khi nào bao nhiêu gì",
+    "id": "apa siapa kapan mana berapa yang dan tidak dengan untuk",
+}  # fmt: skip
+# Stop words of other languages that are words of English too. They speak for English as well.
+_ENGLISH_TOO = (
+    "want sense lei end non per care oh face com gain mode door sit fan era sale sea pot ins met man men min mine die"
+    " war mint pour son tale comment dog dig fa tanya inn hat alt asa dan chi la bare bin yo hay los col para den zen"
+    " cam con ham till dove come more sin sue fin hi am pm ok as sub ones note log mos pa ma na ya li han dong soy bai"
+    " lo ha wat et del el van von die ad em no one so me he do an on in is was at us tip tom tim kim ben mai ons"
+    " wen yang gu mon ii iii ca tu te si al que uno via vs ex eh ah uh um nah etc"
+)  # fmt: skip
+_LATIN = ("de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ca", "id", "eu")
+_SELDOM = frozenset({"ca", "eu", "id", "da", "no", "ro"})  # they take no vote from the others that share a word
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_ELISION = re.compile(r"\b([cdjlmn]|qu|dell|all|nell|sull)'(?=[aeiouyhéêàâœ]\w)")
+
+
+def detect_language(text: str) -> Language:
+    """The language of `text`, or `Language(None, 0.0)` where it cannot be told.
+
+    Read from its beginning: 320 characters, and 2,000 where those do not tell. 10 to 30 µs for a line. Never raises.
+    """
+    return _detected(text[:MORE_CHARS_MAX])
+
+
+@functools.lru_cache(maxsize=4_096)  # a text is asked about when it is written, when it is indexed and when it is found
+def _detected(text: str) -> Language:
+    found = _language(text[:CHARS_MAX])
+    return _language(text) if found.code is None and len(text) > CHARS_MAX else found
+
+
+def _language(sample: str) -> Language:
+    if not sample.isascii():
+        found = _by_script(sample)
+        if found is not None:
+            return found
+    return _by_words(sample)
+
+
+def _by_script(sample: str) -> Language | None:
+    """The language of a text that is not in Latin letters; `None` where it is."""
+    runs = _OTHER_SCRIPT.findall(sample)
+    if not runs:
+        return None
+    weights: dict[str, int] = {}
+    for run in runs:
+        script = _script(run[0])
+        if script == "han" and _script(run[-1]) == "kana":
+            script = "kana"
+        weights[script] = weights.get(script, 0) + len(run) * _DENSE.get(script, 1)
+    others = sum(weights.values())
+    latin = sum(map(len, _WORD.findall(sample))) - sum(map(len, runs))
+    share = others / (others + max(latin, 0))
+    if share < _FOREIGN_SHARE:
+        return None
+    script = max(weights, key=weights.__getitem__)
+    if script in {"han", "kana"}:
+        kana = "kana" in weights and any(_script(c) == "kana" for run in runs for c in run)
+        return Language("ja" if kana else "zh", share)
+    whole = sample.lower()
+    if script == "cyrillic":
+        return Language(_cyrillic(whole), share)
+    if script == "arabic":
+        code = "ur" if _URDU.search(whole) else "fa" if len(_PERSIAN.findall(whole)) > 1 else "ar"
+        return Language(code, share)
+    if script == "devanagari":
+        words = whole.replace("।", " ").split()
+        nepali = listed("ne") - listed("hi")
+        if not _MARATHI.isdisjoint(words):
+            return Language("mr", share)
+        return Language("ne" if len(nepali.intersection(words)) > max(1, len(words) // 4) else "hi", share)
+    return Language(script, share)
+
+
+def _script(char: str) -> str:
+    return next(name for block, name in _BY_BLOCK if block.match(char))
+
+
+def _cyrillic(sample: str) -> str:
+    for own, foreign, code in _CYRILLIC:
+        if own.search(sample) and (foreign is None or not foreign.search(sample)):
+            return code
+    if not _RUSSIAN_LETTERS.search(sample):
+        words = set(_WORD.findall(sample))
+        if len(words & _BULGARIAN) > len(words & listed("ru")) // 2:
+            return "bg"
+    return "ru"
+
+
+@functools.cache
+def _votes() -> Mapping[str, tuple[tuple[str, float], ...]]:
+    """Each function word with the languages that have it, and what it gives to each of them."""
+    languages: dict[str, set[str]] = {}
+    lists = [("en", STOP_WORDS), *((code, listed(code)) for code in _LATIN)]
+    for code, words in [*lists, *((code, frozenset(more.split())) for code, more in _MORE.items())]:
+        for word in words:
+            languages.setdefault(word, set()).add(code)
+    votes = {word: _shares(codes) for word, codes in languages.items()}
+    for word in votes.keys() & set(_ENGLISH_TOO.split()) - STOP_WORDS:
+        votes[word] = (*((code, vote / 2) for code, vote in votes[word]), ("en", 0.25))
+    return votes
+
+
+def _shares(codes: set[str]) -> tuple[tuple[str, float], ...]:
+    often = len(codes - _SELDOM)
+    return tuple((code, 1 / (len(codes) if code in _SELDOM else often)) for code in sorted(codes))
+
+
+@functools.cache
+def _plain() -> frozenset[str]:
+    """Function words of English that no other language has."""
+    return frozenset(word for word, shares in _votes().items() if [code for code, _ in shares] == ["en"])
+
+
+def _by_words(sample: str) -> Language:
+    votes = _votes()
+    lowered = sample.lower().replace("’", "'")
+    scores: dict[str, float] = {"en": 0.0}
+    pieces: dict[str, int] = {}
+    if "'" in lowered:
+        lowered = _without_articles(lowered, scores, pieces)
+    said = set(_WORD.findall(lowered))
+    # Most texts are English: then nothing has to be counted.
+    known = said & votes.keys()
+    plain, against = len(known & _plain()), len(known - STOP_WORDS)
+    if not scores.keys() - {"en"} and plain > 2 * against and sample.isascii():
+        return Language("en", plain / (plain + against))
+    for word in known:
+        for code, vote in votes[word]:
+            scores[code] = scores.get(code, 0.0) + vote
+            pieces[code] = pieces.get(code, 0) + 1
+    if not sample.isascii():
+        _add_letters(lowered, scores, pieces)
+    code = max(sorted(scores), key=scores.__getitem__)
+    best, english = scores[code], scores["en"]
+    if code == "en" or english >= _RIVAL * best:
+        return Language("en", english / (english + best * (code != "en"))) if english and english >= best else UNKNOWN
+    rival = max(score for other, score in scores.items() if other != code)
+    wanted = 1 if not english and 1 < len(said) <= _FEW_WORDS else max(_PIECES, _SHARE * len(said))
+    enough = best >= _EVIDENCE and pieces[code] >= wanted
+    confidence = best / (best + rival)
+    return Language(code, confidence) if enough and confidence > _LEAD else UNKNOWN
+
+
+def _add_letters(lowered: str, scores: dict[str, float], pieces: dict[str, int]) -> None:
+    given: dict[str, float] = {}
+    letters: dict[str, int] = {}
+    for letter in _MARKS.keys() & set(lowered):
+        codes = _MARKS[letter].split()
+        for code in codes:
+            given[code] = given.get(code, 0.0) + 1 / len(codes)
+            letters[code] = letters.get(code, 0) + 1
+    if len(_VIETNAMESE.findall(lowered)) > 1:
+        given["vi"] = _MARK_VOTES
+    for code, votes in given.items():
+        scores[code] = scores.get(code, 0.0) + min(votes, _MARK_VOTES)
+        pieces[code] = pieces.get(code, 0) + letters.get(code, 1)
+
+
+def _without_articles(lowered: str, scores: dict[str, float], pieces: dict[str, int]) -> str:
+    """The text with "l'anno", "qu'il", "dell'arte" in two words each; such articles speak for a language."""
+    for lead in set(_ELISION.findall(lowered)):
+        codes = ("it",) if len(lead) > 2 else ("fr",) if lead in {"qu", "j", "n"} else ("fr", "it", "ca")
+        for code in codes:
+            scores[code] = scores.get(code, 0.0) + 0.5
+            pieces[code] = pieces.get(code, 0) + 1
+    return _ELISION.sub(r"\1 ", lowered)

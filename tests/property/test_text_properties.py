@@ -1,0 +1,99 @@
+"""Texts of any kind: no exception, words where they stand, and a cost that grows with the length alone."""
+
+from __future__ import annotations
+
+import base64
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recall_integrations.languages.detect import detect_language
+from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.words import QueryWords
+from recall_integrations.store import words
+from recall_integrations.text import analyser, content, fold, stems, tokenize
+from recall_integrations.text.by_language import LANGUAGES, SEP
+
+PIECES = st.sampled_from(
+    [
+        "Anna", "Приянки", "Häuser", "l'été", "日本語", "ｶﾞｷﾞ", "ไทย", "ខ្មែរ", "한국어", "مُحَمَّد", "شָׁל", "नमस्ते", "İI", "ß",
+        "\u202e", "\u202d", "\u200d", "\u200c", "\u0301" * 5,
+        "🎉👩‍👩‍👧", "x = {'a': [1]}", "don’t", "Anna日本Приянки", "12:30", "\ufdfa",
+        "\x1f", "~de", "~", "ＡＢＣ－１２", "is the", "und nicht", "que no", "۱۲", "ﬁn", "\ud7a3", " ", "\n",
+    ]
+)  # fmt: skip
+TEXTS = st.one_of(st.text(), st.lists(PIECES).map("".join), st.lists(PIECES).map(" ".join))
+LANGUAGE = st.sampled_from([None, *LANGUAGES])
+
+
+@settings(deadline=None, max_examples=300)
+@given(TEXTS, LANGUAGE)
+def test_any_text_is_read(text: str, language: str | None) -> None:
+    for token in tokenize(text):
+        assert token.word
+        assert 0 <= token.start < token.end <= len(text)
+    starts = [t.start for t in tokenize(text)]
+    assert starts == sorted(starts)
+    for read in (stems(text, language), stems(text)):
+        assert all(read)
+        assert not any(SEP in root or root.startswith("~") for root in read)
+    assert len(content(text, language)) == len(stems(text, language))
+    assert words.cut(text) == content(text)
+    found = detect_language(text)
+    assert (found.code is None) == (found.confidence == 0) and 0 <= found.confidence <= 1
+    QueryWords(text)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(st.characters(max_codepoint=0x7F)))
+def test_ascii_words_are_what_they_always_were(text: str) -> None:
+    """Letter by letter the rule of the first analyser, for texts of ASCII."""
+    import re
+
+    expected = [fold(m)[:64] for m in re.findall(r"[^\W_]+(?:['’][^\W_]+)?", text)]
+    assert [t.word for t in tokenize(text)] == expected
+    assert stems(text, None) == analyser.stems(text)
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS)
+def test_names_are_looked_for_in_any_text(text: str) -> None:
+    index = EntityIndex()
+    for name in ("Приянка", "Anna", "Lucía", "日本", "Ahmet"):
+        index.add(name, name)
+    for ref in index.resolve(text):
+        assert text[slice(*ref.span)] == ref.mention
+    for mention in index.mentions(text):
+        assert 0 <= mention.start < mention.end <= len(text)
+
+
+LONG = {
+    "one character": "部" * 1_000_000,
+    "thai": "กำ" * 500_000,
+    "khmer joined": "ក្" * 500_000,
+    "burmese stacked": "က္" * 500_000,
+    "half-width marks": "ｶﾞ" * 500_000,
+    "marks": "a" + "\u0301" * 1_000_000,
+    "joiners": "a\u200d" * 500_000,
+    "base64": base64.b64encode(b"recall" * 125_000).decode(),
+    "apostrophes": "d'" * 500_000,
+    "right to left": "\u202eشלום " * 160_000,
+    "mixed": "Anna日本Приянки" * 80_000,
+    "emoji": "👩‍👩‍👧" * 200_000,
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_million_characters_cost_as_much_as_ten_times_a_tenth(kind: str) -> None:
+    def cost(text: str) -> float:
+        begin = time.process_time()
+        stems(text)
+        words.cut(text)
+        return time.process_time() - begin
+
+    text = LONG[kind]
+    cost(text[:10_000])
+    tenth = min(cost(text[: len(text) // 10]) for _ in range(2))
+    assert cost(text) < 30 * tenth + 0.5

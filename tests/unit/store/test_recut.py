@@ -1,0 +1,95 @@
+"""A store whose words another analyser cut is brought up to date when it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import delete, select, text, update
+
+from recall_integrations import Memory, MemoryStore, QueryOptimizer
+from recall_integrations.store import memory_store, schema, words
+from recall_integrations.store.indexes import LEXICAL, Indexes
+from recall_integrations.store.memory_store import ANALYSER
+from recall_integrations.text import ANALYSER_VERSION, analyser
+
+OpenStore = Callable[..., MemoryStore]
+TEXTS = ["Annas Häuser in Berlin sind verkauft", "Я был в Москве", "The meeting is on Monday"]
+
+
+def made_by_the_old_analyser(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store as version 5 left it: everything read as English, and no word of the analyser."""
+    with monkeypatch.context() as patch:
+        patch.setattr("recall_integrations.retrievers.lexical.stems", lambda text, _language: analyser.stems(text))
+        patch.setattr("recall_integrations.store.indexes.language_of", lambda _text: None)
+        patch.setattr("recall_integrations.store.journal.language_of", lambda _text: None)
+        patch.setattr("recall_integrations.store.words.language_of", lambda _text: None)
+        store = open_store()
+        store.remember_many([Memory(text=t, id=str(i)) for i, t in enumerate(TEXTS)])
+        assert store.lexical.document_frequency(1, "haus") == 0
+        with store.engine.begin() as connection:
+            connection.execute(update(schema.meta).where(schema.meta.c.key == "schema_version").values(value="5"))
+            connection.execute(delete(schema.meta).where(schema.meta.c.key == ANALYSER))
+        store.close()
+
+
+def version(store: MemoryStore) -> str | None:
+    with store.engine.connect() as connection:
+        query = select(schema.meta.c.value).where(schema.meta.c.key == ANALYSER)
+        return connection.execute(query).scalar()
+
+
+def test_an_old_store_is_read_anew_and_finds(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_by_the_old_analyser(open_store, monkeypatch)
+    store = open_store()
+    assert version(store) == str(ANALYSER_VERSION)
+    assert store.lexical.document_frequency(1, "haus") == 1
+    with store.engine.connect() as connection:
+        assert "häuser\x1fhaus" in connection.execute(select(schema.words.c.words)).scalars().first().split("\n")
+    optimizer = QueryOptimizer(store)
+    assert optimizer.recall("Haus", k=1).hits[0].memory.text == TEXTS[0]
+    assert optimizer.recall("Москва", k=1).hits[0].memory.text == TEXTS[1]
+    assert optimizer.recall("meetings", k=1).hits[0].memory.text == TEXTS[2]
+
+
+def test_it_is_done_once(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_by_the_old_analyser(open_store, monkeypatch)
+    open_store().close()
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("cut again")
+
+    monkeypatch.setattr(words, "refill", never)
+    open_store()
+
+
+def test_a_crash_half_way_is_made_good(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_by_the_old_analyser(open_store, monkeypatch)
+    rebuild = Indexes.rebuild
+
+    def fail(self: Indexes, name: str, **arguments: object) -> None:
+        if name == LEXICAL:
+            raise OSError("no space left")
+        rebuild(self, name, **arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Indexes, "rebuild", fail)
+        store = open_store()  # goes on with what is there
+        assert version(store) is None
+        store.close()
+    assert open_store().lexical.document_frequency(1, "haus") == 1
+
+
+def test_progress_is_shown_for_many(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made_by_the_old_analyser(open_store, monkeypatch)
+    monkeypatch.setattr(memory_store, "RECUT_SHOWN", 1)
+    open_store()
+    assert "Reading words" in capsys.readouterr().err
+
+
+def test_a_new_store_is_of_this_analyser(store: MemoryStore) -> None:
+    assert version(store) == str(ANALYSER_VERSION)
+    with store.engine.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM words")).scalar() == 0

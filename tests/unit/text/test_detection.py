@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from recall_integrations.languages.detect import Language, detect_language
+from recall_integrations.text.detection import CHARS_MAX, UNKNOWN
+from recall_integrations.text.stop_words import NAMES, listed
+
+TOLD = {
+    "de": [
+        "Wo wohnt Anna?",
+        "Ich mag Tee",
+        "Meine Tochter heißt Lena",
+        "Der Termin ist am Montag",
+        "ich hasse Koriander",
+    ],
+    "es": ["¿Dónde vive Lucía?", "Me gusta el senderismo", "quiero un café"],
+    "fr": ["Où habite Marie ?", "Qu'est-ce que Paul a dit hier ?", "J’ai mangé une pizza", "Je préfère le thé"],
+    "it": ["Ho mangiato la pizza", "Non mi piace il coriandolo", "Cosa ha detto Paolo ieri?"],
+    "pt": ["Quando é o aniversário do João?", "Não gosto de coentro"],
+    "nl": ["Wanneer is de vergadering?", "Ik hou van koffie"],
+    "sv": ["Jag gillar inte kaffe"],
+    "tr": ["Ahmet'in doğum günü ne zaman?"],
+    "pl": ["Gdzie mieszka Anna?", "Nie lubię kolendry"],
+    "ru": ["Что сказала Анна?", "в Москву"],
+    "uk": ["Її звати Олена"],
+    "bg": ["Къде живее Иван?"],
+    "el": ["Μου αρέσει ο καφές"],
+    "he": ["אני אוהב קפה"],
+    "ar": ["كم نقطة تخلى عنها الدفاع؟"],
+    "fa": ["من چای دوست دارم"],
+    "hi": ["मुझे चाय पसंद है"],
+    "th": ["ฉันชอบกาแฟ"],
+    "ko": ["저는 커피를 좋아해요"],
+    "ja": ["お茶が好きです", "東京タワー"],
+    "zh": ["我喜欢喝茶", "黑豹队在 NFL 的防守"],
+    "en": ["The café in Zürich was great", "What did François say about the meeting?", "We ate at La Bamba de Mexico"],
+}
+NOT_TOLD = [
+    "", " ", "ok", "lol", "Wow!", "Müller", "Das Café", "I love El Niño", "Los Angeles", "Rio de Janeiro", "Oh no .",
+    "Take care!", "Kunde", "Costa del Sol", "c'mon", "aGVsbG8gd29ybGQ=", "def foo(x): return x", "🎉🎉", "\u202e\u200d",
+    "tlhIngan Hol Dajatlh'a'", "12:30", "La La Land was great", "Van Gogh",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in TOLD.items() for text in texts])
+def test_one_line_is_told(code: str, text: str) -> None:
+    found = detect_language(text)
+    assert found.code == code
+    assert 0 < found.confidence <= 1
+
+
+@pytest.mark.parametrize("text", NOT_TOLD)
+def test_what_could_be_anything_is_never_another_language(text: str) -> None:
+    assert detect_language(text).code in {None, "en"}
+
+
+def test_unknown_has_no_confidence() -> None:
+    assert detect_language("lol") == UNKNOWN == Language(None, 0.0)
+
+
+def test_a_text_is_what_most_of_it_is() -> None:
+    assert detect_language("She wrote 山田 on the card and we asked her what it means").code == "en"
+    assert detect_language("Als ich „The Lord of the Rings“ las, war ich noch in der Schule").code == "de"
+
+
+def test_a_beginning_that_does_not_tell_is_read_on() -> None:
+    names = "Lena Kestrel Orlando Henrietta " * (CHARS_MAX // 25)
+    assert detect_language(names).code is None
+    assert detect_language(names + "und dann sind wir nicht mehr nach Hause gegangen, weil es regnete").code == "de"
+
+
+@pytest.mark.parametrize("code", NAMES)
+def test_the_lists_are_where_they_are_looked_for(code: str) -> None:
+    """If the package that ships them moves them, stop words of other languages would silently be gone."""
+    assert len(listed(code)) > 40
+
+
+def test_a_language_without_a_list_has_no_stop_words() -> None:
+    assert listed("pl") == listed("xx") == frozenset()
