@@ -109,7 +109,10 @@ def _language(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
     if parsed.language == ENGLISH:
         return
     known = parsed.language in READ
-    yield "language", tables(parsed.language).name if known and parsed.language else plain(parsed.language or "not known")
+    yield (
+        "language",
+        tables(parsed.language).name if known and parsed.language else plain(parsed.language or "not known"),
+    )
     if parsed.unread:
         yield "not read", f"{', '.join(parsed.unread)}: there are no tables for {'that' if known else 'this language'}"
 

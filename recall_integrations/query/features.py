@@ -181,9 +181,7 @@ TYPE_CUES: tuple[TypeCue, ...] = (
 )
 
 
-def type_cues(
-    text: str, language: str | None = "en"
-) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+def type_cues(text: str, language: str | None = "en") -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """Strength of the strongest cue, the types cued in order of strength, and those that may pre-filter."""
     if language != "en":
         return cues.type_cues(text, language)

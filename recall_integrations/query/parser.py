@@ -331,9 +331,7 @@ class QueryParser:
             return NOTHING
         named = [r for r in found.refs if r.stage != features.IMPLICIT]
         when, session = found.placed, found.session is not None
-        return asks_talk(
-            found.text, tokens, when, named, polite=polite, session=session, language=found.language
-        )
+        return asks_talk(found.text, tokens, when, named, polite=polite, session=session, language=found.language)
 
     @staticmethod
     def _reread(content: list[Token], found: _Reading) -> str | None:

@@ -38,9 +38,7 @@ _KINDS: dict[str, _Kind] = {
 TYPES = (*_KINDS, "relations", "intents")
 
 
-def type_cues(
-    text: str, language: str | None
-) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """As `features.type_cues`; nothing where the language has no tables."""
     words = wording(language, "types", TYPES)
     if words is None:

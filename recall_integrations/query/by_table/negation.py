@@ -1,8 +1,8 @@
 """What a query excludes, in a language with tables: `negation` in its file.
 
 The rules are those of English (`query/negation.py`): in doubt nothing is found. A cue stands before its term ("außer
-X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun", "不是X而是").
-What makes a cue say something else is in the tables too: idioms, a negation before it, an action behind it.
+X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun",
+"不是X而是"). What makes a cue say something else is in the tables too: idioms, a negation before it, an action behind it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ CLAUSE_CHARS_MAX = 80  # looked at in front of a cue for another negation
 
 _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "「": "」", "『": "』", "《": "》"}
 _QUOTED = re.compile("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in _QUOTES.items() if a not in "「『《"))
-_TOKEN = re.compile(
-    rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?{LETTER}+(?:[.&+/\-‑@]{LETTER}+)*(?:\+\+|#|(?<=\b\w)\+)?'?|[^\s]"
-)
+_TOKEN = re.compile(rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?{LETTER}+(?:[.&+/\-‑@]{LETTER}+)*(?:\+\+|#|(?<=\b\w)\+)?'?|[^\s]")
 _LATIN = r"[A-Za-zÀ-ɏ0-9][A-Za-zÀ-ɏ0-9.'&/\-]*(?:\+\+|#)?"
 _RUN = re.compile(rf"{_LATIN}(?: {_LATIN})*|[{UNSPACED}ー々]")
 _LATIN_RUN = re.compile(rf"{_LATIN}(?: {_LATIN})*")
@@ -160,7 +158,9 @@ class _Reader:
         before = self.text[max(0, start - CLAUSE_CHARS_MAX) : start].rstrip()
         openers = self.words.pattern("openers")
         for _ in range(3):
-            match = None if openers is None else next((m for m in openers.finditer(before) if m.end() == len(before)), None)
+            match = (
+                None if openers is None else next((m for m in openers.finditer(before) if m.end() == len(before)), None)
+            )
             if match is None:
                 break
             before = before[: match.start()].rstrip()
@@ -253,7 +253,7 @@ class _Reader:
 
     def _ending(self, term: str) -> int:
         """Length of the particle that a term carries."""
-        return self._particle("endings", term.split(" ")[-1])
+        return self._particle("endings", term.rsplit(" ", maxsplit=1)[-1])
 
     def _particle(self, name: str, word: str) -> int:
         if self._is("nouns", word):
@@ -365,7 +365,11 @@ class _Reader:
             return [], start
         end = at
         while end < stop and end - at < TERM_CHARS_MAX * 2:
-            run = self._at("compounds", end) or _RUN.match(self.text, end) or re.compile(f" (?={_LATIN})").match(self.text, end)
+            run = (
+                self._at("compounds", end)
+                or _RUN.match(self.text, end)
+                or re.compile(f" (?={_LATIN})").match(self.text, end)
+            )
             stopped = end > at and self._at("compounds", end) is None and self._at("stops", end) is not None
             if run is None or stopped:
                 break
@@ -388,34 +392,39 @@ class _Reader:
             opened = self.text.rfind(closing[self.text[stop - 1]], max(0, stop - QUOTE_CHARS_MAX), stop - 1)
             return [(opened + 1, stop - 1)] if 0 <= opened < stop - 2 else []
         first = max(0, stop - TERM_CHARS_MAX * 2)
-        start, runs = stop, []
+        runs: list[Match] = []
         for match in _RUN.finditer(self.text, first, stop):
             if runs and self.text[runs[-1][1] : match.start()] not in ("", " "):
                 runs = []
             runs.append(match.span())
         if not runs or runs[-1][1] != stop:
             return []
-        spaced = any(end < after for (_, end), (after, _) in zip(runs, runs[1:], strict=False))
         start = runs[0][0]
-        for at, end in self.words.found("stops_before", self.text[first:stop]):
-            if first + end < stop and first + at >= start - 1 * spaced:
-                start = max(start, first + end)
-        if self.text[stop - 1 : stop] and not _HIRAGANA.match(self.text[stop - 1]):
-            kana = [m.end() for m in _HIRAGANA.finditer(self.text, start, stop)]
-            start = max([start, *kana])
+        stops = [
+            first + end for _, end in self.words.found("stops_before", self.text[first:stop]) if first + end < stop
+        ]
+        start = max([start, *stops])
+        if not _HIRAGANA.match(
+            self.text[stop - 1]
+        ):  # a name in Chinese signs or Latin letters holds no endings of verbs
+            start = max([start, *(m.end() for m in _HIRAGANA.finditer(self.text, start, stop))])
         return self._split(start, stop)
 
     def _split(self, start: int, end: int) -> list[Match]:
         """The terms between, parted by "and" where both sides could be words, without what trails behind."""
         terms = []
         joins = [m for m in self.words.found("joins", self.text[start:end]) if m[0] >= 2 and end - start - m[1] >= 2]
-        for first, last in zip([start, *(start + m[1] for m in joins)], [*(start + m[0] for m in joins), end], strict=True):
+        for first, last in zip(
+            [start, *(start + m[1] for m in joins)], [*(start + m[0] for m in joins), end], strict=True
+        ):
             at, stop = first, last
             while stop > at and self.text[stop - 1] == " ":
                 stop -= 1
             trailing = self.words.pattern("trailing")
-            match = None if trailing is None else next(
-                (m for m in trailing.finditer(self.text, at, stop) if m.end() == stop), None
+            match = (
+                None
+                if trailing is None
+                else next((m for m in trailing.finditer(self.text, at, stop) if m.end() == stop), None)
             )
             if match is not None and match.start() > at:
                 stop = match.start()

@@ -31,7 +31,9 @@ class Wording:
         allowed = set(known) | {"words"}
         unknown = sorted(set(map(str, section)) - allowed)
         if unknown:
-            raise InvalidArgument(f"{where} has unknown entries: {', '.join(unknown)}; known: {', '.join(sorted(allowed))}")
+            raise InvalidArgument(
+                f"{where} has unknown entries: {', '.join(unknown)}; known: {', '.join(sorted(allowed))}"
+            )
         self.where = where
         self.nested: dict[str, Wording] = {}
         self._patterns: dict[str, re.Pattern[str] | None] = {}
@@ -84,7 +86,9 @@ def listed(value: Any, where: str) -> list[str]:
     if isinstance(value, str):
         value = value.split(";") if set(value) & set(";([<#") or ".." in value else value.split()
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        raise InvalidArgument(f"{where} must be a list of phrases, or a text of words, or of phrases parted by ';', not {value!r}")
+        raise InvalidArgument(
+            f"{where} must be a list of phrases, or a text of words, or of phrases parted by ';', not {value!r}"
+        )
     return [" ".join(v.split()) for v in value if v.strip()]
 
 

@@ -53,6 +53,8 @@ SENTENCES: dict[str, list[tuple[str, Any]]] = {
         ("Was haben wir vor zwei Sitzungen besprochen?", (-2,)),
         ("Was habe ich am Anfang unseres Gesprächs gesagt?", "beginning"),
         ("Was haben wir in unseren letzten drei Gesprächen besprochen?", (-3, -2, -1)),
+        ("Was hast du in unserer zweiten Sitzung über Anna gesagt?", (2,)),
+        ("Wann war unsere zweite Sitzung über Anna?", None),
         ("Was geschah nach unserem letzten Gespräch mit Tom?", None),
         ("Was sagte mein Therapeut in der dritten Sitzung?", None),
         ("Wann war das Vorstellungsgespräch?", None),
