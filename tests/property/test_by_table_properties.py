@@ -23,9 +23,11 @@ from recall_integrations.query.sessions import read_session
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 PIECES = (
-    "außer ohne nicht sondern kein Anna und , . ? „ “ « » excepto sin no sino sauf sans pas mais кроме без не а 除了 以外 "
-    "不是 而是 不要 を除く ではなく 以外 빼고 말고 없이 को छोड़कर के अलावा ich habe gesagt hast du empfohlen unserer dritten "
-    "Sitzung nuestra tercera conversación 我们 第三 次谈话 12 前回 Python node.js C++ \u200d \u202e \x00 é e\u0301 ﷽ 𠀀 　 ２"
+    "außer ohne nicht sondern kein Anna und , . ? „ “ « » excepto sin no sino "
+    "sauf sans pas mais кроме без не а 除了 以外 不是 而是 不要 を除く ではなく 以外 빼고 말고 없이 को "
+    "छोड़कर के अलावा ich habe gesagt hast du empfohlen unserer dritten "
+    "Sitzung nuestra tercera conversación 我们 第三 次谈话 12 前回 Python node.js C++ "
+    "\u200d \u202e \x00 é e\u0301 ﷽ 𠀀 　 ２"
 ).split(" ")
 TEXTS = st.one_of(
     st.text(),

@@ -1,8 +1,8 @@
 """What a query excludes, in a language with tables: `negation` in its file.
 
 The rules are those of English (`query/negation.py`): in doubt nothing is found. A cue stands before its term ("außer
-X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun",
-"不是X而是"). What makes a cue say something else is in the tables too: idioms, a negation before it, an action behind it.
+X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun"). What makes a
+cue say something else is in the tables too: idioms, a negation before it, an action behind it.
 """
 
 from __future__ import annotations
@@ -195,9 +195,13 @@ class _Reader:
             terms = self._backward(cue.start) if self.spaced else self._run_before(cue.start)
             return terms, terms[0][0] if terms else cue.start, cue.end
         terms, end = self._forward(cue.end, len(self.text))
-        behind = next(_tokens(self.text, end, end + 64), None) if cue.kind == "without" else None
-        if behind is not None and self._is("actions_behind", behind.text):  # "ohne Anna zu fragen"
-            return [], cue.start, end
+        behind = next(_tokens(self.text, end, end + 64), None)
+        if behind is None:
+            return terms, cue.start, end
+        acts = cue.kind == "without" and self._is("actions_behind", behind.text)  # "ohne Anna zu fragen"
+        goes_on = cue.kind == "but" and self.spaced and _WORDLIKE.match(behind.text)  # "und nicht Lisa hat …"
+        if acts or (goes_on and not self._is("joins", behind.text) and not self._is("openers", behind.text)):
+            terms = []
         return terms, cue.start, end
 
     def _forward(self, start: int, stop: int) -> tuple[list[Match], int]:

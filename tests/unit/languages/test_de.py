@@ -21,6 +21,8 @@ SENTENCES: dict[str, list[tuple[str, Any]]] = {
         ("Ich suche nicht Peter, sondern Paul. Wo wohnt er?", ["Peter"]),
         ("Bitte ignoriere die alten Rechnungen.", ["alten Rechnungen"]),
         ("Was steht an, außer „Team Meeting“?", ["Team Meeting"]),
+        ("Das ist aber nicht mein Problem, oder?", []),
+        ("Wer hat verloren und nicht Lisa hat gewonnen?", []),
         ("Wer mag kein Python?", []),
         ("Warum bin ich nicht gegangen?", []),
         ("Niemand außer Sam hat zugesagt, stimmt das?", []),
