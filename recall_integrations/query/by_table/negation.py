@@ -1,8 +1,8 @@
 """What a query excludes, in a language with tables: `negation` in its file.
 
 The rules are those of English (`query/negation.py`): in doubt nothing is found. A cue stands before its term ("außer
-X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun"). What makes a
-cue say something else is in the tables too: idioms, a negation before it, an action behind it.
+X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun"). What makes
+a cue say something else is in the tables too: idioms, a negation before it, an action behind it.
 """
 
 from __future__ import annotations

@@ -34,6 +34,8 @@ SENTENCES: dict[str, list[tuple[str, Any]]] = {
         ("Wer hat sich nicht gemeldet?", []),
     ],
     "role": [
+        ("Was hat meine Ärztin mir empfohlen?", "user"),
+        ("Kannst du mir sagen, wo Anna wohnt?", None),
         ("Was habe ich dir über meine Allergien gesagt?", "user"),
         ("Welches Hotel hast du empfohlen?", "assistant"),
         ("Was haben Sie mir zum Mietvertrag geraten?", "assistant"),
