@@ -103,6 +103,8 @@ def explanation_data(
 def _readings(parsed: ParsedQuery) -> dict[str, Any]:
     router, verdict = parsed.router, parsed.conversational
     return {
+        "language": parsed.language,
+        "unread": list(parsed.unread),
         "type_cues": [t.value for t in parsed.type_cues],
         "type_filters": [t.value for t in parsed.type_filters],
         "identifiers": [{"text": i.text, "kind": i.kind, "span": list(i.span)} for i in parsed.identifiers],
@@ -215,8 +217,6 @@ def _parsed(parsed: ParsedQuery) -> dict[str, Any]:
             "because": session.because,
         },
         "talk": parsed.talk,
-        "language": parsed.language,
-        "unread": list(parsed.unread),
         "negations": list(parsed.negations),
         "predicate_hints": list(parsed.predicate_hints),
         "type_hints": [t.value for t in parsed.type_hints],

@@ -98,7 +98,9 @@ def _rows(path: Path) -> Iterator[Labelled]:
                 excluded = row.get("excluded", [])
                 valid = isinstance(row["query"], str) and all(isinstance(t, str) for t in excluded)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise InvalidArgument(f"{path}, line {number}: an object with a `query` is wanted ({error!r}).") from None
+                raise InvalidArgument(
+                    f"{path}, line {number}: an object with a `query` is wanted ({error!r})."
+                ) from None
             if not valid:
                 raise InvalidArgument(f"{path}, line {number}: `query` must be text, `excluded` a list of terms.")
             yield Labelled(query=row["query"], excluded=tuple(excluded), half=str(row.get("half", "")))

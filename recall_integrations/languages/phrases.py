@@ -170,7 +170,7 @@ def _compiled(phrase: str, slots: Slots) -> tuple[str, str, str]:
     attached = phrase.startswith("~")
     body = _body(phrase.removeprefix("~"), slots)
     body = f"(?:{body})" if "|" in phrase else body
-    if _UNSPACED.search(phrase):
+    if _loose(phrase, slots):
         return "", body, ""
     start = _WORD_BEGINS if _EDGE.match(phrase[0]) and not attached else ""
     return start, body, _WORD_ENDS if _EDGE.match(phrase[-1]) else ""
@@ -180,14 +180,21 @@ _WORD_BEGINS = rf"(?<!{LETTER})"
 _WORD_ENDS = rf"(?:(?!{LETTER})|(?<!{LETTER}))"  # the second behind an apostrophe: "l'"
 _EDGE = re.compile(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
 _PIECE = re.compile(
-    r"(?P<gap> ?\.\. ?)|(?P<comma> ,)|(?P<slot><\w+>)|(?P<sign>[()|])|(?P<open>\[)|(?P<close>\] ?)|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)"
-    rf"|(?P<blank> )|(?P<word>(?:(?![\s\[\]<>()|=*#])[^.]|\.(?!\.))+)"
+    r"(?P<gap> ?\.\. ?)|(?P<comma> ,)|(?P<slot><\w+>)|(?P<sign>[()|])|(?P<open>\[)|(?P<close>\] ?)"
+    r"|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)"
+    r"|(?P<blank> )|(?P<word>(?:(?![\s\[\]<>()|=*#])[^.]|\.(?!\.))+)"
 )
+
+
+def _loose(phrase: str, slots: Slots) -> bool:
+    """Whether a phrase is of a script without spaces, by its own signs or those of the lists that it names."""
+    named = (slots.get(name, "") for name in re.findall(r"<(\w+)>", phrase))
+    return _UNSPACED.search(phrase) is not None or any(map(_UNSPACED.search, named))
 
 
 def _body(phrase: str, slots: Slots) -> str:
     phrase = unicodedata.normalize("NFC", phrase).translate(_FULL_WIDTH)
-    loose = _UNSPACED.search(phrase) is not None
+    loose = _loose(phrase, slots)
     if phrase.endswith("]") and " [" in phrase:  # the blank before it may be left out with it
         first, _, last = phrase[:-1].rpartition(" [")
         return f"{_body(first, slots)}(?:{' ?' if loose else ' '}{_body(last, slots)})?"

@@ -15,8 +15,8 @@ around: "nothing but X" and "nobody except Sam" ask *for* X and Sam.
 
 In doubt nothing is found: a missed exclusion costs a few places, a wrong one costs the answer.
 
-This is English; other languages are read by their tables (`by_table/negation.py`). Terms may be in any script. One pass over the tokens with bounded look-ahead: linear in the text. The
-words are in `negation_words.py`.
+This is English; other languages are read by their tables (`by_table/negation.py`). Terms may be in any script.
+One pass over the tokens with bounded look-ahead: linear in the text. The words are in `negation_words.py`.
 """
 
 from __future__ import annotations

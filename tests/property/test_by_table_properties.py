@@ -23,9 +23,11 @@ from recall_integrations.query.sessions import read_session
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 PIECES = (
-    "außer ohne nicht sondern kein Anna und , . ? „ “ « » excepto sin no sino sauf sans pas mais кроме без не а 除了 以外 不是 "
-    "而是 不要 を除く ではなく 以外 빼고 말고 없이 को छोड़कर के अलावा ich habe gesagt hast du empfohlen unserer dritten Sitzung "
-    "nuestra tercera conversación 我们 第三 次谈话 12 前回 Python node.js C++ \u200d \u202e \x00 é e\u0301 ﷽ 𠀀 　 ２"
+    "außer ohne nicht sondern kein Anna und , . ? „ “ « » excepto sin no sino "
+    "sauf sans pas mais кроме без не а 除了 以外 不是 而是 不要 を除く ではなく 以外 빼고 말고 없이 को "
+    "छोड़कर के अलावा ich habe gesagt hast du empfohlen unserer dritten "
+    "Sitzung nuestra tercera conversación 我们 第三 次谈话 12 前回 Python node.js C++ "
+    "\u200d \u202e \x00 é e\u0301 ﷽ 𠀀 　 ２"
 ).split(" ")
 TEXTS = st.one_of(
     st.text(),
@@ -89,7 +91,21 @@ def test_places_of_a_text_are_those_of_the_original(text: str) -> None:
 def test_a_long_text_costs_no_more_than_what_is_read_of_it(code: str) -> None:
     """Of a megabyte no more is read than `CHARS_MAX`; what is hostile there stays within seconds."""
     assert tables(code).negation
-    for piece in ("außer ", "nicht ", "habe ich ", "不是", "除了", "以外", "漢", "(", "„", "가 빼고 ", "के अलावा ", "a", " "):
+    for piece in (
+        "außer ",
+        "nicht ",
+        "habe ich ",
+        "不是",
+        "除了",
+        "以外",
+        "漢",
+        "(",
+        "„",
+        "가 빼고 ",
+        "के अलावा ",
+        "a",
+        " ",
+    ):
         text = piece * (1_000_000 // len(piece))
         begin = time.perf_counter()
         find_negations(text, code)
@@ -97,5 +113,3 @@ def test_a_long_text_costs_no_more_than_what_is_read_of_it(code: str) -> None:
         first_person([], text, code)
         asked_role(text, [], code)
         assert time.perf_counter() - begin < 5, (piece, CHARS_MAX)
-
-

@@ -1,8 +1,8 @@
 """What a query excludes, in a language with tables: `negation` in its file.
 
 The rules are those of English (`query/negation.py`): in doubt nothing is found. A cue stands before its term ("außer
-X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun", "不是X而是").
-What makes a cue say something else is in the tables too: idioms, a negation before it, an action behind it.
+X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun"). What makes
+a cue say something else is in the tables too: idioms, a negation before it, an action behind it.
 """
 
 from __future__ import annotations
@@ -195,9 +195,13 @@ class _Reader:
             terms = self._backward(cue.start) if self.spaced else self._run_before(cue.start)
             return terms, terms[0][0] if terms else cue.start, cue.end
         terms, end = self._forward(cue.end, len(self.text))
-        behind = next(_tokens(self.text, end, end + 64), None) if cue.kind == "without" else None
-        if behind is not None and self._is("actions_behind", behind.text):  # "ohne Anna zu fragen"
-            return [], cue.start, end
+        behind = next(_tokens(self.text, end, end + 64), None)
+        if behind is None:
+            return terms, cue.start, end
+        acts = cue.kind == "without" and self._is("actions_behind", behind.text)  # "ohne Anna zu fragen"
+        goes_on = cue.kind == "but" and self.spaced and _WORDLIKE.match(behind.text)  # "und nicht Lisa hat …"
+        if acts or (goes_on and not self._is("joins", behind.text) and not self._is("openers", behind.text)):
+            terms = []
         return terms, cue.start, end
 
     def _forward(self, start: int, stop: int) -> tuple[list[Match], int]:
@@ -253,7 +257,7 @@ class _Reader:
 
     def _ending(self, term: str) -> int:
         """Length of the particle that a term carries."""
-        return self._particle("endings", term.split(" ")[-1])
+        return self._particle("endings", term.rsplit(" ", maxsplit=1)[-1])
 
     def _particle(self, name: str, word: str) -> int:
         if self._is("nouns", word):
@@ -392,21 +396,22 @@ class _Reader:
             opened = self.text.rfind(closing[self.text[stop - 1]], max(0, stop - QUOTE_CHARS_MAX), stop - 1)
             return [(opened + 1, stop - 1)] if 0 <= opened < stop - 2 else []
         first = max(0, stop - TERM_CHARS_MAX * 2)
-        start, runs = stop, []
+        runs: list[Match] = []
         for match in _RUN.finditer(self.text, first, stop):
             if runs and self.text[runs[-1][1] : match.start()] not in ("", " "):
                 runs = []
             runs.append(match.span())
         if not runs or runs[-1][1] != stop:
             return []
-        spaced = any(end < after for (_, end), (after, _) in zip(runs, runs[1:], strict=False))
         start = runs[0][0]
-        for at, end in self.words.found("stops_before", self.text[first:stop]):
-            if first + end < stop and first + at >= start - 1 * spaced:
-                start = max(start, first + end)
-        if self.text[stop - 1 : stop] and not _HIRAGANA.match(self.text[stop - 1]):
-            kana = [m.end() for m in _HIRAGANA.finditer(self.text, start, stop)]
-            start = max([start, *kana])
+        stops = [
+            first + end for _, end in self.words.found("stops_before", self.text[first:stop]) if first + end < stop
+        ]
+        start = max([start, *stops])
+        if not _HIRAGANA.match(
+            self.text[stop - 1]
+        ):  # a name in Chinese signs or Latin letters holds no endings of verbs
+            start = max([start, *(m.end() for m in _HIRAGANA.finditer(self.text, start, stop))])
         return self._split(start, stop)
 
     def _split(self, start: int, end: int) -> list[Match]:

@@ -46,14 +46,14 @@ def asked_role(text: str, language: str | None) -> tuple[Role | None, float]:
     read = said(text)
     # What another one said, and what two said to each other, is nobody's in particular.
     heard = blanked(read.text, words.found("not_asked", read.text))
-    own = _without_requests(words, heard)
-    own = blanked(own, words.found("we", own))
+    spoken = _without_requests(words, heard)
+    alone = blanked(spoken, words.found("we", spoken))
     whole = sentences(read)
     any_asks = any(asks for *_, asks in whole)
     long = any_asks or len(whole) > SENTENCES_MAX
     best, place, role = (0, 0.0), 0, None
     for name, of, rank, strength in _CUES:
-        for start, _ in words.found(name, own if rank == ONLY else heard):
+        for start, _ in words.found(name, heard if of is Role.ASSISTANT else spoken if rank > ONLY else alone):
             asks = not long or any(first <= start < end and asking for first, end, asking in whole)
             worth = (rank, strength) if asks else (ONLY, strength / 2)
             if worth > best or (worth == best and start < place):

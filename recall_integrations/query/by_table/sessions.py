@@ -17,7 +17,7 @@ from recall_integrations.readings import BEGINNING, END, WHOLE, SessionRef
 KNOWN = (
     *("nouns", "ordinals", "digits", "last", "before_last", "numbers"),
     *("own", "open", "numbered", "first_several", "last_several", "ago", "last_time", "beginning", "end"),
-    *("said", "we_said", "foreign", "narrowed", "excused"),
+    *("said", "we_said", "foreign", "narrowed", "topic", "excused"),
     *("talk", "said_then"),
 )
 PLACES_MAX = 20
@@ -134,9 +134,12 @@ def _excused(words: Wording, text: str, start: int, end: int) -> bool:
     before = text[max(0, start - 60) : start].rstrip()
     if any(m[1] == len(before) for m in words.found("excused", before)):
         return True
-    narrowed = words.pattern("narrowed")
     behind = len(text) - len(text[end:].lstrip())
-    return narrowed is not None and narrowed.match(text, behind) is not None
+    narrowed, topic = words.pattern("narrowed"), words.pattern("topic")
+    if narrowed is not None and narrowed.match(text, behind):
+        return True
+    # "in unserer ersten Sitzung über Anna gesagt": where the verb comes last, the topic is what was said.
+    return topic is not None and topic.match(text, behind) is not None and not words.says("said", text[behind:])
 
 
 def _ours(words: Wording, name: str, read: Said, start: int, end: int) -> bool:

@@ -32,6 +32,7 @@ SENTENCES: dict[str, list[tuple[str, Any]]] = {
         ("¿Quién está fuera de casa?", []),
     ],
     "role": [
+        ("¿Puedes decirme dónde vive Ana?", None),
         ("¿Qué te dije sobre mis alergias?", "user"),
         ("¿Qué hotel me recomendaste?", "assistant"),
         ("¿Qué me has aconsejado para la espalda?", "assistant"),

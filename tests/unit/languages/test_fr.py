@@ -31,6 +31,8 @@ SENTENCES: dict[str, list[tuple[str, Any]]] = {
         ("Quelle machine est hors service ?", []),
     ],
     "role": [
+        ("Peux-tu me dire où habite Anne ?", None),
+        ("As-tu une idée ?", None),
         ("Qu'est-ce que je t'ai dit sur mes allergies ?", "user"),
         ("Quel hôtel m'as-tu recommandé ?", "assistant"),
         ("Que m'avez-vous conseillé pour le dos ?", "assistant"),

@@ -1,0 +1,220 @@
+"""A query in a language with tables, as the parser and what comes after it take it."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from datetime import datetime, timezone
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.console.as_json import dumps, explanation_data
+from recall_integrations.console.explain import explain
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.languages import READ
+from recall_integrations.languages.tables import SECTIONS
+from recall_integrations.planning.planner import make_plan
+from recall_integrations.query.by_table import cues, negation, person, sessions
+from recall_integrations.query.by_table.wording import Wording, listed, wording
+from recall_integrations.query.parser import QueryParser, ScopeKnowledge
+from recall_integrations.ranking.negation import demote, negation_scores
+from recall_integrations.readings import NEGATED, SESSION
+from recall_integrations.records import EntityRef, MemoryType, ParsedQuery, Scope
+from recall_integrations.roles import Role
+
+NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+CONFIG = RecallConfig()
+PARSER = QueryParser(CONFIG)
+USER = EntityRef(entity_id="u", name="Henrike", mention="", span=(0, 0), confidence=1.0, stage="implicit")
+
+
+def parse(text: str, language: str | None, *, assistant: bool = False) -> ParsedQuery:
+    known = ScopeKnowledge(user=USER, assistant=assistant)
+    parsed, degraded = PARSER.parse(text, NOW, known, language=language)
+    assert degraded == ()
+    return parsed
+
+
+def _shown(parsed: ParsedQuery) -> str:
+    out = Console(file=io.StringIO(), width=120, highlight=False)
+    explain(out, parsed, make_plan(parsed, CONFIG), config=CONFIG)
+    assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue()
+
+
+def test_english_is_what_is_taken_without_a_language() -> None:
+    text = "what did I tell you in our first session, not about Python?"
+    plain, _ = PARSER.parse(text, NOW, ScopeKnowledge())
+    assert plain == PARSER.parse(text, NOW, ScopeKnowledge(), language="en")[0]
+    assert plain.language == "en"
+    assert plain.unread == ()
+    assert plain.negations == ("Python",)
+
+
+def test_all_readings_of_a_german_question() -> None:
+    parsed = parse("Was habe ich dir in unserer ersten Sitzung über meine Chefin gesagt, außer zu Berlin?", "de")
+    assert parsed.negations == ("Berlin",)
+    assert parsed.asked_role is Role.USER
+    assert parsed.session is not None
+    assert parsed.session.places == (1,)
+    assert "manager_of" in parsed.predicate_hints
+    assert parsed.language == "de"
+    assert [r.mention for r in parsed.entity_refs] == ["ich"]
+    by_role = {
+        role: [parsed.original[slice(*t.span)] for t in parsed.tokens if role in t.roles] for role in (NEGATED, SESSION)
+    }
+    assert by_role == {NEGATED: ["außer", "zu", "Berlin"], SESSION: ["unserer", "ersten", "Sitzung"]}
+    assert not {"berlin", "sitzung", "was"} & set(parsed.terms)
+
+
+def test_what_asks_the_assistant_does_not_anchor_the_user() -> None:
+    parsed = parse("Welches Hotel hast du mir empfohlen?", "de", assistant=True)
+    assert parsed.asked_role is Role.ASSISTANT
+    assert [r.mention for r in parsed.entity_refs] == [""]
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "kept", "dropped"),
+    [
+        ("de", "Wann war die Hochzeit?", {"hochzeit"}, {"wann", "war"}),
+        ("es", "¿Dónde está la bicicleta?", {"bicicleta"}, {"dónd", "dónde"}),
+        ("ru", "Когда была свадьба?", {"свадьба"}, {"когда"}),
+        ("zh", "婚礼是什么时候？", {"婚礼"}, {"什么", "时候", "么时"}),
+        ("ko", "결혼식은 언제야?", {"결혼"}, {"언제"}),
+        ("fr", "Pouvez-vous me dire où est le vélo ?", {"vélo"}, {"où"}),
+    ],
+)
+def test_question_words_are_no_keywords(code: str, text: str, kept: set[str], dropped: set[str]) -> None:
+    terms = set(parse(text, code).terms)
+    assert kept <= terms
+    assert not dropped & terms
+
+
+def test_a_question_of_nothing_else_keeps_its_words() -> None:
+    assert parse("Wann?", "de").terms == ("wann",)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "memories"),
+    [
+        ("de", "Was plane ich außer Berlin?", ["Reise nach Berlin", "Reise nach Wien"]),
+        ("es", "¿Qué viajes excepto Sevilla?", ["Viaje a Sevilla", "Viaje a Granada"]),
+        ("zh", "除了杭州，我还去过哪里？", ["我去过杭州", "我去过成都"]),
+        ("ja", "京都以外の旅行は？", ["京都旅行", "大阪旅行"]),
+    ],
+)
+def test_what_is_left_out_goes_down(code: str, text: str, memories: list[str]) -> None:
+    parsed = parse(text, code)
+    assert parsed.negations
+    order = demote(np.array([1.0, 0.5]), negation_scores(memories, parsed.negations), 0.3).order
+    assert list(order) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "bias"),
+    [
+        ("de", "Wer leitet das Projekt?", "graph"),
+        ("es", "¿Qué hay de nuevo?", "time"),
+        ("ru", "Что случилось недавно?", "time"),
+        ("zh", "谁负责这个项目？", "graph"),
+    ],
+)
+def test_intents_bias_the_router(code: str, text: str, bias: str) -> None:
+    router = parse(text, code).router
+    assert (router.graph_bias, router.time_bias) == (bias == "graph", bias == "time")
+    assert not parse(text, "tlh").router.graph_bias
+
+
+def test_preferences_may_filter() -> None:
+    parsed = parse("¿Cuáles son mis preferencias?", "es")
+    assert parsed.type_filters == (MemoryType.PREFERENCE,)
+    assert parsed.features.type_cues == 0.6
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("de", "Worüber haben wir in unserer dritten Sitzung gesprochen?"),
+        ("es", "¿De qué hablamos en nuestra tercera conversación?"),
+        ("fr", "De quoi avons-nous parlé lors de notre troisième conversation ?"),
+        ("it", "Di cosa abbiamo parlato nella nostra terza conversazione?"),
+        ("zh", "我们第三次谈话聊了什么？"),
+        ("ru", "О чём мы говорили в нашем третьем разговоре?"),
+        ("ko", "우리 세 번째 대화에서 무슨 얘기를 했지?"),
+        ("hi", "हमारी तीसरी बातचीत में हमने क्या बात की?"),
+    ],
+)
+def test_the_talk_of_a_session_is_asked_for(code: str, text: str) -> None:
+    assert parse(text, code).talk == "all"
+
+
+def test_a_session_that_is_left_out_is_not_asked_for() -> None:
+    assert parse("Was hast du empfohlen, außer in unserer ersten Sitzung?", "de").session is None
+
+
+@pytest.mark.parametrize("language", ["tlh", None])
+def test_where_there_are_no_tables_the_query_says_so(language: str | None) -> None:
+    parsed = parse("Was habe ich dir gesagt, außer Berlin?", language)
+    assert parsed.unread == SECTIONS
+    assert (parsed.negations, parsed.asked_role, parsed.session) == ((), None, None)
+    shown = _shown(parsed)
+    assert "not read" in shown
+    assert "dates, negation, person" in shown
+    assert ("tlh" if language else "not known") in shown
+
+
+def test_explanations_name_the_language() -> None:
+    german = replace(parse("Was habe ich gesagt?", "de"), unread=("dates",))
+    assert "German" in _shown(german)
+    assert "not read" in _shown(german)
+    assert "language" not in _shown(parse("what did I say?", "en"))
+    data = json.loads(dumps(explanation_data(german, make_plan(german, CONFIG), Scope(), asked=())))
+    assert data["parsed"]["language"] == "de"
+    assert data["parsed"]["unread"] == ["dates"]
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------
+
+_LISTS = {
+    "negation": negation.KNOWN,
+    "person": person.KNOWN,
+    "questions": cues.QUESTIONS,
+    "types": cues.TYPES,
+    "sessions": sessions.KNOWN,
+}
+
+
+@pytest.mark.parametrize("code", READ)
+@pytest.mark.parametrize("section", _LISTS)
+def test_every_phrase_of_every_table_can_be_read(code: str, section: str) -> None:
+    words = wording(code, section, _LISTS[section])
+    assert words is not None
+    slots = {"term": "(x)", "noun": "n", "place": "(p)", "number": "(1)"}
+    lists = [
+        n
+        for n in words.section
+        if n not in ("words", "ordinals", "numbers", "relations", "intents", "spaces", "capitals")
+    ]
+    assert all(words.phrases(name) for name in lists)
+    for name in lists:
+        assert Wording(words.section, _LISTS[section], code).pattern(name, lambda: slots) is not None
+
+
+def test_an_entry_that_no_reader_asks_for_is_an_error() -> None:
+    with pytest.raises(InvalidArgument, match=r"xx.*exept.*known: .*except"):
+        Wording({"exept": ["außer"]}, negation.KNOWN, "xx")
+
+
+def test_lists_are_texts_or_lists() -> None:
+    assert listed("a b", "x") == ["a", "b"]
+    assert listed("a b; c", "x") == ["a b", "c"]
+    assert listed(["a  b"], "x") == ["a b"]
+    assert listed("(a|b) c", "x") == ["(a|b) c"]
+    with pytest.raises(InvalidArgument, match="x must be a list"):
+        listed({"a": 1}, "x")
+    with pytest.raises(InvalidArgument, match="x must be a list"):
+        listed([1], "x")
