@@ -29,6 +29,7 @@ IMPLICIT_CONFIDENCE = 0.4
 ENGLISH = "en"
 CONFIDENCE_BAND = 0.15  # a later phrase wins over an earlier one only if it is surer by more than this
 
+FRAGMENTS_MAX = 64  # dates of a text in another language that are looked at: the first counts, unless a later is surer
 _BETWEEN = " ! "  # parts the dates of a text in another language, so that none reads on in the next
 
 _WORDS = re.compile(r"[^\W_]+")
@@ -139,7 +140,8 @@ def _in_other_language(
 
 
 def _fragments(text: str, now: datetime, names: Collection[str], language: str | None) -> list[Fragment]:
-    return reader(language).fragments(text, now, names) if language in READ else plain_fragments(text, now)
+    read = reader(language).fragments(text, now, names) if language in READ else plain_fragments(text, now)
+    return read[:FRAGMENTS_MAX]
 
 
 def explain(

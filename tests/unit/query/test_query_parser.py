@@ -46,6 +46,31 @@ def test_what_only_says_the_time_is_no_keyword(text: str, terms: list[str]) -> N
 
 
 @pytest.mark.parametrize(
+    ("language", "text", "word", "dropped"),
+    [
+        ("de", "Was ging vor drei Wochen kaputt?", "kaputt", ["drei", "wochen"]),
+        ("de", "Was ging im März 2023 kaputt?", "kaputt", []),
+        ("es", "¿Qué lámpara se rompió hace dos semanas?", "lámpara", ["hace", "dos", "semanas"]),
+        ("ru", "Какая лампа сломалась три дня назад?", "лампа", ["три", "дня", "назад"]),
+    ],
+)
+def test_what_only_says_the_time_is_no_keyword_in_other_languages(
+    language: str, text: str, word: str, dropped: list[str]
+) -> None:
+    read = parse(text, language=language)
+    assert read.temporal_window is not None
+    assert stem(word) in read.terms
+    assert not {stem(t) for t in dropped} & set(read.terms)
+    assert language != "de" or dropped or {stem("märz"), "2023"} <= set(read.terms)
+
+
+def test_a_query_is_english_unless_a_language_is_given() -> None:
+    assert parse("Was war letzte Woche?").temporal_window is None
+    assert parse("What was last week?").temporal_window is not None
+    assert parse("What was last week?", language=None).temporal_window is None
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "what did Priya release, but not in March",
