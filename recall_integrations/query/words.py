@@ -104,14 +104,15 @@ class QueryWords:
 
     def _look(self, word: str) -> tuple[str, tuple[str, ...]]:
         own = stem(word, self.language)
+        others: dict[str, None] = {} if self.language is None else {stem(word): None}
+        asked = bool(self.languages) and not word.isdigit()
+        if not asked and not others and not self._alike(own):  # nearly every word of a query in English
+            return own, ()
         held = self._frequency(own) > 0
-        others: dict[str, None] = {}
-        if self.language is not None:
-            others[stem(word)] = None
-        if not held and not word.isdigit():
+        if asked and not held:
             others.update((stem(word, code), None) for code in self.languages)
         for form in (own, *others):
-            others.update((like, None) for like in self._alike(form))
+            others = {**others, **dict.fromkeys(self._alike(form))}
         others.pop(own, None)
         there = tuple(form for form in others if self._frequency(form) > 0)
         if held or not there:
