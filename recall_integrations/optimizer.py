@@ -77,6 +77,7 @@ from recall_integrations.roles import Role
 from recall_integrations.store.filtering import asked_mask
 from recall_integrations.store.memory_store import MemoryStore, utc_now
 from recall_integrations.store.scope_view import TYPE_CODES, Mask, ScopeView
+from recall_integrations.store.worth import bundled_worth
 
 T = TypeVar("T")
 # Of the time left, for a rewrite or an embedding that may be slow; the rest is for the arms.
@@ -515,7 +516,8 @@ class QueryOptimizer:
             similarities=seen.similarities,
             window=parsed.temporal_window,
             now=request.now,
-            cosine_worth=self.store.cosine_worth,
+            cosine_worth=self.store.cosine_worth_in(parsed.language, parsed.original),
+            word_worth=bundled_worth(parsed.language, parsed.original),
         )
         if self._ranker is not None and view.text is not None:
             try:

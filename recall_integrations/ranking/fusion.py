@@ -88,6 +88,7 @@ class FusionInput:
     window: TemporalWindow | None
     now: datetime
     cosine_worth: float = 1.0
+    word_worth: float = 1.0
 
 
 def fuse(results: Sequence[ArmResult], given: FusionInput, config: FusionConfig) -> Fused:

@@ -142,6 +142,7 @@ def rank(
             half_life_days=config.recency_half_life_days,
             detail=ranker.detail,
             cosine_worth=given.fusion.cosine_worth,
+            word_worth=given.fusion.word_worth,
         )
     )
     ranking = _lifted(ranker.score(features), features, rows, by_arm.get("graph"), given, config)

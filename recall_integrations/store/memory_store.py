@@ -35,7 +35,6 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.adapters import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.errors import (
     EmbeddingMismatch,
     IndexUnavailable,
@@ -65,10 +64,10 @@ from recall_integrations.store.migrations import migrate
 from recall_integrations.store.rows import to_row
 from recall_integrations.store.scope_view import Mask, ScopeView, ScopeViews
 from recall_integrations.store.spellers import Spellers
+from recall_integrations.store.worth import CosineWorth
 from recall_integrations.text import ANALYSER_VERSION, stems
 
 logger = logging.getLogger("recall_integrations")
-COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
 ANALYSER = "analyser"  # key in `meta`: the version of the analyser that cut all words
 RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar: a second or two
@@ -121,8 +120,7 @@ class MemoryStore:
         self._shown = shown
         self._next_seq = 1
         self._stamped = False
-        self._worth: float | None = None  # see `cosine_worth`
-        self._worth_tried = False
+        self._worth = CosineWorth(self.embedding, config.retrieval.semantic_remote)
         self._catalog = EntityCatalog(engine, extractor)
         self._spellers = spellers = Spellers(
             engine,
@@ -271,9 +269,8 @@ class MemoryStore:
             self._next_seq = journal.last_seq(connection) + 1
             made_by = get_meta(connection, "embedding")
             half_way = get_meta(connection, REEMBEDDING)
-            kept = None if made_by is None else get_meta(connection, f"{COSINE_WORTH}{made_by}")
+            self._worth.load(connection, made_by)
         self._stamped = made_by is not None
-        self._worth = None if kept is None else float(kept)
         changed = made_by is not None and made_by != self.embedding.fingerprint
         if changed and not reindex and half_way != self.embedding.fingerprint:
             raise EmbeddingMismatch(
@@ -295,13 +292,13 @@ class MemoryStore:
 
         Not of an embedding that is called over a network: opening a store is no reason for that, its next write is.
         """
-        measured = self._measured_worth()
-        self._worth_tried = self._worth is not None  # what failed now may work at the next write
-        if measured is None:
+        measured = self._worth.measured()
+        if not measured:
+            self._worth.again()  # what failed now may work at the next write
             return
         try:
             with self._engine.begin() as connection:
-                put_meta(connection, f"{COSINE_WORTH}{self.embedding.fingerprint}", repr(measured))
+                self._worth.note(connection, measured)
         except SQLAlchemyError as e:  # a full disk or a file that may not be written: known for this process
             logger.warning("What the embedding is worth to the ranking could not be noted: %s", e)
 
@@ -338,12 +335,11 @@ class MemoryStore:
             with self._engine.begin() as connection:
                 put_meta(connection, REEMBEDDING, self.embedding.fingerprint)
         self._indexes.rebuild(SEMANTIC, embed=True, progress=progress)
-        self._worth, self._worth_tried = None, False
-        measured = self._measured_worth()
+        self._worth.anew()
+        measured = self._worth.measured()
         with self._engine.begin() as connection:
             self._stamp(connection)
-            if measured is not None:
-                put_meta(connection, f"{COSINE_WORTH}{self.embedding.fingerprint}", repr(measured))
+            self._worth.note(connection, measured)
             connection.execute(delete(schema.meta).where(schema.meta.c.key == REEMBEDDING))
         self._stamped = True
 
@@ -476,7 +472,6 @@ class MemoryStore:
             self._check_open()
             if not self._stamped:
                 _ = self.embedding.dimensions  # an embedding that never worked is an error before anything is stored
-            measured = self._measured_worth()
             scope_id = self._scopes.get(scope)
             all_ids = ids = [m.id if m.id is not None else self._new_id() for m in batch]
             if scope_id is not None and messages:
@@ -487,12 +482,12 @@ class MemoryStore:
                 if len(batch) < len(ids):
                     kept = {m.id for m in batch}
                     ids = [i for i in ids if i in kept or i not in there]
+            measured = self._measured_worth(batch)
             try:
                 with self._engine.begin() as connection:
                     if not self._stamped:
                         self._stamp(connection)
-                    if measured is not None:
-                        put_meta(connection, f"{COSINE_WORTH}{self.embedding.fingerprint}", repr(measured))
+                    self._worth.note(connection, measured)
                     if scope_id is None:
                         scope_id = self._add_scope(connection, scope)
                     last, version, entity_rows = self._write_rows(connection, scope_id, batch, ids, now)
@@ -500,8 +495,7 @@ class MemoryStore:
             except BaseException:
                 if scope_id is not None:
                     self._catalog.drop(scope_id)
-                if measured is not None:  # it was not noted: the next write measures it again
-                    self._worth, self._worth_tried = None, False
+                self._worth.forget(measured)
                 raise
             self._stamped = True
             self._scopes[scope] = scope_id
@@ -827,27 +821,30 @@ class MemoryStore:
 
     @property
     def cosine_worth(self) -> float:
-        """What a cosine of the store's embedding is worth to the ranker: 1 = as much as one of the bundled model.
+        """What a cosine of the store's embedding is worth to the ranker in English, 1 = as one of the bundled model.
 
         Measured (`embeddings.probe`) at the first write, when all vectors are made anew, and when a store that lacks it
         is opened with an embedding on this machine. Until then, where that failed, and where
         `retrieval.semantic_remote` declares that a call costs, 1.
         """
-        return 1.0 if self._worth is None else self._worth
+        return self.cosine_worth_in(probe.ENGLISH, "")
 
-    def _measured_worth(self) -> float | None:
-        """What is to be noted; `None` where it is known already, or cannot be measured now."""
-        if self._worth is not None or self._worth_tried or isinstance(self.embedding, StaticEmbedding):
-            return None
-        if self.config.retrieval.semantic_remote:  # declared costly
-            return None
-        self._worth_tried = True
-        try:
-            self._worth = probe.worth(probe.mean_reciprocal_rank(self.embedding))
-        except Exception as e:  # noqa: BLE001 - users bring embeddings; the memory is stored without it
-            logger.warning("What the embedding is worth to the ranking could not be measured: %s", e)
-            return None
-        return self._worth
+    def cosine_worth_in(self, language: str, text: str) -> float:
+        """The same for a query in another language, which is measured once ten memories were written in it.
+
+        Args:
+            language: ISO 639-1, as in `ParsedQuery.language`.
+            text: the query; its script stands in for a language that was not measured.
+        """
+        return self._worth.of(language, text)
+
+    def _measured_worth(self, batch: Sequence[Memory]) -> Mapping[str, float]:
+        """What a cosine is worth in the languages of a batch, as far as it is due and was not known."""
+        if not self._worth.measures:
+            return {}
+        with self._engine.connect() as connection:
+            self._worth.read_written(connection, (memory.text for memory in batch))
+        return self._worth.measured()
 
     def _stamp(self, connection: Connection) -> None:
         put_meta(connection, "embedding", self.embedding.fingerprint)

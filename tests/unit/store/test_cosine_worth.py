@@ -10,9 +10,10 @@ from sqlalchemy.exc import OperationalError
 
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import RetrievalConfig
+from recall_integrations.embeddings import probe
 from recall_integrations.errors import EmbeddingError
-from recall_integrations.store import memory_store, schema
-from recall_integrations.store.memory_store import COSINE_WORTH
+from recall_integrations.store import schema, worth
+from recall_integrations.store.worth import COSINE_WORTH
 
 
 def same(texts: Sequence[str]) -> np.ndarray:
@@ -99,7 +100,7 @@ def test_a_store_that_cannot_be_written_knows_it_for_the_process(
     def full(*_: object) -> None:
         raise OperationalError("INSERT", {}, Exception("disk is full"))
 
-    monkeypatch.setattr(memory_store, "put_meta", full)
+    monkeypatch.setattr(worth, "put_meta", full)
     with MemoryStore.open(tmp_path, embedding=Counting()) as store:
         assert store.cosine_worth == pytest.approx(0, abs=0.05)
     assert "could not be noted" in caplog.text
@@ -117,3 +118,47 @@ def test_opening_calls_no_network_and_what_is_declared_costly_is_not_measured(tm
     with MemoryStore.open(tmp_path / "other", embedding=embedding, config=costly) as store:
         store.remember("one")
         assert (store.cosine_worth, embedding.texts) == (1.0, 1)
+
+
+class German(Counting):
+    """Knows what answers what in German, and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fingerprint, self.dimensions = "german:64", 64
+        self._places = {text: i for i, pair in enumerate(probe.pairs("de")) for text in pair}
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        self.texts += len(texts)
+        return np.stack([np.eye(64, dtype=np.float32)[self._places.get(text, 63)] for text in texts])
+
+    def embed_query(self, text: str) -> np.ndarray:
+        return self.embed_documents([text])[0]
+
+
+def test_a_language_is_measured_when_it_is_no_stray_word(tmp_path: Path) -> None:
+    query = "Wo wohnt sie jetzt?"
+    line = "Gestern war ich mit Anna im Kino, das war nicht schlecht"
+    with MemoryStore.open(tmp_path, embedding=German()) as store:
+        store.remember("Yesterday I was at the cinema with Anna")
+        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+        for i in range(worth.MEMORIES_MIN - 1):
+            store.remember(f"{line} {i}")
+        assert store.cosine_worth_in("de", query) == store.cosine_worth
+    again = German()
+    with MemoryStore.open(tmp_path, embedding=again) as store:  # how many there were is kept
+        store.remember(f"{line}, sagte sie")
+        assert again.texts == 81
+        measured = store.cosine_worth_in("de", query)
+        assert measured > 5
+        assert store.cosine_worth_in("sv", "var bor hon") == measured  # the least of its script
+        assert store.cosine_worth_in("ru", "где она живёт") == store.cosine_worth
+    with MemoryStore.open(tmp_path, embedding=German()) as store:
+        assert store.cosine_worth_in("de", query) == measured
+
+
+def test_the_bundled_vectors_are_worth_nothing_where_they_know_nothing() -> None:
+    with MemoryStore.open() as store:
+        assert store.cosine_worth_in("en", "where does she live") == 1
+        assert store.cosine_worth_in("en", "где") == 0  # no language could be told, but it is not English
+        assert store.cosine_worth_in("ru", "где она живёт") == store.cosine_worth_in("tlh", "nuqDaq") == 0
