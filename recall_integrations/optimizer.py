@@ -626,7 +626,9 @@ class QueryOptimizer:
         denied: frozenset[int] = frozenset()
         if parsed.negations:
             with run.stage("negation"):
-                fused, denied = arrange.denied_last(fused, parsed.negations, texts, k, ranking.negation_threshold)
+                fused, denied = arrange.denied_last(
+                    fused, parsed.negations, texts, k, ranking.negation_threshold, parsed.language
+                )
         with run.stage("fold"):
             fused, folded = arrange.folded(fused, view, texts, k, ranking.duplicate_similarity)
         return Found(fused=fused, reranked=reranked, denied=denied, folded=folded, asked=asked)

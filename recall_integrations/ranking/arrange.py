@@ -38,13 +38,13 @@ def diversified(fused: Fused, view: ScopeView, k: int, relevance_share: float) -
 
 
 def denied_last(
-    fused: Fused, terms: Sequence[str], texts: Texts, k: int, threshold: float
+    fused: Fused, terms: Sequence[str], texts: Texts, k: int, threshold: float, language: str = "en"
 ) -> tuple[Fused, frozenset[int]]:
-    """Candidates that are about a negated term below the others, and the rows of these."""
+    """Candidates that are about a negated term, of a query in `language`, below the others; and the rows of these."""
     n = min(len(fused.rows), max(NEGATION_POOL, 2 * k))
     if not terms or not n:
         return fused, frozenset()
-    against = negation_scores(texts(fused.rows[:n]), terms)
+    against = negation_scores(texts(fused.rows[:n]), terms, language)
     moved = demote(fused.scores[:n], against, threshold)
     order = np.concatenate([moved.order, np.arange(n, len(fused.rows))])
     scores = np.concatenate([moved.scores, np.minimum(fused.scores[n:], moved.scores.min())]).astype(np.float32)

@@ -27,14 +27,14 @@ from numpy.typing import NDArray
 
 from recall_integrations.ranking import exchange, nearby
 from recall_integrations.ranking.bm25 import K1, PIVOT, PIVOT_1, PIVOT_2, Values, length_term, saturated, weighted
-from recall_integrations.ranking.columns import Rows, TextColumns
+from recall_integrations.ranking.columns import WORDS_MAX, Rows, TextColumns
 from recall_integrations.ranking.lexicon import Ids, QueryTerms
 from recall_integrations.store.rows import to_micros
-from recall_integrations.text import idf
+from recall_integrations.text import idf, is_character, length_in_words
 
 SESSION_LENGTH = 3.0  # K of a thread's candidates taken together, whatever they hold
 NEAR = 0.5
-PAIRS_MAX = 524_288  # query stem × word of the pool; larger pools give the beginning of each text, 32 words at least
+PAIRS_MAX = 1_048_576  # query stem × word of the pool; larger pools give the beginning of each text, 32 words at least
 DATE_WORDS_MAX = 3
 AFTER_WINDOW = 0.6  # worth of a memory just after the window: people tell of things later
 AFTER_DAYS = (3.0, 30.0)  # shortest and longest time in which that fades
@@ -200,7 +200,7 @@ def compute(given: FeatureInput) -> Features:
     match.people(columns)
     match.sessions(columns)
     match.dense(columns)
-    gates = given.columns.kind.gates(len(given.query.sequence), match.rarity())
+    gates = given.columns.kind.gates(length_in_words(given.query.sequence), match.rarity())
     exchange.told(match, columns)
     exchange.roles(match, columns)
     if gates["crowd"]:
@@ -259,7 +259,10 @@ class Match:
         kept = np.arange(total) + np.repeat(first - (ends - counts), counts)
         self.tokens: Ids = columns.words[kept]
         self.asked = columns.asked[kept]
-        self.place = np.arange(total) - np.repeat(ends - counts, counts)  # of each word in its text
+        place = np.arange(total) - np.repeat(ends - counts, counts)
+        # Of each word in its text, in words: of Chinese, characters and pairs of them are three for a word.
+        shares = np.minimum(columns.lengths[self.pool] / np.maximum(counts, 1), 1)
+        self.place = place if not len(shares) or shares.min() == 1 else (place * np.repeat(shares, counts)).astype(int)
         self.text_of = np.repeat(np.arange(len(self.pool)), counts)
         self.counts = counts
         self.lengths = np.append(columns.lengths[self.pool], 0).astype(np.float32)
@@ -305,7 +308,8 @@ class Match:
     def rarity(self) -> float:
         """Mean idf of the query's words that the scope holds, as a share of the highest; 1 where it holds none."""
         count = self.given.count
-        held = [i for i, s in enumerate(self.given.query.stems) if self.given.frequency(s) > 0]
+        stems = self.given.query.stems
+        held = [i for i, s in enumerate(stems) if not is_character(s) and self.given.frequency(s) > 0]
         return min(float(self.idf[held].mean()) / idf(0, count), 1.0) if held and count else 1.0
 
     def _nearest(self, close: Values, token: Ids) -> None:
@@ -349,7 +353,7 @@ class Match:
             token, text_of, place = token[kept], text_of[kept], place[kept]
         if not len(token) or not len(close):
             return
-        begins = np.flatnonzero(place % BLOCK == 0)
+        begins = np.flatnonzero(np.diff(text_of * (WORDS_MAX // BLOCK + 1) + place // BLOCK, prepend=-1))
         texts = text_of[begins]
         blocks = np.maximum.reduceat(close[:, token], begins, axis=1)
         first = np.flatnonzero(np.diff(texts, prepend=-1))

@@ -45,19 +45,21 @@ class Demoted(NamedTuple):
     matched: NDArray[np.intp]
 
 
-def negation_scores(texts: Sequence[str], terms: Sequence[str]) -> NDArray[np.float64]:
+def negation_scores(texts: Sequence[str], terms: Sequence[str], language: str = "en") -> NDArray[np.float64]:
     """How much each text is about each negated term.
 
     Args:
         texts: the candidates' texts.
         terms: the negated terms, one or more words each.
+        language: of the query: a term alone does not tell by which rules its endings go. Texts are read in their own.
 
     Returns:
         Shape `(len(texts), len(terms))`, in [0, 1]; 0 = no word in common. From .6 on a text is substantially about the
         term (the scale is in the module's docstring). A term of stop words alone matches nothing.
     """
     scores = np.zeros((len(texts), len(terms)))
-    wanted = [tuple(dict.fromkeys(stems(term))) for term in terms]
+    own = None if language == "en" else language
+    wanted = [tuple(dict.fromkeys(stems(term, own))) for term in terms]
     if not texts or not any(wanted):
         return scores
     from rank_bm25 import BM25Plus

@@ -34,6 +34,7 @@ from recall_integrations.retrievers.base import ArmResult
 from recall_integrations.retrievers.second_hop import SecondHop, Via
 from recall_integrations.store.filtering import asked_mask
 from recall_integrations.store.scope_view import TYPE_CODES, Mask, Rows, ScopeView
+from recall_integrations.text import length_in_words
 
 WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
 HOP_FROM, HOP_ROWS = 2, 10  # best lexical hits whose second hop become candidates, and how many do
@@ -148,7 +149,7 @@ def rank(
     ranking = _lifted(ranker.score(features), features, rows, by_arm.get("graph"), given, config)
     # A question of several sentences is about its words; one that leads from document to document is short, or names
     # something.
-    gates, long = features.gates, how_long(len(query.sequence))
+    gates, long = features.gates, how_long(length_in_words(query.sequence))
     pointed = np.float32(1 - max(gates.get("long", 0.0), long * gates.get("documents", 0.0)))
     ranking = _titled(ranking, rows, text, query, view, pointed)
     direct = ranking
@@ -158,8 +159,8 @@ def rank(
     raw: dict[str, Scores] = {name: features[name] for name in ranking.added if name in features.columns}
     for name, own in by_arm.items():
         raw[name] = scattered(rows, own.rows, own.scores, np.nan)
-    if "semantic" in by_arm:
-        raw["semantic"] = features["d"]
+    if "semantic" in by_arm:  # a cosine that is worth nothing is no reason
+        raw["semantic"] = features["d"] if given.fusion.cosine_worth > 0 else np.full(len(rows), np.nan, np.float32)
     if "graph" in by_arm or "graph" in ranking.added:
         raw["graph"] = features["graph"]
     window = given.fusion.window

@@ -20,7 +20,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exis
 from recall_integrations.ranking.columns import WORDS_MAX, TextBlock, asked_words, is_question
 from recall_integrations.ranking.lexicon import Lexicon, content_words
 from recall_integrations.store import schema
-from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of
+from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of, length_in_words
 from recall_integrations.text.by_language import LOOK
 
 BATCH = 2_000
@@ -57,7 +57,7 @@ def to_row(scope_id: int, num: int, text: str) -> dict[str, Any]:
         "scope_id": scope_id,
         "num": num,
         "words": "\n".join(found[:WORDS_MAX]),
-        "length": len(found),
+        "length": len(found) if language is None or text.isascii() else length_in_words(found),
         "asks": int(is_question(text)),
         "asked": packed(asked_words(text, cut)[:WORDS_MAX]) if is_question(text) else None,
     }

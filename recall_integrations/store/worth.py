@@ -59,7 +59,8 @@ class CosineWorth:
         if made_by is None:
             return
         key, m = f"{COSINE_WORTH}{made_by}", schema.meta
-        for name, value in connection.execute(select(m.c.key, m.c.value).where(m.c.key.startswith(key, autoescape=True))):
+        noted = select(m.c.key, m.c.value).where(m.c.key.startswith(key, autoescape=True))
+        for name, value in connection.execute(noted):
             language = name[len(key) :].removeprefix(IN) or probe.ENGLISH
             if language in probe.LANGUAGES:
                 self._known[language] = float(value)

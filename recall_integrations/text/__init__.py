@@ -7,6 +7,8 @@ from recall_integrations.text.analyser import (
     Token,
     fold,
     idf,
+    is_character,
+    length_in_words,
     narrow,
     tokenize,
 )
@@ -29,7 +31,9 @@ __all__ = [
     "content",
     "fold",
     "idf",
+    "is_character",
     "language_of",
+    "length_in_words",
     "narrow",
     "stem",
     "stems",

@@ -15,7 +15,7 @@ import math
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import Stemmer
@@ -129,6 +129,28 @@ def _pairs(run: str, start: int) -> Iterator[Token]:
             yield Token(plain, begin, end)
         if i < last:
             yield Token(plain + _plain_unit(units[i + 1][0]), begin, units[i + 1][2])
+
+
+def length_in_words(tokens: Sequence[str]) -> int:
+    """How long a text is, in words as languages with spaces have them.
+
+    Characters and pairs overlap: what takes one word elsewhere makes three of them. A Chinese word has 1.7 characters,
+    a pair of a syllabary is half a word; a pair with a Chinese character counts with its characters.
+    """
+    length = 0.0
+    for token in tokens:
+        if token.isascii() or not _DENSE_FIRST.match(token):
+            length += 1
+        elif len(token) == 1:
+            length += 0.6
+        elif not _HAN.search(token):
+            length += 0.5
+    return round(length)
+
+
+def is_character(token: str) -> bool:
+    """Whether a token is a Chinese character that stands beside the pairs with it."""
+    return len(token) == 1 and _HAN.match(token) is not None
 
 
 def _plain_unit(unit: str) -> str:

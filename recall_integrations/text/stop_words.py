@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import logging
 from pathlib import Path
+
+logger = logging.getLogger(__name__)
 
 NAMES = {
     "ar": "arabic",
@@ -57,4 +60,7 @@ def listed(code: str) -> frozenset[str]:
 def _folder() -> Path | None:
     spec = importlib.util.find_spec("llama_index")  # finds the package without importing it
     places = () if spec is None else spec.submodule_search_locations or ()
-    return next((Path(place) / _FOLDER for place in places if (Path(place) / _FOLDER).is_dir()), None)
+    found = next((Path(place) / _FOLDER for place in places if (Path(place) / _FOLDER).is_dir()), None)
+    if found is None:
+        logger.warning("llama-index-core has no lists of stop words at %s: languages are told apart less well", _FOLDER)
+    return found
