@@ -138,7 +138,7 @@ class Unlearned:
     """
 
     name = "unlearned"
-    version = "unlearned-3"
+    version = "unlearned-4"
     detail = False
 
     def __init__(self, weights: Mapping[str, float] | None = None) -> None:
