@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from recall_integrations.ranking.kind import Kind, KindCounter
 from recall_integrations.ranking.lexicon import Ids, Lexicon, content_words, grown
 from recall_integrations.roles import NO_ROLE, ROLE_CODES, Role, role_of
-from recall_integrations.text import language_of
+from recall_integrations.text import language_of, length_in_words
 
 Rows = NDArray[np.int64]
 _ROLES = len(ROLE_CODES)
@@ -247,7 +247,10 @@ class ColumnsBuilder:
                 nums=[row.num for row in added],
                 words=np.concatenate([ids[:WORDS_MAX] for ids in lists]),
                 counts=[min(len(ids), WORDS_MAX) for ids in lists],
-                lengths=[len(ids) if row.length is None else row.length for row, ids in zip(added, lists, strict=True)],
+                lengths=[
+                    self._length(row.text, ids) if row.length is None else row.length
+                    for row, ids in zip(added, lists, strict=True)
+                ],
                 asks=[is_question(row.text) if row.asks is None else row.asks for row in added],
                 actors=[row.actor for row in added],
                 roles=[row.role for row in added],
@@ -332,6 +335,10 @@ class ColumnsBuilder:
 
     def _kind_columns(self, rows: Rows) -> tuple[NDArray[np.int32], ...]:
         return self._threads[rows], self._actors[rows], self._roles[rows].astype(np.int32), self._lengths[rows]
+
+    def _length(self, text: str, ids: Ids) -> int:
+        """As `store.words` counts it."""
+        return len(ids) if text.isascii() else length_in_words([self._lexicon.word(i) for i in ids.tolist()])
 
     def _word_lists(self, added: Sequence[TextRow]) -> list[Ids]:
         """Word ids per row. New words enter the lexicon together."""

@@ -200,7 +200,7 @@ def compute(given: FeatureInput) -> Features:
     match.people(columns)
     match.sessions(columns)
     match.dense(columns)
-    gates = given.columns.kind.gates(length_in_words(given.query.sequence), match.rarity())
+    gates = given.columns.kind.gates(length_in_words(given.query.sequence), match.rarity(), given.count)
     exchange.told(match, columns)
     exchange.roles(match, columns)
     if gates["crowd"]:

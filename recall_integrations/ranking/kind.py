@@ -19,6 +19,7 @@ from recall_integrations.roles import ROLE_CODES, Role
 HALF = 20  # content words at which a text is half as short as one can be
 LONG_FROM, LONG_SPAN = 6, 12  # content words of a query beyond which it is long, and until it is wholly so
 RARE_FROM, RARE_SPAN = 0.38, 0.1  # share of the highest idf beyond which a query's words are rare, until wholly so
+FEW, MANY = 50, 200  # memories of a scope up to which no word is said to be common, and from which it wholly is
 _UNIT = 1_000_000  # `short` is summed in whole numbers, so that the order of writes leaves no trace
 _SPEAKING = (ROLE_CODES[Role.USER], ROLE_CODES[Role.ASSISTANT])
 Codes = NDArray[np.int32]
@@ -59,7 +60,7 @@ class Kind:
         """How far the memories are plain documents: no threads, nobody who speaks, not short."""
         return (1 - self.threaded) * (1 - self.named) * (1 - self.short)
 
-    def gates(self, asked: int, rarity: float = 1.0) -> dict[str, float]:
+    def gates(self, asked: int, rarity: float = 1.0, count: int = MANY) -> dict[str, float]:
         """Factors of `GATES` for a query.
 
         Args:
@@ -67,9 +68,12 @@ class Kind:
             rarity: mean idf of those of its words that the scope holds, as a share of the highest idf that a word can
                 have there; in [0, 1]. Names and terms pinpoint a text (.5 and more), what a whole collection is about
                 does not (.35).
+            count: memories of the scope. In a handful every word that is said twice would be common.
         """
         people, crowd = self.pairs * (1 - self.roles), self.crowd * (1 - self.roles)
-        common = min(max(1 - (rarity - RARE_FROM) / RARE_SPAN, 0.0), 1.0)
+        common = min(max(1 - (rarity - RARE_FROM) / RARE_SPAN, 0.0), 1.0) * min(
+            max((count - FEW) / (MANY - FEW), 0.0), 1.0
+        )
         return {
             "always": 1.0,
             "people": people,

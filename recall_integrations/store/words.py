@@ -57,7 +57,7 @@ def to_row(scope_id: int, num: int, text: str) -> dict[str, Any]:
         "scope_id": scope_id,
         "num": num,
         "words": "\n".join(found[:WORDS_MAX]),
-        "length": len(found) if language is None or text.isascii() else length_in_words(found),
+        "length": len(found) if text.isascii() else length_in_words(found),
         "asks": int(is_question(text)),
         "asked": packed(asked_words(text, cut)[:WORDS_MAX]) if is_question(text) else None,
     }

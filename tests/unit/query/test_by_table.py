@@ -25,6 +25,7 @@ from recall_integrations.ranking.negation import demote, negation_scores
 from recall_integrations.readings import NEGATED, SESSION
 from recall_integrations.records import EntityRef, MemoryType, ParsedQuery, Scope
 from recall_integrations.roles import Role
+from recall_integrations.text import stem
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 CONFIG = RecallConfig()
@@ -90,8 +91,8 @@ def test_what_asks_the_assistant_does_not_anchor_the_user() -> None:
 )
 def test_question_words_are_no_keywords(code: str, text: str, kept: set[str], dropped: set[str]) -> None:
     terms = set(parse(text, code).terms)
-    assert kept <= terms
-    assert not dropped & terms
+    assert {stem(word, code) for word in kept} <= terms
+    assert not ({stem(word, code) for word in dropped} | dropped) & terms
 
 
 def test_a_question_of_nothing_else_keeps_its_words() -> None:
@@ -156,8 +157,8 @@ def test_a_session_that_is_left_out_is_not_asked_for() -> None:
     assert parse("Was hast du empfohlen, außer in unserer ersten Sitzung?", "de").session is None
 
 
-@pytest.mark.parametrize("language", ["tlh", None])
-def test_where_there_are_no_tables_the_query_says_so(language: str | None) -> None:
+def test_where_there_are_no_tables_the_query_says_so() -> None:
+    language = "tlh"
     parsed = parse("Was habe ich dir gesagt, außer Berlin?", language)
     assert parsed.unread == SECTIONS
     assert (parsed.negations, parsed.asked_role, parsed.session) == ((), None, None)

@@ -98,6 +98,11 @@ def test_plain_documents_open_their_gate_to_questions_in_common_words(rarity: fl
     assert Kind(threaded=1).gates(9, rarity)["documents"] == Kind(named=1).gates(9, rarity)["documents"] == 0
 
 
+@pytest.mark.parametrize(("count", "open_by"), [(0, 0), (50, 0), (125, 0.5), (200, 1), (10_000, 1)])
+def test_in_a_handful_of_documents_no_word_is_common(count: int, open_by: float) -> None:
+    assert Kind().gates(9, 0.3, count)["documents"] == pytest.approx(open_by)
+
+
 def test_chats_with_an_assistant_are_no_chats_of_people() -> None:
     gates = Kind(pairs=1, roles=1, threaded=1, named=1).gates(5)
     assert (gates["people"], gates["roles"], gates["apart"]) == (0, 1, 0)
