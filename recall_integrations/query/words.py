@@ -19,6 +19,7 @@ from recall_integrations.text.by_language import LANGUAGES, LOOK, OTHER_LANGUAGE
 from recall_integrations.text.detection import detect_language
 
 LANGUAGES_MAX = 4  # of a scope, the commonest, in which an unknown word is looked for
+SURE = 0.8  # confidence from which a query is in a language that no memory is in
 MEMORIES_MIN = 10  # of a scope, before it is said to be in another language than the query
 STRAY = 0.02  # share of a scope's memories in a language up to which that is not one it is kept in
 DOMINANT = 0.5  # share of a scope's memories above which its language is that of a query that tells none
@@ -104,7 +105,10 @@ class QueryWords:
             return 0
 
     def _language(self, text: str) -> str | None:
-        code = self._told = detect_language(text).code
+        code, confidence = detect_language(text)
+        if code not in (None, "en", *self.languages) and confidence < SURE and self.languages:
+            code = None  # "Hace dos cafés" may be Portuguese, but not where nobody writes it
+        self._told = code
         if code is not None or not self.languages:
             return None if code == "en" else code
         first = self.languages[0]

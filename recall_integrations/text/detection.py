@@ -112,17 +112,41 @@ _BULGARIAN = frozenset(
 )
 _RUSSIAN_LETTERS = re.compile("[ыэё]")
 _PERSIAN, _URDU = re.compile("[پچژگکی]"), re.compile("[ٹڈڑںےہھ]")
+_HINDI = frozenset(
+    "का की के को में है हैं से ने और पर यह वह क्या नहीं था थे थी हूँ मैं हम तुम आप कि जो हो कर एक दो या तक भी ही"
+    " तो साथ लिए बाद पहले पिछले इस उस कौन कब कहाँ क्यों कैसे सब कुछ मेरा मेरी मेरे अपने हुआ हुई हुए गया गई गए किया बारे".split()
+)
 _MARATHI = frozenset("आहे आहेत आणि होते नाही काय कधी कुठे मला माझे".split())
 
 # Words that ask, and a few others, where the lists of stop words leave them out.
 _MORE: Mapping[str, str] = {
     "de": "wer wen wem wessen welche welcher welches welchen wann warum wieso weshalb wo wohin woher worum worüber "
-    " wofür womit wie was oft statt lange beim gab gibt wurde wurden worden viele ja nein mag gestern heute nicht fand",
+    " wofür womit wie was oft statt lange beim gab gibt wurde wurden worden viele ja nein mag gestern heute nicht fand "
+    " vorgestern morgen übermorgen woche wochen monat monate jahr jahre letzte letzten letzter letztes "
+    " nächste nächsten nächstes vergangene tag tage nacht abend montag dienstag mittwoch donnerstag "
+    " freitag samstag sonntag januar februar märz mai juni juli oktober dezember gesagt gemacht guten gut "
+    " außer ausgenommen gibt's wurden kann kannst hallo danke bitte",
     "es": "cuál cuáles cuánto cuánta cuántos cuántas cuándo cómo dónde quiénes hay fue qué gusta quiero"
-    " tengo mañana ayer hoy",
-    "fr": "quel quelle quels quelles combien quand comment pourquoi où quoi est-ce oui ça hier j'ai",
-    "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono",
-    "pt": "quanto quantos quantas quando onde porquê você vocês sim está estão",
+    " tengo mañana ayer hoy "
+    " anteayer semana semanas mes meses año años pasado pasada próxima próximo día días noche tarde lunes "
+    " martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto "
+    " septiembre octubre noviembre diciembre dijo dije hice hizo hicimos pasó contó quién cuál nuestra "
+    " nuestro mis veces vez salvo excepto buenas buenos gracias hola",
+    "fr": "quel quelle quels quelles combien quand comment pourquoi où quoi est-ce oui ça hier j'ai "
+    " avant-hier aujourd'hui demain semaine semaines mois année années dernier dernière derniers dernières "
+    " prochain prochaine jour jours nuit matin soir lundi mardi mercredi jeudi vendredi samedi dimanche "
+    " janvier février mars avril mai juin juillet août septembre octobre novembre décembre dit fait "
+    " quelqu'un lequel laquelle personne sauf fois merci bonjour",
+    "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono "
+    " ieri oggi domani settimana settimane mese mesi anno anni scorso scorsa prossima prossimo giorno "
+    " giorni notte mattina sera lunedì martedì mercoledì giovedì venerdì sabato domenica gennaio febbraio "
+    " marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre detto fatto tranne "
+    " sempre mai grazie buon buona ciao",
+    "pt": "quanto quantos quantas quando onde porquê você vocês sim está estão "
+    " ontem anteontem hoje amanhã semana semanas mês meses ano anos passado passada próxima próximo dia "
+    " dias noite manhã tarde segunda terça quarta quinta sexta sábado domingo fevereiro março "
+    " abril maio junho julho agosto setembro outubro novembro dezembro disse fiz fez fizemos falei falou "
+    " falamos contou aconteceu quem qual quais que viu exceto menos obrigado obrigada olá bom boa",
     "nl": "hoeveel welke wanneer waarom waar wie wat hoe hebben werd werden jij bij",
     "sv": "hur många vilken vilket vilka varför när var",
     "da": "hvor mange hvilken hvilket hvilke hvorfor hvornår hvad",
@@ -198,7 +222,7 @@ def _by_script(sample: str) -> Language | None:
         return Language(code, share)
     if script == "devanagari":
         words = whole.replace("।", " ").split()
-        nepali = listed("ne") - listed("hi")
+        nepali = listed("ne") - _HINDI
         if not _MARATHI.isdisjoint(words):
             return Language("mr", share)
         return Language("ne" if len(nepali.intersection(words)) > max(1, len(words) // 4) else "hi", share)
