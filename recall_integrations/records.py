@@ -517,6 +517,8 @@ class ParsedQuery:
             8th"), `about` where it asks what was said of something, else empty.
         language: code (ISO 639-1) of the language that it was read in: the scope's where the query alone does not tell,
             English where nothing does.
+        memories_in: the language that most memories of the scope are in, if hardly any is in that of the query: then
+            only names and an embedding of both languages can find something. `None` = they share one.
         unread: what was not read for want of tables for that language: of `dates`, `negation`, `person`, `questions`,
             `types` and `sessions`. Empty for English.
     """
@@ -546,6 +548,7 @@ class ParsedQuery:
     talk: str = ""
     language: str = "en"
     unread: tuple[str, ...] = ()
+    memories_in: str | None = None
     stems: tuple[tuple[str, str], ...] = ()
     weaker_terms: tuple[str, ...] = ()
 

@@ -105,6 +105,7 @@ def _readings(parsed: ParsedQuery) -> dict[str, Any]:
     return {
         "language": parsed.language,
         "unread": list(parsed.unread),
+        "memories_in": parsed.memories_in,
         "type_cues": [t.value for t in parsed.type_cues],
         "type_filters": [t.value for t in parsed.type_filters],
         "identifiers": [{"text": i.text, "kind": i.kind, "span": list(i.span)} for i in parsed.identifiers],

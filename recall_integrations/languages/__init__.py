@@ -4,6 +4,6 @@
 for. A language is such a file and a test file; adding one needs no code (docs/languages.md).
 """
 
-from recall_integrations.languages.tables import READ, Tables, tables
+from recall_integrations.languages.tables import READ, Tables, name_of, tables
 
-__all__ = ["READ", "Tables", "tables"]
+__all__ = ["READ", "Tables", "name_of", "tables"]

@@ -51,6 +51,11 @@ READ: tuple[str, ...] = tuple(
 """Codes of the languages with a table file, in order. English is read by rules of its own."""
 
 
+def name_of(code: str) -> str:
+    """What a language is called in English; its code, where there is no file for it."""
+    return "English" if code == "en" else tables(code).name if code in READ else f"“{code}”"
+
+
 @functools.cache
 def tables(code: str) -> Tables:
     """The tables of a language.

@@ -27,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from recall_integrations.config import PlannerConfig, RecallConfig
+from recall_integrations.languages import name_of
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.routing import HYBRID, MODE_TYPES
 from recall_integrations.query.talk import ALL
@@ -124,6 +125,9 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
     if "time_filter" in planner.rules:
         arms = _with_time(arms, parsed, planner)
         why.extend(_when(parsed, planner))
+    if parsed.memories_in is not None:
+        asked, held = name_of(parsed.language), name_of(parsed.memories_in)
+        why.append(f"asked in {asked}, while the memories are in {held}: only names and the embedding can find them")
     chatting = "conversational" in planner.rules and parsed.conversational.conversational
     runner_up, distance = _runner_up(checks, chosen) if given is None else (None, None)
     mode = parsed.router.mode

@@ -314,6 +314,7 @@ class QueryParser:
             talk=found.guard("parse.talk", lambda: self._talk(found, tokens, polite), NOTHING),
             language=language,
             unread=unread(language),
+            memories_in=words.memories_in,
         )
         return (parsed if text is original or text == original else _as_written(parsed, text)), tuple(found.degraded)
 

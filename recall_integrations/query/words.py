@@ -19,6 +19,8 @@ from recall_integrations.text.by_language import LANGUAGES, LOOK, OTHER_LANGUAGE
 from recall_integrations.text.detection import detect_language
 
 LANGUAGES_MAX = 4  # of a scope, the commonest, in which an unknown word is looked for
+MEMORIES_MIN = 10  # of a scope, before it is said to be in another language than the query
+STRAY = 0.02  # share of a scope's memories in a language up to which that is not one it is kept in
 DOMINANT = 0.5  # share of a scope's memories above which its language is that of a query that tells none
 
 
@@ -49,6 +51,7 @@ class QueryWords:
         self._deaf = False  # whether the index has failed to answer
         self._memories = memories
         self._alike = alike
+        self._told: str | None = None if language == LOOK else language  # by the query itself
         self.language = self._language(text) if language == LOOK else None if language == "en" else language
         self.tokens: list[Token] = spoken(text, self.language)
         self._stops = stop_words(self.language)
@@ -80,6 +83,17 @@ class QueryWords:
         counts = {code: self._frequency(language_term(code)) for code in LANGUAGES}
         return tuple(sorted((c for c in counts if counts[c]), key=lambda c: (-counts[c], c))[:LANGUAGES_MAX])
 
+    @cached_property
+    def memories_in(self) -> str | None:
+        """The language that most memories are in, if hardly any is in that of the query; else `None`."""
+        if self._told is None or self._memories < MEMORIES_MIN:
+            return None
+        counts = {code: self._frequency(language_term(code)) for code in self.languages}
+        counts["en"] = self._memories - self._frequency(OTHER_LANGUAGE)  # or not to be told
+        if counts.get(self._told, 0) > STRAY * self._memories:
+            return None
+        return min(counts, key=lambda code: (-counts[code], code))
+
     def _frequency(self, term: str) -> int:
         if self._deaf:
             return 0
@@ -90,7 +104,7 @@ class QueryWords:
             return 0
 
     def _language(self, text: str) -> str | None:
-        code = detect_language(text).code
+        code = self._told = detect_language(text).code
         if code is not None or not self.languages:
             return None if code == "en" else code
         first = self.languages[0]

@@ -144,8 +144,9 @@ def test_json_has_the_documented_keys_and_no_number_that_json_lacks() -> None:
     assert list(data["hits"][0]) == ["id", "score", "reason", "memory", "contributions"]
     assert data["hits"][0]["contributions"] == [{"source": "lexical", "rank": 1, "score": None, "added": 0.5}]
     assert list(data["parsed"]) == [
-        "entities", "window", "session", "talk", "language", "unread", "negations", "predicate_hints", "type_hints",
-        "terms", "rewrites", "specificity", "features", "asked_role", "asked_role_strength",
+        "entities", "window", "session", "talk", "negations", "predicate_hints", "type_hints", "terms", "rewrites",
+        "specificity", "features",
+        "asked_role", "asked_role_strength",
     ]  # fmt: skip
     assert data["parsed"]["window"]["end"] == "2026-03-02T00:00:00+00:00"
     assert data["rules"][0] == {"rule": "precise", "fired": False, "because": "specificity 0.500 < 0.8", "margin": -0.3}
