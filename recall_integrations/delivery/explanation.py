@@ -207,7 +207,8 @@ def shared_words(parsed: ParsedQuery, memory: Memory, said: Collection[str] | No
     """Words of the query that the memory says (in any inflection), in the query's order, names left out."""
     said = set(stems(memory.text)) if said is None else said  # in the memory's own language
     window = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
-    asked = _asked(parsed.original, parsed.entity_refs, (*parsed.terms, *parsed.weaker_terms), window, parsed.stems)
+    terms = (*parsed.terms, *parsed.weaker_terms)
+    asked = _asked(parsed.original, parsed.entity_refs, terms, window, parsed.stems, parsed.language)
     return [word for word, its_stem in asked if its_stem in said]
 
 
@@ -218,6 +219,7 @@ def _asked(
     terms: tuple[str, ...],
     window: tuple[int, int],
     read: tuple[tuple[str, str], ...],
+    language: str | None,
 ) -> tuple[tuple[str, str], ...]:
     """Words of the query and their stems, without names, words that are not looked for, and what only says the time."""
     named = [*(r.span for r in refs), *(m.span() for m in _LONG_NUMBER.finditer(text))]
@@ -227,6 +229,10 @@ def _asked(
         for token in tokenize(text)
         if (token.word in roots if roots else token.word not in STOP_WORDS)
         and not any(start <= token.start < end for start, end in named)
-        and not (window[0] <= token.start < window[1] and (only_time(token.word) or is_unit(token.word)))
+        and not (window[0] <= token.start < window[1] and _says_only_when(token.word, language))
     }
     return tuple((word, its_stem) for word, its_stem in words.items() if its_stem in terms)
+
+
+def _says_only_when(word: str, language: str | None) -> bool:
+    return only_time(word, language) or is_unit(word, language)

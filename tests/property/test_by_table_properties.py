@@ -1,8 +1,7 @@
-"""The readers by tables take any text: no exception, spans that point at what they say, time that grows with it."""
+"""The readers by tables take any text: no exception, spans that point at what they say, only its beginning read."""
 
 from __future__ import annotations
 
-import time
 from datetime import datetime, timezone
 
 import pytest
@@ -87,29 +86,18 @@ def test_places_of_a_text_are_those_of_the_original(text: str) -> None:
     assert all(start < end for start, end in zip(read.starts, read.ends, strict=True))
 
 
+HOSTILE = "außer |nicht |habe ich |不是|除了|以外|漢|(|„|가 빼고 |के अलावा |a| ".split("|")
+
+
 @pytest.mark.parametrize("code", READ)
-def test_a_long_text_costs_no_more_than_what_is_read_of_it(code: str) -> None:
-    """Of a megabyte no more is read than `CHARS_MAX`; what is hostile there stays within seconds."""
+def test_a_long_text_is_read_from_its_beginning_only(code: str) -> None:
+    """Of a megabyte nothing is read beyond `CHARS_MAX`, so what is behind it costs nothing and changes nothing."""
     assert tables(code).negation
-    for piece in (
-        "außer ",
-        "nicht ",
-        "habe ich ",
-        "不是",
-        "除了",
-        "以外",
-        "漢",
-        "(",
-        "„",
-        "가 빼고 ",
-        "के अलावा ",
-        "a",
-        " ",
-    ):
+    for piece in HOSTILE:
         text = piece * (1_000_000 // len(piece))
-        begin = time.perf_counter()
-        find_negations(text, code)
-        read_session(text, language=code)
-        first_person([], text, code)
-        asked_role(text, [], code)
-        assert time.perf_counter() - begin < 5, (piece, CHARS_MAX)
+        beginning = text[:CHARS_MAX]
+        assert len(said(text).text) <= CHARS_MAX
+        assert find_negations(text, code) == find_negations(beginning, code)
+        assert read_session(text, language=code) == read_session(beginning, language=code)
+        assert first_person([], text, code) == first_person([], beginning, code)
+        assert asked_role(text, [], code) == asked_role(beginning, [], code)

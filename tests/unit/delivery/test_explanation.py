@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pytest
 
 from recall_integrations.delivery.explanation import called, led, named_in, reason, shared_words
@@ -149,3 +151,16 @@ def test_what_stands_near_is_said_of_weak_matches_only(source: str, words: str) 
     assert said_by(Memory("Dark green."), **{source: (2.0, 0.7)}) == f"weak match; {words}"
     assert said_by(Memory("Dark green."), **{source: (2.0, 0.2)}) == "weak match"
     assert said_by(Memory("Its colour"), **{source: (2.0, 0.7)}) == "says: colour"
+
+
+@pytest.mark.parametrize(("language", "said"), [("de", ["besprochen"]), ("en", ["woche", "besprochen"])])
+def test_words_that_only_say_when_are_those_of_the_querys_language(language: str, said: list[str]) -> None:
+    now = datetime(2026, 6, 1, tzinfo=timezone.utc)
+    parsed = ParsedQuery(
+        "letzte Woche besprochen",
+        temporal_window=TemporalWindow(start=None, end=now, span=(0, 12), confidence=0.9),
+        terms=("woch", "besproch"),
+        stems=(("woche", "woch"), ("besprochen", "besproch")),
+        language=language,
+    )
+    assert shared_words(parsed, Memory("Woche"), said=("woch", "besproch")) == said

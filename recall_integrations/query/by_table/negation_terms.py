@@ -1,0 +1,309 @@
+"""Where a term that a query excludes begins and ends, in a language with tables: behind its cue, or in front of it.
+
+With spaces between words a term is a noun phrase: it ends where a word of the tables, or a verb, begins. Without them
+it is a run of signs of one script.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from recall_integrations.languages.phrases import LETTER, UNSPACED
+from recall_integrations.query.by_table.wording import Match, Wording
+
+TERM_WORDS_MAX = 5
+TERM_CHARS_MAX = 20  # of scripts without spaces
+LIST_ITEMS_MAX = 8
+QUOTE_CHARS_MAX = 200
+
+QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "「": "」", "『": "』", "《": "》"}
+_TOKEN = re.compile(rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?{LETTER}+(?:[.&+/\-‑@]{LETTER}+)*(?:\+\+|#|(?<=\b\w)\+)?'?|[^\s]")
+_LATIN = r"[A-Za-zÀ-ɏ0-9][A-Za-zÀ-ɏ0-9.'&/\-]*(?:\+\+|#)?"
+_RUN = re.compile(rf"{_LATIN}(?: {_LATIN})*|[{UNSPACED}ー々]")
+_LATIN_RUN = re.compile(rf"{_LATIN}(?: {_LATIN})*")
+_HIRAGANA = re.compile("[\u3041-\u309f]")
+WORDLIKE = re.compile(LETTER)
+
+
+class Token(NamedTuple):
+    """A word, or one sign, and its place."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def capital(self) -> bool:
+        """Whether it may be a name."""
+        return self.text[0].isupper() or not self.text.isalpha()  # "node.js" and "C++" are names, too
+
+
+class Terms:
+    """The terms of one text.
+
+    Args:
+        words: `negation` of the language.
+        text: as `phrases.said` gives it; all places are in it.
+    """
+
+    def __init__(self, words: Wording, text: str) -> None:
+        self.words, self.text = words, text
+        self.spaced = bool(words.section.get("spaces", True))
+        self.capitals = bool(words.section.get("capitals", False))
+
+    def is_in(self, name: str, word: str) -> bool:
+        """Whether a word is one of a list."""
+        wanted = self.words.pattern(name)
+        return wanted is not None and wanted.fullmatch(word) is not None
+
+    def behind(self, start: int, stop: int) -> tuple[list[Match], int]:
+        """The terms from `start` on, and where they end; nothing beyond `stop`."""
+        return self._phrases(start, stop) if self.spaced else self._run_after(start, stop)
+
+    def before(self, stop: int) -> list[Match]:
+        """The terms that end at `stop`."""
+        return self._phrases_before(stop) if self.spaced else self._run_before(stop)
+
+    def _leads(self, word: str) -> bool:
+        """Whether a word stands in front of a term and is no part of it: an article, a preposition."""
+        return self.is_in("determiners", word) or self.is_in("prepositions", word)
+
+    def _phrases(self, start: int, stop: int) -> tuple[list[Match], int]:
+        """The noun phrase at `start` and those joined to it."""
+        tokens = list(tokens_in(self.text, start, min(stop, start + 400)))
+        first = self._phrase(tokens, 0)
+        if first is None:
+            return [], start
+        (term, at), terms = first, [first[0]]
+        pending: list[Match] = []
+        while len(terms) + len(pending) < LIST_ITEMS_MAX and at < len(tokens):
+            comma = tokens[at].text == ","
+            joined = at + comma
+            closes = joined < len(tokens) and self.is_in("joins", tokens[joined].text)
+            following = self._phrase(tokens, joined + closes) if comma or closes else None
+            if following is None or (self.capitals and self._capital(terms[0]) and not self._capital(following[0])):
+                break  # "… und sag mir": nouns have capitals
+            term, at = following
+            if closes:
+                terms, pending = [*terms, *pending, term], []
+                if not comma:
+                    continue
+            else:
+                pending.append(term)
+        return terms, terms[-1][1]
+
+    def _capital(self, term: Match) -> bool:
+        return any(word[0].isupper() for word in self.text[slice(*term)].split())
+
+    def _phrase(self, tokens: list[Token], i: int) -> tuple[Match, int] | None:
+        """The noun phrase at a token, behind articles and prepositions, and the index behind it."""
+        skipped = 0
+        while i < len(tokens) and (
+            self.is_in("determiners", tokens[i].text) or self.is_in("prepositions", tokens[i].text)
+        ):
+            i, skipped = i + 1, skipped + 1
+            if skipped > TERM_WORDS_MAX:
+                return None
+        if i >= len(tokens):
+            return None
+        if tokens[i].text in QUOTES:
+            return self._quotation(tokens, i)
+        end = self._phrase_end(tokens, i)
+        last = end
+        while last > i and (
+            self.is_in("trailing", tokens[last - 1].text) or self.is_in("links", tokens[last - 1].text)
+        ):
+            last -= 1
+        if last == i:
+            return None
+        stop = tokens[last - 1].end
+        term = self.text[tokens[i].start : stop]
+        return (tokens[i].start, stop - self._ending(term)), end
+
+    def _ending(self, term: str) -> int:
+        """Length of the particle that a term carries."""
+        return self._particle("endings", term.rsplit(" ", maxsplit=1)[-1])
+
+    def _particle(self, name: str, word: str) -> int:
+        if self.is_in("nouns", word):
+            return 0
+        return max((len(e) for e in self.words.phrases(name) if word.endswith(e) and len(word) > len(e)), default=0)
+
+    def _phrase_end(self, tokens: list[Token], i: int) -> int:
+        if self.capitals:
+            head = next((k for k in range(i, min(i + 3, len(tokens))) if tokens[k].text[0].isupper()), None)
+            if head is not None and not any(self._stops(tokens, k, i) for k in range(i, head + 1)):
+                end = head + 1
+                while end < len(tokens) and tokens[end].text[0].isupper() and not self._stops(tokens, end, i):
+                    end += 1
+                return end
+        end = i
+        while end < len(tokens) and end - i < TERM_WORDS_MAX and not self._stops(tokens, end, i):
+            end += 1
+        return end
+
+    def _stops(self, tokens: list[Token], k: int, first: int) -> bool:
+        token = tokens[k]
+        if not WORDLIKE.match(token.text[-1]) and not token.text.endswith(("'", "+", "#")):
+            return True
+        if self.is_in("links", token.text):
+            return k == first
+        if self.is_in("joins", token.text):
+            return True
+        linked = k > first and self.is_in("links", tokens[k - 1].text)
+        if (linked or k == first) and (self.is_in("determiners", token.text) or self.is_in("nouns", token.text)):
+            return False
+        # An ending that verbs have may be that of a name, and of the noun that the phrase begins with.
+        return self.is_in("stops", token.text) or (
+            k > first and not token.text[0].isupper() and self.is_in("stop_endings", token.text)
+        )
+
+    def _quotation(self, tokens: list[Token], i: int) -> tuple[Match, int] | None:
+        opened = tokens[i]
+        closing = self.text.find(QUOTES[opened.text], opened.end, opened.end + QUOTE_CHARS_MAX)
+        inner = self.text[opened.end : closing] if closing > 0 else ""
+        if not WORDLIKE.search(inner):
+            return None
+        start = opened.end + len(inner) - len(inner.lstrip())
+        after = next((k for k in range(i + 1, len(tokens)) if tokens[k].start > closing), len(tokens))
+        return (start, start + len(inner.strip())), after
+
+    def _phrases_before(self, stop: int) -> list[Match]:
+        """The noun phrase that ends at `stop`, without the particle that the last word carries, and those joined."""
+        tokens = list(tokens_in(self.text, max(0, stop - 160), stop))
+        if tokens and tokens[-1].text == ",":
+            tokens.pop()
+        terms: list[Match] = []
+        end = len(tokens)
+        while end > 0 and len(terms) < LIST_ITEMS_MAX:
+            term, start = self._phrase_before(tokens, end)
+            if term is None:
+                break
+            terms.append(term)
+            if start == 0:
+                break
+            if self._particle("join_endings", tokens[start - 1].text):
+                end = start
+            elif self.is_in("joins", tokens[start - 1].text):
+                end = start - 1
+            else:
+                break
+        return terms[::-1]
+
+    def _phrase_before(self, tokens: list[Token], end: int) -> tuple[Match | None, int]:
+        closing = {b: a for a, b in QUOTES.items()}
+        if tokens[end - 1].text in closing:
+            opened = next((k for k in range(end - 2, -1, -1) if tokens[k].text == closing[tokens[end - 1].text]), None)
+            if opened is None or opened + 1 == end - 1:
+                return None, end
+            return (tokens[opened + 1].start, tokens[end - 2].end), opened
+        start = end
+        while start > 0 and end - start < TERM_WORDS_MAX:
+            token = tokens[start - 1]
+            if not WORDLIKE.match(token.text[-1]) and not token.text.endswith(("+", "#")):
+                break
+            if self.is_in("joins", token.text) or (start < end and self.is_in("stops_before", token.text)):
+                break
+            if start < end and (
+                self._particle("join_endings", token.text) or (self.capitals and not token.text[0].isupper())
+            ):
+                break
+            start -= 1
+        while start < end and self._leads(tokens[start].text):
+            start += 1
+        if start == end:
+            return None, end
+        last = tokens[end - 1]
+        cut = self._ending(last.text) or self._particle("join_endings", last.text)
+        return (tokens[start].start, last.end - cut), start
+
+    def _run_after(self, start: int, stop: int) -> tuple[list[Match], int]:
+        """The term at `start` in a script without spaces: up to the next word that ends one."""
+        at = start
+        while True:  # blanks, and words in front of a term
+            match = re.compile(" ").match(self.text, at) or self._at("determiners", at) or self._at("prepositions", at)
+            if match is None or match.end() == match.start() or match.end() > stop:
+                break
+            at = match.end()
+        if at < stop and self.text[at] in QUOTES:
+            closing = self.text.find(QUOTES[self.text[at]], at + 1, min(stop, at + QUOTE_CHARS_MAX))
+            if closing > at + 1 and WORDLIKE.search(self.text, at + 1, closing):
+                return [(at + 1, closing)], closing + 1
+            return [], start
+        end = at
+        while end < stop and end - at < TERM_CHARS_MAX * 2:
+            run = (
+                self._at("compounds", end)
+                or _RUN.match(self.text, end)
+                or re.compile(f" (?={_LATIN})").match(self.text, end)
+            )
+            stopped = end > at and self._at("compounds", end) is None and self._at("stops", end) is not None
+            if run is None or stopped:
+                break
+            end = min(run.end(), stop)
+        latin = _LATIN_RUN.match(self.text, at, end)
+        if latin is not None and end < stop and self._at("closers", end) is None and WORDLIKE.match(self.text, end):
+            end = latin.end()  # "除了Docker丽娜还会": where nothing closes the term, the other script does
+        return self._split(at, end), end
+
+    def _at(self, name: str, at: int) -> re.Match[str] | None:
+        wanted = self.words.pattern(name)
+        return None if wanted is None else wanted.match(self.text, at)
+
+    def _run_before(self, stop: int) -> list[Match]:
+        """The term that ends at `stop` in a script without spaces."""
+        closing = {b: a for a, b in QUOTES.items()}
+        while stop > 0 and self.text[stop - 1] in " ,，、":
+            stop -= 1
+        if stop and self.text[stop - 1] in closing:
+            opened = self.text.rfind(closing[self.text[stop - 1]], max(0, stop - QUOTE_CHARS_MAX), stop - 1)
+            return [(opened + 1, stop - 1)] if 0 <= opened < stop - 2 else []
+        first = max(0, stop - TERM_CHARS_MAX * 2)
+        runs: list[Match] = []
+        for match in _RUN.finditer(self.text, first, stop):
+            if runs and self.text[runs[-1][1] : match.start()] not in ("", " "):
+                runs = []
+            runs.append(match.span())
+        if not runs or runs[-1][1] != stop:
+            return []
+        start = runs[0][0]
+        stops = [
+            first + end for _, end in self.words.found("stops_before", self.text[first:stop]) if first + end < stop
+        ]
+        start = max([start, *stops])
+        if not _HIRAGANA.match(
+            self.text[stop - 1]
+        ):  # a name in Chinese signs or Latin letters holds no endings of verbs
+            start = max([start, *(m.end() for m in _HIRAGANA.finditer(self.text, start, stop))])
+        return self._split(start, stop)
+
+    def _split(self, start: int, end: int) -> list[Match]:
+        """The terms between, parted by "and" where both sides could be words, without what trails behind."""
+        terms = []
+        joins = [m for m in self.words.found("joins", self.text[start:end]) if m[0] >= 2 and end - start - m[1] >= 2]
+        for first, last in zip(
+            [start, *(start + m[1] for m in joins)], [*(start + m[0] for m in joins), end], strict=True
+        ):
+            at, stop = first, last
+            while stop > at and self.text[stop - 1] == " ":
+                stop -= 1
+            trailing = self.words.pattern("trailing")
+            match = (
+                None
+                if trailing is None
+                else next((m for m in trailing.finditer(self.text, at, stop) if m.end() == stop), None)
+            )
+            if match is not None and match.start() > at:
+                stop = match.start()
+            while at < stop and self.text[at] == " ":
+                at += 1
+            if at < stop and stop - at <= TERM_CHARS_MAX * 2 and WORDLIKE.search(self.text, at, stop):
+                terms.append((at, stop))
+        return terms
+
+
+def tokens_in(text: str, start: int, stop: int) -> Iterator[Token]:
+    """The words and signs between two places, in order."""
+    return (Token(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text, start, stop))

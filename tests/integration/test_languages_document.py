@@ -1,0 +1,74 @@
+"""docs/languages.md: its examples are run and print what it says, and its tables are the package's."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from recall_integrations.embeddings import probe
+from recall_integrations.embeddings.static import bundled
+from recall_integrations.languages import READ, name_of
+from recall_integrations.languages.coverage import unread
+from recall_integrations.languages.tables import SECTIONS
+from recall_integrations.store.worth import bundled_worth
+from recall_integrations.text.by_language import LANGUAGES, SNOWBALL
+from recall_integrations.text.stop_words import NAMES
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "languages.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+PAIRS = frozenset("zh ja ko th lo km my".split())  # written without spaces, or cut as if they were
+ROWS = {
+    code: cells
+    for cells in (line.strip("|").split("|") for line in PAGE.splitlines() if line.count("|") == 10)
+    for code in re.findall(r"`(\w+)`", cells[0])
+}
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_an_example_prints_what_the_page_says(number: int) -> None:
+    code, printed = EXAMPLES[number]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(code, "docs/languages.md", "exec"), {})
+    assert out.getvalue() == printed
+
+
+def test_every_language_has_a_row() -> None:
+    assert sorted(ROWS) == sorted(LANGUAGES)
+    assert f"{len(SNOWBALL)} languages that PyStemmer has" in PAGE
+    assert f"{len(NAMES)} languages" in PAGE
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_row_says_what_is_read(code: str) -> None:
+    words, stops, dates, negation, asks, types, sessions, worth = map(str.strip, ROWS[code][1:])
+    assert words == ("pairs" if code in PAIRS else "stems" if code in SNOWBALL else "as written")
+    assert stops == ("list" if code in NAMES else "–")
+    missing = set(unread(code))
+    assert missing in (set(), set(SECTIONS))
+    read = not missing
+    assert (dates, negation, asks, types, sessions) == (("yes",) * 5 if read else ("digits", *"––––"))
+    assert read == (code in READ)
+    assert not read or name_of(code) in ROWS[code][0]
+    sample = probe.pairs(code)[0][0] if code in probe.LANGUAGES else ""
+    assert float(worth) == bundled_worth(code, sample)
+
+
+def test_what_the_bundled_vectors_are_worth() -> None:
+    names = {"English": "en", **{name_of(code): code for code in READ}, "Romanian": "ro", "Swedish": "sv"}
+    table = PAGE.split("| mean reciprocal rank")[1].split("\n\n")[0]
+    rows = re.findall(r"^\| (\w+) \| (\.\d+) → (\d)", table, re.MULTILINE)
+    assert len(rows) == 10
+    for name, reached, worth in rows:
+        assert f"{probe.mean_reciprocal_rank(bundled(), names[name]):.3f}".lstrip("0") == reached
+        assert probe.bundled_worth(names[name]) == float(worth)
+
+
+def test_links_of_the_documentation_lead_somewhere() -> None:
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").rglob("*.md")):
+        for target in re.findall(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), (page, target)
