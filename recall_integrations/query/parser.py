@@ -261,8 +261,9 @@ class QueryParser:
         rarities = found.guard("parse.rarity", lambda: self._rarities(found, plain), unknown)
         no_cue: TypeCues = (0.0, (), ())
         strength, cued, filters = found.guard("parse.type_cues", lambda: features.type_cues(text, language), no_cue)
+        counted = None if language == ENGLISH else plain
         density = found.guard(
-            "parse.entity_density", lambda: features.entity_density(tokens, found.refs, found.window), 0.0
+            "parse.entity_density", lambda: features.entity_density(tokens, found.refs, found.window, counted), 0.0
         )
         vector = features.normalised(
             QueryFeatures(

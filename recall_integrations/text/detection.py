@@ -23,6 +23,8 @@ MORE_CHARS_MAX = 2_000  # where they do not tell
 _EVIDENCE = 1.0  # votes for a language that is not English, at least
 _PIECES = 2  # words and letters that speak for it, at least: "care" is a word of Romanian too
 _RIVAL = 0.6  # share of the best language's votes that English may have at most
+_NAMED_VOTE = 0.25  # for English, of a word of another language that English texts hold too: "el" in "El Niño"
+_NAMED_VOTES = 0.5  # of such words together, in a text without a word that is English only
 _FEW_WORDS = 6  # of a text of so many one piece is enough, if nothing speaks for English
 _LEAD = 0.53  # of the votes for it and for the next together
 _SHARE = 0.15  # of the distinct words that are its function words; titles and lists of names have fewer
@@ -117,11 +119,15 @@ _MARATHI = frozenset("आहे आहेत आणि होते नाही
 # Words that ask, and a few others, where the lists of stop words leave them out.
 _MORE: Mapping[str, str] = {
     "de": "wer wen wem wessen welche welcher welches welchen wann warum wieso weshalb wo wohin woher worum worüber "
-    " wofür womit wie was oft statt lange beim gab gibt wurde wurden worden viele ja nein mag gestern heute nicht fand",
+    " wofür womit wie was oft statt lange beim gab gibt wurde wurden worden viele ja nein mag gestern heute nicht fand"
+    " montag dienstag mittwoch donnerstag freitag samstag sonntag",
     "es": "cuál cuáles cuánto cuánta cuántos cuántas cuándo cómo dónde quiénes hay fue qué gusta quiero"
-    " tengo mañana ayer hoy",
-    "fr": "quel quelle quels quelles combien quand comment pourquoi où quoi est-ce oui ça hier j'ai",
-    "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono",
+    " tengo mañana ayer hoy ser dos mes dijo prefiero lunes martes miércoles jueves viernes"
+    " enero febrero septiembre octubre noviembre diciembre",
+    "fr": "quel quelle quels quelles combien quand comment pourquoi où quoi est-ce oui ça hier j'ai"
+    " lundi mardi mercredi jeudi vendredi samedi dimanche",
+    "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono"
+    " lunedì martedì mercoledì giovedì venerdì",
     "pt": "quanto quantos quantas quando onde porquê você vocês sim está estão",
     "nl": "hoeveel welke wanneer waarom waar wie wat hoe hebben werd werden jij bij",
     "sv": "hur många vilken vilket vilka varför när var",
@@ -142,6 +148,7 @@ _ENGLISH_TOO = (
     " lo ha wat et del el van von die ad em no one so me he do an on in is was at us tip tom tim kim ben mai ons"
     " wen yang gu mon ii iii ca tu te si al que uno via vs ex eh ah uh um nah etc"
 )  # fmt: skip
+_PEOPLE = frozenset({"mei"})  # names that are function words somewhere: they speak for no language
 _LATIN = ("de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ca", "id", "eu")
 _SELDOM = frozenset({"ca", "eu", "id", "da", "no", "ro"})  # they take no vote from the others that share a word
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -226,12 +233,18 @@ def _votes() -> Mapping[str, tuple[tuple[str, float], ...]]:
     languages: dict[str, set[str]] = {}
     lists = [("en", STOP_WORDS), *((code, listed(code)) for code in _LATIN)]
     for code, words in [*lists, *((code, frozenset(more.split())) for code, more in _MORE.items())]:
-        for word in words:
+        for word in words - _PEOPLE:
             languages.setdefault(word, set()).add(code)
     votes = {word: _shares(codes) for word, codes in languages.items()}
-    for word in votes.keys() & set(_ENGLISH_TOO.split()) - STOP_WORDS:
-        votes[word] = (*((code, vote / 2) for code, vote in votes[word]), ("en", 0.25))
+    for word in votes.keys() & _named():
+        votes[word] = (*((code, vote / 2) for code, vote in votes[word]), ("en", _NAMED_VOTE))
     return votes
+
+
+@functools.cache
+def _named() -> frozenset[str]:
+    """Words of other languages that an English text may hold, mostly in names."""
+    return frozenset(_ENGLISH_TOO.split()) - STOP_WORDS
 
 
 def _shares(codes: set[str]) -> tuple[tuple[str, float], ...]:
@@ -262,6 +275,8 @@ def _by_words(sample: str) -> Language:
         for code, vote in votes[word]:
             scores[code] = scores.get(code, 0.0) + vote
             pieces[code] = pieces.get(code, 0) + 1
+    if not plain:
+        scores["en"] -= max(0.0, _NAMED_VOTE * len(known & _named()) - _NAMED_VOTES)
     if not sample.isascii():
         _add_letters(lowered, scores, pieces)
     code = max(sorted(scores), key=scores.__getitem__)
