@@ -16,7 +16,7 @@ from recall_integrations.config import SpecificityConfig
 from recall_integrations.query.by_table import cues
 from recall_integrations.readings import SessionRef
 from recall_integrations.records import EntityRef, MemoryType, QueryFeatures, TemporalWindow
-from recall_integrations.text import STOP_WORDS, Token, idf, is_character
+from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words
 
 SATURATION = 0.5  # share of entity words at which the density is full
 IMPLICIT = "implicit"  # stage of the user, who is an entity of every scope and says nothing about the query
@@ -47,8 +47,8 @@ def entity_density(
 ) -> float:
     """Share of content words that name entities, times the best confidence; full from one half on.
 
-    Words of the temporal window belong to the temporal feature and are not counted. Of a script without spaces a sign is
-    half a word, and the pairs of signs, which are made of the same signs, are none.
+    Words of the temporal window belong to the temporal feature and are not counted. Of a script without spaces a sign
+    is about half a word, and pairs of signs, which are made of the same signs, are none.
 
     Args:
         tokens: the query's words, without those that it excludes.
@@ -61,24 +61,19 @@ def entity_density(
         return 0.0
     dated = window.span if window is not None else (0, 0)
     starts = None if counted is None else {token.start for token in counted}
-    content = named = 0.0
+    content: list[str] = []
+    named: list[str] = []
     for token in tokens:
         inside = any(start <= token.start < end for start, end in spans)
         said = token.word not in STOP_WORDS if starts is None else token.start in starts
         if not inside and (not said or dated[0] <= token.start < dated[1]):
             continue
-        words = _words_in(token)
-        content += words
-        named += words * inside
+        content.append(token.word)
+        if inside:
+            named.append(token.word)
     best = max(r.confidence for r in refs if r.stage != IMPLICIT)
-    return best * min(1.0, named / max(content, 1.0) / SATURATION)
-
-
-def _words_in(token: Token) -> float:
-    """How many words a token is worth."""
-    if not is_character(token.word[:1]):
-        return 1.0
-    return 0.5 if len(token.word) == 1 else 0.0
+    share = length_in_words(named) / max(length_in_words(content), 1)
+    return best * min(1.0, share / SATURATION)
 
 
 def temporal_precision(window: TemporalWindow | None, session: SessionRef | None = None) -> float:

@@ -1,7 +1,7 @@
 """The demonstration in other languages than English: a file of texts for each, `de.yaml`.
 
-A file has the texts only. Dates, types, people and relations are those of `console/demo_data.py`, so a memory is the same
-memory in every language, under the same id.
+A file has the texts only. Dates, types, people and relations are those of `console/demo_data.py`, so a memory is the
+same memory in every language, under the same id.
 """
 
 from __future__ import annotations

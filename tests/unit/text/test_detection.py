@@ -19,7 +19,7 @@ TOLD = {
         "¿Dónde vive Lucía?",
         "Me gusta el senderismo",
         "quiero un café",
-        "El contrato con el proveedor termina el 31 de julio",  # "el", "con" and "del" are words of names in English
+        "El informe para el director del hospital queda en el cajón",  # English has "el" and "del" in names only
         "El ensayo se retrasó dos semanas por el cambio de sala",  # "dos" is no more Portuguese than Spanish
         "Pasó a ser su jefe en enero",
     ],
