@@ -11,7 +11,7 @@ from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
 from recall_integrations.retrievers.second_hop import Via
-from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
+from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
 ANSWERS = 0.5  # of what the query asks is asked before it
@@ -222,7 +222,9 @@ def _asked(
     language: str | None,
 ) -> tuple[tuple[str, str], ...]:
     """Words of the query and their stems, without names, words that are not looked for, and what only says the time."""
-    named = [*(r.span for r in refs), *(m.span() for m in _LONG_NUMBER.finditer(text))]
+    # The user is no name: in "trabajé" they are the ending of a word that memories say. "我" is no more than the user.
+    names = (r for r in refs if r.stage != IMPLICIT or is_character(r.mention[:1]))
+    named = [*(r.span for r in names), *(m.span() for m in _LONG_NUMBER.finditer(text))]
     roots = dict(read)
     words = {
         token.word: roots.get(token.word) or stem(token.word)

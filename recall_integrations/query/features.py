@@ -16,7 +16,7 @@ from recall_integrations.config import SpecificityConfig
 from recall_integrations.query.by_table import cues
 from recall_integrations.readings import SessionRef
 from recall_integrations.records import EntityRef, MemoryType, QueryFeatures, TemporalWindow
-from recall_integrations.text import STOP_WORDS, Token, idf
+from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words
 
 SATURATION = 0.5  # share of entity words at which the density is full
 IMPLICIT = "implicit"  # stage of the user, who is an entity of every scope and says nothing about the query
@@ -39,24 +39,41 @@ def normalised(features: QueryFeatures) -> QueryFeatures:
     return QueryFeatures(**{name: round(value, ROUNDING) for name, value in asdict(features).items()})
 
 
-def entity_density(tokens: Sequence[Token], refs: Sequence[EntityRef], window: TemporalWindow | None) -> float:
+def entity_density(
+    tokens: Sequence[Token],
+    refs: Sequence[EntityRef],
+    window: TemporalWindow | None,
+    counted: Collection[Token] | None = None,
+) -> float:
     """Share of content words that name entities, times the best confidence; full from one half on.
 
-    Words of the temporal window belong to the temporal feature and are not counted.
+    Words of the temporal window belong to the temporal feature and are not counted. Of a script without spaces a sign
+    is about half a word, and pairs of signs, which are made of the same signs, are none.
+
+    Args:
+        tokens: the query's words, without those that it excludes.
+        refs: what it names.
+        window: the time it asks for.
+        counted: the content words; default is all that are no stop words of English.
     """
     spans = [r.span for r in refs if r.stage != IMPLICIT]
     if not spans:
         return 0.0
     dated = window.span if window is not None else (0, 0)
-    content = named = 0
+    starts = None if counted is None else {token.start for token in counted}
+    content: list[str] = []
+    named: list[str] = []
     for token in tokens:
         inside = any(start <= token.start < end for start, end in spans)
-        if not inside and (token.word in STOP_WORDS or dated[0] <= token.start < dated[1]):
+        said = token.word not in STOP_WORDS if starts is None else token.start in starts
+        if not inside and (not said or dated[0] <= token.start < dated[1]):
             continue
-        content += 1
-        named += inside
+        content.append(token.word)
+        if inside:
+            named.append(token.word)
     best = max(r.confidence for r in refs if r.stage != IMPLICIT)
-    return best * min(1.0, named / max(content, 1) / SATURATION)
+    share = length_in_words(named) / max(length_in_words(content), 1)
+    return best * min(1.0, share / SATURATION)
 
 
 def temporal_precision(window: TemporalWindow | None, session: SessionRef | None = None) -> float:

@@ -57,7 +57,7 @@ from recall_integrations.records import (
     checked_text,
 )
 from recall_integrations.roles import Role
-from recall_integrations.text import STOP_WORDS, Token, narrow, tokenize
+from recall_integrations.text import STOP_WORDS, Token, is_character, narrow, tokenize
 from recall_integrations.text.by_language import LOOK
 
 T = TypeVar("T")
@@ -261,8 +261,9 @@ class QueryParser:
         rarities = found.guard("parse.rarity", lambda: self._rarities(found, plain), unknown)
         no_cue: TypeCues = (0.0, (), ())
         strength, cued, filters = found.guard("parse.type_cues", lambda: features.type_cues(text, language), no_cue)
+        counted = None if language == ENGLISH else plain
         density = found.guard(
-            "parse.entity_density", lambda: features.entity_density(tokens, found.refs, found.window), 0.0
+            "parse.entity_density", lambda: features.entity_density(tokens, found.refs, found.window, counted), 0.0
         )
         vector = features.normalised(
             QueryFeatures(
@@ -406,9 +407,14 @@ class QueryParser:
     def _rarities(found: _Reading, plain: list[Token]) -> dict[str, float]:
         """Rarity of each distinct stem that a memory holds. Of a word that was corrected, that of what was meant."""
         meant = {c.stem: c.correction for c in found.corrections}
-        roots = dict.fromkeys(found.words.stem(t.word) for t in plain)
-        held = ((t, found.known.frequency(meant.get(t, t))) for t in roots)
-        return {t: features.rarity(count, found.known.memories) for t, count in held if count}
+        roots = {t: found.words.stem(t.word) for t in plain}
+        counts = {root: found.known.frequency(meant.get(root, root)) for root in dict.fromkeys(roots.values())}
+        held = {t: root for t, root in roots.items() if counts[root]}
+        # A Chinese word is in the pairs of its characters; "的" beside them would make every question a common one.
+        pairs = [(t.start, t.end) for t in held if is_character(t.word[:1]) and not is_character(t.word)]
+        inside = _starts_inside([t for t in held if is_character(t.word)], pairs)
+        telling = (root for t, root in held.items() if not (is_character(t.word) and t.start in inside))
+        return {root: features.rarity(counts[root], found.known.memories) for root in dict.fromkeys(telling)}
 
     def _router(self, found: _Reading) -> Router:
         return router_mode(

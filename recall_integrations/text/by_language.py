@@ -26,7 +26,7 @@ from recall_integrations.text.analyser import STOP_WORDS, WORD_CHARS_MAX, Token,
 from recall_integrations.text.detection import detect_language
 from recall_integrations.text.stop_words import listed
 
-ANALYSER_VERSION = 2  # raise it with every change of what a text's words are: stores then cut theirs anew at open
+ANALYSER_VERSION = 3  # raise it with every change of what a text's words are: stores then cut theirs anew at open
 LOOK = "?"  # in place of a language: that of the text
 OTHER_LANGUAGE = "~"  # what every memory that is not read as English holds beside its stems; no stem begins so
 SEP = "\x1f"  # between a word and its stem, where the stem is not that of English; in no word

@@ -23,6 +23,8 @@ MORE_CHARS_MAX = 2_000  # where they do not tell
 _EVIDENCE = 1.0  # votes for a language that is not English, at least
 _PIECES = 2  # words and letters that speak for it, at least: "care" is a word of Romanian too
 _RIVAL = 0.6  # share of the best language's votes that English may have at most
+_NAMED_VOTE = 0.25  # for English, of a word of another language that English texts hold too: "el" in "El Niño"
+_NAMED_VOTES = 0.5  # of such words together, in a text without a word that is English only
 _FEW_WORDS = 6  # of a text of so many one piece is enough, if nothing speaks for English
 _LEAD = 0.53  # of the votes for it and for the next together
 _SHARE = 0.15  # of the distinct words that are its function words; titles and lists of names have fewer
@@ -121,32 +123,32 @@ _MARATHI = frozenset("आहे आहेत आणि होते नाही
 # Words that ask, and a few others, where the lists of stop words leave them out.
 _MORE: Mapping[str, str] = {
     "de": "wer wen wem wessen welche welcher welches welchen wann warum wieso weshalb wo wohin woher worum worüber "
-    " wofür womit wie was oft statt lange beim gab gibt wurde wurden worden viele ja nein mag gestern heute nicht fand "
-    " vorgestern morgen übermorgen woche wochen monat monate jahr jahre letzte letzten letzter letztes "
-    " nächste nächsten nächstes vergangene tag tage nacht abend montag dienstag mittwoch donnerstag "
-    " freitag samstag sonntag januar februar märz mai juni juli oktober dezember gesagt gemacht guten gut "
-    " außer ausgenommen gibt's wurden kann kannst hallo danke bitte",
+    "wofür womit wie was oft statt lange beim gab gibt wurde wurden worden viele ja nein mag gestern heute nicht fand "
+    "vorgestern morgen übermorgen woche wochen monat monate jahr jahre letzte letzten letzter letztes "
+    "nächste nächsten nächstes vergangene tag tage nacht abend montag dienstag mittwoch donnerstag "
+    "freitag samstag sonntag januar februar märz mai juni juli oktober dezember gesagt gemacht guten gut "
+    "außer ausgenommen gibt's wurden kann kannst hallo danke bitte",
     "es": "cuál cuáles cuánto cuánta cuántos cuántas cuándo cómo dónde quiénes hay fue qué gusta quiero"
     " tengo mañana ayer hoy "
-    " anteayer semana semanas mes meses año años pasado pasada próxima próximo día días noche tarde lunes "
-    " martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto "
-    " septiembre octubre noviembre diciembre dijo dije hice hizo hicimos pasó contó quién cuál nuestra "
-    " nuestro mis veces vez salvo excepto buenas buenos gracias hola",
+    "anteayer semana semanas mes meses año años pasado pasada próxima próximo día días noche tarde lunes "
+    "martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto "
+    "septiembre octubre noviembre diciembre dijo dije hice hizo hicimos pasó contó quién cuál nuestra "
+    "nuestro mis veces vez salvo excepto buenas buenos gracias hola ser dos prefiero",
     "fr": "quel quelle quels quelles combien quand comment pourquoi où quoi est-ce oui ça hier j'ai "
-    " avant-hier aujourd'hui demain semaine semaines mois année années dernier dernière derniers dernières "
-    " prochain prochaine jour jours nuit matin soir lundi mardi mercredi jeudi vendredi samedi dimanche "
-    " janvier février mars avril mai juin juillet août septembre octobre novembre décembre dit fait "
-    " quelqu'un lequel laquelle personne sauf fois merci bonjour",
+    "avant-hier aujourd'hui demain semaine semaines mois année années dernier dernière derniers dernières "
+    "prochain prochaine jour jours nuit matin soir lundi mardi mercredi jeudi vendredi samedi dimanche "
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre dit fait "
+    "quelqu'un lequel laquelle personne sauf fois merci bonjour",
     "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono "
-    " ieri oggi domani settimana settimane mese mesi anno anni scorso scorsa prossima prossimo giorno "
-    " giorni notte mattina sera lunedì martedì mercoledì giovedì venerdì sabato domenica gennaio febbraio "
-    " marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre detto fatto tranne "
-    " sempre mai grazie buon buona ciao",
+    "ieri oggi domani settimana settimane mese mesi anno anni scorso scorsa prossima prossimo giorno "
+    "giorni notte mattina sera lunedì martedì mercoledì giovedì venerdì sabato domenica gennaio febbraio "
+    "marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre detto fatto tranne "
+    "sempre mai grazie buon buona ciao",
     "pt": "quanto quantos quantas quando onde porquê você vocês sim está estão "
-    " ontem anteontem hoje amanhã semana semanas mês meses ano anos passado passada próxima próximo dia "
-    " dias noite manhã tarde segunda terça quarta quinta sexta sábado domingo fevereiro março "
-    " abril maio junho julho agosto setembro outubro novembro dezembro disse fiz fez fizemos falei falou "
-    " falamos contou aconteceu quem qual quais que viu exceto menos obrigado obrigada olá bom boa",
+    "ontem anteontem hoje amanhã semana semanas mês meses ano anos passado passada próxima próximo dia "
+    "dias noite manhã tarde segunda terça quarta quinta sexta sábado domingo fevereiro março "
+    "abril maio junho julho agosto setembro outubro novembro dezembro disse fiz fez fizemos falei falou "
+    "falamos contou aconteceu quem qual quais que viu exceto menos obrigado obrigada olá bom boa",
     "nl": "hoeveel welke wanneer waarom waar wie wat hoe hebben werd werden jij bij",
     "sv": "hur många vilken vilket vilka varför när var",
     "da": "hvor mange hvilken hvilket hvilke hvorfor hvornår hvad",
@@ -166,6 +168,7 @@ _ENGLISH_TOO = (
     " lo ha wat et del el van von die ad em no one so me he do an on in is was at us tip tom tim kim ben mai ons"
     " wen yang gu mon ii iii ca tu te si al que uno via vs ex eh ah uh um nah etc"
 )  # fmt: skip
+_PEOPLE = frozenset({"mei"})  # names that are function words somewhere: they speak for no language
 _LATIN = ("de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ca", "id", "eu")
 _SELDOM = frozenset({"ca", "eu", "id", "da", "no", "ro"})  # they take no vote from the others that share a word
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -250,12 +253,18 @@ def _votes() -> Mapping[str, tuple[tuple[str, float], ...]]:
     languages: dict[str, set[str]] = {}
     lists = [("en", STOP_WORDS), *((code, listed(code)) for code in _LATIN)]
     for code, words in [*lists, *((code, frozenset(more.split())) for code, more in _MORE.items())]:
-        for word in words:
+        for word in words - _PEOPLE:
             languages.setdefault(word, set()).add(code)
     votes = {word: _shares(codes) for word, codes in languages.items()}
-    for word in votes.keys() & set(_ENGLISH_TOO.split()) - STOP_WORDS:
-        votes[word] = (*((code, vote / 2) for code, vote in votes[word]), ("en", 0.25))
+    for word in votes.keys() & _named():
+        votes[word] = (*((code, vote / 2) for code, vote in votes[word]), ("en", _NAMED_VOTE))
     return votes
+
+
+@functools.cache
+def _named() -> frozenset[str]:
+    """Words of other languages that an English text may hold, mostly in names."""
+    return frozenset(_ENGLISH_TOO.split()) - STOP_WORDS
 
 
 def _shares(codes: set[str]) -> tuple[tuple[str, float], ...]:
@@ -286,6 +295,8 @@ def _by_words(sample: str) -> Language:
         for code, vote in votes[word]:
             scores[code] = scores.get(code, 0.0) + vote
             pieces[code] = pieces.get(code, 0) + 1
+    if not plain:
+        scores["en"] -= max(0.0, _NAMED_VOTE * len(known & _named()) - _NAMED_VOTES)
     if not sample.isascii():
         _add_letters(lowered, scores, pieces)
     code = max(sorted(scores), key=scores.__getitem__)

@@ -23,7 +23,14 @@ EVERYTHING = click.option("--json", "as_json", is_flag=True, help="Print JSON wi
 
 
 @click.command("demo")
-def demo() -> None:
+@click.option(
+    "--language",
+    metavar="CODE",
+    default="en",
+    show_default=True,
+    help="Which language memories and questions are in: de, en, es or zh. Everything else is shown in English.",
+)
+def demo(language: str) -> None:
     """Ask six questions of a small built-in store.
 
     They are of six kinds, and it is shown how each is answered.
@@ -32,7 +39,7 @@ def demo() -> None:
     """
     from recall_integrations.console.demo import run_demo
 
-    run_demo(console())
+    run_demo(console(), language)
 
 
 @click.command("search")

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice, product
 from typing import NamedTuple
 
-from recall_integrations.query.entities.inflection import names_behind
+from recall_integrations.query.entities.inflection import is_owner, names_behind
 from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.state import SWAP_WORDS_MAX, Entity, Phrase, State, at, is_person_like
 from recall_integrations.query.entities.typos import Slip, pair_confidence, slip, word_confidence
@@ -328,7 +328,8 @@ class Cascade:
         # A rival that is nearly as near takes its share.
         rivals = len(scores_by) + (0.5 if len(near) > len(nearest) else 0.0)
         top = max(scores_by.values())
-        if rivals == 1 and self.reading.neighbour_is_name(i, 1) > 0.5:
+        owner = is_owner(word, near[0].word, self.reading.language)
+        if rivals == 1 and not owner and self.reading.neighbour_is_name(i, 1) > 0.5:
             rivals = 1.3
         scores = [(e, c / rivals) for e, c in scores_by.items() if c >= top - 0.1]
         self._take(Found(i, i + 1, "fuzzy", scores))

@@ -80,6 +80,11 @@ def names_behind(state: State, word: str, language: str | None) -> list[str]:
     return found
 
 
+def is_owner(word: str, name: str, language: str | None) -> bool:
+    """Whether `word` is the genitive of a name: a noun behind it is what they have, and no family name."""
+    return language in _GENITIVE_S and word == f"{name}s"
+
+
 def _bare(word: str, language: str) -> Iterator[str]:
     """The word without what is written around a name."""
     if "'" in word:

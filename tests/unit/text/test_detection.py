@@ -13,8 +13,16 @@ TOLD = {
         "Meine Tochter heißt Lena",
         "Der Termin ist am Montag",
         "ich hasse Koriander",
+        "Mei arbeitet an der Fassade",
     ],
-    "es": ["¿Dónde vive Lucía?", "Me gusta el senderismo", "quiero un café"],
+    "es": [
+        "¿Dónde vive Lucía?",
+        "Me gusta el senderismo",
+        "quiero un café",
+        "El informe para el director del hospital queda en el cajón",  # English has "el" and "del" in names only
+        "El ensayo se retrasó dos semanas por el cambio de sala",  # "dos" is no more Portuguese than Spanish
+        "Pasó a ser su jefe en enero",
+    ],
     "fr": ["Où habite Marie ?", "Qu'est-ce que Paul a dit hier ?", "J’ai mangé une pizza", "Je préfère le thé"],
     "it": ["Ho mangiato la pizza", "Non mi piace il coriandolo", "Cosa ha detto Paolo ieri?"],
     "pt": ["Quando é o aniversário do João?", "Não gosto de coentro"],
