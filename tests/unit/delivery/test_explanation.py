@@ -157,7 +157,7 @@ def test_what_stands_near_is_said_of_weak_matches_only(source: str, words: str) 
 def test_words_that_only_say_when_are_those_of_the_querys_language(language: str, said: list[str]) -> None:
     now = datetime(2026, 6, 1, tzinfo=timezone.utc)
     parsed = ParsedQuery(
-        "letzte Woche besprochen",
+        original="letzte Woche besprochen",
         temporal_window=TemporalWindow(start=None, end=now, span=(0, 12), confidence=0.9),
         terms=("woch", "besproch"),
         stems=(("woche", "woch"), ("besprochen", "besproch")),
