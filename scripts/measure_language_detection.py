@@ -21,6 +21,7 @@ from rich.table import Table
 from recall_integrations.languages.detect import detect_language
 from recall_integrations.text import detection
 
+MADE_UP = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up"
 TEXTS_MAX = 400  # of a set, for libraries that take more than a millisecond
 Detector = Callable[[str], "str | None"]
 _ISO3 = {"eng": "en", "deu": "de", "spa": "es", "rus": "ru", "cmn": "zh", "ara": "ar"}
@@ -34,6 +35,9 @@ def texts_of(data: Path) -> dict[str, list[str]]:
     found["en questions"] = _fields(data / "talk" / "questions.jsonl", "query")
     found["en turns"] = list(_turns(data / "locomo" / "locomo10.json"))
     found["en lines"] = _fields(data / "talk" / "memories.jsonl", "text")
+    for folder, field in (("dates", "input"), ("negation", "query")):
+        for path in sorted((MADE_UP / folder).glob("*.jsonl")):
+            found[f"{path.stem} {folder}"] = _fields(path, field)
     return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}
 
 
