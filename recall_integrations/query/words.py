@@ -19,7 +19,7 @@ from recall_integrations.text.by_language import LANGUAGES, LOOK, OTHER_LANGUAGE
 from recall_integrations.text.detection import detect_language
 
 LANGUAGES_MAX = 4  # of a scope, the commonest, in which an unknown word is looked for
-SURE = 0.8  # confidence from which a query is in a language that no memory is in
+SURE = 0.7  # confidence from which a query is in a language that no memory is in
 MEMORIES_MIN = 10  # of a scope, before it is said to be in another language than the query
 STRAY = 0.02  # share of a scope's memories in a language up to which that is not one it is kept in
 DOMINANT = 0.5  # share of a scope's memories above which its language is that of a query that tells none

@@ -73,6 +73,8 @@ SENTENCES: dict[str, list[tuple[str, Any]]] = {
     ],
     "type": [
         ("Wann war die Hochzeit?", "event"),
+        ("Wann wurde das Dach repariert?", "event"),
+        ("Was sind meine allgemeinen Vorlieben?", "preference"),
         ("Was sind meine Vorlieben?", "preference"),
         ("Was ist mein Lieblingsfilm?", "preference"),
         ("Wie kann ich Docker installieren?", "skill"),

@@ -67,6 +67,7 @@ SENTENCES: dict[str, list[tuple[str, Any]]] = {
     ],
     "type": [
         ("¿Cuándo fue la boda?", "event"),
+        ("¿Cuándo se arregló el tejado?", "event"),
         ("¿Cuáles son mis preferencias?", "preference"),
         ("¿Cuál es mi película favorita?", "preference"),
         ("¿Cómo puedo instalar Docker?", "skill"),

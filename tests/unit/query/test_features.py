@@ -60,6 +60,21 @@ def test_entity_density_is_the_share_of_content_words():
     assert entity_density(tokenize(text), [], None) == 0.0
 
 
+def test_entity_density_counts_the_content_words_that_are_given():
+    text = "Wer ist Sarah?"
+    sarah, tokens = ref(text, "Sarah"), tokenize(text)
+    assert entity_density(tokens, [sarah], None) == pytest.approx(1 / 3 / 0.5)  # as if it were English
+    assert entity_density(tokens, [sarah], None, [tokens[-1]]) == 1.0
+    assert entity_density(tokens, [sarah], None, []) == 1.0  # a name counts, whatever else it is
+
+
+def test_a_chinese_word_is_about_two_characters():
+    text = "Sarah 的上司"  # three characters and the two pairs of them are two words
+    tokens = tokenize(text)
+    assert len(tokens) == 6
+    assert entity_density(tokens, [ref(text, "Sarah")], None, tokens) == pytest.approx(1 / 3 / 0.5)
+
+
 def test_the_implicit_user_says_nothing_about_the_query():
     text = "what did I do"
     user = EntityRef(entity_id="u", name="user", mention="I", span=(9, 10), confidence=1.0, stage="implicit")

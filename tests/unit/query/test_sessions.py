@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-
 import pytest
 
 from recall_integrations.query.sessions import read_session

@@ -20,7 +20,7 @@ TOLD = {
         "Me gusta el senderismo",
         "quiero un café",
         "El informe para el director del hospital queda en el cajón",  # English has "el" and "del" in names only
-        "El ensayo se retrasó dos semanas por el cambio de sala",  # "dos" is no more Portuguese than Spanish
+        "El ensayo se retrasó dos días por el cambio de sala",  # "dos" is no more Portuguese than Spanish
         "Pasó a ser su jefe en enero",
     ],
     "fr": ["Où habite Marie ?", "Qu'est-ce que Paul a dit hier ?", "J’ai mangé une pizza", "Je préfère le thé"],

@@ -38,6 +38,13 @@ def test_a_form_of_a_name_resolves(index: EntityIndex, text: str, name: str) -> 
     assert text[slice(*ref.span)] == ref.mention
 
 
+def test_what_somebody_has_is_no_family_name(index: EntityIndex) -> None:
+    """German nouns are in upper case: that "Bericht" is makes "Anna" no less sure."""
+    (ref,) = index.resolve("Wo ist Annas Bericht?")
+    (alone,) = index.resolve("Wo ist Annas neuer Bericht?")
+    assert ref.confidence == alone.confidence > 0.85
+
+
 def test_an_exact_name_goes_before_a_form(index: EntityIndex) -> None:
     index.add("Анне", "Анне")
     assert [r.entity_id for r in index.resolve("где живёт Анне")] == ["Анне"]

@@ -10,6 +10,7 @@ import pytest
 READ = """
 Was war gestern Nachmittag los? | 2026-06-16..2026-06-17
 Worüber sprachen wir am Dienstag letzter Woche? | 2026-06-09..2026-06-10
+Was tat ich letzten Montag und Dienstag? | 2026-06-15..2026-06-17
 Was habe ich vor drei Wochen gekauft? | 2026-05-27..2026-05-28
 Was geschah in den letzten zwei Monaten? | 2026-04-17..2026-06-18
 Wer hat am 3. Mai 2025 angerufen? | 2025-05-03..2025-05-04

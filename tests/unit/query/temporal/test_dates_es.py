@@ -8,6 +8,7 @@ import pytest
 
 # A question | the first day that it speaks of..the first day after; asked on 17 June 2026, a Wednesday.
 READ = """
+¿Qué hice el lunes y el martes pasados? | 2026-06-15..2026-06-17
 ¿Qué pasó ayer por la noche? | 2026-06-16..2026-06-18
 ¿Qué hicimos el lunes de la semana pasada? | 2026-06-08..2026-06-09
 ¿Qué dije hace tres semanas? | 2026-05-27..2026-05-28
