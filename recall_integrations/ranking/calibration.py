@@ -46,7 +46,8 @@ FORMAT = "recall-calibration-2"
 K = 10  # where z = 0
 TOP = 5
 KINDS = ("people", "crowd", "roles", "apart", "long", "documents")
-LOGIT_MAX = 12.0  # a probability is never closer to 0 or 1 than 6e-6
+LOGIT_MAX = 12.0  # a model's probability is never closer to 0 or 1 than 6e-6
+LOGIT_END = 30.0  # of one for another k, which is led back to that of the model
 
 # "top": among the five best by score; "any": among all candidates; s1, s2, s10: first, second, tenth score.
 RESULT: Mapping[str, str] = {
@@ -402,10 +403,10 @@ def _completed(order: Sequence[int] | NDArray[np.int64], ranked: NDArray[np.int6
 
 
 def _probability(logit: float) -> float:
-    return 1 / (1 + math.exp(-min(max(logit, -LOGIT_MAX), LOGIT_MAX)))
+    return 1 / (1 + math.exp(-min(max(logit, -LOGIT_END), LOGIT_END)))
 
 
 def _logit(probability: float) -> float:
     if not probability > 0:
-        return -LOGIT_MAX
-    return math.log(probability / (1 - probability)) if probability < 1 else LOGIT_MAX
+        return -LOGIT_END
+    return math.log(probability / (1 - probability)) if probability < 1 else LOGIT_END
