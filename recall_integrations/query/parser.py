@@ -12,6 +12,8 @@ from datetime import datetime
 from typing import Literal, TypeVar
 from zoneinfo import ZoneInfo
 
+from rapidfuzz.distance import OSA
+
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery, RecallError
 from recall_integrations.languages.coverage import ENGLISH, unread
@@ -57,7 +59,7 @@ from recall_integrations.records import (
     checked_text,
 )
 from recall_integrations.roles import Role
-from recall_integrations.text import STOP_WORDS, Token, is_character, narrow, tokenize
+from recall_integrations.text import STOP_WORDS, Token, is_character, narrow, stem, tokenize
 from recall_integrations.text.by_language import LOOK
 
 T = TypeVar("T")
@@ -69,6 +71,9 @@ Unsure = Callable[[str, tuple[EntityRef, ...], Spans], Settled]
 
 # Control characters separate words; they carry no meaning in a query.
 _CONTROLS = dict.fromkeys((*range(0x20), 0x7F), " ")
+SAID_FROM = 0.9  # strength of an asked role from which the verb of saying is no keyword
+_SAID = frozenset(map(stem, "tell say mention".split()))
+SLIP_LETTERS_MIN = 7  # of a word in another language than English, to be corrected
 NAME_CONFIDENCE_MIN = 0.5  # of a reference, for its canonical name to be looked for as well
 RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
 TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
@@ -252,6 +257,8 @@ class QueryParser:
         content = [t for t in tokens if not words.is_stop(t.word)]
         if language != ENGLISH:
             content = _without(content, found.guard("parse.no_keywords", lambda: no_keywords(text, language), []))
+        if language == ENGLISH and found.asked.strength >= SAID_FROM:
+            content = _without_saying(content)
         found.corrections = self._corrections(found, content, now)
         polite: list[tuple[int, int]] = []
         polite = found.guard("parse.courtesies", lambda: features.courtesies(text, language), polite)
@@ -397,11 +404,12 @@ class QueryParser:
         taken = _starts_inside(content, spans)
         open_tokens = [t for t in content if t.start not in taken and not found.words.is_settled(t.word)]
         is_name = known.entities.contains_word if known.entities is not None else None
-        return found.guard(
+        corrections: tuple[Correction, ...] = found.guard(
             "parse.spelling",
             lambda: speller.corrections(found.text, open_tokens, now=now, is_name=is_name),
             (),
         )
+        return corrections if found.language == ENGLISH else tuple(filter(_is_slip, corrections))
 
     @staticmethod
     def _rarities(found: _Reading, plain: list[Token]) -> dict[str, float]:
@@ -457,6 +465,22 @@ class QueryParser:
     def _weaker(content: list[Token], found: _Reading) -> tuple[str, ...]:
         """Other forms of the words that are looked for, which memories hold beside them."""
         return tuple(dict.fromkeys(form for t in content for form in found.words.weaker(t.word)))
+
+
+def _without_saying(content: list[Token]) -> list[Token]:
+    """Without the first verb that only says that something was said: "what did I tell you about my allergies"."""
+    said = next((t for t in content if stem(t.word) in _SAID), None)
+    return content if said is None or len(content) == 1 else [t for t in content if t is not said]
+
+
+def _is_slip(correction: Correction) -> bool:
+    """Whether a correction is one letter of a long word: "Gebutstag".
+
+    In English a list says which words exist. In another language an inflected word that no memory holds looks like a
+    misspelt one: "gemacht" is no "gebracht".
+    """
+    word, meant = correction.word, correction.spelling
+    return min(len(word), len(meant)) >= SLIP_LETTERS_MIN and OSA.distance(word, meant, score_cutoff=1) <= 1
 
 
 def _is_denied(text: str, span: tuple[int, int], negated: Spans, language: str | None) -> bool:

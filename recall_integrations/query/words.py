@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from recall_integrations.text import STOP_WORDS, Token, stem, stop_words
-from recall_integrations.text.by_language import LANGUAGES, LOOK, OTHER_LANGUAGE, language_term, spoken
-from recall_integrations.text.detection import detect_language
+from recall_integrations.text.by_language import LANGUAGES, LOOK, OTHER_LANGUAGE, language_term, says_nothing, spoken
+from recall_integrations.text.detection import OTHER_SCRIPT, detect_language
 
 LANGUAGES_MAX = 4  # of a scope, the commonest, in which an unknown word is looked for
+SHORT = 4  # words of a query below which its own language is hardly told
 SURE = 0.7  # confidence from which a query is in a language that no memory is in
 MEMORIES_MIN = 10  # of a scope, before it is said to be in another language than the query
 STRAY = 0.02  # share of a scope's memories in a language up to which that is not one it is kept in
@@ -61,7 +62,8 @@ class QueryWords:
 
     def is_stop(self, word: str) -> bool:
         """Whether a normal form is not looked for."""
-        return word in self._stops or (self._english_too and word.isascii() and word in STOP_WORDS)
+        english = self._english_too and word.isascii() and word in STOP_WORDS
+        return english or word in self._stops or says_nothing(word, self.language)
 
     def stem(self, word: str) -> str:
         """The stem that a normal form is looked for by."""
@@ -106,13 +108,17 @@ class QueryWords:
 
     def _language(self, text: str) -> str | None:
         code, confidence = detect_language(text)
-        if code not in (None, "en", *self.languages) and confidence < SURE and self.languages:
-            code = None  # "Hace dos cafés" may be Portuguese, but not where nobody writes it
+        first = self.languages[0] if self.languages else None
+        main = first if first and self._frequency(language_term(first)) > DOMINANT * self._memories else None
+        short = len(text.split()) < SHORT and not OTHER_SCRIPT.search(text)
+        if self._memories and code not in (None, "en", *self.languages) and (short or confidence < SURE):
+            code = None  # "cat food" may be Romanian, "Hace dos cafés" Portuguese, but not where nobody writes it
+        elif code == "en" and short and main is not None:
+            code = None  # "hotel sin patio"
         self._told = code
-        if code is not None or not self.languages:
-            return None if code == "en" else code
-        first = self.languages[0]
-        return first if self._frequency(language_term(first)) > DOMINANT * self._memories else None
+        if code is None:
+            code = main
+        return None if code == "en" else code
 
     def _forms(self, word: str) -> tuple[str, tuple[str, ...]]:
         found = self._read.get(word)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.text import stems
+from recall_integrations.text import is_character, language_of, length_in_words, stems
 
 K1 = 1.2
 B = 0.75
@@ -57,16 +57,35 @@ def negation_scores(texts: Sequence[str], terms: Sequence[str], language: str = 
         Shape `(len(texts), len(terms))`, in [0, 1]; 0 = no word in common. From .6 on a text is substantially about the
         term (the scale is in the module's docstring). A term of stop words alone matches nothing.
     """
-    scores = np.zeros((len(texts), len(terms)))
+    if not texts or not terms:
+        return np.zeros((len(texts), len(terms)))
     own = None if language == "en" else language
-    wanted = [tuple(dict.fromkeys(stems(term, own))) for term in terms]
-    if not texts or not any(wanted):
+    scores = _about(
+        [stems(text, language_of(text) or own) for text in texts], [_wanted(stems(term, own)) for term in terms]
+    )
+    if own is not None:  # a name keeps endings that its language's stemmer does not know: "Annas"
+        english = _about([stems(text, None) for text in texts], [_wanted(stems(term, None)) for term in terms])
+        scores = np.maximum(scores, english)
+    return scores
+
+
+def _wanted(found: Sequence[str]) -> tuple[str, ...]:
+    """Distinct stems of a term; of Chinese, pairs of characters where it has some."""
+    pairs = [stem for stem in found if not is_character(stem)]
+    return tuple(dict.fromkeys(pairs or found))
+
+
+def _about(texts: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """`negation_scores` of stems."""
+    scores = np.zeros((len(texts), len(wanted)))
+    if not any(wanted) or not any(texts):
         return scores
     from rank_bm25 import BM25Plus
 
     # BM25Plus without its delta is plain BM25; the delta would be added to texts that lack the word.
-    index = BM25Plus([stems(text) for text in texts], k1=K1, b=B, delta=0)
+    index = BM25Plus([list(text) for text in texts], k1=K1, b=B, delta=0)
     frequency = {stem: sum(stem in counts for counts in index.doc_freqs) for term in wanted for stem in term}
+    index.doc_len = [length_in_words(text) for text in texts]
     index.avgdl = PIVOT
     index.idf = {stem: math.log1p((len(texts) + 1) / (df + 0.5)) for stem, df in frequency.items()}
     for column, term in enumerate(wanted):

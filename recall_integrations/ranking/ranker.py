@@ -83,6 +83,7 @@ FLOORS: Mapping[str, float] = {
     "d1": 0.04,
 }
 FULL_SPREAD = 6.0  # highest z-score from which plain values have their full weight: 37 candidates
+ASKED = ("date", "role")  # features of what a query asks for: in a handful of candidates as decisive as among many
 COSINE = "d"  # the feature whose weight is that of the embedding
 COSINES = (COSINE, "d1")  # those that mean nothing where the embedding means nothing
 
@@ -165,7 +166,7 @@ class Unlearned:
         added: dict[str, Values] = dict(zip(names, spread.T, strict=True))
         scale = min(1.0, math.sqrt(max(features.size - 1, 0)) / FULL_SPREAD)
         added.update(
-            (k, features[k] * np.float32(w if k == "date" else w * scale))
+            (k, features[k] * np.float32(w if k in ASKED else w * scale))
             for k, w in weights.items()
             if k not in FLOORS and k in features.columns
         )

@@ -75,6 +75,9 @@ _DOTLESS = str.maketrans({"I": "ı", "İ": "i"})
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th", "ħ": "h"})
 _ACCENT = re.compile("[\u0300-\u036f]+")
 
+# Characters of Chinese that join or mark and say nothing alone.
+_JOINING = frozenset("的了吗呢吧啊么是在我你他她它们这那有和与就不也都很把被个")
+
 _local = threading.local()
 
 
@@ -99,6 +102,11 @@ def language_term(language: str) -> str:
 def stop_words(language: str | None) -> frozenset[str]:
     """Words of a language that are not looked for, in normal form."""
     return STOP_WORDS if language is None else _normal_list(language)
+
+
+def says_nothing(word: str, language: str | None) -> bool:
+    """Whether a normal form is a Chinese character without a meaning of its own; pairs with it stay."""
+    return language == "zh" and word in _JOINING
 
 
 def stem(word: str, language: str | None = None) -> str:
@@ -155,7 +163,7 @@ def _analysis(text: str, language: str) -> _Analysis:
         if ascii_is_english and word.isascii():
             if word not in STOP_WORDS:
                 words.append(word)
-        elif word not in stops:
+        elif word not in stops and not says_nothing(word, language):
             normal = _normal(word, language)
             if normal and normal not in stops:
                 words.append(normal)

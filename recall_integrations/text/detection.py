@@ -29,6 +29,7 @@ _FEW_WORDS = 6  # of a text of so many one piece is enough, if nothing speaks fo
 _LEAD = 0.53  # of the votes for it and for the next together
 _SHARE = 0.15  # of the distinct words that are its function words; titles and lists of names have fewer
 _MARK_VOTES = 2.0  # letters that vote, at most
+_KANA_SHARE = 0.1  # of Chinese characters and kana, from which a text is Japanese: "先週の会議"
 _FOREIGN_SHARE = 0.3  # of the letters that are not Latin, from which the text is not
 
 
@@ -83,7 +84,7 @@ _BLOCKS = (
     ("\uff66", "\uff9f", "kana"),
     ("\U00020000", "\U0003ffff", "han"),
 )
-_OTHER_SCRIPT = re.compile("[" + "".join(f"{first}-{last}" for first, last, _ in _BLOCKS) + "]+")
+OTHER_SCRIPT = re.compile("[" + "".join(f"{first}-{last}" for first, last, _ in _BLOCKS) + "]+")
 _BY_BLOCK = tuple((re.compile(f"[{first}-{last}]"), name) for first, last, name in _BLOCKS)
 _DENSE = {"han": 2, "kana": 2, "ko": 2}  # letters of an alphabet that one sign is worth
 
@@ -199,7 +200,7 @@ def _language(sample: str) -> Language:
 
 def _by_script(sample: str) -> Language | None:
     """The language of a text that is not in Latin letters; `None` where it is."""
-    runs = _OTHER_SCRIPT.findall(sample)
+    runs = OTHER_SCRIPT.findall(sample)
     if not runs:
         return None
     weights: dict[str, int] = {}
@@ -215,8 +216,9 @@ def _by_script(sample: str) -> Language | None:
         return None
     script = max(weights, key=weights.__getitem__)
     if script in {"han", "kana"}:
-        kana = "kana" in weights and any(_script(c) == "kana" for run in runs for c in run)
-        return Language("ja" if kana else "zh", share)
+        signs = "".join(runs)
+        kana = sum(_script(c) == "kana" for c in signs)
+        return Language("ja" if kana > _KANA_SHARE * len(signs) else "zh", share)
     whole = sample.lower()
     if script == "cyrillic":
         return Language(_cyrillic(whole), share)
@@ -299,8 +301,12 @@ def _by_words(sample: str) -> Language:
         scores["en"] -= max(0.0, _NAMED_VOTE * len(known & _named()) - _NAMED_VOTES)
     if not sample.isascii():
         _add_letters(lowered, scores, pieces)
+        if not plain:  # accents, and no word that is English alone
+            scores["en"] = 0.0
     code = max(sorted(scores), key=scores.__getitem__)
     best, english = scores[code], scores["en"]
+    if code == "en" and not plain:  # "Visita al dentista": words that English shares tell nothing
+        return UNKNOWN
     if code == "en" or english >= _RIVAL * best:
         return Language("en", english / (english + best * (code != "en"))) if english and english >= best else UNKNOWN
     rival = max(score for other, score in scores.items() if other != code)

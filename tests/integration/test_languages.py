@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 
 from recall_integrations import MemoryStore, QueryOptimizer
 
@@ -63,3 +64,83 @@ def test_a_scope_of_both_is_asked_in_either() -> None:
             assert result.hits[0].memory.text == text
             assert result.query.memories_in is None
             assert "while the memories are" not in result.plan.reason
+
+
+SUSHI = (
+    "我和小明吃了寿司",
+    "李雷的生日是八月九号",
+    "小明的生日是六月三号",
+    "韩梅梅昨天吃了寿司,很好吃",
+    "我的猫叫豆豆",
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "query", "left_out", "first"),
+    [
+        (SUSHI, "谁吃了寿司，除了小明", "小明", 3),
+        (SUSHI, "除了小明，谁的生日是什么时候？", "小明", 1),
+        (
+            ("花子と寿司を食べました。", "健太と寿司を食べました。", "猫の名前はタマです。"),
+            "花子以外で寿司を食べたのは誰ですか？",
+            "花子",
+            1,
+        ),
+        (
+            ("Weber hat die Rechnung bezahlt", "Müller hat die Rechnung bezahlt", "Wir waren gestern im Kino"),
+            "Wer hat die Rechnung bezahlt, außer Weber?",
+            "Weber",
+            1,
+        ),
+        (
+            ("Annas Geburtstag ist im Mai", "Der Geburtstag von Ben ist im Juni", "Wir waren gestern im Kino"),
+            "Wann sind die Geburtstage, außer von Anna?",
+            "Anna",
+            1,
+        ),
+    ],
+)
+def test_what_is_left_out_comes_last(texts: tuple[str, ...], query: str, left_out: str, first: int) -> None:
+    with MemoryStore.open() as store:
+        store.remember_many(texts)
+        result = QueryOptimizer(store).recall(query)
+        assert result.query.negations == (left_out,)
+        assert result.hits[0].memory.text == texts[first]
+        assert all(hit.score < 0.2 for hit in result.hits if left_out in hit.memory.text)
+
+
+@pytest.mark.parametrize(
+    "query", ["cat name?", "cat food", "a cat", "todo list", "crème brûlée recipe", "milk yesterday"]
+)
+def test_a_short_query_in_an_english_store_is_english(query: str) -> None:
+    with MemoryStore.open() as store:
+        store.remember_many([f"The {thing} is in the cellar" for thing in "cat bike saw drill rope tent stove".split()])
+        parsed = QueryOptimizer(store).parse(query)
+        assert (parsed.language, parsed.memories_in) == ("en", None)
+
+
+def test_an_inflected_word_is_not_taken_for_a_misspelt_one() -> None:
+    with MemoryStore.open() as store:
+        store.remember_many(
+            ["Das Auto wurde in die Werkstatt gebracht", "Mein Chef heißt Müller", "Der Geburtstag ist im Mai"]
+        )
+        optimizer = QueryOptimizer(store)
+        for query in ("Was habe ich letzte Woche gemacht?", "Was weißt du über mich?"):
+            assert optimizer.parse(query).corrections == ()
+        assert [c.word for c in optimizer.parse("Wann ist der Gebutstag?").corrections] == ["gebutstag"]
+
+
+def test_the_user_said_it_even_where_the_assistant_repeats_the_word() -> None:
+    history = [
+        HumanMessage("Hi, I am planning a dinner"),
+        AIMessage("Sure, what do you like?"),
+        HumanMessage("I'm allergic to peanuts and penicillin."),
+        AIMessage("Thanks for telling me about your allergies! I'll keep them in mind."),
+        HumanMessage("Find me a hotel in Rome"),
+        AIMessage("I recommend Hotel Artemide, near Termini."),
+    ]
+    with MemoryStore.open() as store:
+        store.remember_many(history, thread="chat")
+        result = QueryOptimizer(store).recall("what did I tell you about my allergies?")
+        assert result.hits[0].memory.text == history[2].content
+        assert "the user said it" in result.hits[0].reason

@@ -86,3 +86,13 @@ def test_the_lists_are_where_they_are_looked_for(code: str) -> None:
 
 def test_a_language_without_a_list_has_no_stop_words() -> None:
     assert listed("pl") == listed("xx") == frozenset()
+
+
+@pytest.mark.parametrize("text", ["先週の会議", "会議は三時", "上司は誰？", "田中さんの電話番号", "花子以外の誕生日"])
+def test_a_little_kana_makes_it_japanese(text: str) -> None:
+    assert detect_language(text).code == "ja"
+
+
+@pytest.mark.parametrize("text", ["Visita al dentista", "recetas sin huevo", "hotel sin patio", "Riunione con Marco"])
+def test_words_that_english_shares_are_no_english(text: str) -> None:
+    assert detect_language(text).code != "en"
