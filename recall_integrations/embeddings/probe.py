@@ -108,6 +108,8 @@ def worth_in(language: str | None, text: str, known: Mapping[str, float]) -> flo
 
 def script(text: str) -> str:
     """The script that most letters of a text are in, as Unicode names it ("LATIN"); of none, "LATIN"."""
+    if text.isascii():
+        return "LATIN"
     names = Counter(unicodedata.name(c, "?").partition(" ")[0] for c in text[:400] if c.isalpha())
     return min(names, key=lambda name: (-names[name], name)) if names else "LATIN"
 
