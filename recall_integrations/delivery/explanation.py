@@ -23,6 +23,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？](?:\s|\Z)|[。！？]")
 _MARKUP = ' \t#*_>`|-=~"“”'
 # What leads to a memory that by itself says nothing of the query.
 _NEAR = {
+    "char_bm25": "words spelled like what is asked",
     "exchange": "what is said beside it matches",
     "together": "close in time to what matches",
     "feedback": "shares words with what matches best",

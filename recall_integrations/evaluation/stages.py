@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 FEATURE_GROUPS: Mapping[str, tuple[str, ...]] = {
     "word": ("bm", "bmq", "bm_max", "bm_ub", "cov", "lead"),
     "soft match": ("soft", "msn", "mt"),
+    "spelling": ("char_bm25",),
     "feedback": ("feedback",),
     "neighbour": ("mwn", "mw2n", "mws", "wbm", "own", "together", "mt_b1", "mt_a1", "mt_b2", "mt_a2"),
     "question": ("qa", "qm", "told", "isq", "ask", "pq", "nq"),

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.ranking import exchange, nearby
-from recall_integrations.ranking.bm25 import K1, PIVOT, PIVOT_1, PIVOT_2, Values, length_term, saturated, weighted
+from recall_integrations.ranking.bm25 import K1, PIVOT, PIVOT_1, PIVOT_2, B, Values, length_term, saturated, weighted
 from recall_integrations.ranking.columns import WORDS_MAX, Rows, TextColumns
 from recall_integrations.ranking.lexicon import Ids, QueryTerms
 from recall_integrations.store.rows import to_micros
@@ -49,6 +49,8 @@ FORMULAS: Mapping[str, str] = {
     "bm": "BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
     "bmq": "the same, each stem as often as the query says it",
     "soft": "the best Σ share · soft of a passage: 32 words of the text, from every 16th on",
+    "char_bm25": "BM25 of the runs of four letters of the query's words, K(len, mean length of the candidates and their "
+    "neighbours, at least 30 words), idf among these; computed where the gate `spelling` is open",
     "lead": "Σ share of the stems among the first 12 words of the text",
     "feedback": "how much of the words of the five best other candidates by z(bmq) + .4·z(d) the text holds",
     "together": "the best z(bmq) of another candidate of the 36 hours around it",
@@ -200,7 +202,11 @@ def compute(given: FeatureInput) -> Features:
     match.people(columns)
     match.sessions(columns)
     match.dense(columns)
-    gates = given.columns.kind.gates(length_in_words(given.query.sequence), match.rarity(), given.count)
+    gates = given.columns.kind.gates(
+        length_in_words(given.query.sequence), match.rarity(), given.count, word_worth=given.word_worth
+    )
+    if gates["spelling"]:
+        columns["char_bm25"] = match.char_bm25()
     exchange.told(match, columns)
     exchange.roles(match, columns)
     if gates["crowd"]:
@@ -300,6 +306,7 @@ class Match:
         width = len(self.pool) + 1
         tf = np.bincount(self.said * width + self.said_in, minlength=len(stems) * width)
         self.tf = tf.astype(np.float32).reshape(len(stems), width)
+        self.distinct, self.token = words, token
         self._nearest(close, token)
         self._passages(close, token)
         self.mt = weighted(self.share, self.near)
@@ -398,6 +405,36 @@ class Match:
         dated = np.bincount(self.text_of[self.columns.lexicon.dated[self.tokens]], minlength=len(self.pool) + 1)
         out["dw"] = np.minimum(dated, DATE_WORDS_MAX)[me].astype(np.float32)
         out["dww"] = out["dw"] * np.float32(self.given.query.when)
+
+    def char_bm25(self) -> Values:
+        """BM25 over runs of four letters, of the candidates.
+
+        How many of the pool hold a run takes the place of how many memories do: no run is counted in the scope.
+        """
+        runs, me = self.columns.lexicon.runs, self.at[0]
+        flat, counts = runs.of(self.distinct)
+        asked = runs.numbers_of(self.given.query.words)
+        place = np.full(len(runs), -1, dtype=np.int64)
+        place[asked] = np.arange(len(asked))
+        held = place[flat]
+        matched = np.flatnonzero(held >= 0)
+        # Of each distinct word, its runs that are asked for: where they begin in `matched`, and how many.
+        many = np.bincount(np.repeat(np.arange(len(counts)), counts)[matched], minlength=len(counts))
+        begins = np.cumsum(many) - many
+        width = len(self.pool) + 1
+        of_token = many[self.token]
+        ends = np.cumsum(of_token)
+        total = int(ends[-1]) if len(ends) else 0
+        which = matched[np.arange(total) + np.repeat(begins[self.token] - (ends - of_token), of_token)]
+        key = held[which] * width + np.repeat(self.text_of, of_token)
+        tf = np.bincount(key, minlength=len(asked) * width).astype(np.float32).reshape(len(asked), width)
+        lengths = np.bincount(self.text_of, weights=counts[self.token], minlength=width).astype(np.float32)
+        # As long as the pool is on average, but no shorter than thirty words: a short turn is not better for being short.
+        of_word = float(counts[self.token].mean()) if len(self.token) else 1.0
+        pivot = max(float(lengths[:-1].mean()) if len(self.pool) else 0.0, PIVOT * of_word)
+        worth = [idf(n, len(self.pool)) for n in (tf > 0).sum(axis=1).tolist()]
+        k = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * lengths[me] / np.float32(pivot))
+        return weighted(np.asarray(worth, dtype=np.float32), saturated(tf[:, me], k))
 
     def _lead(self) -> Values:
         early = self.place[self.places] < LEAD

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.grams import RunTable
 from recall_integrations.records import ParsedQuery, TemporalWindow
 from recall_integrations.roles import Role
 from recall_integrations.text import STOP_WORDS, content, stem, tokenize, without_marks
@@ -77,6 +78,7 @@ class Lexicon:
         self._rows: NDArray[np.int8] = np.empty((0, self._embedding.dimensions), dtype=np.int8)
         self._factors: Vectors = np.empty(0, dtype=np.float32)
         self._ready = 0  # words that have a vector: the first so many
+        self.runs = RunTable(self.word)
 
     def __len__(self) -> int:
         return len(self._words)

@@ -33,6 +33,7 @@ from recall_integrations.ranking.features import FORMULAS, Features
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
     "bmq": {"always": 0.3, "long": -0.8, "documents": 3.0},
     "soft": {"always": 0.8, "long": -0.3, "documents": -0.7},
+    "char_bm25": {"spelling": 1.8},
     "lead": {"always": 0.2, "documents": -0.2},
     "mw2n": {"always": 0.4, "crowd": 1.0, "documents": -0.4},
     "smm": {"always": 0.2},
@@ -60,6 +61,7 @@ WEIGHTS: Mapping[str, Mapping[str, float]] = {
 FLOORS: Mapping[str, float] = {
     "bm": 0.8,
     "bmq": 0.8,
+    "char_bm25": 0.8,
     "bm_max": 0.1,
     "bm_ub": 0.05,
     "cov": 0.05,
@@ -139,7 +141,7 @@ class Unlearned:
     """
 
     name = "unlearned"
-    version = "unlearned-4"
+    version = "unlearned-5"
     detail = False
 
     def __init__(self, weights: Mapping[str, float] | None = None) -> None:

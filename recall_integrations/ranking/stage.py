@@ -49,7 +49,7 @@ EVIDENCE: Mapping[str, tuple[str, ...]] = {
     "semantic": ("d", "d1"),
     "lexical": (
         *("bm", "bmq", "bm_max", "bm_ub", "cov", "soft", "lead", "msn", "mt", "mwn", "mw2n", "qm", "bs", "smb", "smm"),
-        *("bg", "feedback", "together", "exchange", "told", "own", "qa"),
+        *("bg", "char_bm25", "feedback", "together", "exchange", "told", "own", "qa"),
     ),
     "graph": ("graph", "edge"),
     "temporal": ("date",),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,11 +27,13 @@ from recall_integrations.retrievers.holders import keys_of
 from recall_integrations.retrievers.prose import Line, lines
 from recall_integrations.store.words import cut
 from recall_integrations.text import STOP_WORDS, tokenize
+from recall_integrations.text.by_language import SEP, language_of, stop_words
 
 WORDS_MAX = 6  # content words of a name; a longer run is a heading
 CHARS_MAX = 8_192  # of a longer text only the beginning is read
 NAMES_MAX = 64  # of a text
 OPENS, BARE = 1, 2  # a sentence begins with it; it is of a title, a label or a table
+LARGE_NOUNS = ("de", "lb")  # languages that write every noun large: one word alone is no name for that
 CONNECTORS = frozenset("of the de del der di du da la le van von for".split())
 
 _REST = r"(?:[^\W_]|['’](?=[^\W_]))*"
@@ -71,19 +74,22 @@ class Name(NamedTuple):
 def names_in(text: str) -> dict[tuple[str, ...], Name]:
     """The distinct names of a text by their content words, in order, at most `NAMES_MAX`."""
     text = text[:CHARS_MAX]
+    language = language_of(text)
+    stops = STOP_WORDS if language is None else STOP_WORDS | stop_words(language)
     found: dict[tuple[str, ...], Name] = {}
     for line in lines(text):
         for run in _RUN.finditer(line.text):
-            if run.group().lower() in STOP_WORDS:
+            if run.group().lower() in stops:
                 continue
-            for written, placed in _names_of(line, *run.span()):
-                words = tuple(cut(written))
+            for written, placed in _names_of(line, *run.span(), stops):
+                words = tuple(cut(written, language))
                 if not words or len(words) > WORDS_MAX:
                     continue
                 known = found.get(words)
-                if (known is not None and not known.unsure) or _is_date(words):
+                said = words if language is None else tuple(word.partition(SEP)[0] for word in words)
+                if (known is not None and not known.unsure) or _is_date(said):
                     continue
-                unsure = _is_unsure(words, written, placed, text)
+                unsure = (len(words) == 1 and language in LARGE_NOUNS) or _is_unsure(said, written, placed, text)
                 if known is None:
                     name = written[:-2] if written.endswith(("'s", "’s")) else written
                     found[words] = Name(name, unsure)
@@ -108,14 +114,14 @@ def _is_unsure(words: tuple[str, ...], written: str, placed: int, text: str) -> 
     return plain or (placed > 0 and not written.endswith(("'s", "’s")))
 
 
-def _names_of(line: Line, start: int, end: int) -> Iterator[tuple[str, int]]:
+def _names_of(line: Line, start: int, end: int, stops: AbstractSet[str]) -> Iterator[tuple[str, int]]:
     """What of a run of capitals may be a name, and what of its place may have made it large: nothing, OPENS or BARE."""
     text = line.text[start:end]
     if not text[0].isupper():
         return
     parts = [*_PART.finditer(text)]
     first, last = 0, len(parts) - 1
-    while first < last and (word := parts[first].group().lower()) in STOP_WORDS and word != "the":
+    while first < last and (word := parts[first].group().lower()) in stops and word != "the":
         first += 1
     if first == last and ordinary(parts[last].group().lower()):
         yield text[parts[first].start() :], OPENS
@@ -166,12 +172,15 @@ def ordinary(word: str) -> bool:
 def says(text: str, name: str) -> bool:
     """Whether a text says a name that is unsure where it comes from.
 
-    It does where it writes it large within a sentence, or begins with it as with a subject.
+    It does where it writes it large within a sentence, or begins with it as with a subject. One word that is written
+    large because it is a noun is confirmed by nothing.
     """
     at = text.find(name)
+    if at >= 0 and " " not in name and language_of(text) in LARGE_NOUNS:
+        return False
     while at >= 0:
         after = text[at + len(name) : at + len(name) + 1]
-        if not at and after and after in " .,(" and (len(cut(name)) > 1 or not ordinary(name.lower())):
+        if not at and after and after in " .,(" and (len(cut(name)) > 1 or _is_strange(name, text)):
             return True
         if not after.isalnum():
             before = text[max(0, at - 5) : at].rstrip(_QUOTES)
@@ -180,6 +189,11 @@ def says(text: str, name: str) -> bool:
                 return True
         at = text.find(name, at + 1)
     return False
+
+
+def _is_strange(name: str, text: str) -> bool:
+    """Whether a word is no ordinary one. Which are ordinary is known of English only."""
+    return language_of(text) is None and not ordinary(name.lower())
 
 
 def beginning(name: str, count: int) -> str:

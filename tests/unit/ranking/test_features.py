@@ -16,6 +16,7 @@ from recall_integrations.ranking.features import (
     FeatureInput,
     compute,
 )
+from recall_integrations.ranking.grams import runs
 from recall_integrations.ranking.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms
 from recall_integrations.records import Scope, TemporalWindow
 from recall_integrations.text import stem
@@ -86,9 +87,11 @@ def test_every_feature_is_documented_and_every_document_is_computed():
         importance=np.full(columns.size, 0.5, np.float32),
         graph=np.zeros(columns.size, np.float32),
     )
-    assert set(found.columns) == {*FORMULAS, *DETAIL}
+    short = run(columns, ask("shed"), word_worth=0)  # the gate that a long question closes
+    assert {*found.columns, *short.columns} == {*FORMULAS, *DETAIL}
+    assert {*FORMULAS, *DETAIL} - set(found.columns) == {"char_bm25"}
     assert all(v.dtype == np.float32 and v.shape == (9,) for v in found.columns.values())
-    assert all(0 < found.gates[gate] <= 1 for gate in found.gates if gate != "documents")
+    assert all(0 < max(found.gates[gate], short.gates[gate]) <= 1 for gate in found.gates if gate != "documents")
 
 
 def test_bm25_with_the_absolute_pivot_by_hand():
@@ -372,6 +375,46 @@ def test_word_vectors_weigh_what_they_are_worth_in_the_language():
     none = run(columns, ask("puppy", "hut"), word_worth=0.0)
     assert none["soft"][0] == none["msn"][0] == 0
     assert none["soft"][1] == pytest.approx(0.5)  # it says one of two words that are equally rare
+
+
+def char_bm25_by_hand(texts, words, me):
+    """Of one text among others, over their distinct runs, as it is defined."""
+    held = [[r for w in text.lower().split() for r in runs(w)] for text in texts]
+    per_word = sum(map(len, held)) / sum(len(text.split()) for text in texts)
+    pivot = max(sum(map(len, held)) / len(held), 30 * per_word)
+    k = 1.2 * (0.25 + 0.75 * len(held[me]) / pivot)
+    score = 0.0
+    for run_ in {r for w in words for r in runs(w)}:
+        df = sum(run_ in own for own in held)
+        tf = held[me].count(run_)
+        if tf:
+            score += log(1 + (len(held) - df + 0.5) / (df + 0.5)) * 2.2 * tf / (tf + k)
+    return score
+
+
+@pytest.mark.parametrize("length", [1, 12])
+def test_runs_of_letters_by_hand(length):
+    texts = [" ".join([t] * length) for t in ("fussballstadion", "stadt stadion", "regen", "fussball fussweg")]
+    columns = columns_of([TextRow(num=i + 1, text=t) for i, t in enumerate(texts)], Lexicon())
+    found = run(columns, ask("stadion"), word_worth=0)["char_bm25"]
+    assert found.tolist() == pytest.approx([char_bm25_by_hand(texts, ["stadion"], i) for i in range(4)], rel=1e-5)
+    assert found[1] > found[0] > 0 == found[2] == found[3]
+
+
+def test_runs_of_letters_are_read_where_word_vectors_know_nothing():
+    columns = columns_of([TextRow(num=1, text="fussballstadion")], Lexicon())
+    assert "char_bm25" not in run(columns, ask("stadion")).columns
+    assert "char_bm25" not in run(columns, ask(*(f"stadion{i}" for i in range(18))), word_worth=0).columns  # long
+    assert run(columns, ask("stadion"), word_worth=0.4).gates["spelling"] == pytest.approx(
+        0.6 * (1 - 20 / 21), rel=1e-5
+    )
+
+
+def test_runs_of_letters_without_candidates_or_words():
+    columns = columns_of([TextRow(num=1, text="!!!"), TextRow(num=2, text="")], Lexicon())
+    assert run(columns, ask("stadion"), word_worth=0)["char_bm25"].tolist() == [0, 0]
+    assert run(columns, ask("stadion"), rows=[], word_worth=0)["char_bm25"].tolist() == []
+    assert run(columns, QueryTerms(stems=(), words=()), word_worth=0)["char_bm25"].tolist() == [0, 0]
 
 
 def test_rarity_by_hand():

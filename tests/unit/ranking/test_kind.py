@@ -29,6 +29,14 @@ def counted(*memories: Memory) -> Kind:
     return counter.kind()
 
 
+def test_spelling_counts_where_word_vectors_do_not() -> None:
+    kind = Kind(short=0.2)
+    assert kind.gates(6, word_worth=0)["spelling"] == pytest.approx(0.8)
+    assert kind.gates(12, word_worth=0.5)["spelling"] == pytest.approx(0.8 * 0.5 * 0.5)
+    assert kind.gates(18, word_worth=0)["spelling"] == 0
+    assert kind.gates(6, word_worth=1.5)["spelling"] == 0
+
+
 def test_an_empty_scope_is_of_no_kind() -> None:
     assert KindCounter().kind() == Kind() == counted()
 
@@ -81,6 +89,7 @@ def test_gates_by_hand() -> None:
             "apart": 0.075,  # 1 - .6 - .075 - .25
             "long": 0.48,  # (12 - 6) / 12 · (1 - .04)
             "documents": 0.02,  # .1 · .5 · .8 = .04, times 1 - (.43 - .38) / .1
+            "spelling": 0,  # word vectors are worth all there is
         }
     )
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.ranking.lexicon import Lexicon
+from recall_integrations.ranking.lexicon import Lexicon, content_words
 from recall_integrations.retrievers.names import CHARS_MAX, NAMES_MAX, WORDS_MAX, beginning, names_in, said_in, says
 from recall_integrations.text import stem
 
@@ -117,3 +117,36 @@ def test_a_text_without_names() -> None:
 def test_the_beginning_of_a_name() -> None:
     assert beginning("The Journal of Kestrel Studies", 2) == "The Journal of Kestrel"
     assert beginning("Kestrel Studies", 2) == "Kestrel Studies"
+
+
+SPANISH = (
+    "Tras la muerte de Edison la empresa de Nikola Tesla se hundió. El consejo no lo supo. Durante años no pasó nada."
+)
+GERMAN = "Der Vertrag mit der Stadt wurde von Priya Raman in Norvik unterschrieben, und die Stadt hat ihn bezahlt."
+
+
+def test_words_that_say_nothing_are_no_names_in_their_language() -> None:
+    assert {"Nikola Tesla", "Edison"} == set(sure(SPANISH))
+    assert "El" not in unsure(SPANISH)
+
+
+def test_the_words_of_a_name_are_those_of_its_text() -> None:
+    lexicon = Lexicon()
+    lexicon.ids_of(content_words(SPANISH))
+    before = len(lexicon)
+    said = said_in(SPANISH, lexicon)
+    assert len(lexicon) == before
+    assert set(said.names) >= {"Nikola Tesla", "Edison"}
+
+
+def test_one_large_word_is_no_name_where_every_noun_is_large() -> None:
+    assert sure(GERMAN) == ["Priya Raman"]
+    assert {"Stadt", "Norvik"} <= set(unsure(GERMAN))
+    assert not says(GERMAN, "Stadt")
+    assert says(GERMAN, "Priya Raman")
+
+
+def test_a_beginning_confirms_no_single_word_of_another_language() -> None:
+    assert not says("Durante años no pasó nada y el consejo no lo supo", "Durante")
+    assert says("Durante años no pasó nada y el consejo no supo de Norvik", "Norvik")
+    assert says("Norvik is a town and nothing happened there", "Norvik")
