@@ -49,7 +49,7 @@ FORMULAS: Mapping[str, str] = {
     "bm": "BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
     "bmq": "the same, each stem as often as the query says it",
     "soft": "the best Σ share · soft of a passage: 32 words of the text, from every 16th on",
-    "char_bm25": "BM25 of the runs of four letters of the query's words, K(len, mean length of the candidates and their "
+    "char_bm25": "BM25 of the runs of four letters of the query's words, K(len, mean len of the candidates and their "
     "neighbours, at least 30 words), idf among these; computed where the gate `spelling` is open",
     "lead": "Σ share of the stems among the first 12 words of the text",
     "feedback": "how much of the words of the five best other candidates by z(bmq) + .4·z(d) the text holds",
@@ -429,7 +429,7 @@ class Match:
         key = held[which] * width + np.repeat(self.text_of, of_token)
         tf = np.bincount(key, minlength=len(asked) * width).astype(np.float32).reshape(len(asked), width)
         lengths = np.bincount(self.text_of, weights=counts[self.token], minlength=width).astype(np.float32)
-        # As long as the pool is on average, but no shorter than thirty words: a short turn is not better for being short.
+        # The mean of the pool, but thirty words at least: a short turn is not better for being short.
         of_word = float(counts[self.token].mean()) if len(self.token) else 1.0
         pivot = max(float(lengths[:-1].mean()) if len(self.pool) else 0.0, PIVOT * of_word)
         worth = [idf(n, len(self.pool)) for n in (tf > 0).sum(axis=1).tolist()]

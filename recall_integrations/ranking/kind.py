@@ -32,7 +32,7 @@ GATES: Mapping[str, str] = {
     "apart": "1 − people − crowd − roles: neighbours in a thread are no exchange",
     "long": f"(content words of the query − {LONG_FROM}) / {LONG_SPAN}, in [0, 1], times 1 − plain",
     "documents": "plain · common: plain documents, asked in words that many of them hold",
-    "spelling": "(1 − what word vectors are worth in the language of the query) · (1 − short), for a query that is not long",
+    "spelling": "(1 − worth of word vectors in the language of the query) · (1 − short), for a query that is not long",
 }
 
 
