@@ -43,10 +43,12 @@ from recall_integrations.evaluation.questions import EvaluationData, Question
 from recall_integrations.evaluation.watched import Watched
 from recall_integrations.ranking.features import Features
 from recall_integrations.ranking.ranker import COSINE, FLOORS, FULL_SPREAD, WEIGHTS, Ranker, Unlearned, spread_scores
-from recall_integrations.ranking.stage import EVIDENCE, TITLE_LIFT
+from recall_integrations.ranking.stage import TITLE_LIFT
 from recall_integrations.ranking.training import Example, fit_linear
 from recall_integrations.ranking.training_trees import fit_trees
+from recall_integrations.retrievers.registry import BUILT_IN, evidence_of
 
+EVIDENCE = evidence_of(BUILT_IN)
 LANGUAGES = ("languages/ru", "languages/de", "languages/zh")
 # Set → kind: what is left out together.
 FREE = {**fit_calibration.FREE, **dict.fromkeys(LANGUAGES, "languages")}
@@ -144,7 +146,7 @@ def _ask(optimizer: QueryOptimizer, watching: fit_calibration.Watching, question
         dataset=name,
         example=Example(features=features, relevant=relevant, group=f"{name} {question.scope.user_id}"),
         title=direct.added.get("title", np.zeros(features.size, dtype=np.float32)) / np.float32(TITLE_LIFT),
-        factors={k: arm.weight for arm in result.plan.arms for k in EVIDENCE.get(arm.name, ())},
+        factors={k: arm.weight for arm in result.plan.arms for k in EVIDENCE[arm.name]},
         ideal=float(GAINS[: len(question.relevant)].sum()),
     )
 

@@ -25,10 +25,11 @@ from recall_integrations.console.rendering import (
 )
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.coverage import ENGLISH
-from recall_integrations.planning.planner import WITHOUT, decides, make_plan, worth_asking
+from recall_integrations.planning.planner import WITHOUT, decides, make_plan
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.readings import RARE, Correction
 from recall_integrations.records import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
+from recall_integrations.retrievers.registry import worth_asking
 
 WEIGHT_CELLS = 10
 

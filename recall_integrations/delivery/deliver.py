@@ -15,7 +15,6 @@ from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.records import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
 from recall_integrations.request import RecallRequest
-from recall_integrations.resilience.run import Run
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.rows import to_micros
 from recall_integrations.store.scope_view import Mask, Rows, ScopeView
@@ -58,9 +57,8 @@ class Delivery:
         allowed: Mask | None,
         found: Found,
         request: RecallRequest,
-        run: Run,
-    ) -> tuple[Hit, ...]:
-        """The best k as hits.
+    ) -> tuple[tuple[Hit, ...], list[Degradation]]:
+        """The best k as hits, and what did not work: `budget.tokens` where some did not fit.
 
         Args:
             parsed: the query.
@@ -68,13 +66,12 @@ class Delivery:
             allowed: rows that may be returned; `None` = all.
             found: the candidates.
             request: what was asked for.
-            run: gets `budget.tokens` where hits did not fit.
         """
         fused = found.fused
         memories = self._fetch(view, fused.rows, request.k)
         places = [place for place, _ in memories]
         rows = fused.rows[places].tolist()
-        around = self._around(view, allowed, rows, request, run)
+        around, problems = self._around(view, allowed, rows, request)
         ways = self._ways(view, fused, rows, request.privacy)
         made_of = contributions(fused, places, found.reranked, ways)
         said: Sequence[set[str] | None] = [None] * len(rows)
@@ -110,12 +107,12 @@ class Delivery:
                 )
             )
         if request.tokens_max is None:
-            return tuple(hits)
+            return tuple(hits), problems
         kept, dropped = packing.pack(hits, request.tokens_max)
         if dropped:
             detail = f"{dropped} hits did not fit into {request.tokens_max} tokens."
-            run.degraded.append(Degradation(stage="pack", reason="budget.tokens", detail=detail))
-        return tuple(kept)
+            problems.append(Degradation(stage="pack", reason="budget.tokens", detail=detail))
+        return tuple(kept), problems
 
     def _recent_is_rare(
         self, view: ScopeView, made_of: Mapping[int, Sequence[Contribution]], request: RecallRequest
@@ -157,15 +154,14 @@ class Delivery:
         return found
 
     def _around(
-        self, view: ScopeView, allowed: Mask | None, rows: list[int], request: RecallRequest, run: Run
-    ) -> dict[int, tuple[Memory, ...]]:
+        self, view: ScopeView, allowed: Mask | None, rows: list[int], request: RecallRequest
+    ) -> tuple[dict[int, tuple[Memory, ...]], list[Degradation]]:
         """The neighbours of hits in their threads, as far as the filters let them through."""
         if not request.context or not rows:
-            return {}
+            return {}, []
         if view.text is None:
             detail = "The words and threads of this scope are not in memory (ranking.features, retrieval.cache_mb)."
-            run.degraded.append(Degradation(stage="context", reason="unavailable", detail=detail))
-            return {}
+            return {}, [Degradation(stage="context", reason="unavailable", detail=detail)]
         before = after = np.asarray(rows, dtype=np.int64)
         steps: list[NDArray[np.int64]] = []
         for _ in range(request.context):
@@ -180,7 +176,7 @@ class Delivery:
         for row, beside in zip(rows, table.tolist(), strict=True):
             there = (memories.get(int(view.nums[i])) for i in beside if i >= 0)
             found[row] = tuple(privacy.apply(m, request.privacy) for m in there if m is not None)
-        return found
+        return found, []
 
 
 def contributions(

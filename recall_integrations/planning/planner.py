@@ -219,19 +219,6 @@ def anchoring(parsed: ParsedQuery) -> tuple[EntityRef, ...]:
     return tuple(r for r in parsed.entity_refs if r.mention)
 
 
-def worth_asking(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> bool:
-    """Whether the query gives an arm of the plan anything to look for."""
-    if arm.name == "graph":
-        return plan.name == "exploratory" or bool(anchoring(parsed))
-    if arm.name == "temporal":
-        return parsed.temporal_window is not None or plan.time_filter
-    if arm.name == "type_filter":
-        return bool(plan.type_hints)
-    if arm.name == "lexical":
-        return bool(parsed.terms)
-    return True
-
-
 def decides(parsed: ParsedQuery, config: PlannerConfig) -> bool:
     """Whether the time or the session that is asked for decides what comes first.
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.ranking import exchange, nearby
-from recall_integrations.ranking.bm25 import K1, PIVOT, PIVOT_1, PIVOT_2, B, Values, length_term, saturated, weighted
+from recall_integrations.ranking.bm25 import K1, PIVOT, PIVOT_1, PIVOT_2, Values, length_term, saturated, weighted
 from recall_integrations.ranking.columns import WORDS_MAX, Rows, TextColumns
 from recall_integrations.ranking.lexicon import Ids, QueryTerms
 from recall_integrations.store.rows import to_micros
@@ -433,7 +433,7 @@ class Match:
         of_word = float(counts[self.token].mean()) if len(self.token) else 1.0
         pivot = max(float(lengths[:-1].mean()) if len(self.pool) else 0.0, PIVOT * of_word)
         worth = [idf(n, len(self.pool)) for n in (tf > 0).sum(axis=1).tolist()]
-        k = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * lengths[me] / np.float32(pivot))
+        k = length_term(lengths[me], pivot)
         return weighted(np.asarray(worth, dtype=np.float32), saturated(tf[:, me], k))
 
     def _lead(self) -> Values:

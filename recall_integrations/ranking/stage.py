@@ -10,7 +10,7 @@ falls back to the fusion of the arms' scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -44,19 +44,6 @@ TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 8.0, 8.0
 TITLE_LIFT = 3.0
 
 
-# What each arm stands for: its weight in the plan scales this evidence, whatever brought a candidate.
-EVIDENCE: Mapping[str, tuple[str, ...]] = {
-    "semantic": ("d", "d1"),
-    "lexical": (
-        *("bm", "bmq", "bm_max", "bm_ub", "cov", "soft", "lead", "msn", "mt", "mwn", "mw2n", "qm", "bs", "smb", "smm"),
-        *("bg", "char_bm25", "feedback", "together", "exchange", "told", "own", "qa"),
-    ),
-    "graph": ("graph", "edge"),
-    "temporal": ("date",),
-    "type_filter": ("type_filter",),
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankInput:
     """What the stage looks at besides the arms' lists.
@@ -70,6 +57,8 @@ class RankInput:
         texts: indexed texts of rows; asked only where the query holds identifiers.
         k: how many hits are wanted.
         hop: the second hop of the graph arm; `None` = there is none.
+        evidence: what each arm stands for, whatever brought a candidate: its weight in the plan scales these.
+        lifts: what the best match of an arm of the user's own adds.
     """
 
     fusion: FusionInput
@@ -80,6 +69,8 @@ class RankInput:
     texts: Callable[[Rows], list[str]]
     k: int
     hop: SecondHop | None = None
+    evidence: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    lifts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +137,7 @@ def rank(
             word_worth=given.fusion.word_worth,
         )
     )
-    ranking = _lifted(ranker.score(features), features, rows, by_arm.get("graph"), given, config)
+    ranking = _lifted(ranker.score(features), features, rows, by_arm, given, config)
     # A question of several sentences is about its words; one that leads from document to document is short, or names
     # something.
     gates, long = features.gates, how_long(length_in_words(query.sequence))
@@ -276,17 +267,22 @@ def _lifted(
     ranking: Ranking,
     features: Features,
     rows: Rows,
-    graph: ArmResult | None,
+    by_arm: Mapping[str, ArmResult],
     given: RankInput,
     config: FusionConfig,
 ) -> Ranking:
     """With what the plan asks for: the time, edges, types, types of the router mode, what is new, identifiers."""
     plan, view = given.fusion.plan, given.fusion.view
     added = dict(ranking.added)
+    graph = by_arm.get("graph")
     if graph is not None and len(graph.stated_rows):
         added["edge"] = EDGE_LIFT * np.isin(rows, graph.stated_rows).astype(np.float32)
     if plan.type_hints:
         added["type_filter"] = TYPE_LIFT * _typed(view, rows, plan.type_hints)
+    for name, lift in given.lifts.items():
+        if (own := by_arm.get(name)) is not None:
+            shares = scattered(rows, own.rows, own.scores, 0) / np.float32(max(own.ceiling, 1e-9))
+            added[name] = np.float32(lift) * np.clip(shares, 0, 1)
     if config.profile > 0 and (typical := profile(view, rows)) is not None:
         added["profile"] = np.float32(config.profile) * np.clip(typical, 0, 1)
     if plan.prefers:
@@ -296,7 +292,7 @@ def _lifted(
         added["recency"] = added.get("recency", np.float32(0)) + lift * features["recency"]
     for arm in plan.arms:
         if arm.weight != 1:
-            scaled = ((name, np.float32(arm.weight)) for name in EVIDENCE.get(arm.name, ()) if name in added)
+            scaled = ((name, np.float32(arm.weight)) for name in given.evidence.get(arm.name, ()) if name in added)
             added.update((name, added[name] * weight) for name, weight in scaled)
     scores = ranking.scores + sum(added[n] - ranking.added.get(n, 0) for n in added)
     if plan.exact_match and len(rows):

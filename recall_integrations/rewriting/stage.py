@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 from recall_integrations.records import ParsedQuery, RetrievalPlan, RewriteOutcome
-from recall_integrations.resilience.run import Run
 from recall_integrations.rewriting.rewrite import parse_rewrites, prompt_for, skip_reason
 
 REMEMBERED = 32  # recent durations that the budget check looks at
@@ -38,42 +37,39 @@ class Rewriting:
         self._lock = threading.Lock()
 
     def run(
-        self, parsed: ParsedQuery, plan: RetrievalPlan, run: Run, budget_ms: float
-    ) -> tuple[ParsedQuery, RewriteOutcome]:
-        """The query with its rewrites, and what was done or why nothing was.
+        self, parsed: ParsedQuery, plan: RetrievalPlan, budget_ms: float
+    ) -> tuple[ParsedQuery, RewriteOutcome, BaseException | None]:
+        """The query with its rewrites, what was done or why nothing was, and the error if there was one.
 
         Args:
             parsed, plan: the query.
-            run: of the recall.
             budget_ms: what the deadline leaves for it.
         """
         if self._llm is None:
-            return parsed, RewriteOutcome()
+            return parsed, RewriteOutcome(), None
         skip = "skip.specific_query" if not plan.rewrite else skip_reason(parsed.original)
         budget = min(self._timeout_ms, budget_ms)
         if skip is None and self._too_slow_for(budget):
             skip = "skip.budget"
         if skip is not None:
-            return parsed, RewriteOutcome(strategy="skipped", reason=skip)
-        begin = time.perf_counter()
-        with run.stage("rewrite"):
-            future = self._submit(self._llm, prompt_for(parsed.original))
-            try:
-                rewrites = parse_rewrites(future.result(timeout=budget / 1e3), parsed.original)
-                why = "success" if rewrites else "failure.empty"
-            except FutureTimeout:
-                rewrites, why = (), "failure.timeout"
-                future.cancel()
-            except Exception as e:  # noqa: BLE001 - a rewrite is an optimisation; its failure is named in the result
-                rewrites, why = (), "failure.error"
-                run.failed("rewrite", e)
+            return parsed, RewriteOutcome(strategy="skipped", reason=skip), None
+        begin, error = time.perf_counter(), None
+        future = self._submit(self._llm, prompt_for(parsed.original))
+        try:
+            rewrites = parse_rewrites(future.result(timeout=budget / 1e3), parsed.original)
+            why = "success" if rewrites else "failure.empty"
+        except FutureTimeout:
+            rewrites, why = (), "failure.timeout"
+            future.cancel()
+        except Exception as e:  # noqa: BLE001 - a rewrite is an optimisation; its failure is named in the result
+            rewrites, why, error = (), "failure.error", e
         duration = (time.perf_counter() - begin) * 1e3
         with self._lock:
             self._recent_ms.append(duration)
         outcome = RewriteOutcome(
             strategy="llm" if rewrites else "fallback", reason=why, duration_ms=duration, used=bool(rewrites)
         )
-        return replace(parsed, rewrites=rewrites), outcome
+        return replace(parsed, rewrites=rewrites), outcome, error
 
     def _too_slow_for(self, budget_ms: float) -> bool:
         """Whether recent rewrites took longer than there is time. What is refused by fades, so that a model that was

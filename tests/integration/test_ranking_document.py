@@ -20,6 +20,7 @@ from recall_integrations.ranking import stage
 from recall_integrations.ranking.features import FORMULAS
 from recall_integrations.ranking.kind import GATES, Kind
 from recall_integrations.ranking.ranker import FLOORS, WEIGHTS
+from recall_integrations.retrievers.registry import BUILT_IN, evidence_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ranking.md"
 BLOCK = re.compile(r"```python\n(.*?)```(\n\n```text\n)(.*?)```", re.DOTALL)
@@ -73,7 +74,7 @@ def shares() -> str:
 
 def evidence() -> str:
     """What an arm's weight scales."""
-    rows = ((f"`{arm}`", ", ".join(f"`{name}`" for name in names)) for arm, names in stage.EVIDENCE.items())
+    rows = ((f"`{arm}`", ", ".join(f"`{name}`" for name in names)) for arm, names in evidence_of(BUILT_IN).items())
     return table(("arm", "evidence"), ("---", "---"), rows)
 
 

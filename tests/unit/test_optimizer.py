@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import numpy as np
@@ -20,8 +21,9 @@ from recall_integrations import (
     Scope,
     errors,
 )
-from recall_integrations.config import FusionConfig, LimitsConfig, PlannerConfig, RankingConfig, RetrievalConfig
+from recall_integrations.config import ARMS, FusionConfig, LimitsConfig, PlannerConfig, RankingConfig, RetrievalConfig
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
+from recall_integrations.retrievers.registry import BUILT_IN
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
 U1 = Scope(user_id="u1")
@@ -238,6 +240,17 @@ def test_a_closed_store():
 # -- degradation -----------------------------------------------------------------------------------------------------
 
 
+def in_place_of(optimizer, *arms):
+    """The same store asked through these arms in place of the built-in ones of the same names."""
+    specs = [
+        replace(spec, make=lambda _s, _c, arm=arm: lambda: arm)
+        for spec in BUILT_IN
+        for arm in arms
+        if arm.name == spec.name
+    ]
+    return QueryOptimizer(optimizer.store, config=optimizer.config, clock=lambda: NOW, arms=specs)
+
+
 class Broken:
     def __init__(self, name, error=None, seconds=0.0):
         self.name, self._error, self._seconds = name, error, seconds
@@ -254,15 +267,14 @@ class Broken:
     ("error", "reason"), [(RuntimeError("boom"), "error"), (IndexUnavailable("gone"), "index_unavailable")]
 )
 def test_an_arm_that_fails_costs_its_results_only(optimizer, name, error, reason):
-    optimizer._arms[name] = lambda: Broken(name, error)
-    result = optimizer.recall("who does Sam report to?", scope=U1)
+    result = in_place_of(optimizer, Broken(name, error)).recall("who does Sam report to?", scope=U1)
     assert [(d.stage, d.reason) for d in result.degraded] == [(name, reason)]
     assert "rel" in ids(result)
     assert all(0 <= h.score <= 1 for h in result.hits)
 
 
 def test_an_arm_that_is_late_is_left_behind(optimizer):
-    optimizer._arms["graph"] = lambda: Broken("graph", RuntimeError("late"), seconds=1.0)
+    optimizer = in_place_of(optimizer, Broken("graph", RuntimeError("late"), seconds=1.0))
     begin = time.monotonic()
     result = optimizer.recall("who does Sam report to?", scope=U1, time_budget_ms=200)
     assert time.monotonic() - begin < 0.9
@@ -271,9 +283,8 @@ def test_an_arm_that_is_late_is_left_behind(optimizer):
 
 
 def test_all_arms_failing_is_an_empty_answer_not_an_error(optimizer):
-    for name in list(optimizer._arms):
-        optimizer._arms[name] = lambda name=name: Broken(name, RuntimeError("boom"))
-    result = optimizer.recall("who does Sam report to?", scope=U1)
+    broken = (Broken(name, RuntimeError("boom")) for name in ARMS)
+    result = in_place_of(optimizer, *broken).recall("who does Sam report to?", scope=U1)
     assert result.hits == ()
     assert {d.stage for d in result.degraded} == {"graph", "lexical", "semantic"}
 
@@ -311,7 +322,7 @@ async def test_a_cancelled_recall_stops_its_arms(optimizer):
             left.set()
             request.check_time()
 
-    optimizer._arms["graph"] = Waiting
+    optimizer = in_place_of(optimizer, Waiting())
     task = asyncio.create_task(optimizer.arecall("who does Sam report to?", scope=U1, time_budget_ms=30_000))
     await asyncio.to_thread(entered.wait, 5)
     task.cancel()

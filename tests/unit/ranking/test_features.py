@@ -382,7 +382,7 @@ def char_bm25_by_hand(texts, words, me):
     held = [[r for w in text.lower().split() for r in runs(w)] for text in texts]
     per_word = sum(map(len, held)) / sum(len(text.split()) for text in texts)
     pivot = max(sum(map(len, held)) / len(held), 30 * per_word)
-    k = 1.2 * (0.25 + 0.75 * len(held[me]) / pivot)
+    k = 1.2 * (0.25 + 0.75 * max(len(held[me]), pivot) / pivot)
     score = 0.0
     for run_ in {r for w in words for r in runs(w)}:
         df = sum(run_ in own for own in held)

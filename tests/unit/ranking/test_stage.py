@@ -13,8 +13,9 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.config import ARMS, FusionConfig, PlannerConfig
 from recall_integrations.ranking.features import FORMULAS
 from recall_integrations.ranking.ranker import WEIGHTS
-from recall_integrations.ranking.stage import EVIDENCE
+from recall_integrations.retrievers.registry import BUILT_IN, evidence_of
 
+EVIDENCE = evidence_of(BUILT_IN)
 OpenStore = Callable[..., MemoryStore]
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 DAY = timedelta(days=1)

@@ -1,0 +1,175 @@
+"""Takes a recall through its stages.
+
+A stage only says what it does. The runner gives each of them its share of the time that is left, times it, names what
+went wrong in `degraded`, takes its fallback where it fails, and tells observers. A stage that is essential raises
+instead: without it there is no answer.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field
+
+from recall_integrations.errors import InvalidArgument, RecallError
+from recall_integrations.recall.state import RecallState
+from recall_integrations.records import Degradation
+from recall_integrations.resilience.deadline import Deadline
+
+
+@dataclass(slots=True)
+class Turn:
+    """What a stage is given besides the state.
+
+    Args:
+        deadline: the end of its share of the time.
+        timings_ms: of steps that it wants to see timed by themselves: name → milliseconds.
+    """
+
+    deadline: Deadline
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageEvent:
+    """What observers are told when a stage has ended.
+
+    Args:
+        stage: its name.
+        began_ms: since the recall began.
+        took_ms: how long it took.
+        failed: whether its fallback was taken.
+        degraded: what did not work in it.
+        timings_ms: steps inside of it.
+        state: as it is now. Do not keep it: it holds the columns of the scope.
+    """
+
+    stage: str
+    began_ms: float
+    took_ms: float
+    failed: bool
+    degraded: tuple[Degradation, ...]
+    timings_ms: dict[str, float]
+    state: RecallState
+
+
+Observer = Callable[[StageEvent], None]
+
+
+class Stage(ABC):
+    """One step of a recall. Threads share it.
+
+    Attributes:
+        name: in `degraded`, `timings_ms` and events.
+        after: the stage behind which it comes, for one given to `QueryOptimizer(stages=[...])`; one that has the name
+            of a known stage takes its place.
+        share: of the time that is left, in (0, 1].
+        essential: whether the recall fails with it.
+    """
+
+    name: str
+    after: str = ""
+    share: float = 1.0
+    essential: bool = False
+
+    def applies(self, state: RecallState) -> bool:
+        """Whether there is anything to do. Default: where the scope holds something."""
+        return state.view is not None
+
+    @abstractmethod
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
+        """The state, extended. Whatever it raises is named in `degraded`."""
+
+    def fallback(self, state: RecallState) -> RecallState:
+        """The state if `run` failed. Default: as it was."""
+        return state
+
+
+class Runner:
+    """Takes recalls through stages. Threads share it.
+
+    Args:
+        stages: in order.
+        observers: called when a stage has ended, in the thread of the recall. What they raise is named in `degraded`.
+    """
+
+    def __init__(self, stages: Sequence[Stage], observers: Sequence[Observer] = ()) -> None:
+        self.stages, self._observers = tuple(stages), tuple(observers)
+
+    def run(self, state: RecallState, deadline: Deadline) -> tuple[RecallState, dict[str, float]]:
+        """The last state, and how long each stage took: milliseconds by name, with those of steps, and `total`."""
+        begin = time.perf_counter()
+        timings: dict[str, float] = {}
+        for stage in self.stages:
+            if not stage.applies(state):
+                continue
+            before, started = len(state.degraded), time.perf_counter()
+            own = deadline if stage.share == 1 else deadline.child(deadline.remaining_ms() * stage.share)
+            turn, failed = Turn(own), False
+            try:
+                state = stage.run(state, turn)
+            except Exception as e:
+                if stage.essential:
+                    raise
+                failed, state = True, stage.fallback(state.degraded_by(degradation(stage.name, e)))
+            took = (time.perf_counter() - started) * 1e3
+            timings[stage.name] = took
+            timings.update(turn.timings_ms)
+            if self._observers:
+                event = StageEvent(
+                    stage=stage.name,
+                    began_ms=(started - begin) * 1e3,
+                    took_ms=took,
+                    failed=failed,
+                    degraded=state.degraded[before:],
+                    timings_ms=turn.timings_ms,
+                    state=state,
+                )
+                state = self._told(state, event)
+        timings["total"] = (time.perf_counter() - begin) * 1e3
+        return state, timings
+
+    def _told(self, state: RecallState, event: StageEvent) -> RecallState:
+        for observer in self._observers:
+            state = _shown(observer, event, state)
+        return state
+
+
+def _shown(observer: Observer, event: StageEvent, state: RecallState) -> RecallState:
+    try:
+        observer(event)
+    except Exception as e:  # noqa: BLE001 - who looks on must not cost the answer; the result names it
+        return state.degraded_by(degradation("observer", e))
+    return state
+
+
+def degradation(stage: str, error: BaseException, reason: str | None = None) -> Degradation:
+    """What went wrong in a stage: `reason`, or the code of the error."""
+    if reason is None:
+        timed_out = isinstance(error, TimeoutError | FutureTimeout)  # two classes before Python 3.11
+        reason = error.code.lower() if isinstance(error, RecallError) else "timeout" if timed_out else "error"
+    return Degradation(stage=stage, reason=reason, detail=f"{type(error).__name__}: {error}")
+
+
+def arranged(known: Sequence[Stage], own: Sequence[Stage]) -> list[Stage]:
+    """The known stages with one's own among them: in the place of the one of the same name, or behind `after`.
+
+    Raises:
+        InvalidArgument: something that is no stage, or whose place is not told.
+    """
+    stages = list(known)
+    for stage in own:
+        names = [s.name for s in stages]
+        if not isinstance(stage, Stage) or not getattr(stage, "name", ""):
+            raise InvalidArgument(f"stages must be recall.Stage objects with a name, not {stage!r}.")
+        if not 0 < stage.share <= 1:
+            raise InvalidArgument(f"The share of the stage {stage.name!r} must be above 0 and at most 1.")
+        if stage.name in names:
+            stages[names.index(stage.name)] = stage
+        elif stage.after in names:
+            stages.insert(names.index(stage.after) + 1, stage)
+        else:
+            raise InvalidArgument(f"The stage {stage.name!r} must say `after` which it comes: {', '.join(names)}.")
+    return stages

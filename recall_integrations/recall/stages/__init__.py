@@ -1,0 +1,1 @@
+"""The stages of a recall, a file each, in the order of `default_stages`."""

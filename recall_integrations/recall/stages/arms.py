@@ -1,0 +1,84 @@
+"""`arms`: asks the arms of the plan that have something to look for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+
+from recall_integrations.ranking.multi_stage import MultiStage
+from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.state import RecallState
+from recall_integrations.records import ArmPlan
+from recall_integrations.retrievers.base import ArmRequest
+from recall_integrations.retrievers.fan_out import FanOut
+from recall_integrations.retrievers.registry import ArmSpec, MakeArm
+from recall_integrations.store.filtering import asked_mask
+from recall_integrations.store.scope_view import Mask
+
+
+class Arms(Stage):
+    """Words need no vector: the lexical arm works while the vectors are compared.
+
+    Args:
+        specs: the arms that there are.
+        made: what makes each of them for a call: opening an index is a part of the arm that may fail.
+        pool: of threads, for the arms alone.
+        depth: how many candidates each is asked for where they are reranked; `None` = as many as the plan says.
+    """
+
+    name = "arms"
+    essential = True
+
+    def __init__(
+        self,
+        specs: tuple[ArmSpec, ...],
+        made: Mapping[str, MakeArm],
+        pool: ThreadPoolExecutor,
+        depth: MultiStage | None = None,
+    ) -> None:
+        self._specs, self._made, self._pool, self._depth = {s.name: s for s in specs}, made, pool, depth
+
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
+        """`similarities` and `results`."""
+        parsed, plan = state.query, state.plan
+        asked = [arm for arm in plan.arms if self._specs[arm.name].applies(parsed, plan)]
+        fan = FanOut(self._pool, self._made, turn.deadline, turn.timings_ms)
+        early = [arm for arm in asked if self._specs[arm.name].by_words]
+        fan.start([(arm.name, self._request(arm, state, turn)) for arm in early])
+        state = replace(state, similarities=state.scope.scan(state.vectors))
+        fan.start([(arm.name, self._request(arm, state, turn)) for arm in asked if arm not in early])
+        results, late = fan.collect([arm.name for arm in asked])
+        return replace(state, results=tuple(results)).degraded_by(*late)
+
+    def _request(self, arm: ArmPlan, state: RecallState, turn: Turn) -> ArmRequest:
+        k = state.request.k
+        return ArmRequest(
+            parsed=state.query,
+            plan=state.plan,
+            view=state.scope,
+            vectors=state.vectors,
+            similarities=state.similarities,
+            terms=state.query.terms,
+            allowed=_windowed(state) if self._specs[arm.name].by_names else state.searched,
+            limit=max(arm.limit, k) if self._depth is None else self._depth.coarse(k, arm.limit),
+            deadline=turn.deadline,
+            frequency=state.frequency,
+            asked=None if state.asked is None else state.asked.mask,
+        )
+
+
+def _windowed(state: RecallState) -> Mask | None:
+    """For an entity plan with a sure window: only what lies in it, unless nothing does.
+
+    Who asks for a relation wants it whenever it was stated: "who reports to Priya since March".
+    """
+    window, view = state.query.temporal_window, state.scope
+    if not state.plan.window_filter or window is None or state.query.predicate_hints:
+        return state.searched
+    inside: Mask = asked_mask(view, window.start, window.end)
+    if state.searched is not None:
+        inside &= state.searched
+    return inside if bool(np.any(inside & view.alive)) else state.searched

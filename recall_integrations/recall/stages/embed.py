@@ -1,0 +1,47 @@
+"""`embed`: the vectors of the query and of its readings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from recall_integrations.embeddings.static import StaticEmbedding
+from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.stages.parse import SHARE_BEFORE_ARMS
+from recall_integrations.recall.state import RecallState
+from recall_integrations.store.memory_store import MemoryStore
+
+
+class Embed(Stage):
+    """Without it words and graph still answer.
+
+    Args:
+        store: whose embedding it is.
+        submit: runs a call in a thread that may hang.
+    """
+
+    name = "embed"
+    share = SHARE_BEFORE_ARMS
+
+    def __init__(self, store: MemoryStore, submit: Callable[..., Future[Any]]) -> None:
+        self._store, self._submit = store, submit
+
+    def applies(self, state: RecallState) -> bool:
+        """Where the plan asks the semantic arm."""
+        return state.view is not None and state.plan.arm("semantic") is not None
+
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
+        """`vectors`, `(1 + readings, d)`."""
+        parsed, given = state.query, state.request.vector
+        readings = [] if parsed.reread is None else [parsed.reread]
+        texts = [*([] if given is not None else [parsed.original]), *readings, *parsed.rewrites]
+        first = [] if given is None else [given]
+        embedding = self._store.embedding
+        if not texts or isinstance(embedding, StaticEmbedding):  # microseconds; a thread costs more
+            return replace(state, vectors=np.stack([*first, *map(embedding.embed_query, texts)]))
+        future = self._submit(lambda: [embedding.embed_query(text) for text in texts])
+        return replace(state, vectors=np.stack([*first, *future.result(turn.deadline.remaining())]))

@@ -1,0 +1,116 @@
+"""`rank`: one list from those of the arms."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.delivery.deliver import Delivery
+from recall_integrations.ranking.exact import exact_shares
+from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
+from recall_integrations.ranking.ranker import Ranker
+from recall_integrations.ranking.stage import EXACT_POOL, RankInput, rank
+from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.state import RecallState
+from recall_integrations.retrievers.graph import GraphRetriever
+from recall_integrations.retrievers.registry import ArmSpec, MakeArm, evidence_of, own_lifts
+from recall_integrations.retrievers.second_hop import SecondHop
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.store.worth import bundled_worth
+
+
+class Rank(Stage):
+    """Ranks candidates by their features; without a ranker, or where that fails, by the arms' own scores.
+
+    Args:
+        store: where the memories are.
+        config: all settings.
+        delivery: fetches texts.
+        ranker: gives the order; `None` = the arms' scores are fused.
+        arms: those that there are.
+        made: what makes each of them; the graph arm leads from documents to others.
+    """
+
+    name = "rank"
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        config: RecallConfig,
+        delivery: Delivery,
+        ranker: Ranker | None,
+        arms: tuple[ArmSpec, ...],
+        made: Mapping[str, MakeArm],
+    ) -> None:
+        self._store, self._config, self._delivery = store, config, delivery
+        self._ranker = ranker
+        # Whatever the plan: it starts from what other arms found.
+        graph = made["graph"]() if "graph" in config.planner.arms else None
+        self._graph = graph if isinstance(graph, GraphRetriever) else None
+        self._evidence, self._lifts = evidence_of(arms), own_lifts(arms)
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        """`fused` and `confidence`."""
+        view = state.scope
+        if self._ranker is None or view.text is None:
+            return self.fallback(state)
+        texts = functools.partial(self._delivery.texts, view)
+        wanted = RankInput(
+            fusion=self._given(state),
+            parsed=state.query,
+            frequency=state.frequency,
+            count=view.count,
+            allowed=state.searched,
+            texts=texts,
+            k=state.request.k,
+            hop=self._second_hop(state, texts),
+            evidence=self._evidence,
+            lifts=self._lifts,
+        )
+        ranked = rank(state.results, wanted, view.text, self._ranker, self._config.fusion)
+        return _trusted(state, ranked.fused, ranked.confidence)
+
+    def fallback(self, state: RecallState) -> RecallState:
+        """The arms' own scores still order."""
+        settings, view = self._config.fusion, state.scope
+        fused = fuse(state.results, self._given(state), settings)
+        n = min(len(fused.rows), max(EXACT_POOL, 2 * state.request.k))
+        if state.plan.exact_match and n:
+            shares = np.zeros(len(fused.rows), dtype=np.float32)
+            shares[:n] = exact_shares(self._delivery.texts(view, fused.rows[:n]), state.query.identifiers)
+            fused = lifted(view, fused, "exact", shares, settings.exact)
+        return _trusted(state, fused, None)
+
+    def _given(self, state: RecallState) -> FusionInput:
+        parsed = state.query
+        return FusionInput(
+            view=state.scope,
+            plan=state.plan,
+            vectors=state.vectors,
+            similarities=state.similarities,
+            window=parsed.temporal_window,
+            now=state.request.now,
+            cosine_worth=self._store.cosine_worth_in(parsed.language, parsed.original),
+            word_worth=bundled_worth(parsed.language, parsed.original),
+        )
+
+    def _second_hop(self, state: RecallState, texts: Callable[[NDArray[np.int64]], list[str]]) -> SecondHop | None:
+        if self._graph is None:
+            return None
+        return self._graph.second_hop(state.scope, texts, terms=state.query.terms, allowed=state.searched)
+
+
+def _trusted(state: RecallState, fused: Fused, confidence: float | None) -> RecallState:
+    """With what the time or the session that was asked for says of the answer."""
+    asked = state.asked
+    if asked is not None and asked.order is not None:
+        confidence = max(confidence or 0.0, asked.confidence)
+    if state.trust < 1:
+        fused = replace(fused, scores=fused.scores * np.float32(state.trust))
+        confidence = None if confidence is None else confidence * state.trust
+    return replace(state, fused=fused, confidence=confidence)

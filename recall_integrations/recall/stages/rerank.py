@@ -1,0 +1,65 @@
+"""`rerank`: lets a cross-encoder order the best candidates, where its gate lets it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from recall_integrations.delivery.deliver import Delivery
+from recall_integrations.ranking.multi_stage import MultiStage
+from recall_integrations.ranking.rerank_stage import RerankRequest, RerankStage
+from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.state import RecallState
+from recall_integrations.records import Contribution
+
+
+class Rerank(Stage):
+    """The reranked share out the scores that they had.
+
+    Args:
+        reranking: the gate and the reranker.
+        depth: how many candidates get there.
+        delivery: fetches texts.
+    """
+
+    name = "rerank"
+
+    def __init__(self, reranking: RerankStage, depth: MultiStage, delivery: Delivery) -> None:
+        self._reranking, self._depth, self._delivery = reranking, depth, delivery
+
+    def applies(self, state: RecallState) -> bool:
+        """Not in the order of the conversation: there memories are not compared with the query."""
+        return state.view is not None and not state.plan.in_order
+
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
+        """`fused`, `reranked` and `rerank`."""
+        fused, view, k = state.candidates, state.scope, state.request.k
+        n = self._depth.survivors(fused.scores, k)
+        if n < len(fused.rows):
+            fused = fused.take(np.arange(n, dtype=np.int64), fused.scores[:n])
+        done = self._reranking.run(
+            RerankRequest(
+                query=state.query.original,
+                calibrated=fused.scores,
+                texts=lambda count: self._delivery.texts(view, fused.rows[:count]),
+                k=k,
+                allowed=state.plan.rerank,
+                deadline=turn.deadline,
+            )
+        )
+        scores = fused.scores[: len(done.order)]
+        place_of = {int(before): after for after, before in enumerate(done.order)}
+        judged = {
+            int(fused.rows[before]): Contribution(
+                source="rerank",
+                rank=said.rank,
+                score=said.score,
+                added=float(scores[place_of[before]] - fused.scores[before]),
+                note=str(said.band or ""),
+            )
+            for before, said in done.judged.items()
+            if before in place_of
+        }
+        ordered = fused.take(done.order, scores)
+        return replace(state, fused=ordered, reranked=judged, rerank=done.outcome).degraded_by(*done.degraded)

@@ -1,0 +1,34 @@
+"""`rewrite`: other phrasings of the query, by the LLM, where that is worth its time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from recall_integrations.recall.runner import Stage, Turn, degradation
+from recall_integrations.recall.stages.parse import SHARE_BEFORE_ARMS
+from recall_integrations.recall.state import RecallState
+from recall_integrations.rewriting.stage import Rewriting
+
+
+class Rewrite(Stage):
+    """Without it the query is searched as it is.
+
+    Args:
+        rewriting: asks the LLM.
+    """
+
+    name = "rewrite"
+    share = SHARE_BEFORE_ARMS
+
+    def __init__(self, rewriting: Rewriting) -> None:
+        self._rewriting = rewriting
+
+    def applies(self, _state: RecallState) -> bool:
+        """Always: a plan that wants no rewrite is named in the outcome."""
+        return True
+
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
+        """`parsed.rewrites` and `rewrite`."""
+        parsed, outcome, error = self._rewriting.run(state.query, state.plan, turn.deadline.remaining_ms())
+        state = replace(state, parsed=parsed, rewrite=outcome)
+        return state if error is None else state.degraded_by(degradation(self.name, error))

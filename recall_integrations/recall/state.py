@@ -1,0 +1,115 @@
+"""What one recall knows so far. Every stage reads it and gives back an extended one; nothing in it is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.planning.when import Asked
+from recall_integrations.ranking.fusion import Fused
+from recall_integrations.records import (
+    Contribution,
+    Degradation,
+    Hit,
+    ParsedQuery,
+    RerankOutcome,
+    RetrievalPlan,
+    RewriteOutcome,
+)
+from recall_integrations.request import RecallRequest
+from recall_integrations.retrievers.base import ArmResult
+from recall_integrations.store.scope_view import Mask, ScopeView
+
+T = TypeVar("T")
+
+
+def _held_by_none(_term: str) -> int:
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallState:
+    """What one recall knows so far, in the order in which the stages find it out.
+
+    Args:
+        request: the checked arguments.
+        parsed: the query as understood (`parse`); `query` is the same for whoever needs it.
+        frequency: memories of the scope that hold a stem (`parse`).
+        planned: what is done about it (`plan`); `plan` is the same.
+        view: the scope's columns; `None` where nothing was ever remembered in it (`plan`).
+        allowed: rows that meet the filters; `None` = all (`plan`).
+        searched: rows that the arms look at; `None` = all (`plan`).
+        wanted: rows of the types asked for, which come first where there are too few of them to look at no others.
+        asked: the time or the session that decides; `None` = none does (`plan`).
+        trust: factor of all probabilities, below 1 where nothing lies in what was asked for (`plan`).
+        rewrite: what became of the rewrites (`rewrite`).
+        vectors: float32 `(m, d)`: of the query and its readings (`embed`).
+        similarities: float32 `(view.size,)`: each row's best cosine with them, where all vectors are in memory.
+        results: what each arm found (`arms`).
+        fused: the candidates, best first (`rank`); `candidates` is the same.
+        confidence: probability that one of the first k is relevant; `None` = not known (`rank`).
+        reranked: row → what the reranker made of it (`rerank`).
+        rerank: what the reranker did.
+        denied: row → what it lost for being about a negated term (`arrange`).
+        folded: row → rows that repeat it (`arrange`).
+        hits: the answer (`deliver`).
+        degraded: what did not work.
+    """
+
+    request: RecallRequest
+    parsed: ParsedQuery | None = None
+    frequency: Callable[[str], int] = _held_by_none
+    planned: RetrievalPlan | None = None
+    view: ScopeView | None = None
+    allowed: Mask | None = None
+    searched: Mask | None = None
+    wanted: Mask | None = None
+    asked: Asked | None = None
+    trust: float = 1.0
+    rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)
+    vectors: NDArray[np.float32] | None = None
+    similarities: NDArray[np.float32] | None = None
+    results: tuple[ArmResult, ...] = ()
+    fused: Fused | None = None
+    confidence: float | None = None
+    reranked: Mapping[int, Contribution] = field(default_factory=dict)
+    rerank: RerankOutcome = field(default_factory=RerankOutcome)
+    denied: frozenset[int] = frozenset()
+    folded: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    hits: tuple[Hit, ...] = ()
+    degraded: tuple[Degradation, ...] = ()
+
+    @property
+    def query(self) -> ParsedQuery:
+        """The query as understood. Raises `InvalidArgument` before `parse`."""
+        return _there(self.parsed, "parsed", "parse")
+
+    @property
+    def plan(self) -> RetrievalPlan:
+        """What is done about it. Raises `InvalidArgument` before `plan`."""
+        return _there(self.planned, "planned", "plan")
+
+    @property
+    def scope(self) -> ScopeView:
+        """The scope's columns. Raises `InvalidArgument` before `plan`, and where nothing was ever remembered."""
+        return _there(self.view, "view", "plan")
+
+    @property
+    def candidates(self) -> Fused:
+        """The candidates, best first. Raises `InvalidArgument` before `rank`."""
+        return _there(self.fused, "fused", "rank")
+
+    def degraded_by(self, *more: Degradation) -> RecallState:
+        """With more of what did not work."""
+        return replace(self, degraded=(*self.degraded, *more)) if more else self
+
+
+def _there(value: T | None, name: str, stage: str) -> T:
+    if value is None:
+        raise InvalidArgument(f"`{name}` is not known yet. Put the stage after {stage!r}.")
+    return value
