@@ -671,6 +671,7 @@ class QueryOptimizer:
             user=implicit_user(scope, index, users),
             assistant=bool(assistants),
             alike=lexicon.shared().alike,
+            spoken=self.store.languages(scope_id),
             unsure=unsure if settings.entity_llm and self._llm is not None else None,
         )
 

@@ -51,7 +51,7 @@ from recall_integrations.query.spelling import Speller
 from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
 from recall_integrations.retrievers.lexical import LexicalIndex
 from recall_integrations.retrievers.semantic import SHARED, SemanticIndex
-from recall_integrations.store import fetching, histories, journal, schema, words
+from recall_integrations.store import fetching, histories, journal, languages, schema, words
 from recall_integrations.store.database import mapped_errors, open_sqlite
 from recall_integrations.store.directory import DATABASE, check_directory, size_of
 from recall_integrations.store.entity_catalog import EntityCatalog, ScopeEntities
@@ -66,6 +66,7 @@ from recall_integrations.store.scope_view import Mask, ScopeView, ScopeViews
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.text import ANALYSER_VERSION, stems
+from recall_integrations.text.spoken import Spoken
 
 logger = logging.getLogger("recall_integrations")
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
@@ -118,6 +119,7 @@ class MemoryStore:
         # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
         shown: dict[int, tuple[int, int]] = {}
         self._shown = shown
+        self._languages: dict[int, tuple[int, Spoken]] = {}  # of each scope the version, and what was read at it
         self._next_seq = 1
         self._stamped = False
         self._worth = CosineWorth(self.embedding, config.retrieval.semantic_remote)
@@ -313,6 +315,7 @@ class MemoryStore:
             logger.info("The words of %d memories are cut anew: this version reads them by their language.", count)
             with progress_bar("Reading words", 2 * count, shown=count >= RECUT_SHOWN) as advance:
                 with self._engine.begin() as connection:
+                    languages.recount(connection)
                     words.refill(connection, advance)
                 done = 0
 
@@ -532,6 +535,7 @@ class MemoryStore:
         ]
         connection.execute(insert(schema.memories), rows)
         words.write(connection, scope_id, ((num, m.text) for num, m in zip(nums, batch, strict=True)))
+        languages.write(connection, scope_id, (m.text for m in batch))
         entity_rows = self._catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)))
         entity_rows.write(connection)
         journal.append(connection, entries)
@@ -670,6 +674,7 @@ class MemoryStore:
         self._check_open()
         with self._write_lock, mapped_errors(self.path / DATABASE):
             with self._engine.begin() as connection:
+                languages.recount(connection)
                 words.refill(connection)
             self._indexes.rebuild(LEXICAL, progress=progress)
             try:
@@ -770,6 +775,15 @@ class MemoryStore:
         """The scope's columns, up to date."""
         with mapped_errors(self.path / DATABASE):
             return self._views.get(scope_id)
+
+    def languages(self, scope_id: int) -> Spoken:
+        """In which languages the scope is written; read once after each write to it."""
+        version = self.version(scope_id)
+        kept = self._languages.get(scope_id)
+        if kept is None or kept[0] != version:
+            with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
+                kept = self._languages[scope_id] = version, languages.read(connection, scope_id)
+        return kept[1]
 
     def entities(self, scope_id: int) -> ScopeEntities:
         """The scope's entities."""
@@ -882,6 +896,7 @@ class MemoryStore:
 
     def _remove_rows(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
         self._spellers.leaving(connection, scope_id, nums)
+        languages.remove(connection, scope_id, nums)
         for part in _parts(nums):
             for table in (schema.memories, schema.words, schema.vectors, schema.mentions, schema.edges):
                 connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))

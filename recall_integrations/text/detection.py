@@ -92,8 +92,8 @@ _DENSE = {"han": 2, "kana": 2, "ko": 2}  # letters of an alphabet that one sign 
 
 _MARKS: Mapping[str, str] = {
     "ß": "de", "ä": "de fi sv", "ö": "de fi sv tr hu", "ü": "de tr hu", "ñ": "es eu", "¿": "es", "¡": "es",
-    "ã": "pt", "õ": "pt", "ç": "fr pt tr ca", "œ": "fr", "ê": "fr pt vi", "è": "fr it ca vi", "ù": "fr it", "ò": "it ca vi",
-    "à": "fr it ca pt",
+    "ã": "pt", "õ": "pt", "ç": "fr pt tr ca", "œ": "fr", "ê": "fr pt vi", "è": "fr it ca vi", "ù": "fr it",
+    "ò": "it ca vi", "à": "fr it ca pt",
     "ì": "it vi", "â": "fr ro pt vi", "î": "fr ro", "ô": "fr pt vi", "û": "fr", "ë": "fr nl", "ï": "fr nl ca",
     "á": "es pt hu cs", "é": "fr es pt hu", "í": "es pt hu cs", "ó": "es pt hu pl", "ú": "es pt hu", "ő": "hu",
     "ű": "hu", "ă": "ro vi", "ș": "ro", "ț": "ro", "ţ": "ro", "ş": "tr ro", "ğ": "tr", "ı": "tr", "å": "sv da no",
