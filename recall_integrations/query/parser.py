@@ -32,6 +32,7 @@ from recall_integrations.query.sessions import read_session
 from recall_integrations.query.spelling import Speller, reread
 from recall_integrations.query.talk import NOTHING, asks_talk
 from recall_integrations.query.temporal import parse_window
+from recall_integrations.query.warming import settle
 from recall_integrations.query.words import QueryWords
 from recall_integrations.readings import (
     CORRECTED,
@@ -243,6 +244,8 @@ class QueryParser:
         original, text = text, narrow(text)
         words = QueryWords(text, known.frequency, known.memories, known.alike, language, known.spoken)
         language = words.language or ENGLISH  # what cannot be told is read as English
+        if language != ENGLISH:
+            settle(language)
         found = _Reading(text, known, words, language)
         found.window = window or None
         found.negations = found.guard("parse.negation", lambda: find_negations(text, language), ())

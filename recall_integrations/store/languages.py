@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from recall_integrations.store import schema
-from recall_integrations.text.spoken import Count, Spoken, counted
+from recall_integrations.text.leanings import WHOLE
+from recall_integrations.text.spoken import ENGLISH, UNTOLD, Count, Spoken, counted
 
 BATCH = 2_000
+SCOPES_ASKED = 16  # when a store is opened, for the languages that it is written in
 
 _t = schema.languages.c
 _ADD = (
@@ -22,9 +24,13 @@ _ADD = (
 )
 
 
-def write(connection: Connection, scope_id: int, texts: Iterable[str]) -> None:
-    """Count memories that are written, in the caller's transaction."""
-    _add(connection, scope_id, counted(texts), 1)
+def write(connection: Connection, scope_id: int, texts: Iterable[str]) -> frozenset[str]:
+    """Count memories that are written, in the caller's transaction; returns the languages that they speak for."""
+    found = counted(texts)
+    _add(connection, scope_id, found, 1)
+    return frozenset(
+        code for code, count in found.items() if code not in (UNTOLD, ENGLISH) and count.told + count.hints
+    )
 
 
 def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
@@ -54,6 +60,15 @@ def read(connection: Connection, scope_id: int) -> Spoken:
     memories = connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar()
     rows = connection.execute(select(_t.language, _t.told, _t.hints, _t.votes).where(_t.scope_id == scope_id))
     return Spoken(int(memories or 0), {row.language: Count(row.told, row.hints, row.votes) for row in rows})
+
+
+def kept_in(connection: Connection) -> list[str]:
+    """Languages that some scope is written in, of those that lie furthest from English; a few reads at most."""
+    likely = (_t.language.not_in((UNTOLD, ENGLISH))) & ((_t.told > 0) | (_t.votes >= WHOLE))
+    query = select(_t.scope_id).where(likely).group_by(_t.scope_id)
+    query = query.order_by(func.max(_t.told).desc(), func.max(_t.votes).desc(), _t.scope_id).limit(SCOPES_ASKED)
+    scopes = connection.execute(query).scalars().all()
+    return list(dict.fromkeys(code for scope_id in scopes for code in read(connection, scope_id).kept_in))
 
 
 def _add(connection: Connection, scope_id: int, found: Mapping[str, Count], sign: int) -> None:

@@ -45,7 +45,9 @@ from recall_integrations.errors import (
     StorePathError,
 )
 from recall_integrations.extraction import Extractor, resolve_extractor
+from recall_integrations.languages import READ
 from recall_integrations.observability.progress import progress_bar
+from recall_integrations.query import warming
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.spelling import Speller
 from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
@@ -120,6 +122,7 @@ class MemoryStore:
         shown: dict[int, tuple[int, int]] = {}
         self._shown = shown
         self._languages: dict[int, tuple[int, Spoken]] = {}  # of each scope the version, and what was read at it
+        self._written_in: Iterable[str] = ()  # languages of the memories when it was opened
         self._next_seq = 1
         self._stamped = False
         self._worth = CosineWorth(self.embedding, config.retrieval.semantic_remote)
@@ -239,6 +242,7 @@ class MemoryStore:
         )
         if store.config.query.spelling:
             store._spellers.prepare()
+        warming.warm(store._written_in)
         return store
 
     @classmethod
@@ -286,6 +290,7 @@ class MemoryStore:
         self._recut()
         with self._engine.begin() as connection:  # nothing reads along with the journal yet
             journal.prune_applied(connection)
+            self._written_in = languages.kept_in(connection)
         if self._stamped and not self.embedding.remote:
             self._measure_late()
 
@@ -493,7 +498,7 @@ class MemoryStore:
                     self._worth.note(connection, measured)
                     if scope_id is None:
                         scope_id = self._add_scope(connection, scope)
-                    last, version, entity_rows = self._write_rows(connection, scope_id, batch, ids, now)
+                    last, version, entity_rows, spoke = self._write_rows(connection, scope_id, batch, ids, now)
                     self._next_seq = last + 1  # before the commit: numbers may be skipped, never given twice
             except BaseException:
                 if scope_id is not None:
@@ -507,6 +512,8 @@ class MemoryStore:
                 self._catch_up(scope_id)
             finally:  # vectors are written while indexing: show the memories when they are whole
                 self._shown[scope_id] = (version, last)
+            if not all(map(warming.is_warm, spoke)):
+                warming.warm(self.languages(scope_id).kept_in)
         return all_ids
 
     def _catch_up(self, writing: int) -> None:
@@ -518,7 +525,8 @@ class MemoryStore:
 
     def _write_rows(
         self, connection: Connection, scope_id: int, batch: Sequence[Memory], ids: Sequence[str], now: datetime
-    ) -> tuple[int, int, Any]:
+    ) -> tuple[int, int, Any, Set[str]]:
+        """The last change, the version, rows of entities, and languages with tables that the texts speak for."""
         replaced = self._find(connection, scope_id, ids)
         seq = self._next_seq
         entries: list[dict[str, Any]] = []
@@ -535,12 +543,12 @@ class MemoryStore:
         ]
         connection.execute(insert(schema.memories), rows)
         words.write(connection, scope_id, ((num, m.text) for num, m in zip(nums, batch, strict=True)))
-        languages.write(connection, scope_id, (m.text for m in batch))
+        spoke = languages.write(connection, scope_id, (m.text for m in batch)).intersection(READ)
         entity_rows = self._catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)))
         entity_rows.write(connection)
         journal.append(connection, entries)
         version = self._bump_row(connection, scope_id, len(batch) - len(replaced))
-        return nums[-1], version, entity_rows
+        return nums[-1], version, entity_rows, spoke
 
     def _positions(
         self,
@@ -817,7 +825,10 @@ class MemoryStore:
             return fetching.by_id(self._engine, scope_id, ids)
 
     def warm(self, *, scope: Scope | None = None) -> None:
-        """Load what the first recalls of a scope would load: columns, names, vocabulary, and Chroma if it is large."""
+        """Load what the first recalls of a scope would load: columns, names, vocabulary, tables of its languages.
+
+        And Chroma if it is large.
+        """
         scope_id = self.scope_id(checked_scope(scope))
         if scope_id is None:
             return
@@ -827,6 +838,9 @@ class MemoryStore:
             query = np.zeros(self.embedding.dimensions, dtype=np.float32)
             query[0] = 1.0
             self.semantic.nearest(self._indexes.home_of(scope_id), query, 1)
+        for code in self.languages(scope_id).kept_in:
+            warming.warm([code])
+            warming.settle(code, whole=True)
         if self.config.query.spelling:
             with contextlib.suppress(IndexUnavailable):  # named by the recall, which goes on without it
                 self.speller(scope_id, wait=True)
