@@ -74,6 +74,7 @@ logger = logging.getLogger("recall_integrations")
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
 ANALYSER = "analyser"  # key in `meta`: the version of the analyser that cut all words
 RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar: a second or two
+SCOPES_KEPT = 4_096  # whose languages are in memory
 BATCH = 1_000
 BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up in
 
@@ -789,6 +790,8 @@ class MemoryStore:
         version = self.version(scope_id)
         kept = self._languages.get(scope_id)
         if kept is None or kept[0] != version:
+            if len(self._languages) >= SCOPES_KEPT:
+                self._languages.clear()
             with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
                 kept = self._languages[scope_id] = version, languages.read(connection, scope_id)
         return kept[1]

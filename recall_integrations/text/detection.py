@@ -174,6 +174,7 @@ _PEOPLE = frozenset({"mei"})  # names that are function words somewhere: they sp
 _LATIN = ("de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ca", "id", "eu")
 _SELDOM = frozenset({"ca", "eu", "id", "da", "no", "ro"})  # they take no vote from the others that share a word
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_CONSONANTS = frozenset("bcdfghjklmnpqrstvwxz")
 _ELISION = re.compile(r"\b([cdjlmn]|qu|dell|all|nell|sull)'(?=[aeiouyhéêàâœ]\w)")
 
 
@@ -317,14 +318,14 @@ def _by_words(sample: str) -> Language:
 def votes_of(sample: str) -> tuple[dict[str, float], frozenset[str]]:
     """What the function words and letters of a text in Latin letters give to each language, and those words.
 
-    Words that English shares with another language speak for both.
+    Words that English shares with another language speak for both. Single consonants are no words ("IV. D.").
     """
     scores: dict[str, float] = {}
     pieces: dict[str, int] = {}
     lowered = sample.lower().replace("’", "'")
     if "'" in lowered:
         lowered = _without_articles(lowered, scores, pieces)
-    known = frozenset(_WORD.findall(lowered)) & _votes().keys()
+    known = frozenset(w for w in _WORD.findall(lowered) if len(w) > 1 or w not in _CONSONANTS) & _votes().keys()
     _add_words(known, scores, pieces)
     if not sample.isascii():
         _add_letters(lowered, scores, pieces)
