@@ -32,6 +32,7 @@ from recall_integrations.query.sessions import read_session
 from recall_integrations.query.spelling import Speller, reread
 from recall_integrations.query.talk import NOTHING, asks_talk
 from recall_integrations.query.temporal import parse_window
+from recall_integrations.query.warming import settle
 from recall_integrations.query.words import QueryWords
 from recall_integrations.readings import (
     CORRECTED,
@@ -61,6 +62,8 @@ from recall_integrations.records import (
 from recall_integrations.roles import Role
 from recall_integrations.text import STOP_WORDS, Token, is_character, narrow, stem, tokenize
 from recall_integrations.text.by_language import LOOK
+from recall_integrations.text.spoken import NOTHING as NO_LANGUAGES
+from recall_integrations.text.spoken import Spoken
 
 T = TypeVar("T")
 Spans = Sequence[tuple[int, int]]
@@ -119,6 +122,7 @@ class ScopeKnowledge:
         user: the user as an entity, who is in every query.
         assistant: whether one of its actors has the role of the assistant: then "you" in a query is the assistant.
         alike: stems that differ from one by accents alone, of whatever scope.
+        spoken: the languages that its memories are in.
         unsure: asks a language model about references that are not sure, leaving out the given spans; see
             `entities.fallback`.
     """
@@ -130,6 +134,7 @@ class ScopeKnowledge:
     user: EntityRef | None = None
     assistant: bool = False
     alike: Callable[[str], Sequence[str]] = lambda _stem: ()
+    spoken: Spoken = NO_LANGUAGES
     unsure: Unsure | None = None
 
 
@@ -237,8 +242,10 @@ class QueryParser:
         """
         local = _local(now, zone or self._zone)
         original, text = text, narrow(text)
-        words = QueryWords(text, known.frequency, known.memories, known.alike, language)
+        words = QueryWords(text, known.frequency, known.memories, known.alike, language, known.spoken)
         language = words.language or ENGLISH  # what cannot be told is read as English
+        if language != ENGLISH:
+            settle(language)
         found = _Reading(text, known, words, language)
         found.window = window or None
         found.negations = found.guard("parse.negation", lambda: find_negations(text, language), ())

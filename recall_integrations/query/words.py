@@ -1,8 +1,8 @@
 """The words of a query in its language: which are looked for, and by which stems.
 
 A memory was stemmed by its own language, a query is stemmed by its own. Where they are of one language they meet. Where
-the query's cannot be told ("WLAN Passwort Büro") it is read in the one that most memories of the scope are in, if more
-than half are. A stem that no memory holds is looked for in the other forms of the word: by the rules of English, by
+the query's cannot be told ("WLAN Passwort Büro") it is read in the one that leads in the scope (`text.spoken`), if one
+does. A stem that no memory holds is looked for in the other forms of the word: by the rules of English, by
 those of the scope's languages, with and without accents. The first of them that is held takes its place. What is held
 beside it counts too, but less (`weaker`).
 
@@ -15,15 +15,13 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from recall_integrations.text import STOP_WORDS, Token, stem, stop_words
-from recall_integrations.text.by_language import LANGUAGES, LOOK, OTHER_LANGUAGE, language_term, says_nothing, spoken
+from recall_integrations.text.by_language import LOOK, says_nothing, spoken
 from recall_integrations.text.detection import OTHER_SCRIPT, detect_language
+from recall_integrations.text.spoken import NOTHING, STRAY, Spoken
 
-LANGUAGES_MAX = 4  # of a scope, the commonest, in which an unknown word is looked for
 SHORT = 4  # words of a query below which its own language is hardly told
 SURE = 0.7  # confidence from which a query is in a language that no memory is in
 MEMORIES_MIN = 10  # of a scope, before it is said to be in another language than the query
-STRAY = 0.02  # share of a scope's memories in a language up to which that is not one it is kept in
-DOMINANT = 0.5  # share of a scope's memories above which its language is that of a query that tells none
 
 
 def _nothing(_term: str) -> Sequence[str]:
@@ -39,6 +37,7 @@ class QueryWords:
         memories: how many it has.
         alike: stems that differ from one by accents alone, held by whatever scope.
         language: of the text; default is to find it out.
+        scope: the languages of its memories.
     """
 
     def __init__(
@@ -48,10 +47,12 @@ class QueryWords:
         memories: int = 0,
         alike: Callable[[str], Sequence[str]] = _nothing,
         language: str | None = LOOK,
+        scope: Spoken = NOTHING,
     ) -> None:
         self._asked = frequency
         self._deaf = False  # whether the index has failed to answer
         self._memories = memories
+        self._scope = scope
         self._alike = alike
         self._told: str | None = None if language == LOOK else language  # by the query itself
         self.language = self._language(text) if language == LOOK else None if language == "en" else language
@@ -78,21 +79,17 @@ class QueryWords:
         own = self.stem(word)
         return (self.language is not None or own != stem(word)) and self._frequency(own) > 0
 
-    @cached_property
+    @property
     def languages(self) -> tuple[str, ...]:
-        """Languages of the scope's memories, besides English, commonest first."""
-        if not self._frequency(OTHER_LANGUAGE):
-            return ()
-        counts = {code: self._frequency(language_term(code)) for code in LANGUAGES}
-        return tuple(sorted((c for c in counts if counts[c]), key=lambda c: (-counts[c], c))[:LANGUAGES_MAX])
+        """Languages of the scope's memories, besides English: the leading one, then the commonest first."""
+        return self._scope.languages
 
     @cached_property
     def memories_in(self) -> str | None:
         """The language that most memories are in, if hardly any is in that of the query; else `None`."""
         if self._told is None or self._memories < MEMORIES_MIN:
             return None
-        counts = {code: self._frequency(language_term(code)) for code in self.languages}
-        counts["en"] = self._memories - self._frequency(OTHER_LANGUAGE)  # or not to be told
+        counts = {code: self._scope.memories_in(code) for code in (*self.languages, "en")}
         if counts.get(self._told, 0) > STRAY * self._memories:
             return None
         return min(counts, key=lambda code: (-counts[code], code))
@@ -108,10 +105,9 @@ class QueryWords:
 
     def _language(self, text: str) -> str | None:
         code, confidence = detect_language(text)
-        first = self.languages[0] if self.languages else None
-        main = first if first and self._frequency(language_term(first)) > DOMINANT * self._memories else None
+        main = self._scope.leading_with(text)
         short = len(text.split()) < SHORT and not OTHER_SCRIPT.search(text)
-        if self._memories and code not in (None, "en", *self.languages) and (short or confidence < SURE):
+        if self._memories and code not in (None, "en", main, *self.languages) and (short or confidence < SURE):
             code = None  # "cat food" may be Romanian, "Hace dos cafés" Portuguese, but not where nobody writes it
         elif code == "en" and short and main is not None:
             code = None  # "hotel sin patio"

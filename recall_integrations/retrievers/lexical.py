@@ -24,8 +24,8 @@ from recall_integrations import text
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.retrievers.base import ArmRequest, ArmResult
-from recall_integrations.text import language_of, stems
-from recall_integrations.text.by_language import LOOK, OTHER_LANGUAGE, language_term
+from recall_integrations.text import stems
+from recall_integrations.text.by_language import LOOK
 
 HEAP_BYTES = 64_000_000
 TIES_MAX = 4_096  # hits fetched at most in order to break ties by id
@@ -104,10 +104,7 @@ class LexicalIndex:
             prefix = f"{scope_id}:"
             document = make()
             document.add_unsigned("num", num)
-            spoken = language_of(content) if language == LOOK else language
-            words = [prefix + s for s in stems(content, spoken)]
-            if spoken is not None:
-                words.extend((prefix + OTHER_LANGUAGE, prefix + language_term(spoken)))
+            words = [prefix + s for s in stems(content, language)]
             words.extend([_FILLER] * (PIVOT - len(words)))
             document.add_text("body", " ".join(words))
             self._writer.add_document(document)
@@ -154,8 +151,7 @@ class LexicalIndex:
             terms = searcher.terms_with_prefix("body", prefix, self._tantivy.Query.all_query())
         except BaseException as e:
             raise _named(e, "The lexical index failed to list its terms") from e
-        own = ((term[len(prefix) :], count) for term, count in terms)
-        return [(term, count) for term, count in own if not term.startswith(OTHER_LANGUAGE)], commits
+        return [(term[len(prefix) :], count) for term, count in terms], commits
 
     def search(
         self,

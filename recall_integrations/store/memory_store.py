@@ -45,13 +45,15 @@ from recall_integrations.errors import (
     StorePathError,
 )
 from recall_integrations.extraction import Extractor, resolve_extractor
+from recall_integrations.languages import READ
 from recall_integrations.observability.progress import progress_bar
+from recall_integrations.query import warming
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.spelling import Speller
 from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
 from recall_integrations.retrievers.lexical import LexicalIndex
 from recall_integrations.retrievers.semantic import SHARED, SemanticIndex
-from recall_integrations.store import fetching, histories, journal, schema, words
+from recall_integrations.store import fetching, histories, journal, languages, schema, words
 from recall_integrations.store.database import mapped_errors, open_sqlite
 from recall_integrations.store.directory import DATABASE, check_directory, size_of
 from recall_integrations.store.entity_catalog import EntityCatalog, ScopeEntities
@@ -66,11 +68,13 @@ from recall_integrations.store.scope_view import Mask, ScopeView, ScopeViews
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.text import ANALYSER_VERSION, stems
+from recall_integrations.text.spoken import Spoken
 
 logger = logging.getLogger("recall_integrations")
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
 ANALYSER = "analyser"  # key in `meta`: the version of the analyser that cut all words
 RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar: a second or two
+SCOPES_KEPT = 4_096  # whose languages are in memory
 BATCH = 1_000
 BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up in
 
@@ -118,6 +122,8 @@ class MemoryStore:
         # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
         shown: dict[int, tuple[int, int]] = {}
         self._shown = shown
+        self._languages: dict[int, tuple[int, Spoken]] = {}  # of each scope the version, and what was read at it
+        self._written_in: Iterable[str] = ()  # languages of the memories when it was opened
         self._next_seq = 1
         self._stamped = False
         self._worth = CosineWorth(self.embedding, config.retrieval.semantic_remote)
@@ -237,6 +243,7 @@ class MemoryStore:
         )
         if store.config.query.spelling:
             store._spellers.prepare()
+        warming.warm(store._written_in)
         return store
 
     @classmethod
@@ -284,6 +291,7 @@ class MemoryStore:
         self._recut()
         with self._engine.begin() as connection:  # nothing reads along with the journal yet
             journal.prune_applied(connection)
+            self._written_in = languages.kept_in(connection)
         if self._stamped and not self.embedding.remote:
             self._measure_late()
 
@@ -313,6 +321,7 @@ class MemoryStore:
             logger.info("The words of %d memories are cut anew: this version reads them by their language.", count)
             with progress_bar("Reading words", 2 * count, shown=count >= RECUT_SHOWN) as advance:
                 with self._engine.begin() as connection:
+                    languages.recount(connection)
                     words.refill(connection, advance)
                 done = 0
 
@@ -490,7 +499,7 @@ class MemoryStore:
                     self._worth.note(connection, measured)
                     if scope_id is None:
                         scope_id = self._add_scope(connection, scope)
-                    last, version, entity_rows = self._write_rows(connection, scope_id, batch, ids, now)
+                    last, version, entity_rows, spoke = self._write_rows(connection, scope_id, batch, ids, now)
                     self._next_seq = last + 1  # before the commit: numbers may be skipped, never given twice
             except BaseException:
                 if scope_id is not None:
@@ -504,6 +513,8 @@ class MemoryStore:
                 self._catch_up(scope_id)
             finally:  # vectors are written while indexing: show the memories when they are whole
                 self._shown[scope_id] = (version, last)
+            if not all(map(warming.is_warm, spoke)):
+                warming.warm(self.languages(scope_id).kept_in)
         return all_ids
 
     def _catch_up(self, writing: int) -> None:
@@ -515,7 +526,8 @@ class MemoryStore:
 
     def _write_rows(
         self, connection: Connection, scope_id: int, batch: Sequence[Memory], ids: Sequence[str], now: datetime
-    ) -> tuple[int, int, Any]:
+    ) -> tuple[int, int, Any, Set[str]]:
+        """The last change, the version, rows of entities, and languages with tables that the texts speak for."""
         replaced = self._find(connection, scope_id, ids)
         seq = self._next_seq
         entries: list[dict[str, Any]] = []
@@ -532,11 +544,12 @@ class MemoryStore:
         ]
         connection.execute(insert(schema.memories), rows)
         words.write(connection, scope_id, ((num, m.text) for num, m in zip(nums, batch, strict=True)))
+        spoke = languages.write(connection, scope_id, (m.text for m in batch)).intersection(READ)
         entity_rows = self._catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)))
         entity_rows.write(connection)
         journal.append(connection, entries)
         version = self._bump_row(connection, scope_id, len(batch) - len(replaced))
-        return nums[-1], version, entity_rows
+        return nums[-1], version, entity_rows, spoke
 
     def _positions(
         self,
@@ -670,6 +683,7 @@ class MemoryStore:
         self._check_open()
         with self._write_lock, mapped_errors(self.path / DATABASE):
             with self._engine.begin() as connection:
+                languages.recount(connection)
                 words.refill(connection)
             self._indexes.rebuild(LEXICAL, progress=progress)
             try:
@@ -771,6 +785,17 @@ class MemoryStore:
         with mapped_errors(self.path / DATABASE):
             return self._views.get(scope_id)
 
+    def languages(self, scope_id: int) -> Spoken:
+        """In which languages the scope is written; read once after each write to it."""
+        version = self.version(scope_id)
+        kept = self._languages.get(scope_id)
+        if kept is None or kept[0] != version:
+            if len(self._languages) >= SCOPES_KEPT:
+                self._languages.clear()
+            with mapped_errors(self.path / DATABASE), self._engine.connect() as connection:
+                kept = self._languages[scope_id] = version, languages.read(connection, scope_id)
+        return kept[1]
+
     def entities(self, scope_id: int) -> ScopeEntities:
         """The scope's entities."""
         return self._catalog.of(scope_id)
@@ -803,7 +828,10 @@ class MemoryStore:
             return fetching.by_id(self._engine, scope_id, ids)
 
     def warm(self, *, scope: Scope | None = None) -> None:
-        """Load what the first recalls of a scope would load: columns, names, vocabulary, and Chroma if it is large."""
+        """Load what the first recalls of a scope would load: columns, names, vocabulary, tables of its languages.
+
+        And Chroma if it is large.
+        """
         scope_id = self.scope_id(checked_scope(scope))
         if scope_id is None:
             return
@@ -813,6 +841,9 @@ class MemoryStore:
             query = np.zeros(self.embedding.dimensions, dtype=np.float32)
             query[0] = 1.0
             self.semantic.nearest(self._indexes.home_of(scope_id), query, 1)
+        for code in self.languages(scope_id).kept_in:
+            warming.warm([code])
+            warming.settle(code, whole=True)
         if self.config.query.spelling:
             with contextlib.suppress(IndexUnavailable):  # named by the recall, which goes on without it
                 self.speller(scope_id, wait=True)
@@ -882,6 +913,7 @@ class MemoryStore:
 
     def _remove_rows(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
         self._spellers.leaving(connection, scope_id, nums)
+        languages.remove(connection, scope_id, nums)
         for part in _parts(nums):
             for table in (schema.memories, schema.words, schema.vectors, schema.mentions, schema.edges):
                 connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))

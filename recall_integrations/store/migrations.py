@@ -67,6 +67,13 @@ def _words_by_language(_connection: Connection) -> None:
     """Nothing to change: the words are of another analyser from here on, so an older package must not write any."""
 
 
+@migration(to=7)
+def _count_languages(connection: Connection) -> None:
+    schema.languages.create(
+        connection, checkfirst=True
+    )  # filled with the words, which this version's analyser cuts anew
+
+
 def current_version(engine: Engine) -> int:
     """Version of the store; 0 for an empty database.
 

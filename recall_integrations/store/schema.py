@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -98,6 +98,19 @@ words = Table(
     Column("asked", LargeBinary),  # a bit for each of the words, first the highest: 1 in a sentence that asks
     PrimaryKeyConstraint("scope_id", "num"),
     sqlite_with_rowid=False,  # clustered, as the vectors are
+)
+
+# What the memories of a scope say of their languages, in sums (`text/spoken.py`); counted anew with the words.
+languages = Table(
+    "languages",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("language", String, nullable=False),  # ISO 639-1; empty: those that tell none
+    Column("told", Integer, nullable=False),
+    Column("hints", Integer, nullable=False),
+    Column("votes", BigInteger, nullable=False),
+    PrimaryKeyConstraint("scope_id", "language"),
+    sqlite_with_rowid=False,
 )
 
 entities = Table(

@@ -26,9 +26,8 @@ from recall_integrations.text.analyser import STOP_WORDS, WORD_CHARS_MAX, Token,
 from recall_integrations.text.detection import detect_language
 from recall_integrations.text.stop_words import listed
 
-ANALYSER_VERSION = 3  # raise it with every change of what a text's words are: stores then cut theirs anew at open
+ANALYSER_VERSION = 4  # raise it with every change of what a text's words are: stores then cut theirs anew at open
 LOOK = "?"  # in place of a language: that of the text
-OTHER_LANGUAGE = "~"  # what every memory that is not read as English holds beside its stems; no stem begins so
 SEP = "\x1f"  # between a word and its stem, where the stem is not that of English; in no word
 
 SNOWBALL = {
@@ -92,11 +91,6 @@ def language_of(text: str) -> str | None:
     """The language whose rules a text's words are read by; `None` = those of English."""
     code = detect_language(text).code
     return None if code == "en" else code
-
-
-def language_term(language: str) -> str:
-    """What every memory in a language holds beside its stems, so that a scope can be asked for its languages."""
-    return f"{OTHER_LANGUAGE}{language}"
 
 
 def stop_words(language: str | None) -> frozenset[str]:
@@ -217,12 +211,10 @@ __all__ = [
     "ANALYSER_VERSION",
     "LANGUAGES",
     "LOOK",
-    "OTHER_LANGUAGE",
     "SEP",
     "WORD_CHARS_MAX",
     "content",
     "language_of",
-    "language_term",
     "spoken",
     "stem",
     "stems",

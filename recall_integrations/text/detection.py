@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from recall_integrations.text.analyser import STOP_WORDS
@@ -92,11 +92,11 @@ _DENSE = {"han": 2, "kana": 2, "ko": 2}  # letters of an alphabet that one sign 
 
 _MARKS: Mapping[str, str] = {
     "ß": "de", "ä": "de fi sv", "ö": "de fi sv tr hu", "ü": "de tr hu", "ñ": "es eu", "¿": "es", "¡": "es",
-    "ã": "pt", "õ": "pt", "ç": "fr pt tr ca", "œ": "fr", "ê": "fr pt", "è": "fr it ca", "ù": "fr it", "ò": "it ca",
-    "à": "fr it ca pt",
-    "ì": "it", "â": "fr ro pt", "î": "fr ro", "ô": "fr pt", "û": "fr", "ë": "fr nl", "ï": "fr nl ca",
+    "ã": "pt", "õ": "pt", "ç": "fr pt tr ca", "œ": "fr", "ê": "fr pt vi", "è": "fr it ca vi", "ù": "fr it",
+    "ò": "it ca vi", "à": "fr it ca pt",
+    "ì": "it vi", "â": "fr ro pt vi", "î": "fr ro", "ô": "fr pt vi", "û": "fr", "ë": "fr nl", "ï": "fr nl ca",
     "á": "es pt hu cs", "é": "fr es pt hu", "í": "es pt hu cs", "ó": "es pt hu pl", "ú": "es pt hu", "ő": "hu",
-    "ű": "hu", "ă": "ro", "ș": "ro", "ț": "ro", "ţ": "ro", "ş": "tr ro", "ğ": "tr", "ı": "tr", "å": "sv da no",
+    "ű": "hu", "ă": "ro vi", "ș": "ro", "ț": "ro", "ţ": "ro", "ş": "tr ro", "ğ": "tr", "ı": "tr", "å": "sv da no",
     "ø": "da no", "æ": "da no", "ł": "pl", "ą": "pl lt", "ę": "pl lt", "ś": "pl", "ź": "pl", "ż": "pl", "ń": "pl",
     "ć": "pl", "ř": "cs", "ě": "cs", "ů": "cs", "č": "cs lt", "š": "cs lt", "ž": "cs lt", "ė": "lt", "ų": "lt",
     "ū": "lt", "į": "lt", "đ": "vi", "ơ": "vi", "ư": "vi", "ð": "is", "þ": "is",
@@ -158,7 +158,8 @@ _MORE: Mapping[str, str] = {
     "ro": "câte câți când unde cine cum care este sunt",
     "pl": "jest się nie jak kiedy gdzie kto ile który która które dlaczego czy dla przez był była było są",
     "cs": "je jsou kdo kde kdy jak který která které proč byl byla bylo se že pro",
-    "vi": "là của và các những được trong không có người ai khi nào bao nhiêu gì",
+    "vi": "là của và các những được trong không có người ai khi nào bao nhiêu gì tôi bạn mình đã đang sẽ ở đâu thích ăn"
+    " uống hôm tuần tháng năm giờ lúc với từ đến này đó rồi chưa vì sao thế mấy mẹ bố chị bằng để như về tại ngày",
     "id": "apa siapa kapan mana berapa yang dan tidak dengan untuk",
 }  # fmt: skip
 # Stop words of other languages that are words of English too. They speak for English as well.
@@ -173,6 +174,7 @@ _PEOPLE = frozenset({"mei"})  # names that are function words somewhere: they sp
 _LATIN = ("de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ca", "id", "eu")
 _SELDOM = frozenset({"ca", "eu", "id", "da", "no", "ro"})  # they take no vote from the others that share a word
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_CONSONANTS = frozenset("bcdfghjklmnpqrstvwxz")
 _ELISION = re.compile(r"\b([cdjlmn]|qu|dell|all|nell|sull)'(?=[aeiouyhéêàâœ]\w)")
 
 
@@ -293,10 +295,7 @@ def _by_words(sample: str) -> Language:
     plain, against = len(known & _plain()), len(known - STOP_WORDS)
     if not scores.keys() - {"en"} and plain > 2 * against and sample.isascii():
         return Language("en", plain / (plain + against))
-    for word in known:
-        for code, vote in votes[word]:
-            scores[code] = scores.get(code, 0.0) + vote
-            pieces[code] = pieces.get(code, 0) + 1
+    _add_words(known, scores, pieces)
     if not plain:
         scores["en"] -= max(0.0, _NAMED_VOTE * len(known & _named()) - _NAMED_VOTES)
     if not sample.isascii():
@@ -316,6 +315,31 @@ def _by_words(sample: str) -> Language:
     return Language(code, confidence) if enough and confidence > _LEAD else UNKNOWN
 
 
+def votes_of(sample: str) -> tuple[dict[str, float], frozenset[str]]:
+    """What the function words and letters of a text in Latin letters give to each language, and those words.
+
+    Words that English shares with another language speak for both. Single consonants are no words ("IV. D.").
+    """
+    scores: dict[str, float] = {}
+    pieces: dict[str, int] = {}
+    lowered = sample.lower().replace("’", "'")
+    if "'" in lowered:
+        lowered = _without_articles(lowered, scores, pieces)
+    known = frozenset(w for w in _WORD.findall(lowered) if len(w) > 1 or w not in _CONSONANTS) & _votes().keys()
+    _add_words(known, scores, pieces)
+    if not sample.isascii():
+        _add_letters(lowered, scores, pieces)
+    return scores, known
+
+
+def _add_words(known: Collection[str], scores: dict[str, float], pieces: dict[str, int]) -> None:
+    votes = _votes()
+    for word in known:
+        for code, vote in votes[word]:
+            scores[code] = scores.get(code, 0.0) + vote
+            pieces[code] = pieces.get(code, 0) + 1
+
+
 def _add_letters(lowered: str, scores: dict[str, float], pieces: dict[str, int]) -> None:
     given: dict[str, float] = {}
     letters: dict[str, int] = {}
@@ -324,8 +348,9 @@ def _add_letters(lowered: str, scores: dict[str, float], pieces: dict[str, int])
         for code in codes:
             given[code] = given.get(code, 0.0) + 1 / len(codes)
             letters[code] = letters.get(code, 0) + 1
-    if len(_VIETNAMESE.findall(lowered)) > 1:
-        given["vi"] = _MARK_VOTES
+    vietnamese = len(_VIETNAMESE.findall(lowered))
+    if vietnamese:
+        given["vi"] = max(given.get("vi", 0.0), float(vietnamese))
     for code, votes in given.items():
         scores[code] = scores.get(code, 0.0) + min(votes, _MARK_VOTES)
         pieces[code] = pieces.get(code, 0) + letters.get(code, 1)

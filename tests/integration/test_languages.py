@@ -119,6 +119,90 @@ def test_a_short_query_in_an_english_store_is_english(query: str) -> None:
         assert (parsed.language, parsed.memories_in) == ("en", None)
 
 
+TERSE = {
+    language: notes.split("; ")
+    for language, notes in {
+        "de": "Zahnarzt gestern; Weber hat die Rechnung bezahlt; Miete überwiesen; Müller angerufen; "
+        "Besprechung mit Anna; Besprechung mit Ben; Fahrrad repariert",
+        "es": "Vendí la moto; reunión con Ana; reunión con Pablo; Pagué el alquiler; Llamé a mamá; Coche al taller",
+        "fr": "Payé le loyer hier; Réunion avec Anne; Réunion avec Paul; Acheté du pain; Vendu la moto; "
+        "Voiture au garage; Vélo réparé",
+    }.items()
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "dated", "left_out", "first"),
+    [
+        ("de", "Miete gestern", True, (), 2),
+        ("de", "Besprechung außer Ben", False, ("Ben",), 4),
+        ("es", "moto ayer", True, (), 0),
+        ("es", "reunión sin Ana", False, ("Ana",), 2),
+        ("fr", "loyer hier", True, (), 0),
+        ("fr", "réunion sauf Paul", False, ("Paul",), 1),
+    ],
+)
+def test_terse_notes_are_asked_in_their_language(
+    language: str, query: str, dated: bool, left_out: tuple[str, ...], first: int
+) -> None:
+    with MemoryStore.open() as store:
+        for text in TERSE[language]:
+            store.remember(text)
+        result = QueryOptimizer(store).recall(query)
+        parsed = result.query
+        assert (parsed.language, parsed.memories_in) == (language, None)
+        assert (parsed.temporal_window is not None, parsed.negations) == (dated, left_out)
+        assert result.hits[0].memory.text == TERSE[language][first]
+
+
+def test_what_is_forgotten_no_longer_tells_the_language() -> None:
+    english = [f"The {thing} is in the cellar" for thing in "bike saw drill rope tent stove".split()]
+    with MemoryStore.open() as store:
+        ids = store.remember_many(TERSE["es"])
+        store.remember_many(english)
+        optimizer = QueryOptimizer(store)
+        assert optimizer.parse("reunión sin Ana").language == "en"  # half of both
+        more = store.remember_many(
+            ["Perdí las llaves", "Renové el pasaporte", "Devolví el libro", "Cita dentista martes"]
+        )
+        for memory_id in (*ids, *more):
+            store.forget(memory_id)
+        store.remember_many(TERSE["de"])
+        assert optimizer.parse("reunión sin Ana").language == "en"
+
+
+@pytest.mark.parametrize("query", ["bike yesterday", "hotel sin patio", "cat food", "Ana hier", "die cast model"])
+def test_terse_notes_in_english_are_asked_in_english(query: str) -> None:
+    notes = "Sold the bike; Dentist Tuesday; Milk, eggs; Call mom; Email Müller; El Sol tacos; Visa bill; Son soccer"
+    with MemoryStore.open() as store:
+        store.remember_many(notes.split("; "))
+        parsed = QueryOptimizer(store).parse(query)
+        assert (parsed.language, parsed.memories_in) == ("en", None)
+
+
+@pytest.mark.parametrize(
+    ("texts", "query", "language", "first"),
+    [
+        (
+            ("Tôi thích uống cà phê sữa", "Chìa khóa ở trong ngăn kéo", "Con mèo tên là Mướp"),
+            "Con mèo tên gì?",
+            "vi",
+            2,
+        ),
+        (("Tôi thích uống cà phê sữa", "Chìa khóa ở trong ngăn kéo", "Con mèo tên là Mướp"), "Tôi thích gì?", "vi", 0),
+        (("กุญแจอยู่ในลิ้นชัก", "แมวของฉันชื่อมะลิ"), "แมวชื่ออะไร", "th", 1),
+        (("Anahtar çekmecede", "Kedinin adı Pamuk", "Dün motosikleti sattım"), "Anahtar nerede?", "tr", 0),
+        (("Τα κλειδιά είναι στο συρτάρι", "Η γάτα λέγεται Μίτσι"), "Πώς λέγεται η γάτα;", "el", 1),
+    ],
+)
+def test_short_questions_to_a_tiny_store(texts: tuple[str, ...], query: str, language: str, first: int) -> None:
+    with MemoryStore.open() as store:
+        store.remember_many(texts)
+        result = QueryOptimizer(store).recall(query)
+        assert result.query.language == language
+        assert result.hits[0].memory.text == texts[first]
+
+
 def test_an_inflected_word_is_not_taken_for_a_misspelt_one() -> None:
     with MemoryStore.open() as store:
         store.remember_many(

@@ -38,6 +38,18 @@ _KINDS: dict[str, _Kind] = {
 TYPES = (*_KINDS, "relations", "intents")
 
 
+def prepare(language: str) -> None:
+    """Make the patterns of a language, if it has tables."""
+    of = (wording(language, "types", TYPES), tuple(_KINDS)), (wording(language, "questions", QUESTIONS), QUESTIONS)
+    nested = (
+        (_nested(language, "relations", _RELATIONS), _RELATIONS),
+        (_nested(language, "intents", _INTENTS), _INTENTS),
+    )
+    for words, names in (*of, *nested):
+        if words is not None:
+            words.prepare(names)
+
+
 def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """As `features.type_cues`; nothing where the language has no tables."""
     words = wording(language, "types", TYPES)

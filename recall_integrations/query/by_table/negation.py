@@ -28,6 +28,10 @@ _QUOTED = re.compile("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in
 _CLAUSE_END = re.compile(r"[,;:，、；：]")
 
 
+_VALUES = ("capitals", "spaces", "endings", "join_endings")  # that are no patterns
+_AROUND = ("around", "not_but")  # have the term in them
+
+
 class Excluded(NamedTuple):
     """A term, and all that belongs to its exclusion, as spans of the original text."""
 
@@ -40,6 +44,14 @@ class _Cue(NamedTuple):
     start: int
     end: int
     term: Match | None = None  # of a cue around it
+
+
+def prepare(language: str) -> None:
+    """Make the patterns of a language, if it has tables."""
+    words = wording(language, "negation", KNOWN)
+    if words is not None:
+        words.prepare(_AROUND, lambda: _TERM_SLOT)
+        words.prepare(name for name in KNOWN if name not in (*_VALUES, *_AROUND))
 
 
 def excluded(text: str, language: str | None) -> list[Excluded]:
@@ -91,7 +103,7 @@ class _Reader:
         for kind in ("except", "without", "plain", "but", "orders", "after"):
             for start, end in self.words.found(kind, self.text):
                 yield _Cue(kind, start, end)
-        for kind in ("around", "not_but"):
+        for kind in _AROUND:
             wanted = self.words.pattern(kind, lambda: _TERM_SLOT)
             for match in () if wanted is None else wanted.finditer(self.text):
                 groups = [i for i in range(1, (match.re.groups or 0) + 1) if match.span(i) != (-1, -1)]

@@ -26,6 +26,13 @@ _CUES: tuple[tuple[str, Role, int, float], ...] = (
 )
 
 
+def prepare(language: str) -> None:
+    """Make the patterns of a language, if it has tables."""
+    words = wording(language, "person", KNOWN)
+    if words is not None:
+        words.prepare(KNOWN)
+
+
 def first_person(text: str, language: str | None) -> Match | None:
     """Span of the first word by which a query speaks of its user; nothing where the language has no tables."""
     words = wording(language, "person", KNOWN)

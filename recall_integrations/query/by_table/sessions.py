@@ -20,6 +20,19 @@ KNOWN = (
     *("said", "we_said", "foreign", "narrowed", "topic", "excused"),
     *("talk", "said_then"),
 )
+_PLAIN = (
+    "nouns",
+    "said",
+    "we_said",
+    "foreign",
+    "narrowed",
+    "topic",
+    "excused",
+    "talk",
+    "said_then",
+    "last",
+    "before_last",
+)
 PLACES_MAX = 20
 BARE_WORDS_MAX = 2  # besides the session, in a query that is nothing but one
 NOTHING, ABOUT, ALL = "", "about", "all"
@@ -50,6 +63,15 @@ _FORMS = (
     _Form("open", 0.9),
     _Form("last_time", 0.8),
 )
+
+
+def prepare(language: str) -> None:
+    """Make the patterns of a language, if it has tables."""
+    words = wording(language, "sessions", KNOWN)
+    if words is None:
+        return
+    words.prepare((form.name for form in _FORMS), lambda: _slots(words))
+    words.prepare(_PLAIN)
 
 
 def read_session(text: str, language: str | None) -> SessionRef | None:

@@ -63,6 +63,11 @@ class Wording:
             self._patterns[name] = pattern(self.listed(value), self.slots)
         return self._patterns[name]
 
+    def prepare(self, names: Iterable[str], more: Callable[[], Slots] | None = None) -> None:
+        """Make the patterns under these names now, not when a query asks for them."""
+        for name in names:
+            self.pattern(name, more)
+
     def listed(self, value: Any) -> list[str]:
         """The phrases of a value inside the section."""
         return listed(value, self.where)

@@ -69,6 +69,11 @@ def _grammar() -> Grammar:
     return Grammar(all_rules())
 
 
+def prepare_rules() -> None:
+    """Compile the rules now, not at the first query with a date."""
+    _grammar()
+
+
 def parse_window(
     text: str,
     now: datetime,

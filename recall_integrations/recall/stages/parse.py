@@ -96,5 +96,6 @@ class Parse(Stage):
             user=implicit_user(scope, index, users),
             assistant=bool(assistants),
             alike=lexicon.shared().alike,
+            spoken=self._store.languages(scope_id),
             unsure=None if fallback is None else unsure,
         )

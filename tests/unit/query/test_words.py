@@ -8,7 +8,7 @@ import pytest
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.query.words import QueryWords
 from recall_integrations.text import analyser
-from recall_integrations.text.by_language import OTHER_LANGUAGE, language_term
+from recall_integrations.text.spoken import UNTOLD, Count, Spoken, counted
 
 NOW = dt.datetime(2026, 3, 4, 12, tzinfo=dt.timezone.utc)
 Held = Callable[[str], int]
@@ -18,15 +18,14 @@ def scope(**counts: int) -> Held:
     return lambda term: counts.get(term, 0)
 
 
-def spoken(held: dict[str, int], **languages: int) -> Held:
-    found = {**held, **{language_term(code): n for code, n in languages.items()}}
-    if languages:
-        found[OTHER_LANGUAGE] = sum(languages.values())
-    return lambda term: found.get(term, 0)
+def read(text: str, memories: int, held: dict[str, int] | None = None, **languages: int) -> QueryWords:
+    """A query to a scope of so many memories, some told to be in other languages than English."""
+    scope_languages = Spoken(memories, {code: Count(told=n) for code, n in languages.items()})
+    return QueryWords(text, scope(**(held or {})), memories, scope=scope_languages)
 
 
 def test_a_query_is_stemmed_by_its_own_language() -> None:
-    words = QueryWords("Wo sind die Häuser?", spoken({"haus": 3}, de=3), 3)
+    words = read("Wo sind die Häuser?", 3, {"haus": 3}, de=3)
     assert words.language == "de"
     assert words.stem("häuser") == "haus"
     assert words.is_stop("die") and not words.is_stop("häuser")
@@ -43,17 +42,39 @@ def test_in_a_scope_of_english_nothing_changes() -> None:
     assert words.language is None
     assert [words.stem(w) for w in ("houses", "hans", "went")] == [analyser.stem(w) for w in ("houses", "hans", "went")]
     assert words.weaker("houses") == ()
-    assert not any(term.startswith(OTHER_LANGUAGE) and term != OTHER_LANGUAGE for term in asked)
+    assert set(asked) <= {"hous", "han", "hans", "went", "go"}
 
 
 def test_a_query_that_tells_nothing_is_read_as_most_of_the_scope_is() -> None:
-    assert QueryWords("Büro Schlüssel", spoken({}, de=6, fr=1), 10).language == "de"
-    assert QueryWords("Büro Schlüssel", spoken({}, de=4, fr=1), 10).language is None
-    assert QueryWords("where are the keys", spoken({}, de=9), 10).language is None  # plainly English
+    assert read("Büro Schlüssel", 10, de=6, fr=1).language == "de"
+    assert read("Büro Schlüssel", 10, de=4, fr=1).language is None
+    assert read("where are the keys", 10, de=9).language is None  # plainly English
+
+
+NOTES = ("Vendí la moto", "Pagué el alquiler", "Reservé hotel en Sevilla", "Coche al taller", "Cena con Lucía")
+
+
+def test_terse_notes_are_read_together() -> None:
+    words = QueryWords("reunión sin Ana", memories=5, scope=Spoken(5, counted(NOTES)))
+    assert words.language == "es"
+    assert words.memories_in is None
+    assert QueryWords("reunión sin Ana", memories=5).language is None  # nothing known of the scope
+
+
+def test_asked_in_english_terse_notes_are_in_their_language() -> None:
+    scope_languages = Spoken(10, counted([*NOTES, *(f"{note} otra vez" for note in NOTES)]))
+    assert QueryWords("What did I book in the city?", memories=10, scope=scope_languages).memories_in == "es"
+
+
+def test_a_short_query_may_be_what_was_missing() -> None:
+    few = Spoken(4, {UNTOLD: Count(told=4), "es": Count(hints=2, votes=24)})
+    assert QueryWords("alquiler", memories=4, scope=few).language is None
+    assert QueryWords("moto ayer", memories=4, scope=few).language == "es"
+    assert QueryWords("moto ayer", memories=40, scope=Spoken(40, few.counts)).language is None
 
 
 def test_a_stem_that_nobody_holds_gives_way_to_one_that_is_held() -> None:
-    words = QueryWords("clientes", spoken({"client": 1, "haus": 1}, es=1, de=1), 5)
+    words = read("clientes", 5, {"client": 1, "haus": 1}, es=1, de=1)
     assert words.stem("clientes") == "client"
     assert words.stem("häuser") == "haus"
     assert words.stem("nothing") == analyser.stem("nothing")

@@ -1,0 +1,97 @@
+"""The languages of each scope, in the table `languages`: counted when a memory is written, taken away when it goes.
+
+A recall asks for them once after each write: a few rows, which `text.spoken.Spoken` makes sense of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from recall_integrations.store import schema
+from recall_integrations.text.leanings import WHOLE
+from recall_integrations.text.spoken import ENGLISH, UNTOLD, Count, Spoken, counted
+
+BATCH = 2_000
+SCOPES_ASKED = 16  # when a store is opened, for the languages that it is written in
+
+_t = schema.languages.c
+_ADD = (
+    update(schema.languages)
+    .where(_t.scope_id == bindparam("of_scope"), _t.language == bindparam("of_language"))
+    .values(told=_t.told + bindparam("more"), hints=_t.hints + bindparam("hint"), votes=_t.votes + bindparam("vote"))
+)
+
+
+def write(connection: Connection, scope_id: int, texts: Iterable[str]) -> frozenset[str]:
+    """Count memories that are written, in the caller's transaction; returns the languages that they speak for."""
+    found = counted(texts)
+    _add(connection, scope_id, found, 1)
+    return frozenset(
+        code for code, count in found.items() if code not in (UNTOLD, ENGLISH) and count.told + count.hints
+    )
+
+
+def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
+    """Take memories away that the caller's transaction is about to remove."""
+    m = schema.memories
+    for start in range(0, len(nums), schema.SQL_VARIABLES):
+        part = nums[start : start + schema.SQL_VARIABLES]
+        texts = connection.execute(select(m.c.text).where(m.c.scope_id == scope_id, m.c.num.in_(part)))
+        _add(connection, scope_id, counted(texts.scalars()), -1)
+
+
+def recount(connection: Connection) -> None:
+    """Count all memories anew, in the caller's transaction."""
+    connection.execute(delete(schema.languages))
+    m = schema.memories
+    for scope_id in connection.execute(select(schema.scopes.c.scope_id).order_by(schema.scopes.c.scope_id)).scalars():
+        last = 0
+        query = select(m.c.num, m.c.text).where(m.c.scope_id == scope_id).order_by(m.c.num).limit(BATCH)
+        while rows := connection.execute(query.where(m.c.num > last)).all():
+            write(connection, scope_id, (row.text for row in rows))
+            last = rows[-1].num
+
+
+def read(connection: Connection, scope_id: int) -> Spoken:
+    """The languages of a scope, and how many memories it has."""
+    s = schema.scopes
+    memories = connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar()
+    rows = connection.execute(select(_t.language, _t.told, _t.hints, _t.votes).where(_t.scope_id == scope_id))
+    return Spoken(int(memories or 0), {row.language: Count(row.told, row.hints, row.votes) for row in rows})
+
+
+def kept_in(connection: Connection) -> list[str]:
+    """Languages that some scope is written in, of those that lie furthest from English; a few reads at most."""
+    likely = (_t.language.not_in((UNTOLD, ENGLISH))) & ((_t.told > 0) | (_t.votes >= WHOLE))
+    query = select(_t.scope_id).where(likely).group_by(_t.scope_id)
+    query = query.order_by(func.max(_t.told).desc(), func.max(_t.votes).desc(), _t.scope_id).limit(SCOPES_ASKED)
+    scopes = connection.execute(query).scalars().all()
+    return list(dict.fromkeys(code for scope_id in scopes for code in read(connection, scope_id).kept_in))
+
+
+def _add(connection: Connection, scope_id: int, found: Mapping[str, Count], sign: int) -> None:
+    if not found:
+        return  # nearly always, of memories in English
+    there = set(connection.execute(select(_t.language).where(_t.scope_id == scope_id)).scalars())
+    known = [
+        {
+            "of_scope": scope_id,
+            "of_language": code,
+            "more": sign * n.told,
+            "hint": sign * n.hints,
+            "vote": sign * n.votes,
+        }
+        for code, n in sorted(found.items())
+        if code in there
+    ]
+    if known:
+        connection.execute(_ADD, known)
+    new = [
+        {"scope_id": scope_id, "language": code, **(Count(*(sign * part for part in n))._asdict())}
+        for code, n in sorted(found.items())
+        if code not in there
+    ]
+    if new:
+        connection.execute(insert(schema.languages), new)
