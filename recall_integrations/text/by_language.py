@@ -23,10 +23,12 @@ import Stemmer
 
 from recall_integrations.text import analyser
 from recall_integrations.text.analyser import STOP_WORDS, WORD_CHARS_MAX, Token, tokenize
+from recall_integrations.text.arabic import readable
+from recall_integrations.text.content_words import content_words
 from recall_integrations.text.detection import detect_language
 from recall_integrations.text.stop_words import listed
 
-ANALYSER_VERSION = 3  # raise it with every change of what a text's words are: stores then cut theirs anew at open
+ANALYSER_VERSION = 4  # raise it with every change of what a text's words are: stores then cut theirs anew at open
 LOOK = "?"  # in place of a language: that of the text
 OTHER_LANGUAGE = "~"  # what every memory that is not read as English holds beside its stems; no stem begins so
 SEP = "\x1f"  # between a word and its stem, where the stem is not that of English; in no word
@@ -186,7 +188,8 @@ def _normal(word: str, language: str) -> str:
 
 def _stemmed(words: Sequence[str], language: str) -> list[str]:
     algorithm = SNOWBALL.get(language)
-    roots: Iterable[str] = words if algorithm is None else _stemmer(algorithm).stemWords(words)
+    read = [readable(w) for w in words] if language == "ar" else words
+    roots: Iterable[str] = read if algorithm is None else _stemmer(algorithm).stemWords(read)
     if language not in _LATIN:
         roots = [analyser.stem(w) if w.isascii() else root for w, root in zip(words, roots, strict=True)]
     if language in {"ar", "fa", "ur"}:
@@ -197,10 +200,13 @@ def _stemmed(words: Sequence[str], language: str) -> list[str]:
 @functools.cache
 def _normal_list(language: str) -> frozenset[str]:
     found: set[str] = set()
+    about = {_normal(word, language) for word in content_words(language)}
     for listed_word in listed(language):
         for token in spoken(listed_word, language):
-            found.update((token.word, _normal(token.word, language)))
-    return frozenset(w for w in found if w)
+            normal = _normal(token.word, language)
+            if normal and normal not in about:
+                found.update((token.word, normal))
+    return frozenset(found)
 
 
 def _stemmer(algorithm: str) -> Stemmer.Stemmer:

@@ -144,3 +144,30 @@ def test_the_user_said_it_even_where_the_assistant_repeats_the_word() -> None:
         result = QueryOptimizer(store).recall("what did I tell you about my allergies?")
         assert result.hits[0].memory.text == history[2].content
         assert "the user said it" in result.hits[0].reason
+
+
+ARABIC = (
+    "أسكن في القاهرة منذ ثلاث سنوات",
+    "عندي قط أسود اسمه فلفل",
+    "اشتريت عدس وخبز من السوق",
+    "السيارة في المرآب منذ يوم الجمعة",
+    "صديقتي تعمل في مستشفى كبير",
+    "نسافر إلى تونس في يناير",
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("أين أسكن؟", 0),
+        ("هل عندي قط؟", 1),
+        ("عدس", 2),
+        ("أين سيارتي؟", 3),
+        ("من هي الصديقة؟", 4),
+        ("ماذا في يناير؟", 5),
+    ],
+)
+def test_arabic_words_of_content_are_found(query: str, place: int) -> None:
+    with MemoryStore.open() as store:
+        store.remember_many(ARABIC)
+        assert QueryOptimizer(store).recall(query).hits[0].memory.text == ARABIC[place]
