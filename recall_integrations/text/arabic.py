@@ -22,8 +22,8 @@ _ENOUGH = 3  # letters before the ending from which the stemmer knows the ending
 # Words of three letters that own their last: house, girl, time, voice, death, oil, sister, Saturday, whale, mulberry, …
 # and verbs that are no nouns: I was, I said, I came, …
 _OWN_T = frozenset(
-    "بيت بنت وقت صوت موت زيت اخت أخت سبت حوت توت قوت نبت نحت نعت صمت سمت بخت تخت ثبت كبت مقت ميت لفت بحت تحت بات مات فات"
-    " كنت قلت انت أنت ليت لست جئت رأت ذات نمت قمت عدت زرت خفت صرت بعت زدت سيت".split()
+    "بيت بنت وقت صوت موت زيت اخت أخت سبت حوت توت قوت نبت نحت نعت صمت سمت بخت تخت ثبت كبت مقت ميت لفت بحت تحت بات"
+    " مات فات كنت قلت انت أنت ليت لست جئت رأت ذات نمت قمت عدت زرت خفت صرت بعت زدت سيت".split()
 )
 _COMES = re.compile(r"[وف]?س?[يتن]?[اأآ]تي")  # "يأتي", it comes: "ت" belongs to the verb
 

@@ -1,8 +1,8 @@
 """Words that the lists of stop words hold and that a memory may be about, by language and by what they are.
 
-They are looked for like other words. What stays on the lists: articles, pronouns, prepositions, conjunctions, particles,
-question words, demonstratives, auxiliaries and their forms, adverbs of degree. Told apart by hand, of the lists with
-more than 175 words and of the shorter ones where something was found; lists that are not named here are as they come.
+They are looked for like other words. What stays on the lists: articles, pronouns, prepositions, conjunctions,
+particles, question words, demonstratives, auxiliaries and their forms, adverbs. All 22 lists were read, by hand; those
+that are not named here are as they come.
 
 A list is compared without vowel points: "قطّ" (never) is also "قط" (cat), "عَدَسْ" (a call to mules) is also "عدس"
 (lentils). Such a word is named here as it is written without points.
@@ -16,7 +16,8 @@ _ARABIC = {
     "months": "آب آذار أبريل أغسطس أفريل أكتوبر أوت أيار أيلول تشرين تموز جانفي جوان جويلية حزيران ديسمبر سبتمبر شباط"
     " فبراير فيفري كانون مارس مايو ماي نوفمبر نيسان يناير يوليو يونيو",
     "days and their parts": "أربعاء ثلاثاء جمعة خميس سبت صباح مساء ضحوة غداة أمس غدا آناء",
-    "numbers": "إحدى اثنا اثنان اثني اثنين ثلاث ثلاثة أربع أربعة خمس خمسة ست ستة سبع سبعة ثمان ثماني ثمانية تسع تسعة عشر"
+    "numbers": "إحدى اثنا اثنان اثني اثنين ثلاث ثلاثة أربع أربعة خمس خمسة ست ستة سبع سبعة ثمان ثماني ثمانية تسع تسعة"
+    " عشر"
     " عشرة عشرون عشرين ثلاثون ثلاثين اربعون اربعين خمسون خمسين ستون ستين سبعون سبعين ثمانون ثمانين تسعون تسعين مئة مائة"
     " مئتان ثلاثمئة ثلاثمائة أربعمئة أربعمائة خمسمئة خمسمائة ستمئة ستمائة سبعمئة سبعمائة ثمانمئة ثمنمئة تسعمئة تسعمائة"
     " ألف ألفى ثان ثاني ثالث رابع خامس سادس سابع ثامن تاسع عاشر حادي",
@@ -24,7 +25,8 @@ _ARABIC = {
     "letters of the alphabet by name": "باء تاء ثاء جيم حاء خاء دال ذال راء زاي سين شين صاد ضاد طاء ظاء عين غين فاء"
     " قاف كاف لام ميم نون هاء واو ياء همزة حاي",
     "family": "أبو أب أخو أخ حمو حم خال حبيب",
-    "verbs: to live, feed, give, tell, know, see, go, return, put on, leave, count, think, find …": "أسكن أطعم أعطى أخبر"
+    "verbs: to live, feed, give, tell, know, see, go, return, put on, leave, count, think, find …": "أسكن أطعم أعطى"
+    " أخبر"
     " أعلم أرى أخذ أقبل أنبأ أنشأ ابتدأ اتخذ ارتد استحال انبرى انقلب اخلولق تبدل تحول تخذ ترك تعلم جعل حجا حدث خبر درى"
     " ذهب رأى راح رجع رزق زعم زود ساء سقى شرع صبر طفق طق ظن عاد عد علق علم غادر كرب كسا نبا هب وجد وهب ورد حار",
     "nouns: north, right, lime, help, bliss, span …": "شمال يمين جير عوض رزق سرا صدقا صراحة عيانا عجبا أمد معاذ جلل"
@@ -36,7 +38,8 @@ _INDONESIAN = {
     " pertanyaan jawaban jawabnya jumlah jumlahnya keinginan kelamaan keadaan cara caranya",
     "halves of doubled words: eye, to process": "mata olah tama",
     "numbers": "satu dua tiga empat lima kedua keduanya kelima pertama setengah",
-    "qualities": "baik baru benar besar kecil cukup dekat jauh jelas lama panjang penting tinggi umum tegas percuma pantas"
+    "qualities": "baik baru benar besar kecil cukup dekat jauh jelas lama panjang penting tinggi umum tegas percuma"
+    " pantas"
     " setinggi siap",
     "to work, ride, wait, ask, answer, explain, come, give, see, remember …": "bekerja bertanya bertutur"
     " berujar berdatangan bersiap datang didatangkan mendatang mendatangi mendatangkan tiba setiba setibanya"
@@ -44,8 +47,10 @@ _INDONESIAN = {
     " ingat mengingat mengingatkan teringat ingin inginkan diinginkan menginginkan minta diminta dimintai meminta"
     " memintakan jawab dijawab menjawab jelaskan dijelaskan dijelaskannya menjelaskan dikerjakan mengerjakan dilihat"
     " melihat melihatnya terlihat kelihatan menaiki naik menanti menantikan menunjuk menunjuki menunjukkan"
-    " menunjuknya tunjuk ditunjuk ditunjuki ditunjukkan menyiapkan mempersiapkan tanya tanyakan tanyanya ditanya ditanyai"
-    " ditanyakan menanya menanyai menanyakan memihak merasa rasa rasanya terasa tambah tambahnya ditambahkan menambahkan"
+    " menunjuknya tunjuk ditunjuk ditunjuki ditunjukkan menyiapkan mempersiapkan tanya tanyakan tanyanya ditanya"
+    " ditanyai"
+    " ditanyakan menanya menanyai menanyakan memihak merasa rasa rasanya terasa tambah tambahnya ditambahkan"
+    " menambahkan"
     " meyakini meyakinkan yakin tahu diketahui diketahuinya mengetahui keluar kembali lewat ikut balik",
 }
 CONTENT: Mapping[str, Mapping[str, str]] = {
@@ -58,7 +63,8 @@ CONTENT: Mapping[str, Mapping[str, str]] = {
         "the state, besides been": "estado estados",
     },
     "eu": {
-        "day, evening, road, light, world, to see, think, give, begin, end": "egun egunean arratsaldero bide argi mundura"
+        "day, evening, road, light, world, to see, think, give, begin, end": "egun egunean arratsaldero bide argi"
+        " mundura"
         " mendean ikusi pentsatuz emateko hasi hasiera hasieran hasteaz hasteko amaitu amaitzeko bukaeran bukatzeko",
         "numbers": "bat lehen lehenengo bigarrenez bigarrenik erdi",
     },
