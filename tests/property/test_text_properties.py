@@ -73,7 +73,9 @@ def test_names_are_looked_for_in_any_text(text: str) -> None:
 
 LONG = {
     "one character": "部" * 1_000_000,
-    "chinese": "".join(random.Random(7).choices("我们今天去公园散步讨论明年的计划天气很好朋友工作项目，。", k=1_000_000)),
+    "chinese": "".join(
+        random.Random(7).choices("我们今天去公园散步讨论明年的计划天气很好朋友工作项目，。", k=1_000_000)
+    ),
     "thai": "กำ" * 500_000,
     "khmer joined": "ក្" * 500_000,
     "burmese stacked": "က္" * 500_000,
