@@ -39,8 +39,7 @@ _INDONESIAN = {
     "halves of doubled words: eye, to process": "mata olah tama",
     "numbers": "satu dua tiga empat lima kedua keduanya kelima pertama setengah",
     "qualities": "baik baru benar besar kecil cukup dekat jauh jelas lama panjang penting tinggi umum tegas percuma"
-    " pantas"
-    " setinggi siap",
+    " pantas setinggi siap",
     "to work, ride, wait, ask, answer, explain, come, give, see, remember …": "bekerja bertanya bertutur"
     " berujar berdatangan bersiap datang didatangkan mendatang mendatangi mendatangkan tiba setiba setibanya"
     " beri berikan diberi diberikan diberikannya memberi memberikan buat dibuat dibuatnya membuat diingat diingatkan"
@@ -48,10 +47,8 @@ _INDONESIAN = {
     " memintakan jawab dijawab menjawab jelaskan dijelaskan dijelaskannya menjelaskan dikerjakan mengerjakan dilihat"
     " melihat melihatnya terlihat kelihatan menaiki naik menanti menantikan menunjuk menunjuki menunjukkan"
     " menunjuknya tunjuk ditunjuk ditunjuki ditunjukkan menyiapkan mempersiapkan tanya tanyakan tanyanya ditanya"
-    " ditanyai"
-    " ditanyakan menanya menanyai menanyakan memihak merasa rasa rasanya terasa tambah tambahnya ditambahkan"
-    " menambahkan"
-    " meyakini meyakinkan yakin tahu diketahui diketahuinya mengetahui keluar kembali lewat ikut balik",
+    " ditanyai ditanyakan menanya menanyai menanyakan memihak merasa rasa rasanya terasa tambah tambahnya ditambahkan"
+    " menambahkan meyakini meyakinkan yakin tahu diketahui diketahuinya mengetahui keluar kembali lewat ikut balik",
 }
 CONTENT: Mapping[str, Mapping[str, str]] = {
     "ar": _ARABIC,
