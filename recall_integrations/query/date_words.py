@@ -50,3 +50,12 @@ def in_calendar(words: Iterable[str], language: str | None = "en") -> bool:
     if language != "en":
         return language not in READ or date_words(language).in_calendar(words)
     return any(word in MONTH or _YEAR.fullmatch(word) is not None for word in words)
+
+
+def only_when(date: str, language: str | None = "en") -> bool:
+    """Whether all of a date says only where it lies from now: "上周二".
+
+    In a script whose words are not parted its pairs ("周二", "二我") are no words that could be asked for one by
+    one. In others the words are, and this is never so.
+    """
+    return language != "en" and language in READ and date_words(language).only_when(date)

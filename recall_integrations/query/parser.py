@@ -21,7 +21,7 @@ from recall_integrations.query import features
 from recall_integrations.query.asked_role import NOBODY, AskedRole, asked_role
 from recall_integrations.query.by_table.cues import no_keywords
 from recall_integrations.query.by_table.negation import ends_in_cue
-from recall_integrations.query.date_words import in_calendar, is_unit, only_time
+from recall_integrations.query.date_words import in_calendar, is_unit, only_time, only_when
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.implicit import first_person
 from recall_integrations.query.identifiers import find_identifiers
@@ -455,13 +455,15 @@ class QueryParser:
         corrected = {c.word for c in found.corrections}
         language, stem = found.language, found.words.stem
         relative = not in_calendar((t.word for t in found.tokens if _inside(t, found.dated)), language)
+        whole = any(only_when(found.text[start:end], language) for start, end in found.dated)
         terms = [
             stem(t.word)
             for t in content
             if t.word not in corrected
             and not _overlap((t.start, t.end), found.session)
             and not (
-                _inside(t, found.dated) and (only_time(t.word, language) or (relative and is_unit(t.word, language)))
+                _inside(t, found.dated)
+                and (whole or only_time(t.word, language) or (relative and is_unit(t.word, language)))
             )
             and not (_inside(t, misspelt) and not found.known.frequency(stem(t.word)))
         ]

@@ -23,6 +23,8 @@ import Stemmer
 
 from recall_integrations.text import analyser
 from recall_integrations.text.analyser import STOP_WORDS, WORD_CHARS_MAX, Token, tokenize
+from recall_integrations.text.arabic import readable
+from recall_integrations.text.content_words import content_words
 from recall_integrations.text.detection import detect_language
 from recall_integrations.text.stop_words import listed
 
@@ -70,10 +72,12 @@ _UNSEEN = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\
 _ARABIC = str.maketrans(
     {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ة": "ه", "ى": "ي", "ی": "ي", "ک": "ك", "ؤ": "و", "ئ": "ي"}
 )
+_RESPELT = frozenset({"ar", "fa", "ur"})  # what `_ARABIC` is for
 _DOTLESS = str.maketrans({"I": "ı", "İ": "i"})
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th", "ħ": "h"})
 _ACCENT = re.compile("[\u0300-\u036f]+")
 
+_PAIR = 2  # signs
 # Characters of Chinese that join or mark and say nothing alone.
 _JOINING = frozenset("的了吗呢吧啊么是在我你他她它们这那有和与就不也都很把被个")
 
@@ -133,12 +137,19 @@ def content(text: str, language: str | None = LOOK) -> list[str]:
     if language is None:
         return [t.word for t in tokenize(text) if t.word not in STOP_WORDS]
     words, roots = _analysis(text, language)
-    return [w if root == analyser.stem(w) else f"{w}{SEP}{root}" for w, root in zip(words, roots, strict=True)]
+    # English leaves words of two signs as they are: nearly all that there are in Chinese.
+    pairs = {(w, root) for w, root in zip(words, roots, strict=True) if len(w) > _PAIR or w != root}
+    told = {w: w if root == analyser.stem(w) else f"{w}{SEP}{root}" for w, root in pairs}
+    return [told.get(word, word) for word in words]
 
 
 def spoken(text: str, language: str | None) -> list[Token]:
     """`tokenize`, with what a language has to be read by before its letters are folded: Turkish "I" is no "i"."""
-    return tokenize(text.translate(_DOTLESS) if language == "tr" and ("I" in text or "İ" in text) else text)
+    return tokenize(_dotless(text) if language == "tr" else text)
+
+
+def _dotless(text: str) -> str:
+    return text.translate(_DOTLESS) if "I" in text or "İ" in text else text
 
 
 def without_marks(word: str) -> str:
@@ -150,18 +161,30 @@ def without_marks(word: str) -> str:
 
 
 def _analysis(text: str, language: str) -> _Analysis:
-    stops, ascii_is_english = _normal_list(language), language not in _LATIN
-    words: list[str] = []
-    for token in spoken(text, language):
-        word = token.word
-        if ascii_is_english and word.isascii():
-            if word not in STOP_WORDS:
-                words.append(word)
-        elif word not in stops and not says_nothing(word, language):
-            normal = _normal(word, language)
-            if normal and normal not in stops:
-                words.append(normal)
-    return _Analysis(words, _stemmed(words, language))
+    text = _dotless(text) if language == "tr" else text
+    found = analyser.words(text)
+    # Each word once: a long text says most of them often.
+    kept = {word: normal for word in set(found) if (normal := _kept(word, language))}
+    words = [kept[word] for word in found if word in kept]
+    if language not in SNOWBALL and language not in _RESPELT:
+        distinct = [word for word in kept.values() if word.isascii()]
+    else:
+        distinct = list(set(kept.values()))
+    roots = dict(zip(distinct, _stemmed(distinct, language), strict=True))
+    return _Analysis(words, [roots.get(word, word) for word in words] if roots else words)
+
+
+def _kept(word: str, language: str) -> str:
+    """A normal form as it is looked for; empty if it is not."""
+    if language not in _LATIN and word.isascii():  # read as English
+        return "" if word in STOP_WORDS else word
+    stops = _normal_list(language)
+    if word in stops or says_nothing(word, language):
+        return ""
+    if "\u3040" <= word[0] <= "\u9fff":  # a pair of Chinese or Japanese signs: nothing to take off
+        return word
+    normal = _normal(word, language)
+    return "" if normal in stops else normal
 
 
 def _normal(word: str, language: str) -> str:
@@ -180,10 +203,11 @@ def _normal(word: str, language: str) -> str:
 
 def _stemmed(words: Sequence[str], language: str) -> list[str]:
     algorithm = SNOWBALL.get(language)
-    roots: Iterable[str] = words if algorithm is None else _stemmer(algorithm).stemWords(words)
+    read = [readable(w) for w in words] if language == "ar" else words
+    roots: Iterable[str] = read if algorithm is None else _stemmer(algorithm).stemWords(read)
     if language not in _LATIN:
         roots = [analyser.stem(w) if w.isascii() else root for w, root in zip(words, roots, strict=True)]
-    if language in {"ar", "fa", "ur"}:
+    if language in _RESPELT:
         roots = [root.translate(_ARABIC) or word for word, root in zip(words, roots, strict=True)]
     return [root or word for word, root in zip(words, roots, strict=True)]
 
@@ -191,10 +215,13 @@ def _stemmed(words: Sequence[str], language: str) -> list[str]:
 @functools.cache
 def _normal_list(language: str) -> frozenset[str]:
     found: set[str] = set()
+    about = {_normal(word, language) for word in content_words(language)}
     for listed_word in listed(language):
         for token in spoken(listed_word, language):
-            found.update((token.word, _normal(token.word, language)))
-    return frozenset(w for w in found if w)
+            normal = _normal(token.word, language)
+            if normal and normal not in about:
+                found.update((token.word, normal))
+    return frozenset(found)
 
 
 def _stemmer(algorithm: str) -> Stemmer.Stemmer:

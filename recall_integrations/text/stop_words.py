@@ -1,8 +1,9 @@
 """Stop words of languages other than English: the Snowball lists, as NLTK keeps them and `llama-index-core` ships them.
 
-They are small (50 to 350 words for most languages) and hold function words only. The larger collections were measured
-too (docs/languages.md): they hold "money", "woman" and "Moscow", which a memory may be about. The files are read from
-the installed package, when a language is first met, and are no part of this one. Where they are not found nothing is
+They are small (50 to 350 words for most languages). The larger collections were measured too (docs/languages.md): they
+hold "money", "woman" and "Moscow", which a memory may be about. Where one of these lists does so, `content_words` names
+the words, and they are looked for; to tell languages apart the whole list is taken. The files are read from the
+installed package, when a language is first met, and are no part of this one. Where they are not found nothing is
 left out: rare words decide anyway, BM25 over them loses less than .01.
 """
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from recall_integrations import MemoryStore, QueryOptimizer
+from recall_integrations import Memory, MemoryStore, QueryOptimizer
+from recall_integrations.text import stems
 
 GERMAN = (
     "Anna hat gestern den Bericht an die Bank geschickt",
@@ -228,3 +230,109 @@ def test_the_user_said_it_even_where_the_assistant_repeats_the_word() -> None:
         result = QueryOptimizer(store).recall("what did I tell you about my allergies?")
         assert result.hits[0].memory.text == history[2].content
         assert "the user said it" in result.hits[0].reason
+
+
+ARABIC = (
+    "أسكن في القاهرة منذ ثلاث سنوات",
+    "عندي قط أسود اسمه فلفل",
+    "اشتريت عدس وخبز من السوق",
+    "السيارة في المرآب منذ يوم الجمعة",
+    "صديقتي تعمل في مستشفى كبير",
+    "نسافر إلى تونس في يناير",
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("أين أسكن؟", 0),
+        ("هل عندي قط؟", 1),
+        ("عدس", 2),
+        ("أين سيارتي؟", 3),
+        ("من هي الصديقة؟", 4),
+        ("ماذا في يناير؟", 5),
+    ],
+)
+def test_arabic_words_of_content_are_found(query: str, place: int) -> None:
+    with MemoryStore.open() as store:
+        store.remember_many(ARABIC)
+        assert QueryOptimizer(store).recall(query).hits[0].memory.text == ARABIC[place]
+
+
+NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
+ASKED_WHAT_WAS_DONE = [
+    (
+        "What did I do last Tuesday?",
+        ("Swam two kilometres in the lake", "Dinner with Anna at the Thai place", "The dentist pulled a tooth"),
+        ("I did the homework with Leo and did it well", "What I do at work is boring, I did nothing"),
+    ),
+    (
+        "上周二我做了什么？",
+        ("在湖里游泳两公里", "和安娜吃泰国菜", "牙医拔牙"),
+        ("我做了作业", "我昨天做了蛋糕，不知道做了什么"),
+    ),
+    (
+        "先週の火曜日に私は何をしましたか？",
+        ("湖で2キロ泳いだ", "アンナとタイ料理の夕食", "歯医者で歯を抜いた"),
+        ("私は宿題をしました", "何をしましたかと母に聞かれた"),
+    ),
+    (
+        "지난주 화요일에 내가 뭐 했어?",
+        ("호수에서 수영 2킬로미터", "안나와 태국 음식 저녁", "치과에서 이를 뽑음"),
+        ("내가 숙제를 했어", "뭐 했어 라고 엄마가 물었다"),
+    ),
+    (
+        "पिछले मंगलवार को मैंने क्या किया?",
+        ("झील में दो किलोमीटर तैराकी", "अन्ना के साथ थाई भोजन", "दाँत निकलवाया"),
+        ("मैंने गृहकार्य किया", "मैंने काम किया, क्या पता"),
+    ),
+    (
+        "Was habe ich letzten Dienstag gemacht?",
+        (
+            "Zwei Kilometer im See geschwommen",
+            "Abendessen mit Anna beim Thailänder",
+            "Beim Zahnarzt einen Zahn gezogen",
+        ),
+        ("Ich habe die Hausaufgaben gemacht", "Sie hat einen Kuchen gemacht, und ich, was ich konnte"),
+    ),
+    (
+        "¿Qué hice el martes pasado?",
+        ("Nadé dos kilómetros en el lago", "Cena con Anna en el tailandés", "El dentista sacó una muela"),
+        ("Hice los deberes con Leo", "Hice una tarta"),
+    ),
+    (
+        "Qu'est-ce que j'ai fait mardi dernier ?",
+        ("Nagé deux kilomètres dans le lac", "Dîner avec Anna au restaurant thaï", "Le dentiste arrache une dent"),
+        ("J'ai fait les devoirs avec Léo", "J'ai fait un gâteau"),
+    ),
+    (
+        "Che cosa ho fatto martedì scorso?",
+        ("Nuotato due chilometri nel lago", "Cena con Anna al thailandese", "Il dentista ha tolto un dente"),
+        ("Ho fatto i compiti con Leo", "Ho fatto una torta, cosa che amo"),
+    ),
+    (
+        "O que eu fiz na terça passada?",
+        ("Nadei dois quilômetros no lago", "Jantar com Anna no tailandês", "O dentista arrancou um dente"),
+        ("Fiz a lição de casa com Leo", "Eu fiz um bolo"),
+    ),
+    (
+        "Что я делал в прошлый вторник?",
+        ("Проплыл два километра в озере", "Ужин с Анной в тайском ресторане", "Стоматолог удалил зуб"),
+        ("Я делал уроки с Лёвой", "Я делал торт, что вышло плохо"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "then", "else_"), ASKED_WHAT_WAS_DONE, ids=lambda v: v if type(v) is str else "")
+def test_what_was_done_in_a_time_is_what_lies_in_it(query: str, then: tuple[str, ...], else_: tuple[str, ...]) -> None:
+    with MemoryStore.open() as store:
+        optimizer = QueryOptimizer(store)
+        window = optimizer.parse(query, now=NOW).temporal_window
+        assert window is not None and window.start is not None
+        inside, outside = window.start + timedelta(hours=10), window.start - timedelta(days=9)
+        store.remember_many(Memory(text, event_at=inside) for text in then)
+        store.remember_many(Memory(text, event_at=outside) for text in else_)
+        result = optimizer.recall(query, now=NOW)
+        terms = set(result.query.terms)
+        assert not any(terms & set(stems(text, result.query.language)) for text in else_)
+        assert {hit.memory.text for hit in result.hits[:3]} == set(then)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import random
 import time
 
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 
 from recall_integrations.languages.detect import detect_language
 from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.entities.units import units
 from recall_integrations.query.words import QueryWords
 from recall_integrations.store import words
-from recall_integrations.text import analyser, content, fold, stems, tokenize
+from recall_integrations.text import analyser, by_language, content, fold, stem, stems, tokenize
 from recall_integrations.text.by_language import LANGUAGES, SEP
 
 PIECES = st.sampled_from(
@@ -71,6 +73,9 @@ def test_names_are_looked_for_in_any_text(text: str) -> None:
 
 LONG = {
     "one character": "部" * 1_000_000,
+    "chinese": "".join(
+        random.Random(7).choices("我们今天去公园散步讨论明年的计划天气很好朋友工作项目，。", k=1_000_000)
+    ),
     "thai": "กำ" * 500_000,
     "khmer joined": "ក្" * 500_000,
     "burmese stacked": "က္" * 500_000,
@@ -97,3 +102,32 @@ def test_a_million_characters_cost_as_much_as_ten_times_a_tenth(kind: str) -> No
     cost(text[:10_000])
     tenth = min(cost(text[: len(text) // 10]) for _ in range(2))
     assert cost(text) < 30 * tenth + 0.5
+
+
+SIGNS = st.text(alphabet="国学日本カナがｶﾞ韓국어กิ的\u0301ab1’s ，\u200d\uf900", max_size=40)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.one_of(TEXTS, SIGNS))
+def test_words_are_those_of_the_tokens(text: str) -> None:
+    tokens = tokenize(text)
+    assert analyser.words(text) == [token.word for token in tokens]
+    assert [(text[u.start : u.end] != "", u.start < u.end) for u in units(text)] == [(True, True)] * len(units(text))
+
+
+@settings(deadline=None)
+@given(SIGNS)
+def test_what_is_kept_of_a_text_is_told_word_by_word(text: str) -> None:
+    for language in ("zh", "ja", "ko", "th", "pl", "fa"):
+        found = [stem(word, language) for word in analyser.words(text) if by_language._kept(word, language)]
+        assert stems(text, language) == found
+        assert [word.partition(SEP)[2] or analyser.stem(word) for word in content(text, language)] == found
+
+
+def test_a_word_that_is_said_often_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    kept = by_language._kept
+    monkeypatch.setattr(by_language, "_kept", lambda word, code: asked.append(word) or kept(word, code))
+    text = "国" * 20_000
+    assert len(stems(text, "zh")) == len(content(text, "zh")) == 2 * len(text) - 1
+    assert sorted(asked) == ["国", "国", "国国", "国国"]

@@ -8,7 +8,7 @@ from recall_integrations.languages.phrases import said
 from recall_integrations.query.by_table.wording import Match, Wording, wording
 from recall_integrations.records import MemoryType
 
-QUESTIONS = ("asking", "courtesies", "thanks")
+QUESTIONS = ("asking", "what", "doing", "courtesies", "thanks")
 _RELATIONS = ("manager", "report", "team", "owner", "depends", "blocks", "works", "lives", "married", "recommend")
 _INTENTS = ("ownership", "dependency", "alignment", "what_happened", "recency", "documents")
 
@@ -119,12 +119,17 @@ def courtesies(text: str, language: str | None) -> list[Match]:
 
 
 def no_keywords(text: str, language: str | None) -> list[Match]:
-    """Spans of question words and of words that only ask for a type: no memory is found by them."""
+    """Spans of question words and of words that only ask for a type: no memory is found by them.
+
+    Nor by what asks with them what was done: "was .. gemacht", "做了什么", as "what did I do" in English.
+    """
     read = said(text)
     spans: list[Match] = []
     asking = wording(language, "questions", QUESTIONS)
     if asking is not None:
         spans += asking.found("asking", read.text)
+        if asking.says("what", read.text):
+            spans += asking.found("doing", read.text)
     types = wording(language, "types", TYPES)
     if types is not None:
         spans += (m for name, kind in _KINDS.items() if not kind.keywords for m in types.found(name, read.text))

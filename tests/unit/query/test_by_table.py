@@ -95,6 +95,42 @@ def test_question_words_are_no_keywords(code: str, text: str, kept: set[str], dr
     assert not ({stem(word, code) for word in dropped} | dropped) & terms
 
 
+@pytest.mark.parametrize(
+    ("code", "text", "kept", "dropped"),
+    [
+        ("zh", "上周二我们在公园做了些什么？", {"公园"}, {"做了", "做", "些", "我们"}),
+        ("zh", "我用吉他做了什么？", {"吉他"}, {"做了"}),
+        ("zh", "谁做了蛋糕？", {"蛋糕", "做了"}, set()),
+        ("ja", "昨日京都で何をしましたか", {"京都"}, {"しま", "まし", "をし"}),
+        ("ja", "旅行の話をしました", {"旅行", "しま"}, set()),
+        ("ko", "어제 서울에서 뭐 했어?", {"서울"}, {"했어"}),
+        ("de", "Was hat Anna in Wien gemacht?", {"wien"}, {"gemacht"}),
+        ("de", "Wer hat den Kuchen gemacht?", {"kuchen", "gemacht"}, set()),
+        ("es", "¿Qué hizo Ana en Roma?", {"roma"}, {"hizo"}),
+        ("hi", "मैंने दिल्ली में क्या किया?", {"दिल्ली"}, {"किया", "मैंने"}),
+    ],
+)
+def test_what_was_done_is_no_keyword_where_it_is_asked(code: str, text: str, kept: set[str], dropped: set[str]) -> None:
+    terms = set(parse(text, code).terms)
+    assert {stem(word, code) for word in kept} <= terms
+    assert not {stem(word, code) for word in dropped} & terms
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "kept"),
+    [
+        ("zh", "上周二的会议", {"会议"}),
+        ("ja", "先週の火曜日の会議", {"会議"}),
+        ("ko", "지난주 화요일 회의", {"회의"}),
+        ("zh", "去年夏天的会议", {"会议", "夏天"}),
+    ],
+)
+def test_pairs_of_a_date_from_now_are_no_keywords(code: str, text: str, kept: set[str]) -> None:
+    terms = set(parse(text, code).terms)
+    assert kept <= terms
+    assert not terms & {"上周", "周二", "二的", "火曜", "曜日", "週の", "난주", "화요", "요일", "去年"}
+
+
 def test_a_question_of_nothing_else_keeps_its_words() -> None:
     assert parse("Wann?", "de").terms == ("wann",)
 

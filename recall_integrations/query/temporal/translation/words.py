@@ -51,6 +51,10 @@ class DateWords:
         form = self._known(word)
         return form is not None and form not in self._kept and form not in self._units
 
+    def only_when(self, date: str) -> bool:
+        """Whether a whole date says so, in a script whose words are not parted; of another one it is not asked."""
+        return not self._reader.spaced and self.only_time(date)
+
     def is_unit(self, word: str) -> bool:
         """Whether a word of a date says what is counted."""
         return self._known(word) in self._units
