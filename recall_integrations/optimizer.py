@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.deliver import Delivery
@@ -114,17 +114,12 @@ class QueryOptimizer:
         # What users bring (LLM, cross-encoder) may hang; it must not take the arms' threads with it.
         self._outside = DaemonThreads(workers, "recall-model")
         self._reranking = self._rerank_stage(resolve_reranker(reranker))
-        self._parse, self._plan = self._understanding(resolve_llm(llm), specs)
         known = self._default_stages(resolve_llm(llm), ranker, specs)
         self._runner = Runner(arranged(known, stages), observers)
+        # What `parse` and `plan` do without a recall is what they do in one.
+        self._parse = next((s for s in self.stages if isinstance(s, Parse)), cast("Parse", known[0]))
+        self._plan = next((s for s in self.stages if isinstance(s, Plan)), cast("Plan", known[1]))
         self._finalizer = weakref.finalize(self, _shutdown, self._pool, self._callers)
-
-    def _understanding(self, llm: Callable[[str], str] | None, specs: tuple[ArmSpec, ...]) -> tuple[Parse, Plan]:
-        """What `parse` and `plan` are done by, also without a recall."""
-        config, unsure = self.config, None
-        if config.query.entity_llm and llm is not None:
-            unsure = EntityFallback(llm, self._outside.submit, timeout_ms=config.query.entity_llm_timeout_ms)
-        return Parse(self.store, config, llm, unsure), Plan(self.store, config, specs)
 
     def _default_stages(
         self, llm: Callable[[str], str] | None, ranker: Ranker | None, specs: tuple[ArmSpec, ...]
@@ -137,9 +132,12 @@ class QueryOptimizer:
         depth = MultiStage(coarse_factor=ranking.coarse_factor, score_percentile=ranking.score_percentile)
         rewriting = Rewriting(llm, self._outside.submit, timeout_ms=config.limits.rewrite_timeout_ms)
         makers = {spec.name: spec.make(store, config) for spec in specs}
+        unsure = None
+        if config.query.entity_llm and llm is not None:
+            unsure = EntityFallback(llm, self._outside.submit, timeout_ms=config.query.entity_llm_timeout_ms)
         return [
-            self._parse,
-            self._plan,
+            Parse(store, config, llm, unsure),
+            Plan(store, config, specs),
             Rewrite(rewriting),
             Embed(store, self._outside.submit),
             Arms(specs, makers, self._pool, None if self._reranking is None else depth),

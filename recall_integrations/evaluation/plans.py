@@ -23,7 +23,10 @@ from recall_integrations.evaluation.quality_tables import interval
 from recall_integrations.evaluation.terminal import compact_table
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import RULES, make_plan
+from recall_integrations.recall.stages.plan import Plan
 from recall_integrations.records import ParsedQuery, RetrievalPlan
+from recall_integrations.retrievers.registry import BUILT_IN
+from recall_integrations.store.memory_store import MemoryStore
 
 METRIC = "ndcg@10"
 BALANCED, SAME_FILTERS = "balanced for everything", "balanced, same filters"
@@ -35,12 +38,17 @@ UNPROVEN, TOO_FEW = "no difference proven", "too few"
 VERDICTS = (PAYS, BY_FILTERS, COSTS, UNPROVEN, TOO_FEW)
 
 
-class BalancedOptimizer(QueryOptimizer):
-    """Asks everything with the balanced plan."""
+class _Balanced(Plan):
+    """Takes the balanced plan for everything."""
 
-    def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
+    def made(self, parsed: ParsedQuery) -> RetrievalPlan:
         """The balanced plan, with what `planner.rules` adds to it."""
-        return make_plan(parsed, self.config, given="balanced")
+        return make_plan(parsed, self._config, given="balanced")
+
+
+def balanced(store: MemoryStore, config: RecallConfig) -> QueryOptimizer:
+    """An optimizer that asks everything with the balanced plan."""
+    return QueryOptimizer(store, config=config, stages=[_Balanced(store, config, BUILT_IN)])
 
 
 def unfiltered(config: RecallConfig) -> RecallConfig:

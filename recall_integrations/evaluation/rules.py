@@ -199,8 +199,8 @@ def measure(
         store = stack.enter_context(MemoryStore.open(config=base))
         optimizers: dict[str, QueryOptimizer] = {BASE: QueryOptimizer(store, config=base)}
         optimizers |= {switch: QueryOptimizer(store, config=switched(base, switch)[0]) for switch in switches}
-        optimizers[plans.BALANCED] = plans.BalancedOptimizer(store, config=plans.unfiltered(base))
-        optimizers[plans.SAME_FILTERS] = plans.BalancedOptimizer(store, config=base)
+        optimizers[plans.BALANCED] = plans.balanced(store, config=plans.unfiltered(base))
+        optimizers[plans.SAME_FILTERS] = plans.balanced(store, config=base)
         systems = []
         for name, optimizer in optimizers.items():
             system = SwitchedSystem(name, optimizer, fills=name == BASE)

@@ -202,9 +202,11 @@ def compute(given: FeatureInput) -> Features:
     match.people(columns)
     match.sessions(columns)
     match.dense(columns)
-    gates = given.columns.kind.gates(
-        length_in_words(given.query.sequence), match.rarity(), given.count, word_worth=given.word_worth
-    )
+    sequence = given.query.sequence
+    asked = length_in_words(sequence)
+    # Of words that are cut into characters and pairs, runs are the same again: they count once for a word.
+    unread = (1 - given.word_worth) * asked / max(len(sequence), 1)
+    gates = given.columns.kind.gates(asked, match.rarity(), given.count, unread=unread)
     if gates["spelling"]:
         columns["char_bm25"] = match.char_bm25()
     exchange.told(match, columns)

@@ -32,7 +32,7 @@ GATES: Mapping[str, str] = {
     "apart": "1 − people − crowd − roles: neighbours in a thread are no exchange",
     "long": f"(content words of the query − {LONG_FROM}) / {LONG_SPAN}, in [0, 1], times 1 − plain",
     "documents": "plain · common: plain documents, asked in words that many of them hold",
-    "spelling": "(1 − worth of word vectors in the language of the query) · (1 − short), for a query that is not long",
+    "spelling": "unread · (1 − short) · (1 − how long the query is): only how its words are spelled is known",
 }
 
 
@@ -61,7 +61,7 @@ class Kind:
         """How far the memories are plain documents: no threads, nobody who speaks, not short."""
         return (1 - self.threaded) * (1 - self.named) * (1 - self.short)
 
-    def gates(self, asked: int, rarity: float = 1.0, count: int = MANY, word_worth: float = 1.0) -> dict[str, float]:
+    def gates(self, asked: int, rarity: float = 1.0, count: int = MANY, unread: float = 0.0) -> dict[str, float]:
         """Factors of `GATES` for a query.
 
         Args:
@@ -70,7 +70,8 @@ class Kind:
                 have there; in [0, 1]. Names and terms pinpoint a text (.5 and more), what a whole collection is about
                 does not (.35).
             count: memories of the scope. In a handful every word that is said twice would be common.
-            word_worth: what word vectors are worth in the language of the query, 1 = as much as in English.
+            unread: how far nothing knows what its words mean: 1 − the worth of word vectors in its language; less where
+                words are cut into characters.
         """
         people, crowd = self.pairs * (1 - self.roles), self.crowd * (1 - self.roles)
         common = min(max(1 - (rarity - RARE_FROM) / RARE_SPAN, 0.0), 1.0) * min(
@@ -84,7 +85,7 @@ class Kind:
             "apart": max(1 - people - crowd - self.roles, 0.0),
             "long": how_long(asked) * (1 - self.plain),
             "documents": self.plain * common,
-            "spelling": min(max(1 - word_worth, 0.0), 1.0) * (1 - self.short) * (1 - how_long(asked)),
+            "spelling": min(max(unread, 0.0), 1.0) * (1 - self.short) * (1 - how_long(asked)),
         }
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from recall_integrations import MemoryStore, RecallConfig, Scope
 from recall_integrations.evaluation import plans
 from recall_integrations.evaluation.kinds import KINDS
-from recall_integrations.evaluation.plans import BY_FILTERS, COSTS, PAYS, TOO_FEW, UNPROVEN, Asked, BalancedOptimizer
+from recall_integrations.evaluation.plans import BY_FILTERS, COSTS, PAYS, TOO_FEW, UNPROVEN, Asked, balanced
 
 
 @pytest.fixture(autouse=True)
@@ -115,8 +115,8 @@ def test_the_balanced_plan_is_asked_whatever_was_chosen_and_filters_can_be_left_
     with MemoryStore.open(config=config) as store:
         store.remember("Sam bakes bread.", scope=scope)
         query = "What did Sam say in the first session of May 2025?"
-        with_filters = BalancedOptimizer(store, config=config)
-        without = BalancedOptimizer(store, config=plans.unfiltered(config))
+        with_filters = balanced(store, config=config)
+        without = balanced(store, config=plans.unfiltered(config))
         for optimizer in (with_filters, without):
             plan = optimizer.recall(query, scope=scope, time_budget_ms=60_000).plan
             optimizer.close()

@@ -31,10 +31,10 @@ def counted(*memories: Memory) -> Kind:
 
 def test_spelling_counts_where_word_vectors_do_not() -> None:
     kind = Kind(short=0.2)
-    assert kind.gates(6, word_worth=0)["spelling"] == pytest.approx(0.8)
-    assert kind.gates(12, word_worth=0.5)["spelling"] == pytest.approx(0.8 * 0.5 * 0.5)
-    assert kind.gates(18, word_worth=0)["spelling"] == 0
-    assert kind.gates(6, word_worth=1.5)["spelling"] == 0
+    assert kind.gates(6, unread=1)["spelling"] == pytest.approx(0.8)
+    assert kind.gates(12, unread=0.5)["spelling"] == pytest.approx(0.8 * 0.5 * 0.5)
+    assert kind.gates(18, unread=1)["spelling"] == 0
+    assert kind.gates(6, unread=-0.5)["spelling"] == 0
 
 
 def test_an_empty_scope_is_of_no_kind() -> None:
