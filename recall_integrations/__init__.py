@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from recall_integrations import errors
     from recall_integrations.config import RecallConfig
     from recall_integrations.optimizer import QueryOptimizer
-    from recall_integrations.records import (
+    from recall_integrations.retriever import OptimizedRecallRetriever
+    from recall_integrations.store.memory_store import MemoryStore
+    from recall_integrations.types.records_ import (
         EntityRef,
         Filters,
         Hit,
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
         Scope,
         TemporalWindow,
     )
-    from recall_integrations.retriever import OptimizedRecallRetriever
-    from recall_integrations.store.memory_store import MemoryStore
 
 __version__ = "0.1.0"
 
@@ -58,7 +58,7 @@ _RECORDS = (
     "EntityRef Filters Hit Memory MemoryType ParsedQuery RecallResult Relation RetrievalPlan Scope TemporalWindow"
 ).split()
 _HOMES = {
-    **dict.fromkeys(_RECORDS, "recall_integrations.records"),
+    **dict.fromkeys(_RECORDS, "recall_integrations.types.records_"),
     "RecallConfig": "recall_integrations.config",
     "QueryOptimizer": "recall_integrations.optimizer",
     "MemoryStore": "recall_integrations.store.memory_store",

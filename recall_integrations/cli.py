@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from recall_integrations import __version__
-from recall_integrations.console.commands.benchmarks import bench
-from recall_integrations.console.commands.filling import entity, forget, import_, reindex
-from recall_integrations.console.commands.learning import train
-from recall_integrations.console.commands.reading import demo, explain, search, stats
+from recall_integrations.console.commands.ask import demo, explain, search, stats
+from recall_integrations.console.commands.bench import bench
+from recall_integrations.console.commands.remember import entity, forget, import_, reindex
 from recall_integrations.console.commands.shared import line
+from recall_integrations.console.commands.train import train
 from recall_integrations.errors import RecallError
 
 

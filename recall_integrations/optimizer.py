@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, cast
 
+from recall_integrations.adapters.llm import resolve_llm
+from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.delivery.withholding import withheld
@@ -23,12 +25,8 @@ from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.planning.when import settled
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
-from recall_integrations.ranking.gate import GateSettings
-from recall_integrations.ranking.multi_stage import MultiStage
-from recall_integrations.ranking.ranker import Ranker
-from recall_integrations.ranking.rerank import Reranker, resolve_reranker
-from recall_integrations.ranking.rerank_stage import RerankSettings, RerankStage
-from recall_integrations.ranking.stage import resolve_ranker
+from recall_integrations.ranking.rank import resolve_ranker
+from recall_integrations.ranking.rankers.fixed_weights import Ranker
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
 from recall_integrations.recall.stages.arms import Arms
 from recall_integrations.recall.stages.arrange import Arrange
@@ -40,7 +38,15 @@ from recall_integrations.recall.stages.rank import Rank
 from recall_integrations.recall.stages.rerank import Rerank
 from recall_integrations.recall.stages.rewrite import Rewrite
 from recall_integrations.recall.state import RecallState
-from recall_integrations.records import (
+from recall_integrations.reranking.depth import MultiStage
+from recall_integrations.reranking.gate import GateSettings
+from recall_integrations.reranking.reranker import Reranker, resolve_reranker
+from recall_integrations.reranking.reranking import RerankSettings, RerankStage
+from recall_integrations.resilience.daemons import DaemonThreads
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.rewriting.stage import Rewriting
+from recall_integrations.store.memory_store import MemoryStore, utc_now
+from recall_integrations.types.records_ import (
     Filters,
     ParsedQuery,
     RecallResult,
@@ -49,13 +55,7 @@ from recall_integrations.records import (
     checked_scope,
     checked_time,
 )
-from recall_integrations.request import RecallRequest, Window, checked_window, checked_zone
-from recall_integrations.resilience.daemons import DaemonThreads
-from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.retrievers.registry import ArmSpec, registered
-from recall_integrations.rewriting.llm import resolve_llm
-from recall_integrations.rewriting.stage import Rewriting
-from recall_integrations.store.memory_store import MemoryStore, utc_now
+from recall_integrations.types.request import RecallRequest, Window, checked_window, checked_zone
 
 
 class QueryOptimizer:

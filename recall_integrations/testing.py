@@ -18,12 +18,12 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.arms.base import Arm, ArmRequest, ArmResult
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.records import ArmPlan, Memory, MemoryType, Relation, RetrievalPlan
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.retrievers.base import Arm, ArmRequest, ArmResult
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems
+from recall_integrations.types.records_ import ArmPlan, Memory, MemoryType, Relation, RetrievalPlan
 
 __all__ = ["ArmContract", "EmbeddingContract", "HashEmbedding", "SteppingClock"]
 

@@ -33,14 +33,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.abstention import auroc
-from recall_integrations.evaluation.calibrating import weighed
 from recall_integrations.evaluation.loading import load
 from recall_integrations.evaluation.questions import Collection, EvaluationData, Question
-from recall_integrations.ranking.calibration import Calibration, K, from_json, to_json, unknown_share
-from recall_integrations.ranking.calibration_fit import Outcome, ece, fit_calibration, judge
-from recall_integrations.ranking.features import Features
-from recall_integrations.ranking.ranker import Ranking, Unlearned
-from recall_integrations.records import Scope
+from recall_integrations.ranking.calibration.model import Calibration, K, from_json, to_json, unknown_share
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.rankers.fixed_weights import Ranking, Unlearned
+from recall_integrations.training.calibrate import weighed
+from recall_integrations.training.calibration import Outcome, ece, fit_calibration, judge
+from recall_integrations.types.records_ import Scope
 
 MADE_UP = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up"
 # Set → kind: what is left out together.

@@ -39,14 +39,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import fit_calibration
 
 from recall_integrations import MemoryStore, QueryOptimizer
+from recall_integrations.arms.registry import BUILT_IN, evidence_of
 from recall_integrations.evaluation.questions import EvaluationData, Question
 from recall_integrations.evaluation.watched import Watched
-from recall_integrations.ranking.features import Features
-from recall_integrations.ranking.ranker import COSINE, FLOORS, FULL_SPREAD, WEIGHTS, Ranker, Unlearned, spread_scores
-from recall_integrations.ranking.stage import TITLE_LIFT
-from recall_integrations.ranking.training import Example, fit_linear
-from recall_integrations.ranking.training_trees import fit_trees
-from recall_integrations.retrievers.registry import BUILT_IN, evidence_of
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.rank import TITLE_LIFT
+from recall_integrations.ranking.rankers.fixed_weights import (
+    COSINE,
+    FLOORS,
+    FULL_SPREAD,
+    WEIGHTS,
+    Ranker,
+    Unlearned,
+    spread_scores,
+)
+from recall_integrations.training.linear import Example, fit_linear
+from recall_integrations.training.trees import fit_trees
 
 EVIDENCE = evidence_of(BUILT_IN)
 LANGUAGES = ("languages/ru", "languages/de", "languages/zh")

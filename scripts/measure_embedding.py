@@ -25,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from recall_integrations.embeddings.adapters import resolve_embedding
+from recall_integrations.adapters.embedding import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import BUNDLED, StaticEmbedding
 from recall_integrations.errors import MissingExtra

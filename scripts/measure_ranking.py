@@ -31,17 +31,17 @@ from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import MissingExtra
 from recall_integrations.evaluation import metrics
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question, load_locomo, load_multihop
+from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
+from recall_integrations.indexes.lexicon import query_terms, shared
+from recall_integrations.indexes.times import to_micros
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge
-from recall_integrations.ranking.columns import TextRow, columns_of, window_rows
-from recall_integrations.ranking.features import FeatureInput, Features, Values, compute
-from recall_integrations.ranking.lexicon import query_terms, shared
-from recall_integrations.ranking.ranker import WEIGHTS, Ranker, Unlearned
-from recall_integrations.ranking.training import PLAIN, SPREAD, Example, fit_linear, leave_one_group_out
-from recall_integrations.ranking.training_trees import fit_trees
-from recall_integrations.ranking.trees import require_lightgbm
-from recall_integrations.records import Memory, indexed_text
-from recall_integrations.store.rows import to_micros
+from recall_integrations.ranking.features.formulas import FeatureInput, Features, Values, compute
+from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, Ranker, Unlearned
+from recall_integrations.ranking.rankers.trees import require_lightgbm
 from recall_integrations.text import stems
+from recall_integrations.training.linear import PLAIN, SPREAD, Example, fit_linear, leave_one_group_out
+from recall_integrations.training.trees import fit_trees
+from recall_integrations.types.records_ import Memory, indexed_text
 
 K = 10
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)  # for questions without a time of their own

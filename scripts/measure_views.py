@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, load_locomo, load_multihop
 from recall_integrations.evaluation.metrics import average, paired_difference, score
-from recall_integrations.records import Memory, indexed_text
-from recall_integrations.store.scope_view import ScopeView
+from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.types.records_ import Memory, indexed_text
 
 K = 10
 TITLE_WORDS = 6

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from recall_integrations.errors import InvalidMemory
-from recall_integrations.records import Memory
-from recall_integrations.roles import Role, role_of
+from recall_integrations.types.records_ import Memory
+from recall_integrations.types.roles import Role, role_of
 
 
 class ChatMessage(Protocol):

@@ -12,6 +12,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from recall_integrations.arms.registry import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
 from recall_integrations.console.rendering import (
@@ -27,9 +28,8 @@ from recall_integrations.languages import READ, tables
 from recall_integrations.languages.coverage import ENGLISH
 from recall_integrations.planning.planner import WITHOUT, decides, make_plan
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.readings import RARE, Correction
-from recall_integrations.records import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
-from recall_integrations.retrievers.registry import worth_asking
+from recall_integrations.types.readings import RARE, Correction
+from recall_integrations.types.records_ import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
 
 WEIGHT_CELLS = 10
 

@@ -7,13 +7,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recall_integrations.console.scopes import find_scope
+from recall_integrations.adapters.scopes import find_scope
 from recall_integrations.errors import EmbeddingMismatch, StorePathError
 
 if TYPE_CHECKING:
     from recall_integrations.optimizer import QueryOptimizer
-    from recall_integrations.records import Scope
     from recall_integrations.store.memory_store import MemoryStore
+    from recall_integrations.types.records_ import Scope
 
 INDEXES = ("lexical.*", "semantic.*")
 

@@ -19,9 +19,9 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from recall_integrations.console.scopes import scope_text
+from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.records import (
+from recall_integrations.types.records_ import (
     EntityRef,
     Hit,
     MemoryType,

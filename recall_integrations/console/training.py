@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.calibrating import MIN_OUTCOMES
-from recall_integrations.evaluation.learning import MIN_QUERIES, Learned
 from recall_integrations.evaluation.quality_tables import interval
+from recall_integrations.training.calibrate import MIN_OUTCOMES
+from recall_integrations.training.learn import MIN_QUERIES, Learned
 
 FEW = 10 * MIN_QUERIES
 KEEP = "Keep the default, fusion.strategy: unlearned"

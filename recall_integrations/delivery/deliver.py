@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing, privacy
 from recall_integrations.delivery.explanation import RECENT, led, reason
+from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.indexes.times import to_micros
 from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.records import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
-from recall_integrations.request import RecallRequest
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.rows import to_micros
-from recall_integrations.store.scope_view import Mask, Rows, ScopeView
+from recall_integrations.types.records_ import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
+from recall_integrations.types.request import RecallRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from recall_integrations.arms.second_hop.links import Via
 from recall_integrations.delivery import privacy
 from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.records import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
-from recall_integrations.retrievers.second_hop import Via
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
+from recall_integrations.types.records_ import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
 ANSWERS = 0.5  # of what the query asks is asked before it

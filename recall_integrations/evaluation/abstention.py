@@ -247,7 +247,7 @@ def measure(
 
 def fitted_on(config: RecallConfig, dataset: str) -> str:
     """What to say where the calibration was fitted on the data set; empty where it was not."""
-    from recall_integrations.ranking.stage import calibration_of, resolve_ranker
+    from recall_integrations.ranking.rank import calibration_of, resolve_ranker
 
     ranker = resolve_ranker(config.fusion) if config.ranking.features else None
     calibration = None if ranker is None else calibration_of(ranker.name, ranker.version)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from recall_integrations.console.rows import memory_of, parse_line, stable_id
-from recall_integrations.console.scopes import scope_text
+from recall_integrations.adapters.rows import memory_of, parse_line, stable_id
+from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.errors import InvalidArgument, InvalidInput
 from recall_integrations.evaluation.questions import (
     Collection,
@@ -17,7 +17,7 @@ from recall_integrations.evaluation.questions import (
     lines,
     load_jsonl_questions,
 )
-from recall_integrations.records import Memory, Scope
+from recall_integrations.types.records_ import Memory, Scope
 
 __all__ = ["MEMORIES", "NAME", "QUESTIONS", "load_jsonl", "load_jsonl_questions"]
 

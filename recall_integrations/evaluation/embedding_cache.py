@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.embeddings.adapters import resolve_embedding
+from recall_integrations.adapters.embedding import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import InvalidArgument, MissingExtra
 

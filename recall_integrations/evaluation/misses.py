@@ -35,10 +35,10 @@ from recall_integrations.evaluation.sampling import spread_sample
 from recall_integrations.evaluation.signs import SIGNS, SignReader
 from recall_integrations.evaluation.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.evaluation.terminal import progress
-from recall_integrations.ranking.features import Features
-from recall_integrations.ranking.ranker import Ranker, Ranking
-from recall_integrations.ranking.stage import resolve_ranker
-from recall_integrations.records import Hit, RecallResult
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.rank import resolve_ranker
+from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking
+from recall_integrations.types.records_ import Hit, RecallResult
 
 if TYPE_CHECKING:
     from recall_integrations import MemoryStore

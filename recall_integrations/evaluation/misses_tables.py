@@ -12,7 +12,7 @@ from recall_integrations.evaluation.misses import PLACES, Gold, Miss, MissReport
 from recall_integrations.evaluation.questions import EvaluationData, Question
 from recall_integrations.evaluation.signs import SIGNS
 from recall_integrations.evaluation.terminal import compact_table
-from recall_integrations.records import Memory
+from recall_integrations.types.records_ import Memory
 
 SOURCES_SHOWN = 4
 

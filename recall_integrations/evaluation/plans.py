@@ -16,6 +16,7 @@ from typing import Any
 
 from rich.console import Console
 
+from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.config import RecallConfig
 from recall_integrations.evaluation.kinds import KINDS
 from recall_integrations.evaluation.metrics import Interval, paired_difference
@@ -24,9 +25,8 @@ from recall_integrations.evaluation.terminal import compact_table
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall.stages.plan import Plan
-from recall_integrations.records import ParsedQuery, RetrievalPlan
-from recall_integrations.retrievers.registry import BUILT_IN
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types.records_ import ParsedQuery, RetrievalPlan
 
 METRIC = "ndcg@10"
 BALANCED, SAME_FILTERS = "balanced for everything", "balanced, same filters"

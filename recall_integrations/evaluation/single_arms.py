@@ -8,12 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations import records
 from recall_integrations import text as analyser
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.extras import require
-from recall_integrations.records import Memory
+from recall_integrations.types import records_ as records
+from recall_integrations.types.records_ import Memory
 
 
 class Peer(Protocol):

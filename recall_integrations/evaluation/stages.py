@@ -25,10 +25,10 @@ from recall_integrations.config import STRATEGIES, RecallConfig
 from recall_integrations.errors import RecallError
 from recall_integrations.evaluation.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.ranking.linear import LinearRanker
-from recall_integrations.ranking.ranker import WEIGHTS, Ranker, Unlearned
-from recall_integrations.ranking.stage import resolve_ranker
-from recall_integrations.records import TemporalWindow
+from recall_integrations.ranking.rank import resolve_ranker
+from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, Ranker, Unlearned
+from recall_integrations.ranking.rankers.linear import LinearRanker
+from recall_integrations.types.records_ import TemporalWindow
 
 if TYPE_CHECKING:
     from recall_integrations.store.memory_store import MemoryStore

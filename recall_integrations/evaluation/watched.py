@@ -8,17 +8,17 @@ from datetime import datetime
 
 import numpy as np
 
+from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
-from recall_integrations.console.scopes import scope_text
 from recall_integrations.errors import ConfigError
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.ranking.bm25 import Values
-from recall_integrations.ranking.calibration import unknown_share
-from recall_integrations.ranking.features import Features
-from recall_integrations.ranking.ranker import Ranker, Ranking
-from recall_integrations.ranking.training import Example
+from recall_integrations.ranking.calibration.model import unknown_share
+from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.training.linear import Example
 
 K = 10  # hits of a recall
 TIME_BUDGET_MS = 60_000.0  # so far off that a busy machine changes nothing

@@ -9,7 +9,7 @@ also takes spaCy, GLiNER or any function, an LLM included.
 
 from __future__ import annotations
 
-from recall_integrations.extraction.adapters import (
+from recall_integrations.adapters.extractor import (
     CallableExtractor,
     GlinerExtractor,
     SpacyExtractor,

@@ -30,8 +30,8 @@ from typing import NamedTuple
 
 from recall_integrations.query.by_table import person
 from recall_integrations.query.entities.implicit import is_first_person
-from recall_integrations.roles import Role
 from recall_integrations.text import Token, stem, tokenize
+from recall_integrations.types.roles import Role
 
 ASKED_SAYING, ASKED_DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks
 STRENGTH_MIN = 0.2  # below, it says nothing

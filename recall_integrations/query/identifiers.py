@@ -26,8 +26,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recall_integrations.query import identifier_words as words
-from recall_integrations.readings import Identifier
 from recall_integrations.text import STOP_WORDS
+from recall_integrations.types.readings import Identifier
 
 CHARS_MAX = 256  # nobody means a longer "word" letter by letter
 CONTEXT_CHARS = 24  # how much of the text before and after a chunk a check may look at

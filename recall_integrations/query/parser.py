@@ -34,7 +34,11 @@ from recall_integrations.query.talk import NOTHING, asks_talk
 from recall_integrations.query.temporal import parse_window
 from recall_integrations.query.warming import settle
 from recall_integrations.query.words import QueryWords
-from recall_integrations.readings import (
+from recall_integrations.text import STOP_WORDS, Token, is_character, narrow, stem, tokenize
+from recall_integrations.text.by_language import LOOK
+from recall_integrations.text.spoken import NOTHING as NO_LANGUAGES
+from recall_integrations.text.spoken import Spoken
+from recall_integrations.types.readings import (
     CORRECTED,
     ENTITY,
     IDENTIFIER,
@@ -50,7 +54,7 @@ from recall_integrations.readings import (
     Router,
     SessionRef,
 )
-from recall_integrations.records import (
+from recall_integrations.types.records_ import (
     Degradation,
     EntityRef,
     MemoryType,
@@ -59,11 +63,7 @@ from recall_integrations.records import (
     TemporalWindow,
     checked_text,
 )
-from recall_integrations.roles import Role
-from recall_integrations.text import STOP_WORDS, Token, is_character, narrow, stem, tokenize
-from recall_integrations.text.by_language import LOOK
-from recall_integrations.text.spoken import NOTHING as NO_LANGUAGES
-from recall_integrations.text.spoken import Spoken
+from recall_integrations.types.roles import Role
 
 T = TypeVar("T")
 Spans = Sequence[tuple[int, int]]

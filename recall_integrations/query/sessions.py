@@ -37,8 +37,8 @@ from recall_integrations.query.session_words import (
     TOPICAL,
     alternatives,
 )
-from recall_integrations.readings import BEGINNING, END, WHOLE, SessionRef
 from recall_integrations.text import STOP_WORDS
+from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
 
 CHARS_MAX = 2_000  # of a query that are read; who names a session does so in a question, not in a page of text
 PLACES_MAX = 20  # sessions that one reference may name

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.recall.state import RecallState
-from recall_integrations.records import Degradation
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.types.records_ import Degradation
 
 
 @dataclass(slots=True)

@@ -9,10 +9,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.arms.base import ArmResult
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.records import (
+from recall_integrations.types.records_ import (
     Contribution,
     Degradation,
     Hit,
@@ -21,9 +23,7 @@ from recall_integrations.records import (
     RetrievalPlan,
     RewriteOutcome,
 )
-from recall_integrations.request import RecallRequest
-from recall_integrations.retrievers.base import ArmResult
-from recall_integrations.store.scope_view import Mask, ScopeView
+from recall_integrations.types.request import RecallRequest
 
 T = TypeVar("T")
 

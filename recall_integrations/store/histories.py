@@ -28,9 +28,9 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
-from recall_integrations.records import Memory
-from recall_integrations.roles import Role
 from recall_integrations.store import schema
+from recall_integrations.types.records_ import Memory
+from recall_integrations.types.roles import Role
 
 DISTINCT_CHARS = 60  # of what is said once in both, together, for parts that do not overlap at the end
 _MADE = re.compile(r"msg-(?P<digest>[0-9a-f]{24})(?:-(?P<number>\d+))?")

@@ -30,10 +30,12 @@ from filelock import FileLock, Timeout
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
+from recall_integrations.adapters.embedding import resolve_embedding
 from recall_integrations.adapters.messages import Message, is_message, memory_of, spoken
+from recall_integrations.arms.lexical import LexicalIndex
+from recall_integrations.arms.semantic import SHARED, SemanticIndex
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings import probe
-from recall_integrations.embeddings.adapters import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import (
     EmbeddingMismatch,
@@ -45,30 +47,28 @@ from recall_integrations.errors import (
     StorePathError,
 )
 from recall_integrations.extraction import Extractor, resolve_extractor
+from recall_integrations.indexes.filters import filter_mask
+from recall_integrations.indexes.scope_view import Mask, ScopeView, ScopeViews
+from recall_integrations.indexes.times import to_row
 from recall_integrations.languages import READ
 from recall_integrations.observability.progress import progress_bar
 from recall_integrations.query import warming
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.spelling import Speller
-from recall_integrations.records import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
-from recall_integrations.retrievers.lexical import LexicalIndex
-from recall_integrations.retrievers.semantic import SHARED, SemanticIndex
 from recall_integrations.store import fetching, histories, journal, languages, schema, words
 from recall_integrations.store.database import mapped_errors, open_sqlite
 from recall_integrations.store.directory import DATABASE, check_directory, size_of
 from recall_integrations.store.entity_catalog import EntityCatalog, ScopeEntities
-from recall_integrations.store.filtering import filter_mask
 from recall_integrations.store.histories import Remembered
 from recall_integrations.store.indexes import Indexes, Progress
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.meta import get_meta, put_meta
 from recall_integrations.store.migrations import migrate
-from recall_integrations.store.rows import to_row
-from recall_integrations.store.scope_view import Mask, ScopeView, ScopeViews
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.text import ANALYSER_VERSION, stems
 from recall_integrations.text.spoken import Spoken
+from recall_integrations.types.records_ import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
 
 logger = logging.getLogger("recall_integrations")
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with

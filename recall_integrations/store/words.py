@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exists, insert, select
 
-from recall_integrations.ranking.columns import WORDS_MAX, TextBlock, asked_words, is_question
-from recall_integrations.ranking.lexicon import Lexicon, content_words
+from recall_integrations.indexes.columns import WORDS_MAX, TextBlock, asked_words, is_question
+from recall_integrations.indexes.lexicon import Lexicon, content_words
 from recall_integrations.store import schema
 from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of, length_in_words
 from recall_integrations.text.by_language import LOOK

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from recall_integrations.arms.graph import GraphRetriever
+from recall_integrations.arms.lexical import LexicalRetriever
+from recall_integrations.arms.semantic import SemanticRetriever
+from recall_integrations.arms.temporal import TemporalRetriever
+from recall_integrations.arms.type_filter import TypeFilterRetriever
 from recall_integrations.config import RetrievalConfig
-from recall_integrations.retrievers.graph import GraphRetriever
-from recall_integrations.retrievers.lexical import LexicalRetriever
-from recall_integrations.retrievers.semantic import SemanticRetriever
-from recall_integrations.retrievers.temporal import TemporalRetriever
-from recall_integrations.retrievers.type_filter import TypeFilterRetriever
 from recall_integrations.testing import ArmContract
 
 DEFAULTS = RetrievalConfig()

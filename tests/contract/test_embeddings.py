@@ -6,7 +6,7 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from llama_index.core import MockEmbedding
 
-from recall_integrations.embeddings.adapters import resolve_embedding
+from recall_integrations.adapters.embedding import resolve_embedding
 from recall_integrations.testing import EmbeddingContract, HashEmbedding
 
 

@@ -16,6 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recall_integrations.arms import semantic as semantic_module
+from recall_integrations.arms.lexical import LexicalIndex
+from recall_integrations.arms.semantic import SemanticIndex
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.errors import (
     EmbeddingError,
@@ -26,12 +29,9 @@ from recall_integrations.errors import (
     StoreVersionError,
 )
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.records import Memory, Scope
-from recall_integrations.retrievers import semantic as semantic_module
-from recall_integrations.retrievers.lexical import LexicalIndex
-from recall_integrations.retrievers.semantic import SemanticIndex
 from recall_integrations.store import schema
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types.records_ import Memory, Scope
 
 COUNT = 300
 SCOPE = Scope(user_id="u")

@@ -7,8 +7,9 @@ import io
 import re
 from pathlib import Path
 
-from recall_integrations.ranking import bridge, stage
-from recall_integrations.retrievers import holders
+from recall_integrations.arms.second_hop import holders
+from recall_integrations.ranking import rank as stage
+from recall_integrations.ranking.features import bridge
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graph.md").read_text(encoding="utf-8")
 NUMBERS = {1: "One", 2: "two", 3: "three", 10: "ten", 2_000_000: "two million"}

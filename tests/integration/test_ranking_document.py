@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
+from recall_integrations.arms.registry import BUILT_IN, evidence_of
 from recall_integrations.config import STRATEGIES, FusionConfig
-from recall_integrations.ranking import stage
-from recall_integrations.ranking.features import FORMULAS
-from recall_integrations.ranking.kind import GATES, Kind
-from recall_integrations.ranking.ranker import FLOORS, WEIGHTS
-from recall_integrations.retrievers.registry import BUILT_IN, evidence_of
+from recall_integrations.indexes.kind import GATES, Kind
+from recall_integrations.ranking import rank as stage
+from recall_integrations.ranking.features.formulas import FORMULAS
+from recall_integrations.ranking.rankers.fixed_weights import FLOORS, WEIGHTS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ranking.md"
 BLOCK = re.compile(r"```python\n(.*?)```(\n\n```text\n)(.*?)```", re.DOTALL)

@@ -23,8 +23,8 @@ from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.features import ROUNDING, courtesies, folded, normalised, specificity, type_cues
 from recall_integrations.query.routing import router_mode
-from recall_integrations.readings import ConversationalVerdict, Identifier, Router
-from recall_integrations.records import (
+from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router
+from recall_integrations.types.records_ import (
     EntityRef,
     MemoryType,
     ParsedQuery,

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.ranking.columns import ColumnsBuilder, TextRow, columns_of
-from recall_integrations.ranking.features import FeatureInput, compute
-from recall_integrations.ranking.lexicon import Lexicon, QueryTerms
-from recall_integrations.ranking.ranker import Unlearned
+from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
+from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
+from recall_integrations.ranking.features.formulas import FeatureInput, compute
+from recall_integrations.ranking.rankers.fixed_weights import Unlearned
 from recall_integrations.text import stem
 
 LEXICON = Lexicon()

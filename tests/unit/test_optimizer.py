@@ -21,9 +21,9 @@ from recall_integrations import (
     Scope,
     errors,
 )
+from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.config import ARMS, FusionConfig, LimitsConfig, PlannerConfig, RankingConfig, RetrievalConfig
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
-from recall_integrations.retrievers.registry import BUILT_IN
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
 U1 = Scope(user_id="u1")

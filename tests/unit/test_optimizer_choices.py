@@ -12,8 +12,8 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.config import ARMS, FusionConfig, PlannerConfig, RankingConfig
-from recall_integrations.ranking.features import Features
-from recall_integrations.ranking.ranker import Ranking
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.rankers.fixed_weights import Ranking
 
 MEMORIES = [
     Memory("Priya moved the Kestrel launch to June", id="a", entities=("Kestrel",)),

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from recall_integrations import records
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, InvalidScope
-from recall_integrations.records import Filters, Memory, MemoryType, Relation, Scope, TemporalWindow
+from recall_integrations.types import records_ as records
+from recall_integrations.types.records_ import Filters, Memory, MemoryType, Relation, Scope, TemporalWindow
 
 UTC = timezone.utc
 NAIVE = datetime(2024, 1, 1)

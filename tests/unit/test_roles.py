@@ -12,14 +12,14 @@ from sqlalchemy import inspect, text
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Scope, errors
 from recall_integrations.console.as_json import memory_data
 from recall_integrations.console.importing import Importer
+from recall_integrations.indexes.columns import ColumnsBuilder, TextRow
+from recall_integrations.indexes.lexicon import Lexicon, query_terms
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.entities.units import entity_id_of
-from recall_integrations.ranking.columns import ColumnsBuilder, TextRow
-from recall_integrations.ranking.lexicon import Lexicon, query_terms
-from recall_integrations.roles import ROLE_CODES, SPELLINGS, Role, role_of
 from recall_integrations.store import migrations, schema
 from recall_integrations.store.database import open_sqlite
+from recall_integrations.types.roles import ROLE_CODES, SPELLINGS, Role, role_of
 
 SPELT = {
     Role.USER: (

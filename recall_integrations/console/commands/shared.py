@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_integrations.console.scopes import SYNTAX
+from recall_integrations.adapters.scopes import SYNTAX
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recall_integrations.languages.phrases import blanked, said
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
-from recall_integrations.roles import Role
+from recall_integrations.types.roles import Role
 
 KNOWN = (
     *("i", "we", "not_me"),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, Said, alternatives, blanked, said
 from recall_integrations.query.by_table.wording import Match, Wording, wording
-from recall_integrations.readings import BEGINNING, END, WHOLE, SessionRef
+from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
 
 KNOWN = (
     *("nouns", "ordinals", "digits", "last", "before_last", "numbers"),

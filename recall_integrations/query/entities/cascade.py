@@ -34,8 +34,8 @@ from recall_integrations.query.entities.state import SWAP_WORDS_MAX, Entity, Phr
 from recall_integrations.query.entities.typos import Slip, pair_confidence, slip, word_confidence
 from recall_integrations.query.entities.units import is_cjk
 from recall_integrations.query.entities.words import GIVEN_WORDS, KIND_WORDS, NAME_PARTICLES, is_ordinary
-from recall_integrations.records import EntityRef
 from recall_integrations.text import STOP_WORDS
+from recall_integrations.types.records_ import EntityRef
 
 SURE = 0.85  # from here on a reference may anchor a plan (`planner.entity_confidence_min`)
 ALIAS_DISCOUNT = 0.04

@@ -47,8 +47,8 @@ from recall_integrations.query.entities.words import (
     is_ordinary,
 )
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.records import EntityRef
 from recall_integrations.text import STOP_WORDS
+from recall_integrations.types.records_ import EntityRef
 
 CLOSED_CONFIDENCE = 0.88
 OPEN_CONFIDENCE = 0.80

@@ -26,8 +26,8 @@ from recall_integrations.query.entities.choice import (
     settled,
 )
 from recall_integrations.query.entities.index import EntityIndex
-from recall_integrations.records import Degradation
 from recall_integrations.resilience.daemons import Busy
+from recall_integrations.types.records_ import Degradation
 
 STAGE = "parse.entities.llm"
 FAILURES_MAX = 3

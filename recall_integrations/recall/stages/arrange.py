@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from recall_integrations.config import RankingConfig
 from recall_integrations.delivery.deliver import Delivery
-from recall_integrations.ranking import arrange
-from recall_integrations.ranking.calibration import within
+from recall_integrations.ranking.arranging import arrange
+from recall_integrations.ranking.calibration.model import within
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from recall_integrations.delivery.deliver import Delivery, Found
-from recall_integrations.ranking.calibration import within
+from recall_integrations.ranking.calibration.model import within
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
-from recall_integrations.records import Degradation
+from recall_integrations.types.records_ import Degradation
 
 
 class Deliver(Stage):

@@ -10,17 +10,17 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from recall_integrations.config import RecallConfig
+from recall_integrations.indexes import lexicon
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, Settled, Spans
-from recall_integrations.ranking import lexicon
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
-from recall_integrations.records import EntityRef, ParsedQuery, Scope
-from recall_integrations.request import Window
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.roles import Role
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types.records_ import EntityRef, ParsedQuery, Scope
+from recall_integrations.types.request import Window
+from recall_integrations.types.roles import Role
 
 SHARE_BEFORE_ARMS = 0.6  # of the time left, for what may be slow before the arms are asked; the rest is theirs
 

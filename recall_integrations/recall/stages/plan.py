@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from recall_integrations.arms.registry import ArmSpec, with_own
 from recall_integrations.config import RecallConfig
+from recall_integrations.indexes.scope_view import TYPE_CODES, Mask
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.planning.when import asked_for, settled
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
-from recall_integrations.records import Degradation, ParsedQuery, RetrievalPlan
-from recall_integrations.retrievers.registry import ArmSpec, with_own
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.scope_view import TYPE_CODES, Mask
+from recall_integrations.types.records_ import Degradation, ParsedQuery, RetrievalPlan
 
 
 class Plan(Stage):

@@ -9,17 +9,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.arms.graph import GraphRetriever
+from recall_integrations.arms.registry import ArmSpec, MakeArm, evidence_of, own_lifts
+from recall_integrations.arms.second_hop.links import SecondHop
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.deliver import Delivery
-from recall_integrations.ranking.exact import exact_shares
+from recall_integrations.ranking.features.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
-from recall_integrations.ranking.ranker import Ranker
-from recall_integrations.ranking.stage import EXACT_POOL, RankInput, rank
+from recall_integrations.ranking.rank import EXACT_POOL, RankInput, rank
+from recall_integrations.ranking.rankers.fixed_weights import Ranker
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
-from recall_integrations.retrievers.graph import GraphRetriever
-from recall_integrations.retrievers.registry import ArmSpec, MakeArm, evidence_of, own_lifts
-from recall_integrations.retrievers.second_hop import SecondHop
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.worth import bundled_worth
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from recall_integrations.delivery.deliver import Delivery
-from recall_integrations.ranking.multi_stage import MultiStage
-from recall_integrations.ranking.rerank_stage import RerankRequest, RerankStage
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
-from recall_integrations.records import Contribution
+from recall_integrations.reranking.depth import MultiStage
+from recall_integrations.reranking.reranking import RerankRequest, RerankStage
+from recall_integrations.types.records_ import Contribution
 
 
 class Rerank(Stage):

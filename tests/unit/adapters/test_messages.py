@@ -23,7 +23,7 @@ from llama_index.core.llms import ChatMessage as LlamaMessage
 
 from recall_integrations import Memory, MemoryStore, OptimizedRecallRetriever, QueryOptimizer, Scope
 from recall_integrations.errors import InvalidMemory
-from recall_integrations.roles import Role
+from recall_integrations.types.roles import Role
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 CALL = {"name": "search", "args": {"query": "tea", "limit": 3}, "id": "1"}

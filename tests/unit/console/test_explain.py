@@ -23,8 +23,8 @@ from recall_integrations.console.rendering import show_result
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, clean
-from recall_integrations.readings import ROLES, Correction, QueryToken
-from recall_integrations.records import (
+from recall_integrations.types.readings import ROLES, Correction, QueryToken
+from recall_integrations.types.records_ import (
     Contribution,
     Degradation,
     EntityRef,
@@ -36,7 +36,7 @@ from recall_integrations.records import (
     Scope,
     TemporalWindow,
 )
-from recall_integrations.roles import Role
+from recall_integrations.types.roles import Role
 
 QUERY = "what did Priya say about the deplyment and ABC-123 yesterday, not the frontend?"
 NOW = datetime(2026, 4, 20, 9, tzinfo=timezone.utc)

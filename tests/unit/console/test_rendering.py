@@ -11,7 +11,7 @@ from rich.console import Console
 
 from recall_integrations.console.as_json import dumps, result_data
 from recall_integrations.console.rendering import plain, show_result, window_words
-from recall_integrations.records import (
+from recall_integrations.types.records_ import (
     ArmPlan,
     Contribution,
     Degradation,

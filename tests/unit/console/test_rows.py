@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from recall_integrations.adapters.rows import memory_of, parse_line, stable_id
 from recall_integrations.console.as_json import memory_data
-from recall_integrations.console.rows import memory_of, parse_line, stable_id
 from recall_integrations.errors import InvalidInput, InvalidMemory, InvalidScope
-from recall_integrations.records import Memory, Relation, Scope
+from recall_integrations.types.records_ import Memory, Relation, Scope
 
 FULL = Memory(
     "I prefer tea",

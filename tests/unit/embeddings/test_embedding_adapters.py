@@ -18,7 +18,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from llama_index.core import MockEmbedding
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
-from recall_integrations.embeddings.adapters import PROBE, CallableAdapter, resolve_embedding
+from recall_integrations.adapters.embedding import PROBE, CallableAdapter, resolve_embedding
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import BUNDLED, StaticEmbedding, bundled
 from recall_integrations.errors import EmbeddingError, InvalidArgument, MissingExtra
@@ -150,7 +150,7 @@ def test_a_name_without_the_extra_says_which(monkeypatch: pytest.MonkeyPatch) ->
 def test_no_framework_is_imported_for_a_callable() -> None:
     code = """
         import sys
-        from recall_integrations.embeddings.adapters import resolve_embedding
+        from recall_integrations.adapters.embedding import resolve_embedding
         assert resolve_embedding(lambda texts: [[1.0, 0.0]] * len(texts)).dimensions == 2
         found = {"langchain_core", "llama_index", "sentence_transformers", "torch", "tokenizers"} & set(sys.modules)
         assert not found, found
@@ -274,7 +274,7 @@ def test_a_local_model_may_be_moved_but_not_exchanged(tmp_path: Path) -> None:
 
 def test_fingerprints_are_the_same_in_every_process(tmp_path: Path) -> None:
     code = """
-        from recall_integrations.embeddings.adapters import resolve_embedding
+        from recall_integrations.adapters.embedding import resolve_embedding
         from langchain_core.embeddings import FakeEmbeddings
         def embed(texts): return [[1.0, 0.0]] * len(texts)
         class Own(FakeEmbeddings): model: str = "own"

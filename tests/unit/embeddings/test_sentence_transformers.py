@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recall_integrations.embeddings.adapters import SentenceTransformerAdapter, resolve_embedding
+from recall_integrations.adapters.embedding import SentenceTransformerAdapter, resolve_embedding
 from recall_integrations.errors import EmbeddingError
 
 sentence_transformers = pytest.importorskip(

@@ -77,7 +77,7 @@ def test_loads_offline_without_torch_or_hub() -> None:
         import socket, sys
         def refuse(*_, **__): raise AssertionError("network used")
         socket.socket.connect = socket.getaddrinfo = refuse
-        from recall_integrations.embeddings.adapters import resolve_embedding
+        from recall_integrations.adapters.embedding import resolve_embedding
         model = resolve_embedding()
         assert abs(float(model.embed_query("my dog is ill") @ model.embed_query("my dog is ill")) - 1) < 1e-6
         heavy = {"torch", "transformers", "sentence_transformers", "huggingface_hub", "langchain_core", "llama_index"}

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations.evaluation.calibrating import ANSWERABLE, MIN_OUTCOMES, calibrated, weighed, wrong_scopes
 from recall_integrations.evaluation.datasets import Question
-from recall_integrations.ranking.calibration_fit import Outcome, judge
-from recall_integrations.ranking.features import Features
-from recall_integrations.records import Scope
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.training.calibrate import ANSWERABLE, MIN_OUTCOMES, calibrated, weighed, wrong_scopes
+from recall_integrations.training.calibration import Outcome, judge
+from recall_integrations.types.records_ import Scope
 
 
 def outcome(rng: np.random.Generator, *, answered: bool = True) -> Outcome:
@@ -63,7 +63,7 @@ def test_a_calibration_and_how_well_it_holds() -> None:
 
 
 def test_the_figures_come_from_calibrations_that_have_not_seen_the_fold(monkeypatch: pytest.MonkeyPatch) -> None:
-    from recall_integrations.evaluation import calibrating
+    from recall_integrations.training import calibrate as calibrating
 
     sizes: list[int] = []
     fit = calibrating.fit_calibration

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_integrations.embeddings.adapters import SentenceTransformerAdapter
+from recall_integrations.adapters.embedding import SentenceTransformerAdapter
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, InvalidArgument, MissingExtra
 from recall_integrations.evaluation.embedding_cache import CachedEmbedding, named_embedding

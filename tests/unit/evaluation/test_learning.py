@@ -17,9 +17,10 @@ from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.cli import main
 from recall_integrations.console import training
 from recall_integrations.errors import ConfigError, InvalidArgument, NotFound
-from recall_integrations.evaluation import calibrating, learning
 from recall_integrations.evaluation.datasets import Question
-from recall_integrations.records import Memory, Scope
+from recall_integrations.training import calibrate as calibrating
+from recall_integrations.training import learn as learning
+from recall_integrations.types.records_ import Memory, Scope
 
 NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
 ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")

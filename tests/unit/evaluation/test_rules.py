@@ -12,12 +12,12 @@ import pytest
 from rich.console import Console
 
 from recall_integrations.config import PLAN_RULES, RecallConfig
-from recall_integrations.console.commands.benchmarks import bench
+from recall_integrations.console.commands.bench import bench
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import metrics, plans, quality, rules
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
 from recall_integrations.evaluation.quality import Answer, QualityReport
-from recall_integrations.records import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
+from recall_integrations.types.records_ import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
 
 
 @pytest.fixture(autouse=True)

@@ -14,9 +14,9 @@ from recall_integrations.config import STRATEGIES, FusionConfig, PlannerConfig, 
 from recall_integrations.evaluation import stages
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.stages import Stage
-from recall_integrations.ranking.linear import LinearRanker
-from recall_integrations.ranking.ranker import WEIGHTS, Unlearned
-from recall_integrations.records import Memory, RecallResult, Scope
+from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, Unlearned
+from recall_integrations.ranking.rankers.linear import LinearRanker
+from recall_integrations.types.records_ import Memory, RecallResult, Scope
 
 BASE = RecallConfig()
 

@@ -11,7 +11,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.errors import ConfigError
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.watched import Recaller, Watched
-from recall_integrations.ranking.ranker import Ranker, Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import Ranker, Unlearned
 
 NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
 ANN = Scope(user_id="ann")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.query.asked_role import AskedRole, asked_role
-from recall_integrations.roles import Role
+from recall_integrations.types.roles import Role
 
 USER = """
 what did I say about the budget?

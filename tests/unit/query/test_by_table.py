@@ -21,11 +21,11 @@ from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.by_table import cues, negation, person, sessions
 from recall_integrations.query.by_table.wording import Wording, listed, wording
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge
-from recall_integrations.ranking.negation import demote, negation_scores
-from recall_integrations.readings import NEGATED, SESSION
-from recall_integrations.records import EntityRef, MemoryType, ParsedQuery, Scope
-from recall_integrations.roles import Role
+from recall_integrations.ranking.arranging.negation import demote, negation_scores
 from recall_integrations.text import stem
+from recall_integrations.types.readings import NEGATED, SESSION
+from recall_integrations.types.records_ import EntityRef, MemoryType, ParsedQuery, Scope
+from recall_integrations.types.roles import Role
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 CONFIG = RecallConfig()

@@ -16,8 +16,8 @@ from recall_integrations.query.features import (
     specificity,
     type_cues,
 )
-from recall_integrations.records import EntityRef, MemoryType, QueryFeatures
 from recall_integrations.text import tokenize
+from recall_integrations.types.records_ import EntityRef, MemoryType, QueryFeatures
 
 
 @pytest.mark.parametrize(

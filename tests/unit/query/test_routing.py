@@ -15,8 +15,8 @@ from recall_integrations.query.routing import (
     rare_by,
     router_mode,
 )
-from recall_integrations.records import MemoryType
 from recall_integrations.text import stem
+from recall_integrations.types.records_ import MemoryType
 
 VAGUE = "is this wired up and working in production"
 

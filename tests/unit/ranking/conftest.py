@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from recall_integrations.ranking.features import Features
-from recall_integrations.ranking.training import Example
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.training.linear import Example
 
 
 def _examples(groups=("a", "b", "c"), queries=20, candidates=40, seed=0):

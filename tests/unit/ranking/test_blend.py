@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.errors import ConfigError, InvalidArgument
-from recall_integrations.ranking.bands import Band, band, has_bands
-from recall_integrations.ranking.blend import blend
-from recall_integrations.ranking.multi_stage import MultiStage
+from recall_integrations.reranking.bands import Band, band, has_bands
+from recall_integrations.reranking.blend import blend
+from recall_integrations.reranking.depth import MultiStage
 
 SCORES = st.lists(st.one_of(st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6)), max_size=12)
 

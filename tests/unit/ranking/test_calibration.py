@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.calibration import (
+from recall_integrations.ranking.calibration.model import (
     HIT,
     LOGIT_MAX,
     RESULT,
@@ -20,8 +20,8 @@ from recall_integrations.ranking.calibration import (
     unknown_share,
     within,
 )
-from recall_integrations.ranking.features import Features
-from recall_integrations.ranking.ranker import Ranking, Unlearned
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.rankers.fixed_weights import Ranking, Unlearned
 
 
 def features(*, links=None, **columns):

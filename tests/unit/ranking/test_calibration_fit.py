@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.calibration import HIT, RESULT, K
-from recall_integrations.ranking.calibration_fit import Outcome, ece, fit_calibration, judge
-from recall_integrations.ranking.features import Features
+from recall_integrations.ranking.calibration.model import HIT, RESULT, K
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.training.calibration import Outcome, ece, fit_calibration, judge
 
 
 def outcome(rng, answered=True, candidates=40, weight=1.0):

@@ -1,7 +1,7 @@
 import numpy as np
 
-from recall_integrations.ranking.columns import WORDS_MAX, ColumnsBuilder, TextRow, columns_of, is_question
-from recall_integrations.ranking.lexicon import Lexicon
+from recall_integrations.indexes.columns import WORDS_MAX, ColumnsBuilder, TextRow, columns_of, is_question
+from recall_integrations.indexes.lexicon import Lexicon
 
 
 def row(num, text="", **fields):

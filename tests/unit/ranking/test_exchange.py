@@ -4,11 +4,11 @@ from math import log
 
 import numpy as np
 
-from recall_integrations.ranking.columns import ColumnsBuilder, TextRow, columns_of
-from recall_integrations.ranking.features import FeatureInput, compute
-from recall_integrations.ranking.lexicon import Lexicon, QueryTerms
-from recall_integrations.roles import Role
+from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
+from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
+from recall_integrations.ranking.features.formulas import FeatureInput, compute
 from recall_integrations.text import stem
+from recall_integrations.types.roles import Role
 
 
 def thread(*texts, name="t"):

@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 from recall_integrations.config import RecallConfig
+from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
+from recall_integrations.indexes.letter_runs import runs
+from recall_integrations.indexes.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge
-from recall_integrations.ranking.columns import TextRow, columns_of, window_rows
-from recall_integrations.ranking.features import (
+from recall_integrations.ranking.features.formulas import (
     DETAIL,
     FORMULAS,
     FeatureInput,
     compute,
 )
-from recall_integrations.ranking.grams import runs
-from recall_integrations.ranking.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms
-from recall_integrations.records import Scope, TemporalWindow
 from recall_integrations.text import stem
+from recall_integrations.types.records_ import Scope, TemporalWindow
 
 DEFAULT = Scope()
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
@@ -335,7 +335,7 @@ def test_no_candidates_no_terms_no_words():
 
 
 def test_a_long_pool_is_cut_to_its_beginnings(monkeypatch):
-    from recall_integrations.ranking import features
+    from recall_integrations.ranking.features import formulas as features
 
     monkeypatch.setattr(features, "PAIRS_MAX", 400)
     filler = " ".join(f"zq{i}" for i in range(60))

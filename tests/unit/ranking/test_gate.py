@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.errors import ConfigError
-from recall_integrations.ranking.gate import (
+from recall_integrations.reranking.gate import (
     Estimate,
     GateInput,
     GateSettings,
@@ -17,7 +17,7 @@ from recall_integrations.ranking.gate import (
     regret_max,
     should_rerank,
 )
-from recall_integrations.ranking.rerank_history import (
+from recall_integrations.reranking.history import (
     AUDIT_EVERY,
     PROBE_EVERY,
     Breaker,

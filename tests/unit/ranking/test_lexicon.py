@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.ranking.lexicon import Lexicon, content_words, shared
+from recall_integrations.indexes.lexicon import Lexicon, content_words, shared
 from recall_integrations.text import STOP_WORDS
 
 
@@ -38,7 +38,7 @@ def test_date_words_and_years_are_marked():
 
 
 def test_no_date_word_is_a_stop_word():
-    from recall_integrations.ranking.lexicon import DATE_WORDS
+    from recall_integrations.indexes.lexicon import DATE_WORDS
 
     assert not DATE_WORDS & STOP_WORDS
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking import linear
-from recall_integrations.ranking.features import Features
-from recall_integrations.ranking.ranker import Ranker
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.rankers import linear
+from recall_integrations.ranking.rankers.fixed_weights import Ranker
 
 
 def features(**columns):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from recall_integrations.ranking.logistic import fit_logistic
+from recall_integrations.ranking.calibration.logistic import fit_logistic
 
 
 def made(n=400, seed=1):

@@ -5,10 +5,10 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 
-from recall_integrations.ranking import nearby
-from recall_integrations.ranking.columns import TextRow, columns_of
-from recall_integrations.ranking.features import FeatureInput, compute
-from recall_integrations.ranking.lexicon import Lexicon, QueryTerms
+from recall_integrations.indexes.columns import TextRow, columns_of
+from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
+from recall_integrations.ranking.features import nearby
+from recall_integrations.ranking.features.formulas import FeatureInput, compute
 from recall_integrations.text import stem
 
 HOUR = 3_600_000_000

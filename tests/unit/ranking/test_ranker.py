@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features import FORMULAS, Features
-from recall_integrations.ranking.kind import GATES
-from recall_integrations.ranking.ranker import FLOORS, WEIGHTS, Ranker, Unlearned, spread_scores
+from recall_integrations.indexes.kind import GATES
+from recall_integrations.ranking.features.formulas import FORMULAS, Features
+from recall_integrations.ranking.rankers.fixed_weights import FLOORS, WEIGHTS, Ranker, Unlearned, spread_scores
 
 
 def features(gates=None, worth=1.0, **columns):

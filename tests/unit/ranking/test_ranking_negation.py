@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.negation import demote, negation_scores
+from recall_integrations.ranking.arranging.negation import demote, negation_scores
 
 ABOUT = "I fixed the login bug in the frontend"
 PASSING = "The quarterly planning went on all week: budgets, hiring, the new office, travel rules, security training, "

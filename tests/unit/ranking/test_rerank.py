@@ -16,9 +16,9 @@ from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
+from recall_integrations.adapters.cross_encoder import CrossEncoderReranker, batches
 from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
-from recall_integrations.ranking.cross_encoder import CrossEncoderReranker, batches
-from recall_integrations.ranking.rerank import Reranker, RerankError, judge, resolve_reranker
+from recall_integrations.reranking.reranker import Reranker, RerankError, judge, resolve_reranker
 from recall_integrations.resilience.deadline import Deadline
 
 TEXTS = ["tea", "coffee", "tea", "water"]
@@ -359,7 +359,7 @@ def test_an_empty_name_is_refused() -> None:
 
 def test_a_function_needs_no_framework() -> None:
     code = (
-        "import sys; from recall_integrations.ranking.rerank import resolve_reranker as r;"
+        "import sys; from recall_integrations.reranking.reranker import resolve_reranker as r;"
         "r(lambda q, t: []).scores('q', []);"
         "print([m for m in ('langchain_core', 'llama_index', 'sentence_transformers', 'torch') if m in sys.modules])"
     )

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import ConfigError, StoreClosed
-from recall_integrations.ranking.bands import Band
-from recall_integrations.ranking.gate import GateSettings
-from recall_integrations.ranking.rerank import Judged, RerankError
-from recall_integrations.ranking.rerank_history import PROBE_EVERY
-from recall_integrations.ranking.rerank_stage import Reranked, RerankRequest, RerankSettings, RerankStage
+from recall_integrations.reranking.bands import Band
+from recall_integrations.reranking.gate import GateSettings
+from recall_integrations.reranking.history import PROBE_EVERY
+from recall_integrations.reranking.reranker import Judged, RerankError
+from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankSettings, RerankStage
 from recall_integrations.resilience.deadline import Deadline
 
 P = np.array([0.6, 0.5, 0.4, 0.3, 0.2, 0.1])

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
+from recall_integrations.arms.registry import BUILT_IN, evidence_of
 from recall_integrations.config import ARMS, FusionConfig, PlannerConfig
-from recall_integrations.ranking.features import FORMULAS
-from recall_integrations.ranking.ranker import WEIGHTS
-from recall_integrations.retrievers.registry import BUILT_IN, evidence_of
+from recall_integrations.ranking.features.formulas import FORMULAS
+from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS
 
 EVIDENCE = evidence_of(BUILT_IN)
 OpenStore = Callable[..., MemoryStore]

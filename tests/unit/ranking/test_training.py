@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.ranker import Ranker
-from recall_integrations.ranking.training import Example, fit_linear, leave_one_group_out, logistic
+from recall_integrations.ranking.rankers.fixed_weights import Ranker
+from recall_integrations.training.linear import Example, fit_linear, leave_one_group_out, logistic
 
 
 def test_logistic_agrees_with_scikit_learn():

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument, MissingExtra
-from recall_integrations.ranking import training_trees, trees
-from recall_integrations.ranking.features import Features
-from recall_integrations.ranking.training import Example
-from recall_integrations.ranking.training_trees import fit_trees
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.rankers import trees
+from recall_integrations.training import trees as training_trees
+from recall_integrations.training.linear import Example
+from recall_integrations.training.trees import fit_trees
 
 SMALL = {"columns": ("d", "bm", "sp"), "trees": 20, "leaves": 4, "seconds": 2}
 

@@ -8,10 +8,10 @@ import pytest
 pytest.importorskip("lightgbm", reason="LightGBM (extra `rank`) is not installed")
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking import trees
-from recall_integrations.ranking.features import Features
-from recall_integrations.ranking.ranker import Ranker, Unlearned
-from recall_integrations.ranking.training_trees import fit_trees
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.rankers import trees
+from recall_integrations.ranking.rankers.fixed_weights import Ranker, Unlearned
+from recall_integrations.training.trees import fit_trees
 
 SMALL = {"columns": ("d", "bm", "sp"), "trees": 20, "leaves": 4, "seconds": 2}
 

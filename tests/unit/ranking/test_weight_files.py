@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking import linear
-from recall_integrations.ranking.calibration import HIT, RESULT, Calibration, Logistic
+from recall_integrations.ranking.calibration.model import HIT, RESULT, Calibration, Logistic
+from recall_integrations.ranking.rankers import linear
 
 
 def logistic(names, bias):

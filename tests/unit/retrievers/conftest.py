@@ -9,7 +9,11 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from recall_integrations.records import (
+from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.text import stems
+from recall_integrations.types.records_ import (
     EntityRef,
     Filters,
     MemoryType,
@@ -18,10 +22,6 @@ from recall_integrations.records import (
     Scope,
     TemporalWindow,
 )
-from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.retrievers.base import ArmRequest, ArmResult
-from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.text import stems
 
 Ask = Callable[..., ArmRequest]
 

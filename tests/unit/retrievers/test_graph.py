@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.arms.graph import GraphRetriever
 from recall_integrations.errors import RecallTimeout
-from recall_integrations.records import Filters, Memory, MemoryType, Relation, Scope
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.retrievers.base import ArmRequest, ArmResult
-from recall_integrations.retrievers.graph import GraphRetriever
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types.records_ import Filters, Memory, MemoryType, Relation, Scope
 
 Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]
@@ -185,7 +185,7 @@ def test_there_is_no_second_hop_without_living_documents(store: MemoryStore, mon
     assert hop(graph) is None
     store.remember(Memory("Kestrel", id="d", type="chunk"))
     assert hop(graph) is not None
-    monkeypatch.setattr("recall_integrations.retrievers.graph.WORDS_MAX", 1)
+    monkeypatch.setattr("recall_integrations.arms.graph.WORDS_MAX", 1)
     assert hop(graph) is None  # too many words
     monkeypatch.undo()
     store.forget("d")
@@ -212,8 +212,8 @@ def test_names_are_read_once_and_holders_made_once(store: MemoryStore) -> None:
 
 
 def test_scopes_and_names_that_are_kept_are_bounded(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_integrations.retrievers.graph.SCOPES_KEPT", 2)
-    monkeypatch.setattr("recall_integrations.retrievers.graph.SAID_KEPT", 2)
+    monkeypatch.setattr("recall_integrations.arms.graph.SCOPES_KEPT", 2)
+    monkeypatch.setattr("recall_integrations.arms.graph.SAID_KEPT", 2)
     graph = arm(store)
     for user in "abc":
         scope = Scope(user_id=user)

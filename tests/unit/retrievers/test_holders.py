@@ -8,13 +8,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from recall_integrations.ranking.lexicon import content_words
-from recall_integrations.records import Memory, Scope
-from recall_integrations.retrievers import holders as module
-from recall_integrations.retrievers.holders import Holders, documents, keys_of, text_of
+from recall_integrations.arms.second_hop import holders as module
+from recall_integrations.arms.second_hop.holders import Holders, documents, keys_of, text_of
+from recall_integrations.indexes.lexicon import content_words
+from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.scope_view import ScopeView
 from recall_integrations.text import stem, stems
+from recall_integrations.types.records_ import Memory, Scope
 
 WORDS = "amber lantern kestrel harbour priya raman sam henrietta winter ferry".split()
 MANY = 1_000

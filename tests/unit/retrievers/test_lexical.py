@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.arms.lexical import PIVOT, LexicalIndex, LexicalRetriever, idf
 from recall_integrations.errors import IndexUnavailable, RecallTimeout
-from recall_integrations.records import Filters, Memory, MemoryType, Scope
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.retrievers.base import ArmRequest, ArmResult
-from recall_integrations.retrievers.lexical import PIVOT, LexicalIndex, LexicalRetriever, idf
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems
+from recall_integrations.types.records_ import Filters, Memory, MemoryType, Scope
 
 Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]

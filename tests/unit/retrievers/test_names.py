@@ -2,8 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.ranking.lexicon import Lexicon, content_words
-from recall_integrations.retrievers.names import CHARS_MAX, NAMES_MAX, WORDS_MAX, beginning, names_in, said_in, says
+from recall_integrations.arms.second_hop.names import (
+    CHARS_MAX,
+    NAMES_MAX,
+    WORDS_MAX,
+    beginning,
+    names_in,
+    said_in,
+    says,
+)
+from recall_integrations.indexes.lexicon import Lexicon, content_words
 from recall_integrations.text import stem
 
 

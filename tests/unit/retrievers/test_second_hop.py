@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from recall_integrations.records import Memory, Scope
-from recall_integrations.retrievers.graph import GraphRetriever
-from recall_integrations.retrievers.second_hop import ABOUT, FADING, NAMED, SecondHop, Via
+from recall_integrations.arms.graph import GraphRetriever
+from recall_integrations.arms.second_hop.links import ABOUT, FADING, NAMED, SecondHop, Via
+from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.scope_view import Mask, ScopeView
 from recall_integrations.text import stems
+from recall_integrations.types.records_ import Memory, Scope
 
 FILM, PRIYA, CREW, CAST, OTHER = range(5)
 TEXTS = (

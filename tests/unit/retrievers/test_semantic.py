@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recall_integrations.arms import semantic
+from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.arms.semantic import SHARED, SemanticIndex, SemanticRetriever
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.errors import IndexUnavailable, RecallTimeout
-from recall_integrations.records import Filters, Memory, MemoryType, Scope
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.retrievers import semantic
-from recall_integrations.retrievers.base import ArmRequest, ArmResult
-from recall_integrations.retrievers.semantic import SHARED, SemanticIndex, SemanticRetriever
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types.records_ import Filters, Memory, MemoryType, Scope
 
 Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]

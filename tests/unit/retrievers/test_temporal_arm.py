@@ -5,11 +5,11 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from recall_integrations.records import Filters, Memory, MemoryType, Scope, TemporalWindow
-from recall_integrations.retrievers import temporal
-from recall_integrations.retrievers.base import ArmRequest, ArmResult
-from recall_integrations.retrievers.temporal import TemporalRetriever
+from recall_integrations.arms import temporal
+from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.arms.temporal import TemporalRetriever
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types.records_ import Filters, Memory, MemoryType, Scope, TemporalWindow
 
 Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from recall_integrations.records import Filters, Memory, MemoryType
-from recall_integrations.retrievers.base import ArmRequest, ArmResult
-from recall_integrations.retrievers.type_filter import TypeFilterRetriever
+from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.arms.type_filter import TypeFilterRetriever
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types.records_ import Filters, Memory, MemoryType
 
 Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]

@@ -13,8 +13,8 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
 from llama_index.core.llms import MockLLM
 
+from recall_integrations.adapters.llm import LlmError, resolve_llm, text_of
 from recall_integrations.errors import InvalidArgument, RecallError
-from recall_integrations.rewriting.llm import LlmError, resolve_llm, text_of
 
 
 def ask(source: object, prompt: str = "hello") -> str:
@@ -102,7 +102,7 @@ def test_its_exception_becomes_ours() -> None:
 
 def test_a_function_needs_no_framework() -> None:
     code = (
-        "import sys; from recall_integrations.rewriting.llm import resolve_llm as r; r(lambda p: p)('x');"
+        "import sys; from recall_integrations.adapters.llm import resolve_llm as r; r(lambda p: p)('x');"
         "print([m for m in ('langchain_core', 'llama_index') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
-from recall_integrations.records import Memory, Scope
+from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.scope_view import ScopeView
+from recall_integrations.types.records_ import Memory, Scope
 
 OpenStore = Callable[..., MemoryStore]
 
@@ -101,7 +101,7 @@ def test_columns_grow_and_are_compacted(store: MemoryStore) -> None:
 
 
 def test_many_dead_rows_are_dropped(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_integrations.store.scope_view._COMPACT_AT", 0.3)
+    monkeypatch.setattr("recall_integrations.indexes.scope_view._COMPACT_AT", 0.3)
     store = open_store()
     given = [Memory("x", id=f"m{i:04}") for i in range(1200)]
     store.remember_many(given)

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from recall_integrations import Memory, MemoryStore, Scope
-from recall_integrations.readings import SessionRef
-from recall_integrations.store.filtering import window_mask
-from recall_integrations.store.sessions import in_order, settle
+from recall_integrations.indexes.filters import window_mask
+from recall_integrations.indexes.sessions import in_order, settle
+from recall_integrations.types.readings import SessionRef
 
 START = datetime(2023, 5, 8, 10, tzinfo=timezone.utc)
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select, text, update
 
-from recall_integrations.ranking.columns import WORDS_MAX, asked_words
-from recall_integrations.ranking.lexicon import content_words
-from recall_integrations.records import Memory, Scope
+from recall_integrations.indexes.columns import WORDS_MAX, asked_words
+from recall_integrations.indexes.lexicon import content_words
 from recall_integrations.store import journal, schema, words
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types.records_ import Memory, Scope
 
 OpenStore = Callable[..., MemoryStore]
 PHRASE = "\ufdfa"  # one letter whose normal form is four words

@@ -1,0 +1,170 @@
+"""The arms that there are. An arm is a registration: what makes it, when it is asked, and what its weight scales.
+
+One of your own is given to `QueryOptimizer(arms=[ArmSpec(...)])`. With the name of a built-in arm it takes its place.
+With another one it is asked in every plan where it applies; what it finds becomes a candidate, and its score, as a
+share of its ceiling, lifts the candidate by `lift` times the weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from recall_integrations.arms.base import Arm
+from recall_integrations.arms.fan_out import InMemory
+from recall_integrations.arms.graph import GraphRetriever
+from recall_integrations.arms.lexical import LexicalRetriever
+from recall_integrations.arms.semantic import SemanticRetriever
+from recall_integrations.arms.temporal import TemporalRetriever
+from recall_integrations.arms.type_filter import TypeFilterRetriever
+from recall_integrations.config import ARMS, RecallConfig
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.planning.planner import anchoring
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types.records_ import ArmPlan, ParsedQuery, RetrievalPlan
+
+MakeArm = Callable[[], Arm]
+LIFT = 2.0  # what the best match of an arm of one's own adds; a date that is asked for adds as much
+
+
+def _always(_parsed: ParsedQuery, _plan: RetrievalPlan) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmSpec:
+    """An arm.
+
+    Args:
+        name: in plans, results and settings; letters, digits and "_".
+        make: from the store and the settings, what makes the arm for a call. Opening an index belongs into that second
+            step: if it fails, the arm is left out and named in `degraded`.
+        applies: whether a query gives it anything to look for.
+        weight: in the plans that ask it; scales `evidence`.
+        evidence: the ranking features and lifts that its weight scales. Default: the arm's own score.
+        lift: of one's own arm: what its best match adds to a candidate's rank score.
+        reason: of one's own arm: why a hit of it is there, in words ("near the place asked for").
+        by_words: whether it needs no vectors, and may begin before they are there.
+        by_names: whether a sure window of an entity plan limits it (`window_filter`).
+    """
+
+    name: str
+    make: Callable[[MemoryStore, RecallConfig], MakeArm]
+    applies: Callable[[ParsedQuery, RetrievalPlan], bool] = _always
+    weight: float = 1.0
+    evidence: tuple[str, ...] = ()
+    lift: float = LIFT
+    reason: str = ""
+    by_words: bool = False
+    by_names: bool = False
+
+
+def _semantic(store: MemoryStore, config: RecallConfig) -> MakeArm:
+    overfetch = config.retrieval.overfetch
+    return InMemory(lambda: SemanticRetriever(lambda: store.semantic, store.indexes.home_of, overfetch=overfetch))
+
+
+def _lexical(store: MemoryStore, config: RecallConfig) -> MakeArm:
+    return lambda: LexicalRetriever(store.lexical, overfetch=config.retrieval.overfetch)
+
+
+def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:
+    settings = config.retrieval
+    arm = GraphRetriever(
+        store.engine,
+        store.entities,
+        hops=settings.graph_hops,
+        neighbours=settings.graph_neighbours,
+        mentions=settings.graph_mentions,
+    )
+    return lambda: arm
+
+
+def _temporal(store: MemoryStore, _config: RecallConfig) -> MakeArm:
+    arm = TemporalRetriever(store.engine)
+    return InMemory(lambda: arm)
+
+
+def _type_filter(_store: MemoryStore, _config: RecallConfig) -> MakeArm:
+    arm = TypeFilterRetriever()
+    return InMemory(lambda: arm)
+
+
+BUILT_IN: tuple[ArmSpec, ...] = (
+    ArmSpec(name="semantic", make=_semantic, evidence=("d", "d1")),
+    ArmSpec(
+        name="lexical",
+        make=_lexical,
+        applies=lambda parsed, _plan: bool(parsed.terms),
+        evidence=(
+            *("bm", "bmq", "bm_max", "bm_ub", "cov", "soft", "lead", "msn", "mt", "mwn", "mw2n", "qm", "bs", "smb"),
+            *("smm", "bg", "char_bm25", "feedback", "together", "exchange", "told", "own", "qa"),
+        ),
+        by_words=True,
+    ),
+    ArmSpec(
+        name="graph",
+        make=_graph,
+        applies=lambda parsed, plan: plan.name == "exploratory" or bool(anchoring(parsed)),
+        evidence=("graph", "edge"),
+        by_names=True,
+    ),
+    ArmSpec(
+        name="temporal",
+        make=_temporal,
+        applies=lambda parsed, plan: parsed.temporal_window is not None or plan.time_filter,
+        evidence=("date",),
+    ),
+    ArmSpec(
+        name="type_filter",
+        make=_type_filter,
+        applies=lambda _parsed, plan: bool(plan.type_hints),
+        evidence=("type_filter",),
+    ),
+)
+
+
+def registered(own: Iterable[ArmSpec] = ()) -> tuple[ArmSpec, ...]:
+    """The built-in arms and one's own. One that has the name of a built-in arm takes its place.
+
+    Raises:
+        InvalidArgument: something that is no `ArmSpec`, or a name that cannot be one or is there twice.
+    """
+    specs = {spec.name: spec for spec in BUILT_IN}
+    named: set[str] = set()
+    for spec in own:
+        if not isinstance(spec, ArmSpec):
+            raise InvalidArgument(f"arms must be ArmSpec objects, not {type(spec).__name__}.")
+        if not spec.name.isidentifier():
+            raise InvalidArgument(f"The name of an arm must be letters, digits and '_', not {spec.name!r}.")
+        if spec.name in named:
+            raise InvalidArgument(f"There are two arms {spec.name!r}. Give one of them another name.")
+        named.add(spec.name)
+        specs[spec.name] = spec
+    return tuple(specs.values())
+
+
+def evidence_of(arms: Iterable[ArmSpec]) -> dict[str, tuple[str, ...]]:
+    """What the weight of each arm scales, by its name."""
+    return {spec.name: spec.evidence or (spec.name,) for spec in arms}
+
+
+def own_lifts(arms: Iterable[ArmSpec]) -> dict[str, float]:
+    """What the best match of each arm of one's own adds, by its name."""
+    return {spec.name: spec.lift for spec in arms if spec.name not in ARMS}
+
+
+def worth_asking(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan, arms: tuple[ArmSpec, ...] = BUILT_IN) -> bool:
+    """Whether the query gives an arm of the plan anything to look for; one's own are in a plan only then."""
+    spec = next((s for s in arms if s.name == arm.name), None)
+    return spec is None or spec.applies(parsed, plan)
+
+
+def with_own(plan: RetrievalPlan, parsed: ParsedQuery, arms: tuple[ArmSpec, ...], limit: int) -> RetrievalPlan:
+    """A plan that asks one's own arms as well, where they apply."""
+    own = [s for s in arms if s.name not in ARMS and s.applies(parsed, plan)]
+    if not own:
+        return plan
+    asked = (ArmPlan(name=s.name, weight=s.weight, limit=limit) for s in own)
+    names = ", ".join(s.name for s in own)
+    return replace(plan, arms=(*plan.arms, *asked), reason=f"{plan.reason}; asks {names} too")

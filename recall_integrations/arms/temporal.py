@@ -1,0 +1,82 @@
+"""The temporal arm: what lies in the query's window, by `event_at` (by `created_at` for memories without one).
+
+A `chunk` without `event_at` lies in no window: when a document was stored says nothing about its time.
+
+A pass over the times in memory, or above `COLUMN_MAX` memories a range scan of the B-tree over the same times. What
+lies in the window is ordered by similarity to the query, or by recency where no vectors are at hand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine, and_, select
+
+from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.indexes.filters import asked_mask
+from recall_integrations.indexes.scope_view import Mask
+from recall_integrations.indexes.times import to_micros
+from recall_integrations.store import schema
+from recall_integrations.types.records_ import MemoryType
+
+SCAN_MAX = 1_000  # newest memories of a window that are considered
+COLUMN_MAX = 200_000  # memories whose times are looked through one by one: some tenths of a millisecond
+
+
+def _window(request: ArmRequest) -> Mask:
+    window = request.parsed.temporal_window
+    assert window is not None
+    return asked_mask(request.view, window.start, window.end)
+
+
+class TemporalRetriever:
+    """Memories inside the query's window, or of the session that it asks for."""
+
+    name = "temporal"
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def search(self, request: ArmRequest) -> ArmResult:
+        """Candidates with a score in [0, 1]: half for being inside, half by similarity (or recency)."""
+        window = request.parsed.temporal_window
+        view = request.view
+        if (window is None and request.asked is None) or not view.size:
+            return ArmResult.empty(self.name, "no window")
+        if window is not None and request.asked is None and request.allowed is None and view.size > COLUMN_MAX:
+            start = None if window.start is None else to_micros(window.start)
+            end = None if window.end is None else to_micros(window.end)
+            with self._engine.connect() as connection:
+                nums = self._scan(connection, view.scope_id, start, end)
+            rows = view.rows_of(sorted(nums))
+        else:  # where there is a filter, also of large scopes: it may leave out all of the newest
+            inside = view.alive & (_window(request) if request.asked is None else request.asked)
+            if request.allowed is not None:
+                inside &= request.allowed
+            rows = np.flatnonzero(inside)
+            if len(rows) > SCAN_MAX:
+                newest = np.argsort(view.at[rows], kind="stable")[-SCAN_MAX:]
+                rows = np.sort(rows[newest])
+        if not len(rows):
+            return ArmResult.empty(self.name, "nothing in the window")
+        scores = (0.5 + 0.5 * request.closeness(rows)).astype(np.float32)
+        return request.result(self.name, rows, scores, note=f"{len(rows)} in the window")
+
+    @staticmethod
+    def _scan(connection: Any, scope_id: int, start: int | None, end: int | None) -> list[int]:
+        """Two range scans of one index `(scope_id, event_at, created_at, num)`."""
+        m = schema.memories
+        found: list[int] = []
+        told = and_(m.c.event_at.is_(None), m.c.type != MemoryType.CHUNK.value)
+        for column, only in ((m.c.event_at, m.c.event_at.is_not(None)), (m.c.created_at, told)):
+            bounds = [m.c.scope_id == scope_id, only]
+            if start is not None:
+                bounds.append(column >= start)
+            if end is not None:
+                bounds.append(column < end)
+            order = (m.c.event_at.desc(), m.c.created_at.desc(), m.c.num.desc())  # the index read backwards: no sort
+            found.extend(
+                connection.execute(select(m.c.num).where(and_(*bounds)).order_by(*order).limit(SCAN_MAX)).scalars()
+            )
+        return found

@@ -1,0 +1,31 @@
+"""The type-filter arm: memories of the types that the optimizer expects, most similar first.
+
+Only the optimizer sets type hints; without one there is nothing to filter by and the arm stays silent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.indexes.scope_view import TYPE_CODES
+
+
+class TypeFilterRetriever:
+    """Memories of the hinted types."""
+
+    name = "type_filter"
+
+    def search(self, request: ArmRequest) -> ArmResult:
+        """Candidates with a score in [0, 1]: half for the type, half by similarity (or recency)."""
+        hints, view = request.plan.type_hints, request.view
+        if not hints or not view.size:
+            return ArmResult.empty(self.name, "no type hint")
+        mask = view.alive & np.isin(view.types, [TYPE_CODES[t.value] for t in hints])
+        if request.allowed is not None:
+            mask &= request.allowed
+        rows = np.flatnonzero(mask)
+        if not len(rows):
+            return ArmResult.empty(self.name, "no memory of that type")
+        scores = 0.5 + 0.5 * request.closeness(rows)
+        return request.result(self.name, rows, scores, note=f"{len(rows)} of type {', '.join(hints)}")

@@ -1,0 +1,1 @@
+"""What is derived from the memories, below the arms: words, vectors, columns, filters."""

@@ -1,0 +1,151 @@
+"""What a scope is made of, read from its memories: chats of people, chats with an assistant, documents, records, notes.
+
+Evidence does not mean the same everywhere. An answer of six words is told by the question before it, an answer of two
+hundred is not; neighbours in a thread belong together in a chat, not among the notifications of a phone. Nobody is
+asked for the kind of a collection: `Kind` holds shares of the living memories, each in [0, 1], and `gates` turns them
+into the factors with which rankers weigh evidence. A scope may be a mixture; then so are the factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.types.roles import ROLE_CODES, Role
+
+HALF = 20  # content words at which a text is half as short as one can be
+LONG_FROM, LONG_SPAN = 6, 12  # content words of a query beyond which it is long, and until it is wholly so
+RARE_FROM, RARE_SPAN = 0.38, 0.1  # share of the highest idf beyond which a query's words are rare, until wholly so
+FEW, MANY = 50, 200  # memories of a scope up to which no word is said to be common, and from which it wholly is
+_UNIT = 1_000_000  # `short` is summed in whole numbers, so that the order of writes leaves no trace
+_SPEAKING = (ROLE_CODES[Role.USER], ROLE_CODES[Role.ASSISTANT])
+Codes = NDArray[np.int32]
+
+GATES: Mapping[str, str] = {
+    "always": "1",
+    "people": "pairs · (1 − roles): chats of two people",
+    "crowd": "crowd · (1 − roles): chats of three people or more",
+    "roles": "chats with an assistant",
+    "apart": "1 − people − crowd − roles: neighbours in a thread are no exchange",
+    "long": f"(content words of the query − {LONG_FROM}) / {LONG_SPAN}, in [0, 1], times 1 − plain",
+    "documents": "plain · common: plain documents, asked in words that many of them hold",
+    "spelling": "unread · (1 − short) · (1 − how long the query is): only how its words are spelled is known",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """Shares of a scope's living memories, each in [0, 1]; 0 in an empty scope.
+
+    Args:
+        pairs: in threads of exactly two actors.
+        crowd: in threads of three actors or more.
+        roles: by the user of an assistant, or by the assistant.
+        threaded: with another memory in their thread.
+        named: with an actor.
+        short: mean of `1 / (1 + content words / 20)`.
+    """
+
+    pairs: float = 0.0
+    crowd: float = 0.0
+    roles: float = 0.0
+    threaded: float = 0.0
+    named: float = 0.0
+    short: float = 0.0
+
+    @property
+    def plain(self) -> float:
+        """How far the memories are plain documents: no threads, nobody who speaks, not short."""
+        return (1 - self.threaded) * (1 - self.named) * (1 - self.short)
+
+    def gates(self, asked: int, rarity: float = 1.0, count: int = MANY, unread: float = 0.0) -> dict[str, float]:
+        """Factors of `GATES` for a query.
+
+        Args:
+            asked: its content words.
+            rarity: mean idf of those of its words that the scope holds, as a share of the highest idf that a word can
+                have there; in [0, 1]. Names and terms pinpoint a text (.5 and more), what a whole collection is about
+                does not (.35).
+            count: memories of the scope. In a handful every word that is said twice would be common.
+            unread: how far nothing knows what its words mean: 1 − the worth of word vectors in its language; less where
+                words are cut into characters.
+        """
+        people, crowd = self.pairs * (1 - self.roles), self.crowd * (1 - self.roles)
+        common = min(max(1 - (rarity - RARE_FROM) / RARE_SPAN, 0.0), 1.0) * min(
+            max((count - FEW) / (MANY - FEW), 0.0), 1.0
+        )
+        return {
+            "always": 1.0,
+            "people": people,
+            "crowd": crowd,
+            "roles": self.roles,
+            "apart": max(1 - people - crowd - self.roles, 0.0),
+            "long": how_long(asked) * (1 - self.plain),
+            "documents": self.plain * common,
+            "spelling": min(max(unread, 0.0), 1.0) * (1 - self.short) * (1 - how_long(asked)),
+        }
+
+
+def how_long(asked: int) -> float:
+    """0 for a query of up to `LONG_FROM` content words, 1 from `LONG_SPAN` more."""
+    return min(max((asked - LONG_FROM) / LONG_SPAN, 0.0), 1.0)
+
+
+class KindCounter:
+    """Counts what `Kind` is made of, as memories come and go. The result depends on which are there, not on the way."""
+
+    def __init__(self) -> None:
+        self._rows = self._roles = self._named = self._short = 0
+        self._pairs = self._crowd = self._threaded = 0
+        self._actors: dict[int, dict[int, int]] = {}  # thread → actor → memories; -1 is no actor
+
+    def add(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> None:
+        """Memories that came: codes of thread and actor (-1 = none), codes of roles, content words."""
+        self._count(threads, actors, roles, lengths, 1)
+
+    def remove(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> None:
+        """Memories that went."""
+        self._count(threads, actors, roles, lengths, -1)
+
+    def kind(self) -> Kind:
+        """The shares as they are now."""
+        n = self._rows
+        if not n:
+            return Kind()
+        return Kind(
+            pairs=self._pairs / n,
+            crowd=self._crowd / n,
+            roles=self._roles / n,
+            threaded=self._threaded / n,
+            named=self._named / n,
+            short=self._short / _UNIT / n,
+        )
+
+    def _count(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes, sign: int) -> None:
+        self._rows += sign * len(threads)
+        self._roles += sign * int(np.isin(roles, _SPEAKING).sum())
+        self._named += sign * int((actors >= 0).sum())
+        self._short += sign * int(np.rint(_UNIT / (1 + lengths / HALF)).sum())
+        inside = threads >= 0
+        pairs, counts = np.unique(np.stack([threads[inside], actors[inside]]), axis=1, return_counts=True)
+        changed: dict[int, list[tuple[int, int]]] = {}
+        for thread, actor, count in zip(*pairs.tolist(), counts.tolist(), strict=True):
+            changed.setdefault(thread, []).append((actor, sign * count))
+        for thread, changes in changed.items():
+            own = self._actors.setdefault(thread, {})
+            self._thread(own, -1)
+            for actor, count in changes:
+                own[actor] = own.get(actor, 0) + count
+                if not own[actor]:
+                    del own[actor]
+            self._thread(own, 1)
+
+    def _thread(self, own: Mapping[int, int], sign: int) -> None:
+        """Take a thread's memories into the sums, or out of them."""
+        rows, actors = sum(own.values()), len(own) - (-1 in own)
+        self._threaded += sign * rows * (rows > 1)
+        self._pairs += sign * rows * (actors == 2)
+        self._crowd += sign * rows * (actors > 2)

@@ -1,0 +1,432 @@
+"""One scope's memories as columns in memory: what arms and ranking compute on.
+
+A `ScopeView` is an immutable snapshot; `ScopeViews` keeps recently used ones, bounded in bytes, and brings one forward
+through the change journal when the scope has changed since. Columns are append-only buffers that snapshots share, so a
+refresh costs what was added, not what is there.
+
+Vectors: up to `exact_max` rows as one float32 matrix, scanned exactly (recall 1); above, float16 for scoring subsets
+(half the memory), unless even that does not fit the budget.
+
+Texts: words, threads and actors beside them (`TextColumns`), where they fit the budget too.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Engine, and_, func, null, select
+
+from recall_integrations.errors import EmbeddingError
+from recall_integrations.indexes import lexicon
+from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns
+from recall_integrations.store import schema, words
+from recall_integrations.types.records_ import MemoryType
+from recall_integrations.types.roles import Role
+
+logger = logging.getLogger("recall_integrations")
+
+TYPE_CODES = {t.value: i for i, t in enumerate(MemoryType)}
+_CHUNK = MemoryType.CHUNK.value
+_ROW_BYTES = 160  # an id string and its share of the columns
+_COMPACT_AT = 0.3
+_AT_ONCE = 2_000  # rows read at a time; more are slower, as they leave the processor's cache
+_STORED_MAX = 1_000  # rows whose vectors a stage may read from the store to score them: a few milliseconds
+
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeView:
+    """Columns of one scope, row `i` of each belonging to the same memory; rows in order of `nums`.
+
+    Args:
+        scope_id, version, seq: what the snapshot shows.
+        nums: int64 `(n,)`, rising: the memory's number in the store.
+        ids: the memory's id; the first `n` entries of a shared list.
+        at: int64 `(n,)`: `event_at`, or `created_at` where there is none, in microseconds.
+        dated: bool `(n,)`: whether `at` says when it was. Not of a `chunk` without `event_at`: when a document was
+            stored says nothing about its time.
+        types: int8 `(n,)`: index into `MemoryType`.
+        importance: float32 `(n,)`.
+        alive: bool `(n,)`: false for rows that were forgotten or replaced since.
+        vectors: float32 or float16 `(n, d)`, unit rows (0 where the memory has none), or `None` where they do not fit
+            into memory.
+        stored: reads the vectors of nums from the store, float32 `(len(nums), d)`.
+        text: words, threads and actors, row by row; `None` where they are switched off or do not fit into memory.
+    """
+
+    scope_id: int
+    version: int
+    seq: int
+    nums: NDArray[np.int64]
+    ids: list[str]
+    at: NDArray[np.int64]
+    dated: Mask
+    types: NDArray[np.int8]
+    importance: NDArray[np.float32]
+    alive: Mask
+    vectors: NDArray[Any] | None
+    stored: Callable[[NDArray[np.int64]], NDArray[np.float32]] | None = None
+    text: TextColumns | None = None
+
+    @property
+    def size(self) -> int:
+        """Rows, dead ones included."""
+        return len(self.nums)
+
+    @property
+    def count(self) -> int:
+        """Living memories."""
+        return int(self.alive.sum())
+
+    @property
+    def exact(self) -> bool:
+        """Whether all vectors are here to be scanned."""
+        return self.vectors is not None and self.vectors.dtype == np.float32
+
+    def speakers(self, role: Role) -> list[str]:
+        """Names of the actors that have this role; none where the texts are not at hand."""
+        return [] if self.text is None else self.text.speakers(role)
+
+    def rows_of(self, nums: NDArray[np.int64] | Sequence[int]) -> Rows:
+        """Rows of the given memories, in their order; those that are not (or no longer) in this scope are left out."""
+        wanted = np.asarray(nums, dtype=np.int64)
+        if not self.size or not wanted.size:
+            return np.empty(0, dtype=np.int64)
+        rows: Rows = np.searchsorted(self.nums, wanted)
+        rows[rows == self.size] = 0
+        found: Rows = rows[(self.nums[rows] == wanted) & self.alive[rows]]
+        return found
+
+    def similarity(self, rows: Rows, query: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+        """Cosine of each row with the query, `(len(rows),)`, or `None` where vectors are not at hand."""
+        if query is None or (self.vectors is None and len(rows) > _STORED_MAX):
+            return None
+        vectors = self.vectors_of(rows)
+        if vectors is None or query.shape != vectors.shape[1:]:
+            return None
+        cosines: NDArray[np.float32] = np.vecdot(vectors, query)
+        return cosines
+
+    def vectors_of(self, rows: Rows) -> NDArray[np.float32] | None:
+        """Vectors of rows, float32 `(len(rows), d)`: from memory, or else read from the store."""
+        if self.vectors is not None:
+            return np.asarray(self.vectors[rows], dtype=np.float32)
+        return None if self.stored is None else self.stored(self.nums[rows])
+
+    def scan(self, vectors: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+        """Best cosine of every row with any of `vectors` `(m, d)`, or `None` where not all vectors are at hand."""
+        if not self.exact or vectors is None or self.vectors is None or vectors.shape[1:] != self.vectors.shape[1:]:
+            return None
+        # vecdot, not `@`: a matrix product wakes BLAS threads, which on busy cores cost 10 ms where the sum takes 0.2.
+        best: NDArray[np.float32] = np.vecdot(self.vectors, vectors[0])
+        for vector in vectors[1:]:
+            np.maximum(best, np.vecdot(self.vectors, vector), out=best)
+        return best
+
+    def order_by_id(self, rows: Rows, scores: NDArray[Any]) -> NDArray[np.int64]:
+        """Indices that sort by falling score, ties by id."""
+        order: NDArray[np.int64] = np.argsort(-scores, kind="stable")
+        falling = scores[order]
+        if (falling[1:] < falling[:-1]).all():
+            return order
+        ids = self.ids
+        row_list, score_list = rows.tolist(), scores.tolist()
+        return np.asarray(
+            sorted(range(len(row_list)), key=lambda i: (-score_list[i], ids[row_list[i]])), dtype=np.int64
+        )
+
+    def top(self, rows: Rows, scores: NDArray[Any], limit: int) -> tuple[Rows, NDArray[np.float32]]:
+        """The best `limit` rows and their scores, falling, ties by id (also at the cut)."""
+        if len(rows) > limit:
+            bound = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+            keep = np.flatnonzero(scores >= bound)
+            if len(keep) > 4 * limit:  # a plateau at the cut: order by id, but do not sort a whole scope
+                above, level = np.flatnonzero(scores > bound), np.flatnonzero(scores == bound)
+                ids = self.ids
+                level = np.asarray(
+                    sorted(level.tolist(), key=lambda i: ids[rows[i]])[: limit - len(above)], dtype=np.int64
+                )
+                keep = np.concatenate([above, level])
+            rows, scores = rows[keep], scores[keep]
+        order = self.order_by_id(rows, scores)[:limit]
+        return rows[order], np.asarray(scores[order], dtype=np.float32)
+
+
+class _Columns:
+    """Growing buffers behind the snapshots of one scope. Guarded by the scope's lock in `ScopeViews`."""
+
+    def __init__(self, dimensions: int, dtype: Any | None, capacity: int, text: ColumnsBuilder | None) -> None:
+        capacity = max(64, capacity)
+        self.n = 0
+        self.seq = 0
+        self.ids: list[str] = []
+        self.nums = np.empty(capacity, dtype=np.int64)
+        self.at = np.empty(capacity, dtype=np.int64)
+        self.dated = np.empty(capacity, dtype=np.bool_)
+        self.types = np.empty(capacity, dtype=np.int8)
+        self.importance = np.empty(capacity, dtype=np.float32)
+        self.alive = np.empty(capacity, dtype=np.bool_)
+        self.vectors = np.empty((capacity, dimensions), dtype=dtype) if dtype is not None and dimensions else None
+        self.text = text
+
+    @property
+    def bytes(self) -> int:
+        held = len(self.nums) * _ROW_BYTES
+        if self.vectors is not None:
+            held += self.vectors.nbytes
+        return held if self.text is None else held + self.text.bytes
+
+    def append(self, fields: Sequence[Sequence[Any]]) -> None:
+        """Nums (rising), ids, `event_at`, `created_at`, types, importance, bytes of the vectors (or `None`)."""
+        nums, ids, event_at, created_at, types, importance, vectors = fields
+        end = self.n + len(nums)
+        if end > len(self.nums):
+            self._grow(max(end, 2 * len(self.nums)))
+        part = slice(self.n, end)
+        self.nums[part] = nums
+        self.ids.extend(ids)
+        self.at[part] = [c if e is None else e for e, c in zip(event_at, created_at, strict=True)]
+        self.dated[part] = [e is not None or t != _CHUNK for e, t in zip(event_at, types, strict=True)]
+        self.types[part] = [TYPE_CODES[t] for t in types]
+        self.importance[part] = importance
+        self.alive[part] = True
+        if self.vectors is not None:
+            width = self.vectors.shape[1] * 2
+            blank = bytes(width)
+            joined = b"".join(v if v is not None and len(v) == width else blank for v in vectors)
+            self.vectors[part] = np.frombuffer(joined, dtype="<f2").reshape(len(nums), -1)
+        self.n = end
+
+    def _grow(self, capacity: int) -> None:
+        for name in ("nums", "at", "dated", "types", "importance", "alive", "vectors"):
+            old = getattr(self, name)
+            if old is None:
+                continue
+            new = np.empty((capacity, *old.shape[1:]), dtype=old.dtype)
+            new[: self.n] = old[: self.n]
+            setattr(self, name, new)
+
+    def kill(self, nums: NDArray[np.int64]) -> None:
+        rows = np.searchsorted(self.nums[: self.n], nums)
+        rows = rows[rows < self.n]
+        rows = rows[np.isin(self.nums[rows], nums)]
+        if len(rows):
+            self.alive = self.alive.copy()  # older snapshots keep theirs
+            self.alive[rows] = False
+        if self.text is not None:
+            self.text.kill(nums)
+
+    def snapshot(
+        self, scope_id: int, version: int, stored: Callable[[NDArray[np.int64]], NDArray[np.float32]]
+    ) -> ScopeView:
+        n = self.n
+        return ScopeView(
+            scope_id=scope_id,
+            version=version,
+            seq=self.seq,
+            nums=self.nums[:n],
+            ids=self.ids,
+            at=self.at[:n],
+            dated=self.dated[:n],
+            types=self.types[:n],
+            importance=self.importance[:n],
+            alive=self.alive[:n],
+            vectors=self.vectors[:n] if self.vectors is not None else None,
+            stored=stored,
+            text=None if self.text is None else self.text.snapshot(),
+        )
+
+
+class ScopeViews:
+    """Recently used scopes, least recently used leaves first when `budget_bytes` is exceeded (one always stays).
+
+    Args:
+        shown: a scope's version and the last change that belongs to it. What is committed after it is not whole yet
+            (its vectors are still being made) and stays out of the columns.
+        dimensions: of the embedding.
+        texts: whether views have `TextColumns`.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        shown: Callable[[int], tuple[int, int]],
+        dimensions: Callable[[], int],
+        exact_max: int,
+        budget_bytes: int,
+        texts: bool = True,
+    ) -> None:
+        self._engine = engine
+        self._shown = shown
+        self._dimensions = dimensions
+        self.exact_max = exact_max
+        self.budget_bytes = budget_bytes
+        self.texts = texts
+        self._lock = threading.Lock()
+        self._scope_locks: dict[int, threading.Lock] = {}
+        self._kept: OrderedDict[int, tuple[_Columns, ScopeView]] = OrderedDict()
+        self._drops = 0
+
+    def get(self, scope_id: int) -> ScopeView:
+        """A snapshot of the scope that holds everything committed before this call."""
+        version, _ = self._shown(scope_id)
+        with self._lock:
+            kept = self._kept.get(scope_id)
+            if kept is not None:
+                self._kept.move_to_end(scope_id)
+                if kept[1].version == version:
+                    return kept[1]
+            scope_lock = self._scope_locks.setdefault(scope_id, threading.Lock())
+        with scope_lock:  # one thread loads a scope, others of the same scope wait, other scopes go on
+            return self._load_or_refresh(scope_id)
+
+    def drop(self, scope_id: int | None = None) -> None:
+        """Forget one scope's columns, or all."""
+        with self._lock:
+            self._drops += 1
+            if scope_id is None:
+                self._kept.clear()
+            else:
+                self._kept.pop(scope_id, None)
+
+    def _load_or_refresh(self, scope_id: int) -> ScopeView:
+        with self._lock:
+            kept, drops = self._kept.get(scope_id), self._drops
+        version, upto = self._shown(scope_id)
+        if kept is not None and kept[1].version == version:
+            return kept[1]
+        columns = kept[0] if kept is not None else None
+        try:
+            if columns is not None and not self._refresh(columns, scope_id, upto):
+                columns = None
+        except BaseException:
+            self.drop(scope_id)  # half of it may have been brought forward
+            raise
+        if columns is None:
+            columns = self._load(scope_id, upto)
+        view = columns.snapshot(scope_id, version, partial(self._stored, scope_id))
+        with self._lock:
+            if self._drops != drops:  # what was read may be out of date already: good for this call only
+                self._kept.pop(scope_id, None)
+                return view
+            self._kept[scope_id] = (columns, view)
+            self._kept.move_to_end(scope_id)
+            total = sum(c.bytes for c, _ in self._kept.values())
+            while total > self.budget_bytes and len(self._kept) > 1:
+                _, (gone, _view) = self._kept.popitem(last=False)
+                total -= gone.bytes
+        return view
+
+    def _read(self, connection: Connection, columns: _Columns, scope_id: int, upto: int) -> None:
+        """Append what the store holds after `columns.seq`, up to `upto`."""
+        m, v = schema.memories, schema.vectors
+        fields: list[Any] = [m.c.num, m.c.id, m.c.event_at, m.c.created_at, m.c.type, m.c.importance]
+        source: Any = m
+        if columns.vectors is None:
+            fields.append(null())
+        else:
+            fields.append(v.c.vector)
+            source = source.outerjoin(v, and_(v.c.scope_id == m.c.scope_id, v.c.num == m.c.num))
+        own = len(fields)
+        if columns.text is not None:
+            fields.extend(words.COLUMNS)
+            source = words.joined(source)
+        query = select(*fields).select_from(source).order_by(m.c.num)
+        query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
+        for rows in connection.execute(query).partitions(_AT_ONCE):
+            read = list(zip(*rows, strict=True))
+            columns.append(read[:own])
+            if columns.text is not None:
+                columns.text = self._extended(connection, columns, scope_id, read[0], read[own:])
+        columns.seq = upto
+
+    def _extended(
+        self, connection: Connection, columns: _Columns, scope_id: int, nums: Sequence[int], fields: Sequence[Any]
+    ) -> ColumnsBuilder | None:
+        """The text columns with new memories, or `None` if they do not fit or cannot be made."""
+        text = columns.text
+        assert text is not None
+        try:
+            text.extend(words.text_block(connection, scope_id, nums, fields, lexicon.shared()))
+        except EmbeddingError as e:
+            logger.warning("Ranking goes on without the words of the texts: %s", e)
+            return None
+        return text if columns.bytes <= self.budget_bytes else None
+
+    def _load(self, scope_id: int, upto: int) -> _Columns:
+        m = schema.memories
+        with self._engine.connect() as connection:
+            query = select(func.count()).select_from(m).where(m.c.scope_id == scope_id, m.c.num <= upto)
+            count = connection.execute(query).scalar_one()
+            dtype, capacity = self._vector_type(count), count + count // 8
+            text = ColumnsBuilder(lexicon.shared(), capacity) if self.texts else None
+            columns = _Columns(self._dimensions() if dtype is not None else 0, dtype, capacity, text)
+            if columns.bytes > self.budget_bytes:
+                columns.text = None
+            self._read(connection, columns, scope_id, upto)
+        return columns
+
+    def _stored(self, scope_id: int, nums: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Vectors in the order of `nums`, 0 where a memory has none: one range scan for many, by key for a few."""
+        v = schema.vectors
+        width = self._dimensions()
+        found = np.zeros((len(nums), width), dtype=np.float32)
+        order = np.argsort(nums)
+        query = select(v.c.num, v.c.vector).where(v.c.scope_id == scope_id)
+        if len(nums) > 4 * schema.SQL_VARIABLES:
+            queries = [query.where(v.c.num.between(int(nums[order[0]]), int(nums[order[-1]])))]
+        else:
+            parts = (nums[i : i + schema.SQL_VARIABLES].tolist() for i in range(0, len(nums), schema.SQL_VARIABLES))
+            queries = [query.where(v.c.num.in_(part)) for part in parts]
+        rising = nums[order]
+        with self._engine.connect() as connection:
+            for query in queries:
+                for rows in connection.execute(query).partitions(2_000):
+                    whole = [(num, vector) for num, vector in rows if len(vector) == 2 * width]
+                    if not whole:
+                        continue
+                    have = np.asarray([num for num, _ in whole], dtype=np.int64)
+                    matrix = np.frombuffer(b"".join(v for _, v in whole), dtype="<f2").reshape(len(whole), width)
+                    at = np.minimum(np.searchsorted(rising, have), len(rising) - 1)
+                    wanted = rising[at] == have
+                    found[order[at[wanted]]] = matrix[wanted]
+        return found
+
+    def _vector_type(self, count: int) -> Any | None:
+        dimensions = self._dimensions()
+        if count <= self.exact_max and count * dimensions * 4 <= self.budget_bytes:
+            return np.float32
+        return np.float16 if count * dimensions * 2 <= self.budget_bytes // 2 else None
+
+    def _refresh(self, columns: _Columns, scope_id: int, upto: int) -> bool:
+        """Bring columns forward; false if they must be loaded anew."""
+        if columns.seq == upto:
+            return True  # a write that changed no memory: an entity was declared
+        c = schema.changes
+        with self._engine.connect() as connection:
+            changed = connection.execute(
+                select(c.c.op, c.c.num)
+                .where(c.c.scope_id == scope_id, c.c.seq > columns.seq, c.c.seq <= upto)
+                .order_by(c.c.seq)
+            ).all()
+            if not changed:
+                return False  # the version moved without a change we can see: the journal was pruned
+            self._read(connection, columns, scope_id, upto)
+        gone = [num for op, num in changed if op == "del"]
+        if gone:
+            columns.kill(np.asarray(sorted(gone), dtype=np.int64))
+        dead = columns.n - int(columns.alive[: columns.n].sum())
+        held = None if columns.vectors is None else columns.vectors.dtype
+        outgrown = held is not None and self._vector_type(columns.n) not in (held, np.float32)
+        return not (outgrown or dead > max(1_000, _COMPACT_AT * columns.n))

@@ -1,0 +1,198 @@
+"""Which rows of a scope a query's session is: threads in the order of their times.
+
+A thread's place is that of the time of its first memory; equal times go by order of arrival. Documents (`chunk`) that
+nobody said are no sessions. A number ("session 16") is the one in the threads' names where these are numbered and the
+numbers rise with time (`session_1`, `session_2`, …), else a place in the order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.indexes.columns import TextColumns
+from recall_integrations.indexes.scope_view import TYPE_CODES, Mask, Rows, ScopeView
+from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
+from recall_integrations.types.records_ import MemoryType
+
+PART_SHARE, PART_ROWS_MIN = 3, 10  # the beginning of a thread: a third of it, and ten memories or all
+NAMED_SHARE = 0.5  # of the threads that must be numbered alike, for a number to be a name
+_NUMBERED = re.compile(r"(?P<stem>[^\d]*)(?P<number>\d{1,6})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sessions:
+    """The threads of a scope that are conversations, in order.
+
+    Args:
+        codes: of the threads, first to last.
+        counted: bool `(n,)`: rows that belong to one.
+    """
+
+    codes: NDArray[np.int64]
+    counted: Mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a reference is in a scope.
+
+    Args:
+        session: the reference, with `found` or with what keeps it from being found in `because`.
+        mask: bool `(n,)`: living rows of it; `None` where it is not found.
+        threads: their codes, in the order in which they were asked for.
+        absent: whether the scope has sessions and this is none of them.
+    """
+
+    session: SessionRef
+    mask: Mask | None = None
+    threads: tuple[int, ...] = ()
+    absent: bool = False
+
+
+def sessions_of(view: ScopeView, text: TextColumns, within: Mask | None = None) -> Sessions:
+    """The sessions of a scope; with `within`, those that have a row there."""
+    counted = view.alive & (text.threads >= 0)
+    counted &= (view.types != TYPE_CODES[MemoryType.CHUNK.value]) | (text.actors >= 0)
+    rows = np.flatnonzero(counted)
+    codes = text.threads[rows]
+    threads = int(codes.max(initial=-1)) + 1
+    began = np.full(threads, np.iinfo(np.int64).max)
+    np.minimum.at(began, codes, view.at[rows])
+    arrived = np.full(threads, view.size)
+    np.minimum.at(arrived, codes, rows)
+    there = np.flatnonzero(arrived < view.size)
+    if within is not None:
+        there = there[np.isin(there, text.threads[rows[within[rows]]])]
+    order = np.lexsort((arrived[there], began[there]))
+    return Sessions(codes=there[order], counted=counted)
+
+
+def settle(session: SessionRef, view: ScopeView, window: Mask | None = None) -> Settled:
+    """What `session` is in the scope.
+
+    Args:
+        session: from the query.
+        view: the scope.
+        window: rows of the time that is asked for besides: "our first session in May" is the first of these.
+    """
+    text = view.text
+    if text is None:
+        return _missing(session, "the threads of this scope are not in memory")
+    sessions = sessions_of(view, text)
+    if not len(sessions.codes):
+        return _missing(session, "there are no sessions here")
+    if not session.places:
+        return _as_a_whole(session, view, text, sessions)
+    if window is not None and not session.numbered:
+        inside = _placed(session.places, sessions_of(view, text, window))
+        if inside is not None:
+            codes, words = inside
+            return _found(session, view, text, sessions, codes, f"{words} in that time")
+    if session.numbered and (named := _named(session.places, sessions, text)) is not None:
+        said = "sessions" if len(named) > 1 else "session"
+        words = f"{said} {_listed(list(map(str, session.places)))} by name"
+        return _found(session, view, text, sessions, named, words)
+    placed = _placed(session.places, sessions)
+    if placed is None:
+        n = len(sessions.codes)
+        because = "there is only 1 session" if n == 1 else f"there are only {n} sessions"
+        return replace(_missing(session, because), absent=True)
+    return _found(session, view, text, sessions, *placed)
+
+
+def in_order(settled: Settled, view: ScopeView, limit: int, allowed: Mask | None = None) -> Rows:
+    """The first `limit` rows of what is settled, in the order of its threads; of an end the last ones, last first."""
+    text, mask = view.text, settled.mask
+    if text is None or mask is None:
+        return np.empty(0, dtype=np.int64)
+    backwards = settled.session.part == END
+    wanted = mask if allowed is None else mask & allowed
+    found: list[int] = []
+    for code in settled.threads:
+        rows = np.flatnonzero(view.alive & (text.threads == code))
+        links = text.before if backwards else text.after
+        first = (text.following if backwards else text.previous)(rows) < 0
+        row = int(rows[first][0]) if first.any() else -1
+        while row >= 0 and len(found) < limit:
+            if wanted[row]:
+                found.append(row)
+            row = int(links[row])
+            row = row if row < text.size else -1  # of a memory that came after this snapshot
+    return np.asarray(found, dtype=np.int64)
+
+
+def _missing(session: SessionRef, because: str) -> Settled:
+    return Settled(session=replace(session, found="", because=because))
+
+
+def _found(
+    session: SessionRef, view: ScopeView, text: TextColumns, sessions: Sessions, codes: Sequence[int], words: str
+) -> Settled:
+    mask = sessions.counted & np.isin(text.threads, codes)
+    if session.part != WHOLE:
+        mask = _part_of(mask, session.part, codes, view, text)
+        words = f"the {session.part} of {words}"
+    return Settled(session=replace(session, found=words, because=""), mask=mask, threads=tuple(map(int, codes)))
+
+
+def _as_a_whole(session: SessionRef, view: ScopeView, text: TextColumns, sessions: Sessions) -> Settled:
+    """The beginning of a conversation of many sessions is its first session; of one, the first part of it."""
+    if len(sessions.codes) == 1:
+        return _found(session, view, text, sessions, [int(sessions.codes[0])], "the only session")
+    place = 1 if session.part == BEGINNING else -1
+    placed = _placed((place,), sessions)
+    assert placed is not None
+    found = _found(replace(session, part=WHOLE), view, text, sessions, *placed)
+    # The whole of the last session, from its end on.
+    return found if session.part == BEGINNING else replace(found, session=replace(found.session, part=END))
+
+
+def _part_of(mask: Mask, part: str, codes: Sequence[int], view: ScopeView, text: TextColumns) -> Mask:
+    """The first or the last rows of each thread."""
+    kept = np.zeros_like(mask)
+    for code in codes:
+        count = int((mask & (text.threads == code)).sum())
+        n = max(-(-count // PART_SHARE), min(count, PART_ROWS_MIN))
+        whole = Settled(session=SessionRef(part=part), mask=mask, threads=(code,))
+        kept[in_order(whole, view, n)] = True
+    return kept
+
+
+def _placed(places: Sequence[int], sessions: Sessions) -> tuple[list[int], str] | None:
+    """The threads at these places, and what they are in words; `None` where one does not exist."""
+    n = len(sessions.codes)
+    at = [place - 1 if place > 0 else n + place for place in places]
+    if not all(0 <= i < n for i in at):
+        return None
+    numbers = [str(i + 1) for i in at]
+    return [int(sessions.codes[i]) for i in at], f"session{'s' if len(at) > 1 else ''} {_listed(numbers)} of {n}"
+
+
+def _named(places: Sequence[int], sessions: Sessions, text: TextColumns) -> list[int] | None:
+    """The threads whose names end in these numbers; `None` where names are no numbers from 1 on that rise with time."""
+    names = [text.thread_names[code] for code in sessions.codes.tolist()]
+    matches = [_NUMBERED.fullmatch(name) for name in names]
+    stems = Counter(m["stem"].casefold() for m in matches if m is not None)
+    if not stems:
+        return None
+    stem, count = stems.most_common(1)[0]
+    numbered = {
+        int(m["number"]): int(code)
+        for m, code in zip(matches, sessions.codes.tolist(), strict=True)
+        if m is not None and m["stem"].casefold() == stem
+    }
+    # "chat-0" is how programs count; nobody asks for session 0, and session 1 is the first then.
+    rising = list(numbered) == sorted(numbered) and len(numbered) == count and min(numbered, default=0) >= 1
+    if count < 2 or count < NAMED_SHARE * len(names) or not rising or any(p not in numbered for p in places):
+        return None
+    return [numbered[place] for place in places]
+
+
+def _listed(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -1,0 +1,52 @@
+"""Memories to rows of the `memories` table (back: `fetching`); times to microseconds and back."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from recall_integrations.types.records_ import Memory
+from recall_integrations.types.roles import role_of
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_TICK = timedelta(microseconds=1)
+_FIRST = (datetime.min.replace(tzinfo=timezone.utc) - EPOCH) // _TICK
+_LAST = (datetime.max.replace(tzinfo=timezone.utc) - EPOCH) // _TICK
+
+
+def to_micros(moment: datetime) -> int:
+    """Microseconds since 1970-01-01T00:00Z of an aware datetime; exact, also far from today.
+
+    A time that has no year in UTC (year 1 east of Greenwich, year 9999 west of it) becomes the nearest that has.
+    """
+    return min(max((moment - EPOCH) // _TICK, _FIRST), _LAST)
+
+
+def from_micros(value: int) -> datetime:
+    """The inverse of `to_micros`, in UTC."""
+    return EPOCH + value * _TICK
+
+
+def to_row(
+    memory: Memory, *, scope_id: int, num: int, memory_id: str, created_at: datetime, position: int | None
+) -> dict[str, Any]:
+    """Values for one insert."""
+    return {
+        "scope_id": scope_id,
+        "num": num,
+        "id": memory_id,
+        "text": memory.text,
+        "type": memory.type.value,
+        "actor": memory.actor,
+        "role": None if memory.role is None or memory.role is role_of(memory.actor) else memory.role.value,
+        "channel": memory.channel,
+        "event_at": None if memory.event_at is None else to_micros(memory.event_at),
+        "created_at": to_micros(created_at),
+        "importance": memory.importance,
+        "thread": memory.thread,
+        "position": position,
+        "entities": list(memory.entities),
+        "relations": [[r.subject, r.predicate, r.object, r.confidence] for r in memory.relations],
+        "refs": list(memory.refs),
+        "metadata": dict(memory.metadata),
+    }

@@ -1,0 +1,103 @@
+"""What changes the order after ranking: types first, diversity, negation, repeats. Nothing is lost by any of it, but
+for repeats, which are listed with the hit that they repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.ranking.arranging.diversify import mmr
+from recall_integrations.ranking.arranging.duplicates import fold
+from recall_integrations.ranking.arranging.negation import demote, negation_scores
+from recall_integrations.ranking.fusion import Fused, Scores
+
+FOLD_POOL = 200  # candidates among which repeats are looked for, where many repeat each other
+NEGATION_POOL = 50  # candidates whose text is compared with the negated terms
+
+Texts = Callable[[Rows], list[str]]
+
+
+def wanted_first(fused: Fused, wanted: Mask) -> Fused:
+    """The wanted rows first, in their order; the others score no more than the last of them."""
+    inside = wanted[fused.rows]
+    order = np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)])
+    return fused.take(order, np.minimum.accumulate(fused.scores[order]))
+
+
+def diversified(fused: Fused, view: ScopeView, k: int, relevance_share: float) -> Fused:
+    """Maximal marginal relevance over the best `max(2·k, 20)` candidates; as they are where vectors are not at hand."""
+    n = min(len(fused.rows), max(2 * k, 20))
+    if view.vectors is None or n < 3:
+        return fused
+    vectors = np.asarray(view.vectors[fused.rows[:n]], dtype=np.float32)
+    order = mmr(_relevance(fused.scores[:n]), vectors, n, relevance_share)
+    return fused.take(np.concatenate([order, np.arange(n, len(fused.rows))]), fused.scores)
+
+
+def denied_last(
+    fused: Fused, terms: Sequence[str], texts: Texts, k: int, threshold: float, language: str = "en"
+) -> tuple[Fused, frozenset[int]]:
+    """Candidates that are about a negated term, of a query in `language`, below the others; and the rows of these."""
+    n = min(len(fused.rows), max(NEGATION_POOL, 2 * k))
+    if not terms or not n:
+        return fused, frozenset()
+    against = negation_scores(texts(fused.rows[:n]), terms, language)
+    moved = demote(fused.scores[:n], against, threshold)
+    order = np.concatenate([moved.order, np.arange(n, len(fused.rows))])
+    scores = np.concatenate([moved.scores, np.minimum(fused.scores[n:], moved.scores.min())]).astype(np.float32)
+    denied = fused.rows[:n][(against > threshold).any(axis=1)]
+    return fused.take(order, scores), frozenset(denied.tolist())
+
+
+def folded(fused: Fused, view: ScopeView, texts: Texts, k: int, threshold: float) -> tuple[Fused, dict[int, list[int]]]:
+    """Without what repeats a better candidate, as far down as k hits need; and leader row → rows folded into it.
+
+    Where there is nothing else, repeats fill the places up to k.
+    """
+    if len(fused.rows) < 2 or threshold > 1:
+        return fused, {}
+    n = min(len(fused.rows), 2 * k)
+    while True:
+        leaders = _leaders(view, fused.rows[:n], texts, threshold)
+        kept = [place for place, leader in enumerate(leaders) if leader == place]
+        if len(kept) >= k or n >= min(len(fused.rows), max(FOLD_POOL, 2 * k)):
+            break
+        n = min(len(fused.rows), 2 * n)
+    if len(kept) == n:
+        return fused, {}
+    into: dict[int, list[int]] = {}
+    again: list[int] = []
+    missing = max(0, k - len(kept) - (len(fused.rows) - n))
+    for place, leader in enumerate(leaders):
+        if leader != place and len(again) < missing:
+            again.append(place)
+        elif leader != place:
+            into.setdefault(int(fused.rows[leader]), []).append(int(fused.rows[place]))
+    order = np.asarray([*kept, *range(n, len(fused.rows)), *again], dtype=np.int64)
+    return fused.take(order, np.minimum.accumulate(fused.scores[order])), into
+
+
+def _leaders(view: ScopeView, rows: Rows, texts: Texts, threshold: float) -> list[int]:
+    vectors = view.vectors_of(rows)
+    if vectors is None or not _any_close(vectors, threshold):
+        return list(range(len(rows)))
+    return fold(texts(rows), vectors, threshold)
+
+
+def _any_close(vectors: NDArray[np.float32], threshold: float) -> bool:
+    """Whether any two rows reach the threshold: nearly always not, and then no text need be read."""
+    cosines = np.einsum("id,jd->ij", vectors, vectors)
+    np.fill_diagonal(cosines, -1)
+    return bool((cosines >= threshold - 1e-6).any())
+
+
+def _relevance(scores: Scores) -> Scores:
+    """Falling scores on a scale from 1 to 0 that weighs against a cosine: log odds, for probabilities are mostly small
+    and would all be alike beside it."""
+    bounded = np.clip(np.asarray(scores, dtype=np.float64), 1e-6, 1 - 1e-6)
+    odds = np.log(bounded / (1 - bounded))
+    spread = odds.max() - odds.min()
+    return np.asarray((odds - odds.min()) / spread if spread > 0 else np.ones_like(odds), dtype=np.float32)

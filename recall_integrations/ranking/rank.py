@@ -1,0 +1,304 @@
+"""The ranking stage: candidates of the arms, ordered by the evidence in `features.py`.
+
+    lists of the arms ─ union, and neighbours of lexical hits ─▶ features ─▶ ranker ─▶ what the plan lifts
+         ─▶ order ─▶ calibrated scores
+
+It needs the scope's `TextColumns`. Where there are none (they do not fit into memory, or are switched off) the caller
+falls back to the fusion of the arms' scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.arms.base import ArmResult
+from recall_integrations.arms.second_hop.links import SecondHop, Via
+from recall_integrations.config import RANKERS, FusionConfig
+from recall_integrations.errors import ConfigError
+from recall_integrations.indexes.columns import TextColumns, window_rows
+from recall_integrations.indexes.filters import asked_mask
+from recall_integrations.indexes.kind import how_long
+from recall_integrations.indexes.lexicon import QueryTerms, query_terms
+from recall_integrations.indexes.scope_view import TYPE_CODES, Mask, Rows, ScopeView
+from recall_integrations.ranking.calibration.model import Calibration, unknown_share
+from recall_integrations.ranking.features.bridge import bridged
+from recall_integrations.ranking.features.exact import exact_shares
+from recall_integrations.ranking.features.formulas import FeatureInput, Features, compute
+from recall_integrations.ranking.features.title import titled
+from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, nowhere, profile, scattered
+from recall_integrations.ranking.rankers import linear, trees
+from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking, Unlearned
+from recall_integrations.text import length_in_words
+from recall_integrations.types.records_ import MemoryType, ParsedQuery
+
+WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
+HOP_FROM, HOP_ROWS = 2, 10  # best lexical hits whose second hop become candidates, and how many do
+EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
+# What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
+TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 8.0, 8.0
+TITLE_LIFT = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankInput:
+    """What the stage looks at besides the arms' lists.
+
+    Args:
+        fusion: the view, the plan, the vectors and their cosines, the window, the time.
+        parsed: the query.
+        frequency: memories of the scope that hold a stem.
+        count: living memories of the scope.
+        allowed: rows that may be returned; `None` = all.
+        texts: indexed texts of rows; asked only where the query holds identifiers.
+        k: how many hits are wanted.
+        hop: the second hop of the graph arm; `None` = there is none.
+        evidence: what each arm stands for, whatever brought a candidate: its weight in the plan scales these.
+        lifts: what the best match of an arm of the user's own adds.
+    """
+
+    fusion: FusionInput
+    parsed: ParsedQuery
+    frequency: Callable[[str], int]
+    count: int
+    allowed: Mask | None
+    texts: Callable[[Rows], list[str]]
+    k: int
+    hop: SecondHop | None = None
+    evidence: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    lifts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """Candidates in order.
+
+    Args:
+        fused: the candidates; their scores are probabilities of relevance where the ranker is calibrated.
+        confidence: probability that one of the first k is relevant; `None` where the ranker is not calibrated.
+    """
+
+    fused: Fused
+    confidence: float | None
+
+
+def resolve_ranker(config: FusionConfig) -> Ranker | None:
+    """The ranker of the configured strategy, `None` for those that fuse the arms' scores.
+
+    Raises:
+        ConfigError, MissingExtra: weights that cannot be read, or trees without the extra `rank`.
+    """
+    if config.strategy == "unlearned":
+        return Unlearned()
+    if config.strategy not in RANKERS:
+        return None
+    if not config.weights:
+        raise ConfigError(
+            f"fusion.strategy {config.strategy!r} needs fusion.weights, a file that `recall train` makes from labelled "
+            "queries of your own."
+        )
+    return linear.load(config.weights) if config.strategy == "linear" else trees.load(config.weights)
+
+
+@cache
+def calibration_of(name: str, version: str) -> Calibration | None:
+    """The shipped calibration of a ranker with shipped weights."""
+    return Calibration.load(name, version)
+
+
+def rank(
+    results: Sequence[ArmResult], given: RankInput, text: TextColumns, ranker: Ranker, config: FusionConfig
+) -> Ranked:
+    """Order the candidates, and say how probably each is relevant."""
+    view, plan = given.fusion.view, given.fusion.plan
+    by_arm = {r.arm: r for r in results if len(r.rows)}
+    rows = _candidates(by_arm, given, text)
+    query = query_terms(given.parsed)
+    features = compute(
+        FeatureInput(
+            columns=text,
+            rows=rows,
+            query=query,
+            frequency=given.frequency,
+            count=given.count,
+            at=view.at,
+            dated=view.dated,
+            cosine=lambda some: _cosines(given.fusion, some),
+            graph=_support(by_arm.get("graph"), rows),
+            importance=view.importance,
+            now=given.fusion.now,
+            half_life_days=config.recency_half_life_days,
+            detail=ranker.detail,
+            cosine_worth=given.fusion.cosine_worth,
+            word_worth=given.fusion.word_worth,
+        )
+    )
+    ranking = _lifted(ranker.score(features), features, rows, by_arm, given, config)
+    # A question of several sentences is about its words; one that leads from document to document is short, or names
+    # something.
+    gates, long = features.gates, how_long(length_in_words(query.sequence))
+    pointed = np.float32(1 - max(gates.get("long", 0.0), long * gates.get("documents", 0.0)))
+    ranking = _titled(ranking, rows, text, query, view, pointed)
+    direct = ranking
+    ranking, via = _bridged(ranking, rows, text, given, pointed)
+    order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
+    scores, confidence = _calibrated(features, direct, ranking, order, ranker, given)
+    raw: dict[str, Scores] = {name: features[name] for name in ranking.added if name in features.columns}
+    for name, own in by_arm.items():
+        raw[name] = scattered(rows, own.rows, own.scores, np.nan)
+    if "semantic" in by_arm:  # a cosine that is worth nothing is no reason
+        raw["semantic"] = features["d"] if given.fusion.cosine_worth > 0 else np.full(len(rows), np.nan, np.float32)
+    if "graph" in by_arm or "graph" in ranking.added:
+        raw["graph"] = features["graph"]
+    window = given.fusion.window
+    if window is not None:
+        raw["temporal"] = asked_mask(view, window.start, window.end)[rows].astype(np.float32)
+    if plan.type_hints:
+        raw["type_filter"] = _typed(view, rows, plan.type_hints)
+    fused = Fused(
+        rows=rows,
+        scores=scores,
+        added=ranking.added,
+        raw=raw,
+        ranks={name: arm_ranks(own, rows) for name, own in by_arm.items()},
+        via=via,
+    )
+    return Ranked(fused=fused.take(order, scores[order]), confidence=confidence)
+
+
+def _calibrated(
+    features: Features, direct: Ranking, ranking: Ranking, order: NDArray[np.int64], ranker: Ranker, given: RankInput
+) -> tuple[Scores, float | None]:
+    """Probabilities, and confidence, which is that of the ranking without a second hop (`direct`).
+
+    For a ranker without a calibration, falling numbers in [0, 1] that are no probabilities, and no confidence.
+    """
+    calibration = getattr(ranker, "calibration", None) or calibration_of(ranker.name, ranker.version)
+    if calibration is None:
+        spread = max(float(ranking.scores.std()), 1e-6) if features.size else 1.0
+        centred = ranking.scores - (ranking.scores.mean() if features.size else 0)
+        return np.asarray(1 / (1 + np.exp(2 - centred / spread)), dtype=np.float32), None
+    unknown = unknown_share(given.parsed.terms, given.frequency, given.count)
+    confidence = calibration.confidence(features, direct, unknown, k=given.k)
+    scores = calibration.probabilities(features, ranking, order, confidence, k=given.k)
+    return scores, confidence
+
+
+def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextColumns) -> Rows:
+    """Rows of all arms, and the best neighbours of what the lexical arm found."""
+    lists = [own.rows for own in by_arm.values()]
+    if "lexical" in by_arm:
+        own = by_arm["lexical"]
+        beside = window_rows(text, own.rows, own.scores, WINDOW_ROWS)
+        if given.allowed is not None:
+            beside = beside[given.allowed[beside]]
+        lists.append(beside[given.fusion.view.alive[beside]])
+    if given.hop is not None and lists:
+        best = by_arm["lexical"].rows if "lexical" in by_arm else lists[0]
+        given.hop.look(best[:HOP_FROM])
+        lists.append(given.hop.reach(np.concatenate(lists), HOP_ROWS))
+    return np.unique(np.concatenate(lists)) if lists else np.empty(0, dtype=np.int64)
+
+
+def _cosines(given: FusionInput, rows: Rows) -> Scores | None:
+    """Best cosine of rows with the query's readings."""
+    if given.similarities is not None:
+        return given.similarities[rows]
+    best: Scores | None = None
+    for vector in () if given.vectors is None else given.vectors:
+        cosine = given.view.similarity(rows, vector)
+        if cosine is None:
+            return None
+        best = cosine if best is None else np.maximum(best, cosine)
+    return best
+
+
+def _relative(config: FusionConfig, setting: str) -> np.float32:
+    """A setting as a multiple of its default: its unit is that of another strategy."""
+    default = float(getattr(FusionConfig(), setting))
+    multiple: np.float32 = np.float32(float(getattr(config, setting)) / default)
+    return multiple
+
+
+def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:
+    if graph is None:
+        return None
+    return scattered(rows, graph.support_rows, graph.support_scores, 0.0)
+
+
+def _typed(view: ScopeView, rows: Rows, types: Sequence[object]) -> Scores:
+    codes = [TYPE_CODES[str(getattr(t, "value", t))] for t in types]
+    return np.isin(view.types[rows], codes).astype(np.float32)
+
+
+def _titled(
+    ranking: Ranking, rows: Rows, text: TextColumns, query: QueryTerms, view: ScopeView, pointed: np.float32
+) -> Ranking:
+    """With documents whose subject the query names."""
+    documents = view.types[rows] == TYPE_CODES[MemoryType.CHUNK.value]
+    added = np.float32(TITLE_LIFT) * pointed * titled(text, rows, documents, query.sequence)
+    if not added.any():
+        return ranking
+    return replace(ranking, scores=ranking.scores + added, added={**ranking.added, "title": added})
+
+
+def _bridged(
+    ranking: Ranking, rows: Rows, text: TextColumns, given: RankInput, pointed: np.float32
+) -> tuple[Ranking, Callable[[int], Via | None]]:
+    """With documents that the best candidates lead to, and how they do."""
+    hop = given.hop
+    if hop is None or pointed <= 0:
+        return ranking, nowhere
+    named = ranking.added.get("title")
+    found = bridged(
+        hop, text, rows, ranking.scores, given.parsed.terms, given.frequency, given.count, named, float(pointed)
+    )
+    graph = ranking.added.get("graph", np.float32(0)) + found.added
+    lifted = replace(ranking, scores=ranking.scores + found.added, added={**ranking.added, "graph": graph})
+    before = dict(zip(rows.tolist(), found.before.tolist(), strict=True))
+    return lifted, lambda row: hop.via(before[row], row) if before.get(row, -1) >= 0 else None
+
+
+def _lifted(
+    ranking: Ranking,
+    features: Features,
+    rows: Rows,
+    by_arm: Mapping[str, ArmResult],
+    given: RankInput,
+    config: FusionConfig,
+) -> Ranking:
+    """With what the plan asks for: the time, edges, types, types of the router mode, what is new, identifiers."""
+    plan, view = given.fusion.plan, given.fusion.view
+    added = dict(ranking.added)
+    graph = by_arm.get("graph")
+    if graph is not None and len(graph.stated_rows):
+        added["edge"] = EDGE_LIFT * np.isin(rows, graph.stated_rows).astype(np.float32)
+    if plan.type_hints:
+        added["type_filter"] = TYPE_LIFT * _typed(view, rows, plan.type_hints)
+    for name, lift in given.lifts.items():
+        if (own := by_arm.get(name)) is not None:
+            shares = scattered(rows, own.rows, own.scores, 0) / np.float32(max(own.ceiling, 1e-9))
+            added[name] = np.float32(lift) * np.clip(shares, 0, 1)
+    if config.profile > 0 and (typical := profile(view, rows)) is not None:
+        added["profile"] = np.float32(config.profile) * np.clip(typical, 0, 1)
+    if plan.prefers:
+        added["router"] = MODE_LIFT * _relative(config, "mode") * _typed(view, rows, plan.prefers)
+    if plan.time_bias:
+        lift = np.float32(TIME_LIFT * _relative(config, "time_bias"))
+        added["recency"] = added.get("recency", np.float32(0)) + lift * features["recency"]
+    for arm in plan.arms:
+        if arm.weight != 1:
+            scaled = ((name, np.float32(arm.weight)) for name in given.evidence.get(arm.name, ()) if name in added)
+            added.update((name, added[name] * weight) for name, weight in scaled)
+    scores = ranking.scores + sum(added[n] - ranking.added.get(n, 0) for n in added)
+    if plan.exact_match and len(rows):
+        best = np.argsort(-scores, kind="stable")[:EXACT_POOL]
+        shares = np.zeros(len(rows), dtype=np.float32)
+        shares[best] = exact_shares(given.texts(rows[best]), given.parsed.identifiers)
+        added["exact"] = EXACT_LIFT * _relative(config, "exact") * shares
+        scores = scores + added["exact"]
+    return replace(ranking, scores=np.asarray(scores, dtype=np.float32), added=added)

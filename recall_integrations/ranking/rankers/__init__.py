@@ -1,0 +1,1 @@
+"""What makes one score of the evidence."""

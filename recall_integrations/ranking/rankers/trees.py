@@ -1,0 +1,281 @@
+"""A ranker of boosted trees: LambdaMART in LightGBM (Burges 2010; Ke et al. 2017), behind the extra `rank`.
+
+It looks at all features, those of `features.DETAIL` included, as values and (where `ranker.FLOORS` has them) as
+z-scores over the candidates, and at how the candidates around a candidate score (`around.AROUND`), in two passes:
+
+    first pass    candidates ─ the `AMONG` best of the un-learned ranker ─▶ trees + .2 · linear sum
+    second pass   the `AGAIN` best of the first pass ─▶ mean of several models + .1 · linear sum
+
+The first pass sees what the un-learned ranker makes of the neighbours, the second what the first pass makes of them.
+The linear sum is a logistic regression over the same columns; trees of a few hundred queries are rough, and it smooths
+them. What is not looked at again follows in the order of the pass before.
+
+What a feature added is its SHAP value (LightGBM's `pred_contrib`) in the second pass, value and z-score together, and
+`first` for what the first pass said; computed only when asked, since it takes longer than the scores.
+
+The model is kept as JSON: the columns it expects, the linear weights, and LightGBM's own texts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.errors import InvalidArgument, MissingExtra
+from recall_integrations.ranking.calibration.model import Calibration
+from recall_integrations.ranking.features.around import AROUND, around
+from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.ranking.features.formulas import DETAIL, FORMULAS, Features
+from recall_integrations.ranking.rankers import weight_files
+from recall_integrations.ranking.rankers.fixed_weights import FLOORS, Ranking, Unlearned, spread_scores
+
+FORMAT = "recall-trees-2"
+AMONG, AGAIN = 60, 30
+LINEAR_FIRST, LINEAR_SECOND = 0.2, 0.1
+BELOW = 0.5  # how far what the first pass did not look at lies below the lowest that it did
+Z = "z:"  # in front of a column that is a z-score
+OPTIONAL = frozenset({"graph", "recency", "importance"})  # not in every training set; left out unless asked for
+COLUMNS = (
+    *(name for name in FORMULAS if name not in OPTIONAL),
+    *DETAIL,
+    *(Z + name for name in FLOORS),
+    *AROUND,
+)
+_UNLEARNED = Unlearned()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreesModel:
+    """What was learned.
+
+    Args:
+        columns: of the first pass, in order; the second sees those of `AROUND` behind them.
+        linear: weight of each column.
+        first: LightGBM's text of the first pass.
+        second: of each model of the second pass.
+    """
+
+    columns: tuple[str, ...]
+    linear: tuple[float, ...]
+    first: str
+    second: tuple[str, ...]
+
+
+class TreesRanker:
+    """A trained model. Threads may share one.
+
+    Args:
+        model: what was learned.
+        version: of the model.
+        about: what it was trained on; kept as it is.
+        explain: compute what each feature added (SHAP); else `added` holds one entry, `trees`.
+        calibration: turns its scores into probabilities.
+
+    Raises:
+        MissingExtra: LightGBM is not installed.
+        InvalidArgument: the model cannot be read, or asks for an unknown feature.
+    """
+
+    name = "trees"
+    detail = True
+
+    def __init__(
+        self,
+        model: TreesModel,
+        *,
+        version: str = "unnamed",
+        about: Mapping[str, Any] | None = None,
+        explain: bool = False,
+        calibration: Calibration | None = None,
+    ) -> None:
+        known = {*FORMULAS, *DETAIL, *AROUND, *(Z + name for name in FLOORS)}
+        unknown = [c for c in model.columns if c not in known]
+        if unknown:
+            raise InvalidArgument(f"The trees ask for the unknown feature {unknown[0]!r}. Train them again.")
+        if len(model.linear) != len(model.columns) or not np.isfinite(model.linear).all() or not model.second:
+            raise InvalidArgument("The trees need a finite linear weight for each column. Train them again.")
+        self.model = model
+        self.version = version
+        self.about = dict(about or {})
+        self.explain = explain
+        self.calibration = calibration
+        self._linear = np.asarray(model.linear, dtype=np.float32)
+        self._first = booster(model.first, len(model.columns))
+        self._second = [booster(text, len(model.columns) + len(AROUND)) for text in model.second]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of the first pass."""
+        return self.model.columns
+
+    def score(self, features: Features) -> Ranking:
+        """The second pass's sum for each candidate that it looks at; what follows goes on from the lowest of them."""
+        if not features.size:
+            return Ranking(scores=np.zeros(0, dtype=np.float32), added={})
+        u = unlearned_scores(features)
+        among, matrix = looked_at(u), tree_matrix(features, self.columns, u)
+        sums = matrix * self._linear
+        own = predicted(self._first, matrix[among])[:, 0] + np.float32(LINEAR_FIRST) * sums[among].sum(axis=1)
+        first = in_order(own, among, u)
+        best = looked_at_again(first, u)
+        again = np.hstack([matrix[best], around_first(features, first)[best]])
+        parts = np.mean([predicted(b, again, explain=self.explain) for b in self._second], axis=0)
+        linear = sums[best] * np.float32(LINEAR_SECOND)
+        found = np.asarray(parts.sum(axis=1) + linear.sum(axis=1), dtype=np.float32)
+        scores = first + (found.min() - first[best].min())
+        scores[best] = found
+        if not self.explain:
+            return Ranking(scores=scores, added={"trees": scores})
+        return Ranking(scores=scores, added=self._explained(scores, best, parts, linear))
+
+    def _explained(self, scores: Values, best: NDArray[np.int64], parts: Values, linear: Values) -> dict[str, Values]:
+        """What each feature added to the candidates in `best`; to the others all is `first`."""
+        added: dict[str, Values] = {"first": scores - parts[0, -1]}  # the last column is a constant
+        added["first"][best] = parts[:, len(self.columns) : -1].sum(axis=1)
+        for i, column in enumerate(self.columns):
+            name = column.removeprefix(Z)
+            added.setdefault(name, np.zeros_like(scores))[best] += parts[:, i] + linear[:, i]
+        return added
+
+    def described(
+        self, *, version: str, about: Mapping[str, Any], calibration: Calibration | None = None
+    ) -> TreesRanker:
+        """The same trees under another version and description, with that version's calibration."""
+        return TreesRanker(self.model, version=version, about=about, explain=self.explain, calibration=calibration)
+
+    def to_json(self) -> str:
+        """As `from_json` reads it."""
+        fields = {
+            "format": FORMAT,
+            "version": self.version,
+            "about": self.about,
+            "columns": list(self.columns),
+            "linear": list(self.model.linear),
+            "first": self.model.first,
+            "second": list(self.model.second),
+            "calibration": weight_files.kept_calibration(self.calibration),
+        }
+        return json.dumps(fields, ensure_ascii=False) + "\n"
+
+
+def looked_at(u: Values) -> NDArray[np.int64]:
+    """Places of the candidates that the first pass looks at, rising, from the un-learned scores of all."""
+    return np.sort(np.argsort(-u, kind="stable")[:AMONG])
+
+
+def in_order(own: Values, best: NDArray[np.int64], u: Values) -> Values:
+    """First-pass scores of all candidates: `own` for those in `best`; the others follow in the order of `u`."""
+    scores: Values = (own.min() - np.float32(BELOW) + u - u[best].min()).astype(np.float32)
+    scores[best] = own
+    return scores
+
+
+def looked_at_again(first: Values, u: Values) -> NDArray[np.int64]:
+    """Places of the candidates that the second pass looks at, rising; of equal ones those with the better `u`."""
+    return np.sort(np.lexsort((-u, -first))[:AGAIN])
+
+
+def around_first(features: Features, first: Values) -> Values:
+    """`AROUND` of the first pass, `(candidates, AROUND)`; all that it did not look at is alike."""
+    best = np.argsort(-first, kind="stable")[:AMONG]
+    level = np.full_like(first, first[best].min() - BELOW)
+    level[best] = first[best]
+    made = around(features, level)
+    return np.stack([made[name] for name in AROUND], axis=1).astype(np.float32, copy=False)
+
+
+def unlearned_scores(features: Features) -> Values:
+    """What the un-learned ranker makes of the candidates."""
+    return _UNLEARNED.score(features).scores
+
+
+def tree_matrix(features: Features, columns: Sequence[str], u: Values) -> Values:
+    """What the first pass looks at, `(candidates, columns)`; `u` as `unlearned_scores` gives it."""
+    spread = [c.removeprefix(Z) for c in columns if c.startswith(Z)]
+    z = dict(zip(spread, spread_scores(features, spread).T, strict=True))
+    beside = around(features, u) if not AROUND.keys().isdisjoint(columns) else {}
+    made = [z[c.removeprefix(Z)] if c.startswith(Z) else beside.get(c, features[c]) for c in columns]
+    return np.stack(made, axis=1).astype(np.float32, copy=False)
+
+
+def predicted(model: Any, matrix: Values, *, explain: bool = False) -> Values:
+    """`(rows, 1)`: the sums; to explain, what each column adds to them, and a constant."""
+    made = model.predict(matrix, num_threads=1, pred_contrib=explain)
+    return np.asarray(made, dtype=np.float32).reshape(len(matrix), -1)
+
+
+def booster(text: str, columns: int) -> Any:
+    """LightGBM's model of a text.
+
+    Raises:
+        MissingExtra: LightGBM is not installed.
+        InvalidArgument: it cannot be read, or expects another number of columns.
+    """
+    engine = require_lightgbm()
+    try:
+        made = engine.Booster(model_str=text)
+    except engine.basic.LightGBMError as e:
+        raise InvalidArgument(f"The trees cannot be read: {e}. Train them again.") from e
+    if made.num_feature() != columns:
+        raise InvalidArgument(
+            f"The trees expect {made.num_feature()} columns, and {columns} are named. Train them again."
+        )
+    return made
+
+
+def from_json(text: str, where: str = "the trees", *, explain: bool = False) -> TreesRanker:
+    """Read a model.
+
+    Raises:
+        InvalidArgument: not trees of this package.
+        MissingExtra: LightGBM is not installed.
+    """
+    fields = weight_files.parsed(text, FORMAT, where)
+    version = str(fields.get("version", "unnamed"))
+    try:
+        model = TreesModel(
+            columns=tuple(map(str, fields["columns"])),
+            linear=tuple(float(w) for w in fields["linear"]),
+            first=str(fields["first"]),
+            second=tuple(str(text) for text in fields["second"]),
+        )
+    except (KeyError, TypeError, ValueError) as e:
+        raise InvalidArgument(f"{where} is not whole: {e!r}. Train them again with `recall train`.") from e
+    return TreesRanker(
+        model,
+        version=version,
+        about=weight_files.about(fields),
+        explain=explain,
+        calibration=weight_files.own_calibration(fields, "trees", version, where),
+    )
+
+
+def load(path: str | Path, *, explain: bool = False) -> TreesRanker:
+    """Read a model from a file.
+
+    Raises:
+        InvalidArgument: the file cannot be read, or does not hold trees of this package.
+        MissingExtra: LightGBM is not installed.
+    """
+    return from_json(weight_files.read(path, "the trees"), str(path), explain=explain)
+
+
+def require_lightgbm() -> Any:
+    """The module.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        import lightgbm
+    except (ImportError, OSError) as e:  # OSError: the wheel is there, the OpenMP library is not
+        raise MissingExtra(
+            f"Boosted trees need LightGBM ({e}). Install it with: pip install 'recall-integrations[rank]'"
+        ) from e
+    return lightgbm

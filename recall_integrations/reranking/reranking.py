@@ -1,0 +1,318 @@
+"""The rerank stage: gate, reranker under its time limit, new order, and what it says of itself.
+
+    calibrated scores ─ gate ─▶ texts ─ gate on time ─▶ reranker in a thread ─▶ order by `blend` ─▶ threshold
+         ─▶ Reranked(order, judgements, RerankOutcome, degradations)
+
+It never raises: whatever the reranker does, the order before it stands and the result names what happened. One stage
+belongs to one reranker and remembers its costs, its movements and its failures. Thread-safe.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.errors import ConfigError, RecallError
+from recall_integrations.reranking.bands import Band, band, has_bands
+from recall_integrations.reranking.blend import blend
+from recall_integrations.reranking.gate import GateInput, GateSettings, movement, regret_max, should_rerank
+from recall_integrations.reranking.history import Breaker, CostHistory, MovementHistory, work_of
+from recall_integrations.reranking.reranker import Judged, LoadedReranker, Reranker, judge
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.types.records_ import Degradation, RerankOutcome
+
+STAGE = "rerank"
+Submit = Callable[..., Future[Any]]
+WORKER_SHARE = 0.9  # of its time, for a reranker that stops by itself, so that its answer is there before we give up
+LATE = 2.0  # a run that did not end in time is taken to need this many times the time it had
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankSettings:
+    """How the stage works.
+
+    Args:
+        gate: when it runs.
+        top_n: the best candidates, which it may reorder.
+        weight: share of the reranker in the order, see `blend`.
+        threshold: candidates that the reranker scores below this, on its own scale, are left out, and so are those that
+            it did not get to see; `None` = nothing is left out. Not applied where the rerank was skipped, failed or
+            did not see all: other scores have another scale.
+        failures_max: so many failures in a row switch it off.
+        open_s: for so many seconds.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    gate: GateSettings = field(default_factory=GateSettings)
+    top_n: int = 20
+    weight: float = 1.0
+    threshold: float | None = None
+    failures_max: int = 3
+    open_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.top_n < 1:
+            raise ConfigError(f"rerank_top_n must be at least 1, not {self.top_n!r}.")
+        if not 0 <= self.weight <= 1:
+            raise ConfigError(f"rerank_weight must be between 0 and 1, not {self.weight!r}.")
+        if self.threshold is not None and not np.isfinite(self.threshold):
+            raise ConfigError(f"rerank_threshold must be a finite number or null, not {self.threshold!r}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankRequest:
+    """What is to be reranked.
+
+    Args:
+        query: as the user asked it.
+        calibrated: scores of all candidates, falling, in [0, 1].
+        texts: gives the texts of the first n candidates; asked only if the gate lets it.
+        k: how many hits are wanted.
+        allowed: whether the plan lets it run.
+        deadline: of the recall.
+    """
+
+    query: str
+    calibrated: NDArray[np.floating]
+    texts: Callable[[int], Sequence[str]]
+    k: int
+    allowed: bool
+    deadline: Deadline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What the reranker said of one candidate.
+
+    Args:
+        score: on its own scale.
+        rank: 1-based place by its scores.
+        band: what the score means, where that is known.
+    """
+
+    score: float
+    rank: int
+    band: Band | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reranked:
+    """What came of it.
+
+    Args:
+        order: places before, best first; shorter than before if a threshold left some out. Scores are shared out: the
+            i-th keeps the i-th score.
+        judged: by place before.
+        outcome: for the result.
+        degraded: what did not work or was cut short.
+    """
+
+    order: NDArray[np.int64]
+    outcome: RerankOutcome
+    judged: Mapping[int, Judgement] = field(default_factory=dict)
+    degraded: tuple[Degradation, ...] = ()
+
+
+class RerankStage:
+    """Args:
+    reranker: what scores.
+    settings: how the stage works.
+    submit: starts a call in a thread and gives its future; the call may hang.
+    clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        reranker: Reranker,
+        settings: RerankSettings,
+        submit: Submit,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._reranker = reranker
+        self._settings = settings
+        self._submit = submit
+        self._clock = clock
+        self._breaker = Breaker(settings.failures_max, settings.open_s, clock)
+        self._costs = CostHistory()
+        self._movements = MovementHistory(settings.gate.risk)
+        self._warming: Future[Any] | None = None
+        self._lock = threading.Lock()
+        self._banded = has_bands(reranker.name)
+
+    def warm(self) -> Future[Any] | None:
+        """Start to load the reranker's model in a thread; `None` if there is nothing to load or it is loaded."""
+        if not isinstance(self._reranker, LoadedReranker) or self._reranker.ready:
+            return None
+        with self._lock:
+            if self._warming is None:
+                self._warming = self._submit(self._reranker.warm)
+            return self._warming
+
+    def run(self, request: RerankRequest) -> Reranked:
+        """Rerank, or say why not."""
+        n = min(self._settings.top_n, len(request.calibrated))
+        outcome = RerankOutcome(reranker=self._reranker.name, candidates=n)
+        failed = self._load_failure()
+        if failed is not None and request.allowed:
+            return self._left(request, replace(outcome, reason="failure.load"), failed)
+        given = self._seen(request, n)
+        go, reason = should_rerank(given, self._settings.gate)
+        if n >= 2 and request.allowed:
+            outcome = replace(outcome, regret_max=regret_max(given.calibrated, request.k, self._settings.gate.answer))
+        if not go:
+            return self._skipped(request, outcome, reason)
+        try:
+            texts = request.texts(n)
+        except Exception as e:  # noqa: BLE001 - the store may fail here; the order before stands
+            return self._left(request, replace(outcome, reason="failure.error"), e)
+        work = work_of(request.query, texts)
+        given = replace(given, estimate=self._costs.estimate(work), remaining_ms=request.deadline.remaining_ms())
+        go, reason = should_rerank(given, self._settings.gate)
+        probe = not go and reason in ("skip.slow", "skip.budget") and given.remaining_ms > 0 and self._costs.refused()
+        if not go and not probe:
+            return self._skipped(request, outcome, reason)
+        if not self._breaker.enter():
+            return self._skipped(request, outcome, "skip.breaker")
+        return self._ask(request, texts, work, replace(outcome, audited=given.audit), probe)
+
+    # -- before --------------------------------------------------------------------------------------------------------
+
+    def _seen(self, request: RerankRequest, n: int) -> GateInput:
+        ready = not isinstance(self._reranker, LoadedReranker) or self._reranker.ready
+        open_breaker = self._breaker.is_open
+        may_ask = request.allowed and ready and not open_breaker and n >= max(2, self._settings.gate.min_k)
+        return GateInput(
+            allowed=request.allowed,
+            calibrated=request.calibrated[:n],
+            k=request.k,
+            open_breaker=open_breaker,
+            ready=ready,
+            movement=self._movements.quantile(),
+            trims=self._settings.threshold is not None,
+            remaining_ms=request.deadline.remaining_ms(),
+            audit=may_ask and self._movements.audit(),
+        )
+
+    def _load_failure(self) -> BaseException | None:
+        """Why the model could not be loaded, told once for each try."""
+        with self._lock:
+            if self._warming is None or not self._warming.done():
+                return None
+            error, self._warming = self._warming.exception(), None
+        if error is not None:
+            self._breaker.failed()
+        return error
+
+    def _skipped(self, request: RerankRequest, outcome: RerankOutcome, reason: str) -> Reranked:
+        degraded: tuple[Degradation, ...] = ()
+        if reason == "skip.cold":
+            self.warm()
+            degraded = (_degradation(reason, "Its model is being loaded. QueryOptimizer.warm() waits for it."),)
+        elif reason == "skip.breaker":
+            degraded = (_degradation(reason, f"{self._reranker.name} failed several times in a row."),)
+        elif reason in ("skip.slow", "skip.budget"):
+            degraded = (_degradation(reason, f"{self._reranker.name} takes longer than there is time."),)
+        saved = outcome.candidates
+        done = replace(outcome, reason=reason, pairs_saved=saved, saved_ms=self._costs.median_ms(saved))
+        return Reranked(order=_same(request), outcome=done, degraded=degraded)
+
+    # -- the rerank ----------------------------------------------------------------------------------------------------
+
+    def _ask(
+        self, request: RerankRequest, texts: Sequence[str], work: float, outcome: RerankOutcome, probe: bool
+    ) -> Reranked:
+        limit = request.deadline.child(self._settings.gate.budget_ms)
+        worker = limit.child(limit.remaining_ms() * WORKER_SHARE)
+        begin = self._clock()
+        future = self._submit(judge, self._reranker, request.query, texts, worker)
+        error: BaseException | None = None
+        judged = Judged(scores=(), unscored=frozenset(range(len(texts))))
+        late = False
+        try:
+            judged = future.result(timeout=min(limit.remaining(), threading.TIMEOUT_MAX))
+            late = len(judged.unscored) == len(texts)
+        except FutureTimeout as e:  # ours: what a reranker raises comes as a RerankError
+            error, late = e, True
+            worker.cancel()
+            future.cancel()
+        except Exception as e:  # noqa: BLE001 - users bring rerankers; the order before stands
+            error = e
+        ms = (self._clock() - begin) * 1e3
+        outcome = replace(outcome, duration_ms=ms)
+        if late:
+            if request.deadline.cancelled:  # nobody waits any more: no fault of the reranker
+                return self._left(request, replace(outcome, reason="skip.budget"), None)
+            self._costs.record(LATE * ms, work, len(texts))
+            self._breaker.failed()
+            return self._left(request, replace(outcome, reason="failure.timeout"), error or FutureTimeout())
+        if error is not None:
+            self._breaker.failed()
+            return self._left(request, replace(outcome, reason="failure.error"), error)
+        self._breaker.succeeded()
+        scored = len(texts) - len(judged.unscored)
+        done = work_of(request.query, [text for i, text in enumerate(texts) if i not in judged.unscored])
+        self._costs.record(ms, done, scored, probe=probe and not judged.unscored)
+        return self._ordered(request, judged, replace(outcome, scored=scored, used=True))
+
+    def _left(self, request: RerankRequest, outcome: RerankOutcome, error: BaseException | None) -> Reranked:
+        """The order stands."""
+        if error is None:
+            return Reranked(order=_same(request), outcome=outcome)
+        if outcome.reason == "failure.timeout":
+            reason, detail = "timeout", f"{self._reranker.name} did not answer within {outcome.duration_ms:.0f} ms."
+        else:
+            reason = error.code.lower() if isinstance(error, RecallError) else "error"
+            detail = f"{type(error).__name__}: {error}"
+        return Reranked(order=_same(request), outcome=outcome, degraded=(_degradation(reason, detail),))
+
+    def _ordered(self, request: RerankRequest, judged: Judged, outcome: RerankOutcome) -> Reranked:
+        settings, n, k = self._settings, outcome.candidates, request.k
+        calibrated = request.calibrated[:n]
+        first = blend(calibrated, judged.scores, settings.weight, judged.unscored)
+        if outcome.audited and not judged.unscored:
+            self._movements.record(movement(calibrated, first, k, settings.gate.answer))
+        order = np.concatenate([first, np.arange(n, len(request.calibrated), dtype=np.int64)])
+        degraded: tuple[Degradation, ...] = ()
+        reason = "success"
+        if judged.unscored:
+            reason = "success.partial"
+            detail = f"The time sufficed for {outcome.scored} of {n} candidates."
+            degraded = (_degradation("partial", detail),)
+        elif settings.threshold is not None:
+            low = settings.threshold
+            kept = [i for i in first.tolist() if (score := judged.scores[i]) is not None and score >= low]
+            outcome = replace(outcome, trimmed=len(order) - len(kept))
+            order = np.asarray(kept, dtype=np.int64)
+        moved = sum(int(place != i) for i, place in enumerate(order[:k].tolist()))
+        return Reranked(
+            order=order,
+            outcome=replace(outcome, reason=reason, moved=moved),
+            judged=self._judgements(judged),
+            degraded=degraded,
+        )
+
+    def _judgements(self, judged: Judged) -> dict[int, Judgement]:
+        scale = getattr(self._reranker, "scale", "") if self._banded else ""
+        scored = [(score, i) for i, score in enumerate(judged.scores) if score is not None and i not in judged.unscored]
+        scored.sort(key=lambda item: (-item[0], item[1]))
+        return {
+            i: Judgement(score=score, rank=rank, band=band(score, scale)) for rank, (score, i) in enumerate(scored, 1)
+        }
+
+
+def _same(request: RerankRequest) -> NDArray[np.int64]:
+    return np.arange(len(request.calibrated), dtype=np.int64)
+
+
+def _degradation(reason: str, detail: str) -> Degradation:
+    return Degradation(stage=STAGE, reason=reason, detail=detail)

@@ -1,0 +1,1 @@
+"""Fits rankers and calibrations to labelled questions."""

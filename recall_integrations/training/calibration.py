@@ -1,0 +1,170 @@
+"""Fitting a `Calibration`, and judging one: what a ranker made of queries whose answers are known, to probabilities.
+
+Both models are maximum likelihood with a ridge on standardised inputs that are clipped to 99.6 % of what was seen.
+Scores must come from a ranker that has not seen the query: of one that has, they look surer than they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.ranking.calibration.logistic import fit_logistic
+from recall_integrations.ranking.calibration.model import (
+    HIT,
+    RESULT,
+    Calibration,
+    Doubles,
+    K,
+    Logistic,
+    hit_inputs,
+    result_inputs,
+)
+from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.rankers.fixed_weights import Ranking
+
+Bools = NDArray[np.bool_]
+PLACES = 30  # candidates of a query that are fitted to: the best, and one in `EVERY` of the others
+EVERY = 10
+RIDGE = 3.0  # weights sum to the number of rows
+CLIP = (0.2, 99.8)  # percentiles
+K_FITTED = (1, 2, 3, 5, 7, 20)
+BINS = 10
+PER_K = (0.5, 0.0)  # of `per_k`, where few queries say little of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A query as a ranker ordered its candidates.
+
+    Args:
+        features: of the candidates.
+        scores: of the candidates, by a ranker that has not seen the query.
+        relevant: bool `(candidates,)`; all false where the scope has no answer.
+        unknown: see `calibration.unknown_share`.
+        weight: how much it counts.
+    """
+
+    features: Features
+    scores: Values
+    relevant: Bools
+    unknown: float
+    weight: float = 1.0
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Places of the candidates, best first."""
+        return np.argsort(-self.scores, kind="stable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What a calibration says of an outcome, and what is so.
+
+    Args:
+        confidence: k → probability that one of the first k is relevant.
+        found: k → whether one is.
+        scores, hits: probabilities of the first ten candidates, best first, and whether they are relevant.
+        weight: of the outcome.
+    """
+
+    confidence: Mapping[int, float]
+    found: Mapping[int, bool]
+    scores: Values
+    hits: Bools
+    weight: float
+
+
+def fit_calibration(
+    outcomes: Sequence[Outcome], *, ranker: str, ranker_version: str, version: str, about: Mapping[str, Any]
+) -> Calibration:
+    """Fit both models. Outcomes without candidates teach nothing.
+
+    Raises:
+        InvalidArgument: none has candidates.
+    """
+    some = [o for o in outcomes if o.features.size]
+    if not some:
+        raise InvalidArgument("No query has candidates, so there is nothing to calibrate.")
+    weight = np.asarray([o.weight for o in some])
+    orders = [o.order for o in some]
+    found = [o.relevant[order] for o, order in zip(some, orders, strict=True)]
+    x = np.stack([result_inputs(o.features, o.scores, o.unknown) for o in some])
+    result = _fitted(x, np.asarray([f[:K].any() for f in found]), weight, tuple(RESULT))
+    logits = result.logits(x)
+    rows, labels, weights = [], [], []
+    for own, order, hits, logit in zip(some, orders, found, logits.tolist(), strict=True):
+        kept = np.append(np.arange(min(PLACES, len(order))), np.arange(PLACES + EVERY // 2, len(order), EVERY))
+        rows.append(hit_inputs(own.features, own.scores, order, logit)[kept])
+        labels.append(hits[kept])
+        weights.append(np.where(kept < PLACES, own.weight, own.weight * EVERY))
+    return Calibration(
+        ranker=ranker,
+        ranker_version=ranker_version,
+        version=version,
+        result=result,
+        per_k=_per_k(logits, found, weight),
+        hit=_fitted(np.concatenate(rows), np.concatenate(labels), np.concatenate(weights), tuple(HIT)),
+        about=about,
+    )
+
+
+def judge(outcome: Outcome, calibration: Calibration, ks: Sequence[int] = (K,)) -> Judged:
+    """What `calibration` says of `outcome`."""
+    ranking = Ranking(scores=outcome.scores, added={})
+    said = {k: calibration.confidence(outcome.features, ranking, outcome.unknown, k=k) for k in {*ks, K}}
+    order = outcome.order
+    scores = calibration.probabilities(outcome.features, ranking, order, said[K])
+    hits = outcome.relevant[order]
+    return Judged(
+        confidence=said,
+        found={k: bool(hits[:k].any()) for k in said},
+        scores=scores[order[:10]],
+        hits=hits[:10],
+        weight=outcome.weight,
+    )
+
+
+def ece(p: Doubles, y: Bools, weight: Doubles | None = None, *, mass: bool = False) -> float:
+    """Expected calibration error over 10 bins of equal width, or of equal weight: `Σ share · |mean p − share of y|`."""
+    w = np.ones(len(p)) if weight is None else weight
+    order = np.argsort(p, kind="stable")
+    p, true, w = p[order], y[order].astype(np.float64), w[order]
+    place = (np.cumsum(w) - w / 2) / max(w.sum(), 1e-12) if mass else p
+    bins = np.minimum((place * BINS).astype(np.int64), BINS - 1)
+    return float(sum(abs((w * (p - true))[bins == b].sum()) for b in range(BINS)) / max(w.sum(), 1e-12))
+
+
+def _fitted(x: Doubles, y: Bools, weight: Doubles, names: tuple[str, ...]) -> Logistic:
+    low, high = np.percentile(x, CLIP, axis=0)
+    x = np.clip(x, low, high)
+    mean, deviation = x.mean(axis=0), x.std(axis=0)
+    scale = np.where(deviation > 1e-9, deviation, 1.0)
+    own, bias = fit_logistic((x - mean) / scale, y, weight / weight.mean(), RIDGE)
+    weights = np.where(deviation > 1e-9, own / scale, 0.0)
+    return Logistic(names=names, weights=weights, low=low, high=high, bias=float(bias - weights @ mean))
+
+
+def _per_k(logits: Doubles, found: Sequence[Bools], weight: Doubles) -> tuple[float, float]:
+    """`Calibration.per_k`: maximum likelihood over `K_FITTED`, the logits at k = 10 given."""
+    prior = np.asarray(PER_K)
+    value = prior.copy()
+    weight = weight / weight.mean()
+    parts = []
+    for k in K_FITTED:
+        z = np.log(np.asarray([min(k, len(f)) for f in found]) / K)
+        parts.append((np.stack([z, z * z], axis=1), np.asarray([f[:k].any() for f in found])))
+    for _ in range(20):
+        first, second = value - prior, np.eye(2)
+        for z, y in parts:
+            p = 1 / (1 + np.exp(-np.clip(logits + z @ value, -30, 30)))
+            first += z.T @ (weight * (p - y))
+            second += (z * (weight * p * (1 - p))[:, None]).T @ z
+        value -= np.linalg.solve(second, first)
+    return max(0.0, float(value[0])), min(0.0, float(value[1]))

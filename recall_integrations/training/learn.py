@@ -1,0 +1,322 @@
+"""Weights from a user's own labelled queries: `recall train`.
+
+    queries ─ recall, un-learned ─▶ candidates and features ─ folds ─▶ fit on the others ─ recall the fold with it
+         ─▶ recall@5, nDCG@10 of both, difference with an interval ─▶ fit on all, calibrate ─▶ weights
+
+Everything goes through `QueryOptimizer.recall`: candidates are those that the arms find, and a learned ranker is
+measured by recalls that use it, with what plans lift, diversity and negation. Folds are of whole scopes where there
+are several, else of queries, so no ranker is measured on a query that it was fitted on. The deadline is far off, so
+that a busy machine changes nothing; there is no reranker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from recall_integrations import __version__
+from recall_integrations.adapters.scopes import find_scope, scope_text
+from recall_integrations.config import RecallConfig
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation.datasets import Question
+from recall_integrations.evaluation.metrics import Interval, paired_difference
+from recall_integrations.evaluation.watched import K, Recaller
+from recall_integrations.ranking.rankers.fixed_weights import Unlearned
+from recall_integrations.ranking.rankers.linear import LinearRanker
+from recall_integrations.ranking.rankers.trees import COLUMNS, TreesRanker, require_lightgbm
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.training.calibrate import Calibrated, calibrated, outcome, wrong_scopes
+from recall_integrations.training.calibration import Outcome
+from recall_integrations.training.linear import PLAIN, Example, fit_linear
+from recall_integrations.training.trees import fit_trees
+from recall_integrations.types.records_ import Scope
+
+KINDS = ("linear", "trees")
+METRICS = ("recall@5", "ndcg@10")
+MIN_QUERIES = 30
+
+Progress = Callable[[str, int, int], None]
+Scores = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What `learn` made.
+
+    Args:
+        ranker: fitted on all queries; its `about` has the figures.
+        queries: that were asked.
+        usable: of these, with a relevant memory among the candidates; the others teach nothing and count as misses.
+        forgotten: labels that name no memory of their scope, left out.
+        unanswerable: queries of which no label was left, left out.
+        grouped_by: `scope` or `query`: what is never in two folds.
+        folds: number of folds.
+        unlearned, learned: metric → mean over the queries.
+        gain: metric → learned − un-learned.
+        calibration: how well the ranker's probabilities hold; `None` = too few queries, it has none.
+    """
+
+    ranker: LinearRanker | TreesRanker
+    queries: int
+    usable: int
+    forgotten: int
+    unanswerable: int
+    grouped_by: str
+    folds: int
+    unlearned: Mapping[str, float]
+    learned: Mapping[str, float]
+    gain: Mapping[str, Interval]
+    calibration: Calibrated | None = None
+
+    @property
+    def better(self) -> bool:
+        """Whether the queries prove it: the interval of nDCG@10 lies above 0."""
+        return self.gain["ndcg@10"].low > 0
+
+
+def learn(
+    store: MemoryStore,
+    questions: Sequence[Question],
+    *,
+    now: datetime,
+    kind: str = "linear",
+    scope: str | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    config: RecallConfig | None = None,
+    progress: Progress = lambda _what, _done, _total: None,
+) -> Learned:
+    """Fit a ranker on labelled queries, and measure how such rankers do on queries they have not seen.
+
+    Args:
+        store: where the memories are.
+        questions: with ids of relevant memories.
+        now: the present: what relative dates of queries without a time are read against, and the date of the weights.
+        kind: `linear` or `trees`.
+        scope: of queries that name none, as on the command line.
+        folds: at most so many.
+        seed: of folds, of sampled candidates, of trees and of the interval.
+        config: settings of the recalls; default: those of the store.
+        progress: called with what is being done, how much of it is done, and how much there is.
+
+    Raises:
+        InvalidArgument: fewer than `MIN_QUERIES` usable queries, or a query of a scope that is not there.
+        ConfigError: the ranking features are switched off, or the scope is too large for them.
+        MissingExtra: trees without LightGBM.
+    """
+    if kind not in KINDS:
+        raise InvalidArgument(f"A ranker that can be trained is one of {', '.join(KINDS)}, not {kind!r}.")
+    if folds < 2:
+        raise InvalidArgument(f"Cross-validation needs at least 2 folds, not {folds}.")
+    if kind == "trees":
+        require_lightgbm()
+    asked, forgotten = _placed(store, questions, scope)
+    _enough(len(asked), "queries whose relevant memories are in the store")
+    base = config or store.config
+    base = replace(base, ranking=replace(base.ranking, abstain_below=0.0))  # order is compared, not silence
+    examples, unlearned = _recorded(store, asked, base, kind, now, progress)
+    usable = [bool(e.relevant.any() and not e.relevant.all()) for e in examples]
+    _enough(sum(usable), "queries with a relevant memory among the candidates that a recall finds")
+    grouped_by, fold_of = _split(asked, usable, folds, seed)
+    crossed = _crossed(store, asked, examples, fold_of, base, kind, seed, now, progress)
+    learned = crossed.scores
+    done = Learned(
+        ranker=_fit(kind, examples, seed),
+        queries=len(asked),
+        usable=sum(usable),
+        forgotten=forgotten,
+        unanswerable=len(questions) - len(asked),
+        grouped_by=grouped_by,
+        folds=len(set(fold_of)),
+        unlearned=_means(unlearned),
+        learned=_means(learned),
+        gain={m: paired_difference({q.id: learned[q.id] for q in asked}, unlearned, m, seed=seed) for m in METRICS},
+    )
+    return _described(done, crossed, asked, kind, seed, now)
+
+
+# -- what is asked -----------------------------------------------------------------------------------------------------
+
+
+def _placed(store: MemoryStore, questions: Sequence[Question], scope: str | None) -> tuple[list[Question], int]:
+    """Queries with their scope and the labels that exist there, and how many labels do not."""
+    known = store.scopes()
+    only = known[0][0] if len(known) == 1 else None
+    placed, forgotten = [], 0
+    for question in questions:
+        where = question.scope
+        if where == Scope():
+            where = only if scope is None and only is not None else find_scope(scope, known)
+        scope_id = store.scope_id(where)
+        if scope_id is None or where not in {s for s, _ in known}:
+            raise InvalidArgument(
+                f"Query {question.id!r} is asked of the scope {scope_text(where)}, which the store does not have."
+            )
+        there = store.fetch_ids(scope_id, question.relevant)
+        relevant = tuple(r for r in question.relevant if r in there)
+        forgotten += len(question.relevant) - len(relevant)
+        if relevant:
+            placed.append(replace(question, scope=where, relevant=relevant))
+    return placed, forgotten
+
+
+def _enough(count: int, what: str) -> None:
+    if count < MIN_QUERIES:
+        raise InvalidArgument(
+            f"There are {count} {what}; learning needs at least {MIN_QUERIES}, and some hundreds to be of use. "
+            "Label more queries, or keep fusion.strategy 'unlearned', which needs none."
+        )
+
+
+def _recorded(
+    store: MemoryStore, asked: Sequence[Question], base: RecallConfig, kind: str, now: datetime, progress: Progress
+) -> tuple[list[Example], Scores]:
+    """Each query's candidates with labels, and how the un-learned ranker does."""
+    examples: list[Example] = []
+    scores: Scores = {}
+    with closing(Recaller(store, base, Unlearned(), detail=kind == "trees")) as recaller:
+        for scope in dict.fromkeys(q.scope for q in asked):
+            store.warm(scope=scope)
+        for question in asked:
+            found = recaller.recall(question, now)
+            examples.append(found.example)
+            scores[question.id] = _measured(found.ids, question.relevant)
+            progress("Recalling", len(examples), len(asked))
+    return examples, scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossed:
+    """What rankers make of the queries of folds that they were fitted without.
+
+    Args:
+        scores: query → metric → value.
+        own: fold → outcomes of its queries in their scopes.
+        wrong: fold → outcomes of the same queries in scopes that are not theirs.
+    """
+
+    scores: Scores
+    own: Mapping[int, Sequence[Outcome]]
+    wrong: Mapping[int, Sequence[Outcome]]
+
+
+def _crossed(
+    store: MemoryStore,
+    asked: Sequence[Question],
+    examples: Sequence[Example],
+    fold_of: Sequence[int],
+    base: RecallConfig,
+    kind: str,
+    seed: int,
+    now: datetime,
+    progress: Progress,
+) -> Crossed:
+    scores: Scores = {}
+    own: dict[int, list[Outcome]] = {}
+    wrong: dict[int, list[Outcome]] = {}
+    elsewhere = wrong_scopes(asked, fold_of)
+    for fold in sorted(set(fold_of)):
+        own[fold], wrong[fold] = [], []
+        ranker = _fit(kind, [e for e, f in zip(examples, fold_of, strict=True) if f != fold], seed)
+        with closing(Recaller(store, base, ranker)) as recaller:
+            for question, scope, place in zip(asked, elsewhere, fold_of, strict=True):
+                if place != fold:
+                    continue
+                found = recaller.recall(question, now)
+                scores[question.id] = _measured(found.ids, question.relevant)
+                own[fold].append(outcome(found))
+                if scope is not None:
+                    there = recaller.recall(replace(question, scope=scope), now)
+                    wrong[fold].append(outcome(there, answered=False))
+                progress("Cross-validating", len(scores), len(asked))
+    return Crossed(scores=scores, own=own, wrong=wrong)
+
+
+# -- folds and figures -------------------------------------------------------------------------------------------------
+
+
+def _split(asked: Sequence[Question], usable: Sequence[bool], folds: int, seed: int) -> tuple[str, list[int]]:
+    """What is kept together, and the fold of each query: by scope where that leaves enough to learn from."""
+    scopes = [scope_text(q.scope) for q in asked]
+    by_scope = folds_of(scopes, folds, seed)
+    least = sum(usable) - max(Counter(f for f, u in zip(by_scope, usable, strict=True) if u).values())
+    if least >= MIN_QUERIES / 2:
+        return "scope", by_scope
+    return "query", folds_of([q.id for q in asked], folds, seed)
+
+
+def folds_of(groups: Sequence[str], folds: int, seed: int) -> list[int]:
+    """A fold per item: groups stay whole, the largest are placed first, each into the fold that is emptiest."""
+    sizes = Counter(groups)
+    names = sorted(sizes)
+    shuffled = [names[i] for i in np.random.default_rng(seed).permutation(len(names)).tolist()]
+    filled = [0] * min(folds, len(names))
+    place = {}
+    for name in sorted(shuffled, key=lambda n: -sizes[n]):
+        place[name] = filled.index(min(filled))
+        filled[place[name]] += sizes[name]
+    return [place[g] for g in groups]
+
+
+def _measured(ids: Sequence[str], relevant: Collection[str]) -> dict[str, float]:
+    """As `evaluation.metrics` defines them; counted here, so that training needs no extra."""
+    gains = [1 / math.log2(place + 2) for place in range(K)]
+    found = [place for place, one in enumerate(ids[:K]) if one in relevant]
+    return {
+        "recall@5": sum(place < 5 for place in found) / len(relevant),
+        "ndcg@10": sum(gains[place] for place in found) / sum(gains[: len(relevant)]),
+    }
+
+
+def _means(scores: Scores) -> dict[str, float]:
+    return {m: float(np.mean([row[m] for row in scores.values()])) for m in METRICS}
+
+
+# -- weights -----------------------------------------------------------------------------------------------------------
+
+
+def _fit(kind: str, examples: Sequence[Example], seed: int) -> LinearRanker | TreesRanker:
+    """With the entity graph besides, which the data sets that the features were chosen on do not have."""
+    if kind == "linear":
+        return fit_linear(examples, seed=seed, plain=(*PLAIN, "graph"))
+    return fit_trees(examples, seed=seed, columns=(*COLUMNS, "graph"))
+
+
+def _described(
+    done: Learned, crossed: Crossed, asked: Sequence[Question], kind: str, seed: int, now: datetime
+) -> Learned:
+    """With a version that no other weights have, what they were made from (counts, no text), and a calibration."""
+    about = {
+        "data": {
+            "queries": done.queries,
+            "usable": done.usable,
+            "relevant": sum(len(q.relevant) for q in asked),
+            "scopes": len({q.scope for q in asked}),
+        },
+        "split": f"figures: {done.folds} folds by {done.grouped_by}; these weights: all queries",
+        "figures": {
+            m: {
+                "unlearned": round(done.unlearned[m], 4),
+                "learned": round(done.learned[m], 4),
+                "difference": round(done.gain[m].mean, 4),
+                "interval": [round(done.gain[m].low, 4), round(done.gain[m].high, 4)],
+            }
+            for m in METRICS
+        },
+        "trained_at": now.isoformat(timespec="seconds"),
+        "trained_by": f"recall train, recall-integrations {__version__}, seed {seed}",
+    }
+    digest = hashlib.blake2b(done.ranker.to_json().encode(), digest_size=4).hexdigest()
+    version = f"{kind}-{now:%Y%m%d}-{digest}"
+    made = calibrated(crossed.own, crossed.wrong, ranker=kind, ranker_version=version)
+    calibration, held = made or (None, None)
+    return replace(
+        done, ranker=done.ranker.described(version=version, about=about, calibration=calibration), calibration=held
+    )

@@ -1,0 +1,222 @@
+"""Boosted trees from labelled queries: two passes, see `trees.py`.
+
+    examples ─ in folds: fit the first pass on the others, score the fold ─▶ first scores that no label has shaped
+         ─▶ fit the second passes ─▶ fit the first pass on all
+
+The second pass must learn from first scores as it will meet them: those of candidates that the first pass was fitted
+on look surer than they are. Both passes look at all relevant candidates of a query, and at those that they will order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.ranking.features.around import AROUND
+from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.ranking.rankers.trees import (
+    COLUMNS,
+    LINEAR_FIRST,
+    TreesModel,
+    TreesRanker,
+    Z,
+    around_first,
+    in_order,
+    looked_at,
+    looked_at_again,
+    require_lightgbm,
+    tree_matrix,
+    unlearned_scores,
+)
+from recall_integrations.training.linear import Example, need_some, standardised
+
+INNER = 4  # folds of the first scores
+C = 0.1  # of the linear sum, see `training.fit_linear`
+
+# More of these should never make a candidate worse.
+MONOTONE = frozenset(
+    """
+    bm bmq bm_max bm_ub cov soft lead msn mt mwn mw2n own qa told bg bs smb smm exchange cast feedback role d d1 date
+    mws wbm mt_b2 t0 t1 t2 t3 w0 w1 w2 w3 sd qm u u_gap u_mean u_top
+    """.split()
+)
+FALLING = frozenset({"u_rank"})  # and more of these never better
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """Of an example: the un-learned scores, what the first pass looks at, and the rows that are kept for training."""
+
+    example: Example
+    u: Values
+    among: NDArray[np.int64]
+    kept: NDArray[np.int64]
+    matrix: Values
+    useful: bool
+
+    def of(self, wanted: NDArray[np.int64]) -> Values:
+        """Rows of candidates that are kept."""
+        rows: Values = self.matrix[np.searchsorted(self.kept, wanted)]
+        return rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _First:
+    """A fitted first pass."""
+
+    model: Any
+    linear: NDArray[np.float64]
+
+    def scores(self, rows: _Rows) -> Values:
+        """Of all candidates."""
+        own = rows.of(rows.among)
+        return in_order(self.model.predict(own, num_threads=1) + LINEAR_FIRST * (own @ self.linear), rows.among, rows.u)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    columns: tuple[str, ...]
+    trees: int
+    monotone: bool
+    engine: Any
+    parameters: Mapping[str, Any]
+
+    def train(self, parts: Sequence[tuple[Values, NDArray[np.bool_]]], columns: Sequence[str], seed: int) -> Any:
+        """Trees from queries, each `(rows, columns)` with its labels."""
+        data = self.engine.Dataset(
+            np.concatenate([x for x, _ in parts]),
+            np.concatenate([y for _, y in parts]).astype(np.int32),
+            group=[len(y) for _, y in parts],
+            free_raw_data=True,
+        )
+        rising = {"monotone_constraints": [_direction(c) for c in columns]} if self.monotone else {}
+        return self.engine.train({"seed": seed, **rising, **self.parameters}, data, num_boost_round=self.trees)
+
+
+def fit_trees(
+    examples: Sequence[Example],
+    *,
+    seed: int = 0,
+    columns: Sequence[str] = COLUMNS,
+    trees: int = 200,
+    leaves: int = 15,
+    rate: float = 0.05,
+    seconds: int = 3,
+    monotone: bool = False,
+    threads: int = 1,
+    version: str = "trained",
+    about: Mapping[str, Any] | None = None,
+    explain: bool = False,
+    parameters: Mapping[str, Any] | None = None,
+) -> TreesRanker:
+    """Learn boosted trees; the same seed gives the same trees.
+
+    Split points are drawn at random (Geurts et al. 2006). The seed alone moves LoCoMo's figures by .005, so the second
+    pass is the mean of `seconds` models. `monotone` holds relevance features to "more is never worse": no better
+    in-domain, meant for data unlike that of the training.
+
+    Raises:
+        InvalidArgument: no example has both a relevant and another candidate.
+        MissingExtra: LightGBM is not installed.
+    """
+    settings = _Settings(
+        columns=tuple(columns),
+        trees=trees,
+        monotone=monotone,
+        engine=require_lightgbm(),
+        parameters={
+            "objective": "lambdarank",
+            "num_leaves": leaves,
+            "learning_rate": rate,
+            "min_data_in_leaf": 50,
+            "lambda_l2": 5.0,
+            "feature_fraction": 0.5,
+            "bagging_fraction": 0.8,
+            "bagging_freq": 1,
+            "lambdarank_truncation_level": 20,
+            "extra_trees": True,
+            "max_bin": 127,
+            "verbose": -1,
+            "deterministic": True,
+            "force_row_wise": True,
+            "num_threads": threads,
+            **(parameters or {}),
+        },
+    )
+    prepared = [_rows(e, settings.columns) for e in examples if e.features.size]
+    need_some([rows.kept for rows in prepared if rows.useful])
+    useful = [rows for rows in prepared if rows.useful]
+    crossed = _crossed(useful, settings, seed)
+    again = [_second_rows(rows, scores) for rows, scores in zip(useful, crossed, strict=True)]
+    names = (*settings.columns, *AROUND)
+    first = _fit_first(useful, settings, seed)
+    model = TreesModel(
+        columns=settings.columns,
+        linear=tuple(float(np.float32(w)) for w in first.linear),
+        first=first.model.model_to_string(),
+        second=tuple(settings.train(again, names, seed + i).model_to_string() for i in range(seconds)),
+    )
+    return TreesRanker(model, version=version, about=about, explain=explain)
+
+
+def _rows(example: Example, columns: Sequence[str]) -> _Rows:
+    u = unlearned_scores(example.features)
+    among, right = looked_at(u), np.flatnonzero(example.relevant)
+    kept = np.union1d(right, among)
+    return _Rows(
+        example=example,
+        u=u,
+        among=among,
+        kept=kept,
+        matrix=tree_matrix(example.features, columns, u)[kept],
+        useful=0 < len(right) < len(kept),
+    )
+
+
+def _fit_first(some: Sequence[_Rows], settings: _Settings, seed: int) -> _First:
+    parts = [(rows.matrix, rows.example.relevant[rows.kept]) for rows in some]
+    x, y = np.concatenate([x for x, _ in parts]).astype(np.float64), np.concatenate([y for _, y in parts])
+    linear, _ = standardised(x, y, C)
+    if settings.monotone:
+        way = np.asarray([_direction(c) for c in settings.columns])
+        linear = np.where(linear * way < 0, 0.0, linear)
+    return _First(model=settings.train(parts, settings.columns, seed), linear=linear)
+
+
+def _crossed(some: Sequence[_Rows], settings: _Settings, seed: int) -> list[Values]:
+    """First scores of each example by a first pass that was fitted without its fold."""
+    folds = _inner_folds([rows.example.group for rows in some])
+    if len(set(folds)) < 2:  # a single query: nothing to hold out
+        return [_fit_first(some, settings, seed).scores(rows) for rows in some]
+    scores: list[Values] = [np.empty(0, dtype=np.float32)] * len(some)
+    for fold in sorted(set(folds)):
+        first = _fit_first([rows for rows, f in zip(some, folds, strict=True) if f != fold], settings, seed)
+        for i, rows in enumerate(some):
+            if folds[i] == fold:
+                scores[i] = first.scores(rows)
+    return scores
+
+
+def _inner_folds(groups: Sequence[str]) -> list[int]:
+    """Groups in turn; queries in turn where there is one group only."""
+    names = sorted(set(groups))
+    if len(names) < 2:
+        return [i % INNER for i in range(len(groups))]
+    return [names.index(group) % INNER for group in groups]
+
+
+def _second_rows(rows: _Rows, first: Values) -> tuple[Values, NDArray[np.bool_]]:
+    relevant = rows.example.relevant
+    kept = np.union1d(np.flatnonzero(relevant), looked_at_again(first, rows.u))
+    beside = around_first(rows.example.features, first)[kept]
+    return np.hstack([rows.of(kept), beside]), relevant[kept]
+
+
+def _direction(column: str) -> int:
+    """1 where more is never worse, -1 where more is never better, 0 else."""
+    name = column.removeprefix(Z)
+    return int(name in MONOTONE) - int(name in FALLING)

@@ -1,0 +1,1 @@
+"""What travels: memories, queries, plans and results."""

@@ -1,0 +1,781 @@
+"""What travels between the stages: frozen, slotted, keyword-only value objects.
+
+A record is checked when it is made, so a stage may trust what it receives. Lists given for tuple fields are
+accepted and frozen. Times are timezone-aware; scores are floats in [0, 1] unless a field says otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput, InvalidMemory, InvalidScope
+from recall_integrations.types.readings import (
+    ConversationalVerdict,
+    Correction,
+    Identifier,
+    QueryToken,
+    Router,
+    SessionRef,
+)
+from recall_integrations.types.roles import Role, role_of
+
+ID_CHARS_MAX = 1_024
+NAME_CHARS_MAX = 1_024
+TEXT_CHARS_MAX = 10_000_000
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class MemoryType(str, Enum):
+    """What kind of memory it is. `CHUNK` is knowledge, the others are neural memories (router modes)."""
+
+    FACT = "fact"
+    PREFERENCE = "preference"
+    EVENT = "event"
+    SKILL = "skill"
+    CHUNK = "chunk"
+    OBSERVATION = "observation"
+    SUMMARY = "summary"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def checked_text(value: object, what: str, error: type[InvalidInput], *, limit: int, blank_ok: bool = False) -> str:
+    """Return `value` if it is text that can be stored: a `str`, not blank, within `limit`, encodable as UTF-8."""
+    if not isinstance(value, str):
+        raise error(f"{what} must be text, not {type(value).__name__}.")
+    if not blank_ok and not value.strip():
+        raise error(f"{what} is empty or blank. Give at least one visible character.")
+    if len(value) > limit:
+        raise error(f"{what} has {len(value):,} characters; the limit is {limit:,}. Split or shorten it.")
+    if _SURROGATE.search(value):
+        raise error(
+            f"{what} holds a lone surrogate (half of a UTF-16 pair) and is not valid text. "
+            'Re-decode it, for example with `text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")`.'
+        )
+    return value
+
+
+def checked_id(value: object, what: str, error: type[InvalidInput]) -> str:
+    """An id or name: like `checked_text`, short, and without control characters."""
+    text = checked_text(value, what, error, limit=ID_CHARS_MAX)
+    if _CONTROL.search(text):
+        raise error(f"{what} holds a control character ({text[:40]!r}). Remove it.")
+    return text
+
+
+def checked_time(value: object, what: str, error: type[InvalidInput]) -> datetime:
+    """A timezone-aware `datetime`."""
+    if not isinstance(value, datetime):
+        raise error(f"{what} must be a datetime, not {type(value).__name__}.")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise error(
+            f"{what} is naive ({value.isoformat()}). Add a time zone, for example `.replace(tzinfo=timezone.utc)`."
+        )
+    return value
+
+
+def checked_type(value: object, error: type[InvalidInput]) -> MemoryType:
+    """A `MemoryType`, or the name of one."""
+    try:
+        return MemoryType(value)
+    except ValueError:
+        known = ", ".join(t.value for t in MemoryType)
+        raise error(f"Unknown memory type {value!r}. Use one of: {known}.") from None
+
+
+def checked_role(value: object, what: str, error: type[InvalidInput]) -> Role:
+    """A `Role`, or a spelling of one ("human", "AI")."""
+    if isinstance(value, Role):
+        return value
+    role = role_of(value) if isinstance(value, str) else None
+    if role is None:
+        known = ", ".join(r.value for r in Role)
+        raise error(f"{what} is {value!r}, which is no role. Use one of: {known}; or the name a framework gives it.")
+    return role
+
+
+def _names(value: object, what: str, error: type[InvalidInput]) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
+        raise error(f"{what} must be a list of names, not {type(value).__name__}. Write [{value!r}] for a single one.")
+    seen: dict[str, None] = {}
+    for item in value if isinstance(value, Sequence) else sorted(value):
+        seen.setdefault(checked_id(item, f"An item of {what}", error))
+    return tuple(seen)
+
+
+def _listed(given: str | Iterable[Any]) -> tuple[Any, ...]:
+    """Items of a list; a single name is a list of one."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The tenant `(user_id, agent_id, namespace)`. Nothing ever crosses it.
+
+    The empty string is a value like any other: `Scope()` is the default scope, not "all scopes".
+
+    Raises:
+        InvalidScope: a part is not text, longer than 1,024 characters, or holds control characters.
+    """
+
+    user_id: str = ""
+    agent_id: str = ""
+    namespace: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("user_id", "agent_id", "namespace"):
+            value = getattr(self, name)
+            if value != "":
+                checked_id(value, f"Scope.{name}", InvalidScope)
+
+    def __str__(self) -> str:
+        return "/".join(part or "-" for part in (self.user_id, self.agent_id, self.namespace))
+
+
+def checked_scope(scope: object) -> Scope:
+    """The scope, or the default one for `None`."""
+    if scope is None:
+        return Scope()
+    if not isinstance(scope, Scope):
+        raise InvalidScope(f"scope must be a Scope, not {type(scope).__name__}. Write Scope(user_id=...).")
+    return scope
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A typed edge between two entities, found in or declared with a memory: `Relation("Priya", "manager_of", "Sam")`.
+
+    Args:
+        subject: entity the edge starts at.
+        predicate: what the edge says, in snake case by convention.
+        object: entity the edge ends at.
+        confidence: how sure the source is, in (0, 1].
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("subject", "predicate", "object"):
+            checked_id(getattr(self, name), f"Relation.{name}", InvalidMemory)
+        if not (isinstance(self.confidence, int | float) and 0 < self.confidence <= 1):
+            raise InvalidMemory(f"Relation.confidence must be in (0, 1], not {self.confidence!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One stored text. Only `text` is required.
+
+    Args:
+        text: what is remembered. Kept byte for byte.
+        id: caller's id, unique in its scope; remembering it again replaces the memory. Default: a new UUID.
+        type: a `MemoryType` or its name. Default `observation`.
+        actor: who said or did it. Always an entity of the memory; embedded and indexed with the text.
+        role: what the actor is in a conversation with an assistant: a `Role` or a spelling of one. Default: that of
+            the actor's name, where it is such a spelling ("User", "AI", "assistant: Claude"); else none.
+        channel: where it was said ("slack").
+        event_at: when what it tells happened; timezone-aware. Default: unknown.
+        created_at: when it was recorded; timezone-aware. Default: the time of `remember`.
+        importance: in [0, 1]; 0.5 is neutral.
+        entities: names of people, projects and things it is about.
+        relations: typed edges it states.
+        thread: the conversation or document it comes from.
+        position: its place in the thread. Default: order of arrival.
+        refs: pointers to sources, returned as they are.
+        metadata: JSON-serialisable mapping, returned as it is and usable in `Filters`.
+
+    Raises:
+        InvalidMemory: a field cannot be stored; the message names it.
+    """
+
+    text: str
+    id: str | None = field(default=None, kw_only=True)
+    type: MemoryType = field(default=MemoryType.OBSERVATION, kw_only=True)
+    actor: str | None = field(default=None, kw_only=True)
+    role: Role | None = field(default=None, kw_only=True)
+    channel: str | None = field(default=None, kw_only=True)
+    event_at: datetime | None = field(default=None, kw_only=True)
+    created_at: datetime | None = field(default=None, kw_only=True)
+    importance: float = field(default=0.5, kw_only=True)
+    entities: tuple[str, ...] = field(default=(), kw_only=True)
+    relations: tuple[Relation, ...] = field(default=(), kw_only=True)
+    thread: str | None = field(default=None, kw_only=True)
+    position: int | None = field(default=None, kw_only=True)
+    refs: tuple[str, ...] = field(default=(), kw_only=True)
+    metadata: Mapping[str, Any] = field(default_factory=dict, kw_only=True, hash=False)
+
+    if TYPE_CHECKING:  # what may be given is wider than what is kept
+
+        def __init__(
+            self,
+            text: str,
+            *,
+            id: str | None = None,
+            type: MemoryType | str = MemoryType.OBSERVATION,
+            actor: str | None = None,
+            role: Role | str | None = None,
+            channel: str | None = None,
+            event_at: datetime | None = None,
+            created_at: datetime | None = None,
+            importance: float = 0.5,
+            entities: Sequence[str] = (),
+            relations: Sequence[Relation] = (),
+            thread: str | None = None,
+            position: int | None = None,
+            refs: Sequence[str] = (),
+            metadata: Mapping[str, Any] = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        checked_text(self.text, "Memory.text", InvalidMemory, limit=TEXT_CHARS_MAX)
+        if self.id is not None:
+            checked_id(self.id, "Memory.id", InvalidMemory)
+        put(self, "type", checked_type(self.type, InvalidMemory))
+        for name in ("actor", "channel", "thread"):
+            if getattr(self, name) is not None:
+                checked_id(getattr(self, name), f"Memory.{name}", InvalidMemory)
+        named = role_of(self.actor) if self.role is None else checked_role(self.role, "Memory.role", InvalidMemory)
+        put(self, "role", named)
+        for name in ("event_at", "created_at"):
+            if getattr(self, name) is not None:
+                checked_time(getattr(self, name), f"Memory.{name}", InvalidMemory)
+        if (
+            isinstance(self.importance, bool)
+            or not isinstance(self.importance, int | float)
+            or not 0 <= self.importance <= 1  # also false for NaN
+        ):
+            raise InvalidMemory(f"Memory.importance must be a number in [0, 1], not {self.importance!r}.")
+        put(self, "importance", float(self.importance))
+        if self.position is not None and (
+            isinstance(self.position, bool) or not isinstance(self.position, int) or abs(self.position) >= 2**62
+        ):
+            raise InvalidMemory(f"Memory.position must be a whole number below 2**62, not {self.position!r}.")
+        put(self, "entities", _names(self.entities, "Memory.entities", InvalidMemory))
+        put(self, "refs", _names(self.refs, "Memory.refs", InvalidMemory))
+        relations: object = self.relations or ()  # callers give lists, and mistakes
+        if not isinstance(relations, Sequence) or not all(isinstance(r, Relation) for r in relations):
+            raise InvalidMemory("Memory.relations must be a list of Relation(subject, predicate, object).")
+        put(self, "relations", tuple(relations))
+        if not isinstance(self.metadata, Mapping):
+            raise InvalidMemory(f"Memory.metadata must be a mapping, not {type(self.metadata).__name__}.")
+        put(self, "metadata", _json_copy(self.metadata))
+
+    @classmethod
+    def from_message(
+        cls, message: object, *, thread: str | None = None, position: int | None = None, **fields: Any
+    ) -> Memory:
+        """The memory that a chat message makes: its text, who said it and in which role.
+
+        Args:
+            message: a LangChain `BaseMessage`, a LlamaIndex `ChatMessage`, or what OpenAI and Anthropic send: a mapping
+                (or an object) with `role` and `content`, text or a list of blocks.
+            thread, position: the conversation, and the place in it.
+            fields: other fields of the memory, each over what the message says.
+
+        Tool calls become text: `called search(query="tea")`. Of images and the like only the kind is kept, in the
+        metadata under `left_out`.
+
+        Raises:
+            InvalidMemory: no chat message, or one that has no text.
+        """
+        from recall_integrations.adapters.messages import memory_of
+
+        return memory_of(message, thread=thread, position=position, **fields)
+
+
+def says_the_same(stored: Memory, memory: Memory) -> bool:
+    """Whether storing `memory` would change nothing; what the store fills in by itself is not compared."""
+    for name in Memory.__dataclass_fields__:
+        value = getattr(memory, name)
+        if value is None and name in ("created_at", "position"):
+            continue
+        if getattr(stored, name) != value:
+            return False
+    return True
+
+
+def indexed_text(text: str, actor: str | None) -> str:
+    """What is embedded, indexed and compared: the actor in front of the text ("Lena: I renewed it")."""
+    return f"{actor}: {text}" if actor else text
+
+
+def unchecked_memory(**fields: Any) -> Memory:
+    """A `Memory` from fields that were checked before: for rows of the store and for withheld text."""
+    memory = object.__new__(Memory)
+    for name in Memory.__dataclass_fields__:
+        object.__setattr__(memory, name, fields[name])
+    return memory
+
+
+def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
+    if not value:
+        return {}
+    try:
+        text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
+        text.encode("utf-8")
+    except (TypeError, ValueError) as e:  # UnicodeEncodeError is a ValueError
+        raise InvalidMemory(
+            f"Memory.metadata cannot be stored as JSON: {e}. Use text, numbers, lists and mappings."
+        ) from e
+    copy: dict[str, Any] = json.loads(text)
+    return copy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Hard conditions that every hit must meet. Several fields are combined with *and*, items of one with *or*.
+
+    Args:
+        types: memory types.
+        entities: names or aliases; a memory must mention at least one.
+        actors: who said or did it.
+        roles: what the actor is in a conversation with an assistant: `Role`s or their names.
+        channels: where.
+        threads: conversations or documents.
+        after: `event_at` (or `created_at` where there is none) at or after this time.
+        before: strictly before this time.
+        recency_days: not older than this many days before `now`; may be fractional.
+        metadata: keys that must be present with exactly this (scalar) value.
+
+    Raises:
+        InvalidFilter: a field cannot be applied.
+    """
+
+    types: tuple[MemoryType, ...] = ()
+    entities: tuple[str, ...] = ()
+    actors: tuple[str, ...] = ()
+    roles: tuple[Role, ...] = ()
+    channels: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    after: datetime | None = None
+    before: datetime | None = None
+    recency_days: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            types: Sequence[MemoryType | str] | str = (),
+            entities: Sequence[str] = (),
+            actors: Sequence[str] = (),
+            roles: Sequence[Role | str] | str = (),
+            channels: Sequence[str] = (),
+            threads: Sequence[str] = (),
+            after: datetime | None = None,
+            before: datetime | None = None,
+            recency_days: float | None = None,
+            metadata: Mapping[str, Any] = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        given: object = self.types
+        if not isinstance(given, str | Sequence | set | frozenset):
+            raise InvalidFilter(f"Filters.types must be a list of memory types, not {type(given).__name__}.")
+        put(self, "types", tuple(dict.fromkeys(checked_type(t, InvalidFilter) for t in _listed(given))))
+        wanted: object = self.roles
+        if not isinstance(wanted, str | Sequence | set | frozenset):
+            raise InvalidFilter(f"Filters.roles must be a list of roles, not {type(wanted).__name__}.")
+        roles = (checked_role(r, "An item of Filters.roles", InvalidFilter) for r in _listed(wanted))
+        put(self, "roles", tuple(dict.fromkeys(roles)))
+        for name in ("entities", "actors", "channels", "threads"):
+            put(self, name, _names(getattr(self, name), f"Filters.{name}", InvalidFilter))
+        for name in ("after", "before"):
+            if getattr(self, name) is not None:
+                checked_time(getattr(self, name), f"Filters.{name}", InvalidFilter)
+        if self.after is not None and self.before is not None and self.after >= self.before:
+            raise InvalidFilter("Filters.after must lie before Filters.before; nothing could match.")
+        days = self.recency_days
+        if days is not None and (
+            isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days < math.inf
+        ):
+            raise InvalidFilter(f"Filters.recency_days must be a positive number, not {days!r}.")
+        if not isinstance(self.metadata, Mapping):
+            raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")
+        for key, value in self.metadata.items():
+            checked_id(key, "A key of Filters.metadata", InvalidFilter)
+            if not isinstance(value, str | int | float | bool) or (isinstance(value, float) and math.isnan(value)):
+                raise InvalidFilter(f"Filters.metadata[{key!r}] must be text, a number or a boolean, not {value!r}.")
+        put(self, "metadata", dict(self.metadata))
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.types or self.entities or self.actors or self.roles or self.channels or self.threads or self.metadata
+        ) or any(v is not None for v in (self.after, self.before, self.recency_days))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRef:
+    """An entity that a query names.
+
+    Args:
+        entity_id: stable id inside the scope.
+        name: canonical name.
+        mention: the words of the query that name it.
+        span: `(start, end)` of the mention in the query, in characters, end exclusive; `(0, 0)` if implicit.
+        confidence: probability that it is this entity, in [0, 1].
+        stage: what resolved it: `exact`, `alias`, `fuzzy`, `llm` or `implicit`.
+    """
+
+    entity_id: str
+    name: str
+    mention: str
+    span: tuple[int, int]
+    confidence: float
+    stage: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemporalWindow:
+    """A span of time that a query speaks of.
+
+    Args:
+        start: first instant, timezone-aware; `None` = open.
+        end: first instant after it (exclusive), timezone-aware; `None` = open.
+        span: `(start, end)` of the words in the query, in characters; `(0, 0)` if implicit.
+        confidence: in [0, 1]. Below `planner.window_confidence_min` the window only softens the ranking.
+    """
+
+    start: datetime | None = None
+    end: datetime | None = None
+    span: tuple[int, int] = (0, 0)
+    confidence: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end"):
+            if getattr(self, name) is not None:
+                checked_time(getattr(self, name), f"TemporalWindow.{name}", InvalidArgument)
+        if self.start is not None and self.end is not None and self.start >= self.end:
+            raise InvalidArgument("TemporalWindow.start must lie before its (exclusive) end.")
+        if isinstance(self.confidence, bool) or not 0 <= self.confidence <= 1:  # also false for NaN
+            raise InvalidArgument(f"TemporalWindow.confidence must be a number in [0, 1], not {self.confidence!r}.")
+        if not 0 <= self.span[0] <= self.span[1]:
+            raise InvalidArgument(
+                f"TemporalWindow.span must be (start, end) with 0 <= start <= end, not {self.span!r}."
+            )
+
+    def holds(self, moment: datetime) -> bool:
+        """Whether `moment` lies in the window."""
+        return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryFeatures:
+    """The feature vector the planner decides on; each value in [0, 1]."""
+
+    entity_density: float = 0.0
+    temporal: float = 0.0
+    lexical_rarity: float = 0.0
+    type_cues: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedQuery:
+    """A query as the optimizer understands it.
+
+    Args:
+        original: the query, as given.
+        rewrites: alternative phrasings by the LLM, if one is configured and the specificity is below 0.8.
+        entity_refs: resolved entities, in order of appearance.
+        temporal_window: the time it speaks of.
+        predicate_hints: edge types its words point at (`reports_to`).
+        type_hints: memory types it asks for. Empty from the parser; only the optimizer sets it.
+        negations: what it excludes ("not frontend" → `frontend`).
+        specificity: `0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.15·type_cues`.
+        features: the vector behind the specificity.
+        type_cues: types that its words point at, which the optimizer may turn into `type_hints`.
+        type_filters: those that the query names so plainly ("my preferences") that other types may be left out.
+        terms: the stems that lexical search looks for, in order, without stop words and negated words, with those of
+            `corrections`.
+        stems: its content words in order, each with the stem that it is looked for by. Only where `language` is not
+            English.
+        weaker_terms: stems of other forms of its words that memories of the scope hold: without accents or with them,
+            of another language. They count less than `terms`.
+        identifiers: what has to match letter by letter (`ABC-123`, "in quotation marks").
+        router: which memories it is after: knowledge, neural or both.
+        conversational: whether it has nothing that BM25 could look for.
+        corrections: second readings of words that nobody knows; added to `terms`, never instead of the word.
+        reread: the query with its corrections, which is embedded as well; `None` without corrections.
+        tokens: its words with their roles.
+        now: the moment relative dates were read against, in the time zone they were read in.
+        asked_role: in a conversation with an assistant, whose words are asked for: `user` ("what did I say about …"),
+            `assistant` ("what did you recommend"); `None` = neither. Read from the words alone.
+        asked_role_strength: how plainly, in [0, 1]: 1 where a verb of saying has the role as its subject, less where
+            the query only speaks of what is the asker's; 0 without a role.
+        session: the session of the conversation that it asks for.
+        talk: `all` where it asks for what was said then and nothing in particular ("what did we talk about on May
+            8th"), `about` where it asks what was said of something, else empty.
+        language: code (ISO 639-1) of the language that it was read in: the scope's where the query alone does not tell,
+            English where nothing does.
+        memories_in: the language that most memories of the scope are in, if hardly any is in that of the query: then
+            only names and an embedding of both languages can find something. `None` = they share one.
+        unread: what was not read for want of tables for that language: of `dates`, `negation`, `person`, `questions`,
+            `types` and `sessions`. Empty for English.
+    """
+
+    original: str
+    rewrites: tuple[str, ...] = ()
+    entity_refs: tuple[EntityRef, ...] = ()
+    temporal_window: TemporalWindow | None = None
+    predicate_hints: tuple[str, ...] = ()
+    type_hints: tuple[MemoryType, ...] = ()
+    negations: tuple[str, ...] = ()
+    specificity: float = 0.0
+    features: QueryFeatures = field(default_factory=QueryFeatures)
+    type_cues: tuple[MemoryType, ...] = ()
+    type_filters: tuple[MemoryType, ...] = ()
+    terms: tuple[str, ...] = ()
+    identifiers: tuple[Identifier, ...] = ()
+    router: Router = field(default_factory=Router)
+    conversational: ConversationalVerdict = field(default_factory=ConversationalVerdict)
+    corrections: tuple[Correction, ...] = ()
+    reread: str | None = None
+    tokens: tuple[QueryToken, ...] = field(default=(), repr=False)
+    now: datetime | None = None
+    asked_role: Role | None = None
+    asked_role_strength: float = 0.0
+    session: SessionRef | None = None
+    talk: str = ""
+    language: str = "en"
+    unread: tuple[str, ...] = ()
+    memories_in: str | None = None
+    stems: tuple[tuple[str, str], ...] = ()
+    weaker_terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmPlan:
+    """One sub-retriever in a plan: its name, its weight in the fusion, how many candidates it may return."""
+
+    name: str
+    weight: float = 1.0
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleCheck:
+    """One rule of the decision list as it was tried.
+
+    Args:
+        rule: its name.
+        fired: whether its condition held.
+        because: the values it looked at, in words.
+        margin: how far the deciding value was from its threshold; positive = on the firing side.
+    """
+
+    rule: str
+    fired: bool
+    because: str
+    margin: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalPlan:
+    """Which sub-retrievers are asked, with what weight, and what happens to their candidates.
+
+    Args:
+        name: `precise`, `entity_centric`, `temporal`, `precision`, `exploratory` or `balanced`.
+        arms: the sub-retrievers, in the order in which their results enter the fusion.
+        rerank: whether the cross-encoder stage may run.
+        diversity: whether the diversity stage runs.
+        type_hints: memory types the query asks for.
+        type_filter: whether memories of other types come only after those of `type_hints`, if there are such.
+        window_filter: whether entity results outside the temporal window are dropped.
+        time_filter: whether memories of the time or the session that is asked for come first, all others only where
+            there are fewer of these than are wanted.
+        in_order: whether those come in the order in which they were said, for nothing in particular is asked.
+        exact_match: whether memories that hold the query's identifiers letter by letter are lifted.
+        prefers: memory types of the router mode, which get a small lift; empty for `hybrid`.
+        time_bias: whether newer memories are preferred more than usual.
+        rewrite: whether the LLM rewrite stage may run (specificity below the precise threshold).
+        reason: the rule that decided, in words, and what changed its arms.
+        checks: the rules in the order they were tried.
+        runner_up: the plan that came closest to being chosen instead.
+        runner_up_margin: how far the value that decides between the two was from its threshold.
+        version: of the rules; part of the cache key.
+    """
+
+    name: str
+    arms: tuple[ArmPlan, ...]
+    rerank: bool = False
+    diversity: bool = False
+    type_hints: tuple[MemoryType, ...] = ()
+    type_filter: bool = False
+    window_filter: bool = False
+    time_filter: bool = False
+    in_order: bool = False
+    exact_match: bool = False
+    prefers: tuple[MemoryType, ...] = ()
+    time_bias: bool = False
+    rewrite: bool = False
+    reason: str = ""
+    checks: tuple[RuleCheck, ...] = ()
+    runner_up: str | None = None
+    runner_up_margin: float | None = None
+    version: str = "rules-3"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def arm(self, name: str) -> ArmPlan | None:
+        """The arm called `name`, if the plan asks it."""
+        return next((a for a in self.arms if a.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution:
+    """What one source added to a hit.
+
+    Args:
+        source: an arm (`semantic`, `lexical`, …) or a ranking term (`recency`, `importance`, …).
+        rank: 1-based place in that arm's list; `None` for terms that do not rank.
+        score: the source's own score (cosine, BM25, …), on its own scale.
+        added: what it added to the fused score.
+        note: what the score means in words, where that is known (`relevant`).
+    """
+
+    source: str
+    rank: int | None = None
+    score: float
+    added: float = 0.0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory that was found.
+
+    Args:
+        memory: the memory; under `privacy="redact"` its text is redacted, under `"block"` it is empty.
+        score: probability that the memory is relevant, in [0, 1], calibrated for `fusion.strategy: unlearned`
+            (docs/ranking.md); of the other strategies a number in [0, 1] that only orders. Hits come in falling order
+            of it. A reranker or the diversity stage changes the order and shares out the scores.
+        reason: why it is here, in words.
+        contributions: what each source added, largest first.
+        duplicates: ids of memories that say the same, best first; a place is theirs only where nothing else is left.
+        context: with `recall(context=n)`, the memories up to n places before and after in the same thread, in order;
+            without the hit itself, withheld as it is under `redact` and `block`.
+    """
+
+    memory: Memory
+    score: float
+    reason: str = ""
+    contributions: tuple[Contribution, ...] = ()
+    duplicates: tuple[str, ...] = ()
+    context: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Degradation:
+    """A step that was skipped, cut short or failed.
+
+    Args:
+        stage: name of the stage or arm.
+        reason: a reason code, such as `timeout`, `error`, `skip.budget`, `index.rebuilt`.
+        detail: for people.
+    """
+
+    stage: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteOutcome:
+    """What the optional LLM rewrite did (seed 002): `strategy`, `reason`, `duration_ms`, `used`."""
+
+    strategy: str = "disabled"
+    reason: str = "skip.disabled"
+    duration_ms: float = 0.0
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankOutcome:
+    """What the optional rerank did.
+
+    Args:
+        reranker: its name; empty where none is configured.
+        reason: a reason code:
+            `skip.disabled` no reranker; `skip.plan` the plan does without; `skip.few` too few candidates;
+            `skip.breaker` it failed several times in a row and is off for a while; `skip.cold` its model is still being
+            loaded; `skip.certain` even a perfect reranker could add next to nothing; `skip.stable` its recent reranks
+            never overcame such gaps; `skip.budget` it does not fit into the time that is left; `skip.slow` it does not
+            fit into its own budget; `success`; `success.partial` the time sufficed for some of the candidates only;
+            `failure.timeout`, `failure.error`, `failure.load`.
+        used: whether the order is the reranker's.
+        duration_ms: time of the stage, 0 if it was skipped.
+        candidates: how many it could have scored.
+        scored: how many it scored.
+        pairs_saved: pairs of query and text that the gate spared it; 0 if it ran, or failed.
+        saved_ms: what these would have taken, by the median of its recent runs; `None` = not known yet.
+        moved: of the first k places, how many hold another memory than before.
+        regret_max: the most that a perfect reranker could have added, as `gate.regret_max` computes it; `None` = the
+            gate did not come so far.
+        trimmed: candidates that `rerank_threshold` left out.
+        audited: whether the gate let it run although it may have been certain, to learn how far it moves candidates.
+    """
+
+    reranker: str = ""
+    reason: str = "skip.disabled"
+    used: bool = False
+    duration_ms: float = 0.0
+    candidates: int = 0
+    scored: int = 0
+    pairs_saved: int = 0
+    saved_ms: float | None = None
+    moved: int = 0
+    regret_max: float | None = None
+    trimmed: int = 0
+    audited: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallResult:
+    """The answer of `QueryOptimizer.recall`. Iterating over it gives its hits.
+
+    Args:
+        hits: best first, ties by id.
+        query: the query as it was understood.
+        plan: what was done about it.
+        rewrite: what the LLM rewrite did.
+        rerank: what the cross-encoder did, and what its gate saved.
+        degraded: what did not work or was left out; empty when all went well.
+        timings_ms: milliseconds per stage, and `total`.
+        cache: `off`: there is no result cache yet.
+        confidence: probability that at least one hit is relevant, at most the sum of their scores, 0 where nothing was
+            found; where the scores are not calibrated, the best hit's score.
+    """
+
+    hits: tuple[Hit, ...]
+    query: ParsedQuery
+    plan: RetrievalPlan
+    rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)
+    rerank: RerankOutcome = field(default_factory=RerankOutcome)
+    degraded: tuple[Degradation, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    cache: str = "off"
+    confidence: float | None = None
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
