@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.retriever import OptimizedRecallRetriever
     from recall_integrations.store.memory_store import MemoryStore
-    from recall_integrations.types.records_ import (
+    from recall_integrations.types import (
         EntityRef,
         Filters,
         Hit,
@@ -58,7 +58,7 @@ _RECORDS = (
     "EntityRef Filters Hit Memory MemoryType ParsedQuery RecallResult Relation RetrievalPlan Scope TemporalWindow"
 ).split()
 _HOMES = {
-    **dict.fromkeys(_RECORDS, "recall_integrations.types.records_"),
+    **dict.fromkeys(_RECORDS, "recall_integrations.types"),
     "RecallConfig": "recall_integrations.config",
     "QueryOptimizer": "recall_integrations.optimizer",
     "MemoryStore": "recall_integrations.store.memory_store",

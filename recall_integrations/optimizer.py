@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from recall_integrations.adapters.llm import resolve_llm
+from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.deliver import Delivery
@@ -27,6 +28,7 @@ from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.fixed_weights import Ranker
+from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
 from recall_integrations.recall.stages.arms import Arms
 from recall_integrations.recall.stages.arrange import Arrange
@@ -40,13 +42,13 @@ from recall_integrations.recall.stages.rewrite import Rewrite
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
 from recall_integrations.reranking.gate import GateSettings
-from recall_integrations.reranking.reranker import Reranker, resolve_reranker
+from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankSettings, RerankStage
 from recall_integrations.resilience.daemons import DaemonThreads
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.rewriting.stage import Rewriting
 from recall_integrations.store.memory_store import MemoryStore, utc_now
-from recall_integrations.types.records_ import (
+from recall_integrations.types import (
     Filters,
     ParsedQuery,
     RecallResult,
@@ -55,7 +57,7 @@ from recall_integrations.types.records_ import (
     checked_scope,
     checked_time,
 )
-from recall_integrations.types.request import RecallRequest, Window, checked_window, checked_zone
+from recall_integrations.types.request import RecallRequest, Window
 
 
 class QueryOptimizer:
@@ -321,7 +323,7 @@ class QueryOptimizer:
 
     def _checked(self, **arguments: Any) -> RecallRequest:
         limits = self.config.limits
-        request = RecallRequest.checked(limits, self._clock, lambda: self.store.embedding.dimensions, **arguments)
+        request = checked_request(limits, self._clock, lambda: self.store.embedding.dimensions, **arguments)
         if not self._finalizer.alive:
             raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
         self.store.scope_id(request.scope)  # a closed store is an error before anything else happens

@@ -36,7 +36,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument, InvalidMemory
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Filters, Hit, Memory, MemoryType, RecallResult, Scope
+from recall_integrations.types import Filters, Hit, Memory, MemoryType, RecallResult, Scope
 
 # Arguments of `recall` that are fields too.
 ARGUMENTS = (

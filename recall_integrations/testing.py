@@ -23,7 +23,7 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems
-from recall_integrations.types.records_ import ArmPlan, Memory, MemoryType, Relation, RetrievalPlan
+from recall_integrations.types import ArmPlan, Memory, MemoryType, Relation, RetrievalPlan
 
 __all__ = ["ArmContract", "EmbeddingContract", "HashEmbedding", "SteppingClock"]
 

@@ -40,7 +40,7 @@ from recall_integrations.ranking.features.formulas import Features
 from recall_integrations.ranking.rankers.fixed_weights import Ranking, Unlearned
 from recall_integrations.training.calibrate import weighed
 from recall_integrations.training.calibration import Outcome, ece, fit_calibration, judge
-from recall_integrations.types.records_ import Scope
+from recall_integrations.types import Scope
 
 MADE_UP = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up"
 # Set → kind: what is left out together.

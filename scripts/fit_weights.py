@@ -41,7 +41,6 @@ import fit_calibration
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.arms.registry import BUILT_IN, evidence_of
 from recall_integrations.evaluation.questions import EvaluationData, Question
-from recall_integrations.evaluation.watched import Watched
 from recall_integrations.ranking.features.formulas import Features
 from recall_integrations.ranking.rank import TITLE_LIFT
 from recall_integrations.ranking.rankers.fixed_weights import (
@@ -55,6 +54,7 @@ from recall_integrations.ranking.rankers.fixed_weights import (
 )
 from recall_integrations.training.linear import Example, fit_linear
 from recall_integrations.training.trees import fit_trees
+from recall_integrations.training.watched import Watched
 
 EVIDENCE = evidence_of(BUILT_IN)
 LANGUAGES = ("languages/ru", "languages/de", "languages/zh")

@@ -41,7 +41,7 @@ from recall_integrations.ranking.rankers.trees import require_lightgbm
 from recall_integrations.text import stems
 from recall_integrations.training.linear import PLAIN, SPREAD, Example, fit_linear, leave_one_group_out
 from recall_integrations.training.trees import fit_trees
-from recall_integrations.types.records_ import Memory, indexed_text
+from recall_integrations.types import Memory, indexed_text
 
 K = 10
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)  # for questions without a time of their own

@@ -28,7 +28,7 @@ from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, load_locomo, load_multihop
 from recall_integrations.evaluation.metrics import average, paired_difference, score
 from recall_integrations.indexes.scope_view import ScopeView
-from recall_integrations.types.records_ import Memory, indexed_text
+from recall_integrations.types import Memory, indexed_text
 
 K = 10
 TITLE_WORDS = 6

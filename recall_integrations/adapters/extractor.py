@@ -17,7 +17,7 @@ from recall_integrations.extraction.rules import (
     relations_of,
 )
 from recall_integrations.extraction.tokens import Words, words_of
-from recall_integrations.types.records_ import Memory
+from recall_integrations.types import Memory
 
 NAME_CHARS_MAX = 200
 ENTITIES_MAX = 64

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from recall_integrations.errors import InvalidMemory
-from recall_integrations.types.records_ import Memory, Relation, Scope
+from recall_integrations.types import Memory, Relation, Scope
 
 SCOPE_KEYS = ("user_id", "agent_id", "namespace")
 MEMORY_KEYS = tuple(Memory.__dataclass_fields__)

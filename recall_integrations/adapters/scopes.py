@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from recall_integrations.errors import InvalidScope, NotFound
 
 if TYPE_CHECKING:
-    from recall_integrations.types.records_ import Scope
+    from recall_integrations.types import Scope
 
 EMPTY = "-"
 SCOPES_SHOWN = 10
@@ -28,7 +28,7 @@ def parse_scope(text: str) -> Scope:
     Raises:
         InvalidScope: more than three parts, or a part that is not usable text.
     """
-    from recall_integrations.types.records_ import Scope
+    from recall_integrations.types import Scope
 
     parts = [] if text == "" else text.split("/")
     if len(parts) > 3:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recall_integrations.errors import RecallTimeout
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.types.records_ import ParsedQuery, RetrievalPlan
+from recall_integrations.types import ParsedQuery, RetrievalPlan
 
 SUBSET_MAX = 1_024  # rows of a large scope whose vectors are gathered to order them
 

@@ -18,7 +18,7 @@ from typing import Any
 from recall_integrations.arms.base import Arm, ArmRequest, ArmResult
 from recall_integrations.errors import RecallError
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.types.records_ import Degradation
+from recall_integrations.types import Degradation
 
 POLL_SECONDS = 0.05  # how soon a cancelled recall lets go
 

@@ -25,9 +25,9 @@ from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.second_hop.holders import WORDS_MAX, Holders, documents
 from recall_integrations.arms.second_hop.links import SecondHop
 from recall_integrations.arms.second_hop.names import Said, said_in
+from recall_integrations.database import schema
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
-from recall_integrations.store import schema
 from recall_integrations.store.entity_catalog import EdgeColumns, ScopeEntities
 from recall_integrations.store.fetching import texts_by_num
 

@@ -21,7 +21,7 @@ from recall_integrations.config import ARMS, RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import ArmPlan, ParsedQuery, RetrievalPlan
+from recall_integrations.types import ArmPlan, ParsedQuery, RetrievalPlan
 
 MakeArm = Callable[[], Arm]
 LIFT = 2.0  # what the best match of an arm of one's own adds; a date that is asked for adds as much

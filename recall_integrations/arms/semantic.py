@@ -1,171 +1,18 @@
-"""Nearest neighbours: Chroma's HNSW for large scopes, an exact scan for small or filtered sets.
+"""The semantic arm: HNSW for large scopes, an exact scan for small or filtered sets.
 
-Write side (`SemanticIndex`): scopes up to `exact_max` memories share one collection; a scope that outgrows it moves to
-its own. Chroma holds ids and vectors only. Search side (`SemanticRetriever`): a scope's vectors that are in memory are
-scanned exactly; above that, HNSW is over-fetched by `overfetch / selectivity` and filtered by the rows the store
-allows, never by a Chroma `where`, which costs a hundred times as much.
+A scope's vectors that are in memory are scanned exactly; above that, HNSW is over-fetched by `overfetch / selectivity`
+and filtered by the rows the store allows, never by a Chroma `where`, which costs a hundred times as much.
 """
 
 from __future__ import annotations
 
-import struct
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recall_integrations.arms.base import SUBSET_MAX, ArmRequest, ArmResult
 from recall_integrations.errors import IndexUnavailable
-from recall_integrations.resilience.forking import park_in_children
-
-SHARED = "shared"
-FETCH_MAX = 2_000  # neighbours asked of HNSW at most
-BATCH = 1_000
-_HNSW_VERSION, _HNSW_HEADER = 1, 100  # of the files that Chroma 1.x writes; bytes
-
-# Chroma's defaults lose a tenth of the neighbours; see the decision table in docs/architecture.md.
-HNSW = {
-    "space": "cosine",
-    "max_neighbors": 32,
-    "ef_construction": 200,
-    "ef_search": 256,
-    "num_threads": 2,
-    "batch_size": 1_000,
-    "sync_threshold": 10_000,
-}
-
-
-class SemanticIndex:
-    """Chroma in a directory, opened on first use.
-
-    Raises:
-        IndexUnavailable: by every method, when Chroma cannot open or use the directory.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.RLock()
-        self._client: Any = None
-        park_in_children(self)
-        self._collections: dict[str, Any] = {}
-
-    def park(self) -> list[object]:
-        """In a forked child: Chroma's client, which is not used there."""
-        return [] if self._client is None else [self._client]
-
-    @property
-    def opened(self) -> bool:
-        """Whether Chroma has been loaded."""
-        return self._client is not None
-
-    def _open(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                import chromadb
-                from chromadb.config import Settings
-
-                settings = Settings(anonymized_telemetry=False, allow_reset=False)
-                _guarded(lambda: self._path.mkdir(parents=True, exist_ok=True))
-                self._client = _guarded(lambda: chromadb.PersistentClient(path=str(self._path), settings=settings))
-            return self._client
-
-    def _collection(self, home: str) -> Any:
-        with self._lock:
-            found = self._collections.get(home)
-            if found is None:
-                client = self._open()
-                found = self._collections[home] = _guarded(
-                    lambda: client.get_or_create_collection(
-                        home_name(home), embedding_function=None, configuration={"hnsw": HNSW}
-                    )
-                )
-            return found
-
-    def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
-        if not len(nums) and not len(deletes):
-            return
-        collection = self._collection(home)
-        with self._lock:
-            for start in range(0, len(deletes), BATCH):
-                ids = [str(n) for n in deletes[start : start + BATCH]]
-                _guarded(lambda ids=ids: collection.delete(ids=ids))
-            for start in range(0, len(nums), BATCH):
-                part = slice(start, start + BATCH)
-                ids = [str(n) for n in nums[part]]
-                _guarded(lambda ids=ids, part=part: collection.upsert(ids=ids, embeddings=vectors[part]))
-
-    def move(self, target: str, source: str, batches: Iterator[tuple[list[int], NDArray[np.float32]]]) -> None:
-        """Copy vectors to a collection of their own and take them out of the one they were in. May be repeated."""
-        for nums, vectors in batches:
-            self.apply(target, nums, vectors, [])
-            self.apply(source, [], vectors[:0], nums)
-
-    def nearest(
-        self, home: str, vector: NDArray[np.float32], limit: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Nums and cosines of the approximate nearest neighbours, falling."""
-        collection = self._collection(home)
-        found = _guarded(
-            lambda: collection.query(query_embeddings=vector[None, :], n_results=max(1, limit), include=["distances"])
-        )
-        nums = np.asarray([int(i) for i in found["ids"][0]], dtype=np.int64)
-        return nums, 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
-
-    def count(self) -> int:
-        """Vectors in all collections."""
-        client = self._open()
-        return sum(int(_guarded(c.count)) for c in _guarded(client.list_collections))
-
-    def close(self) -> None:
-        """Release Chroma's files."""
-        with self._lock:
-            client, self._client = self._client, None
-            self._collections.clear()
-            if client is not None and hasattr(client, "close"):
-                _guarded(client.close)
-
-
-def home_name(home: str) -> str:
-    """Chroma's name of a collection."""
-    return f"recall-{home}"
-
-
-def torn(path: Path) -> str | None:
-    """What is wrong with HNSW files that were being written when the process was killed; `None` if nothing is.
-
-    hnswlib reads what its header announces without looking at the size of the file, and dies of it. Header as hnswlib's
-    `saveIndex` writes it: version, offset, capacity, count, bytes per element, ...; other versions are not judged.
-    """
-    for mark in sorted(path.glob("*/index_metadata.pickle")):  # without it Chroma does not load the others
-        try:
-            header = (mark.parent / "header.bin").read_bytes()
-            version, _, capacity, count, width = struct.unpack_from("<i4Q", header)
-            sizes = {name: (mark.parent / name).stat().st_size for name in ("data_level0.bin", "length.bin")}
-        except (OSError, struct.error) as e:
-            return f"its HNSW files cannot be read ({e})"
-        if version != _HNSW_VERSION:
-            continue
-        if len(header) < _HNSW_HEADER or count > capacity:
-            return "the header of its HNSW files is torn"
-        if sizes["data_level0.bin"] < count * width or sizes["length.bin"] < 4 * count:
-            return "its HNSW files are shorter than they should be"
-    return None
-
-
-def _guarded(call: Any) -> Any:
-    try:
-        return call()
-    except Exception as e:
-        raise IndexUnavailable(f"Chroma failed: {type(e).__name__}: {e}") from e
-    except BaseException as e:
-        # A panic in Chroma's Rust core derives from BaseException; an interrupt must stay one.
-        if type(e).__name__ != "PanicException":
-            raise
-        raise IndexUnavailable(f"Chroma's core panicked: {e}") from e
+from recall_integrations.indexes.vectors import FETCH_MAX, SHARED, SemanticIndex
 
 
 class SemanticRetriever:

@@ -14,11 +14,11 @@ import numpy as np
 from sqlalchemy import Engine, and_, select
 
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.indexes.filters import asked_mask
+from recall_integrations.database import schema
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.store import schema
-from recall_integrations.types.records_ import MemoryType
+from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.types import MemoryType
 
 SCAN_MAX = 1_000  # newest memories of a window that are considered
 COLUMN_MAX = 200_000  # memories whose times are looked through one by one: some tenths of a millisecond

@@ -11,7 +11,7 @@ from typing import Any
 
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.types.records_ import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
+from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
 
 FORMAT = 1
 DECIMALS = 6

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from recall_integrations.types.records_ import Memory, Relation, Scope
+from recall_integrations.types import Memory, Relation, Scope
 
 NOW = datetime(2026, 4, 20, 9, 0, tzinfo=timezone.utc)
 SCOPE = Scope(user_id="demo")

@@ -17,7 +17,6 @@ from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
 from recall_integrations.console.rendering import (
     pairs,
-    plain,
     reference_words,
     role_words,
     show_degraded,
@@ -28,8 +27,9 @@ from recall_integrations.languages import READ, tables
 from recall_integrations.languages.coverage import ENGLISH
 from recall_integrations.planning.planner import WITHOUT, decides, make_plan
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.text.one_line import plain
+from recall_integrations.types import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
 from recall_integrations.types.readings import RARE, Correction
-from recall_integrations.types.records_ import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
 
 WEIGHT_CELLS = 10
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from recall_integrations.adapters.rows import memory_of, parse_line, stable_id
 from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory
-from recall_integrations.types.records_ import Memory, Scope, says_the_same
+from recall_integrations.types import Memory, Scope, says_the_same
 
 if TYPE_CHECKING:
     from recall_integrations.store.memory_store import MemoryStore

@@ -20,10 +20,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from recall_integrations.console.rendering import plain
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.text.one_line import plain
+from recall_integrations.types import ParsedQuery
 from recall_integrations.types.readings import CORRECTED, ENTITY, IDENTIFIER, NEGATED, RARE, ROLES, SESSION, STOP, TIME
-from recall_integrations.types.records_ import ParsedQuery
 
 QUERY_CHARS_SHOWN = 2_000
 ITEMS_SHOWN = 12

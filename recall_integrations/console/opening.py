@@ -13,7 +13,7 @@ from recall_integrations.errors import EmbeddingMismatch, StorePathError
 if TYPE_CHECKING:
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.store.memory_store import MemoryStore
-    from recall_integrations.types.records_ import Scope
+    from recall_integrations.types import Scope
 
 INDEXES = ("lexical.*", "semantic.*")
 

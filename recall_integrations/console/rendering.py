@@ -6,9 +6,7 @@ colour, move or fake what the terminal shows.
 
 from __future__ import annotations
 
-import re
 import sys
-import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -21,7 +19,8 @@ from rich.text import Text
 
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.types.records_ import (
+from recall_integrations.text.one_line import plain
+from recall_integrations.types import (
     EntityRef,
     Hit,
     MemoryType,
@@ -33,7 +32,6 @@ from recall_integrations.types.records_ import (
 )
 
 TEXT_CHARS_SHOWN = 400
-_SPACE = re.compile(r"\s+")
 SMALL = 0.0005  # what a source added below this is not shown
 
 
@@ -44,20 +42,6 @@ def make_console(*, stderr: bool = False) -> Console:
     if not encoding.startswith("utf") and hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")  # a memory in another script must not end the command
     return Console(stderr=stderr, highlight=False, emoji=False, markup=False)
-
-
-def plain(text: str, limit: int | None = None) -> str:
-    """Text on one line without control and direction characters, cut at `limit` characters."""
-    line = _SPACE.sub(" ", text)
-    line = "".join("\ufffd" if _unsafe(c) else c for c in line).strip()
-    return line if limit is None or len(line) <= limit else line[: limit - 1].rstrip() + "…"
-
-
-def _unsafe(character: str) -> bool:
-    return (
-        unicodedata.category(character) in ("Cc", "Cs")
-        or character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-    )
 
 
 # -- one recall ------------------------------------------------------------------------------------------------------

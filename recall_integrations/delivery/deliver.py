@@ -16,7 +16,7 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
+from recall_integrations.types import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
 from recall_integrations.types.request import RecallRequest
 
 

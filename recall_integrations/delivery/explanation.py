@@ -11,7 +11,7 @@ from recall_integrations.delivery import privacy
 from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
-from recall_integrations.types.records_ import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
+from recall_integrations.types import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
 ANSWERS = 0.5  # of what the query asks is asked before it

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types.records_ import Hit, Memory, unchecked_memory
+from recall_integrations.types import Hit, Memory, unchecked_memory
 
 CUT_MARK = "…"
 CUT_REASON = "cut to fit the token budget"

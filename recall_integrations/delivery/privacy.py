@@ -27,7 +27,7 @@ from typing import Any
 
 from recall_integrations.delivery.patterns import SECRET_KEYS, SSN_KEYS, TEL_KEYS, replace_numbers, replace_secrets
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types.records_ import Memory, Relation, unchecked_memory
+from recall_integrations.types import Memory, Relation, unchecked_memory
 
 MODES = ("allow", "redact", "block")
 _ROUNDS_MAX = 8

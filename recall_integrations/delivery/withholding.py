@@ -8,7 +8,7 @@ from dataclasses import replace
 from recall_integrations.delivery import privacy
 from recall_integrations.query.entities.implicit import USER
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.types.records_ import Degradation, EntityRef, ParsedQuery, RetrievalPlan
+from recall_integrations.types import Degradation, EntityRef, ParsedQuery, RetrievalPlan
 
 
 def withheld(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from recall_integrations.evaluation.synthetic import synthetic_memories, synthetic_queries, vocabulary
-from recall_integrations.types.records_ import Memory
+from recall_integrations.types import Memory
 
 _ONSETS = "b br ch d dr f g gr h j k kl l m n p pr r s sh st t tr v w z".split()
 _VOWELS = "a e i o u ai ea ia io".split()

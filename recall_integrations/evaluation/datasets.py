@@ -21,7 +21,7 @@ from recall_integrations.evaluation.questions import (
     load_jsonl_questions,
     read_text,
 )
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 __all__ = [
     "LOCOMO_CATEGORIES",

@@ -17,7 +17,7 @@ from recall_integrations.evaluation.questions import (
     lines,
     load_jsonl_questions,
 )
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 __all__ = ["MEMORIES", "NAME", "QUESTIONS", "load_jsonl", "load_jsonl_questions"]
 

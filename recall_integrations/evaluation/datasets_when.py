@@ -19,7 +19,7 @@ from pathlib import Path
 
 from recall_integrations.evaluation.datasets import load_locomo
 from recall_integrations.evaluation.questions import Collection, EvaluationData, Question
-from recall_integrations.types.records_ import Memory
+from recall_integrations.types import Memory
 
 NAME = "locomo-when"
 

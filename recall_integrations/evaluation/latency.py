@@ -34,7 +34,7 @@ from recall_integrations.evaluation.probe import SCOPE, in_fresh_process
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
 from recall_integrations.evaluation.synthetic import END, PLANS, synthetic_memories, synthetic_queries
 from recall_integrations.evaluation.timing import frozen
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 if TYPE_CHECKING:
     from recall_integrations import MemoryStore, QueryOptimizer

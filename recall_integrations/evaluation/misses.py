@@ -38,7 +38,7 @@ from recall_integrations.evaluation.terminal import progress
 from recall_integrations.ranking.features.formulas import Features
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking
-from recall_integrations.types.records_ import Hit, RecallResult
+from recall_integrations.types import Hit, RecallResult
 
 if TYPE_CHECKING:
     from recall_integrations import MemoryStore

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from recall_integrations.console.rendering import plain
 from recall_integrations.evaluation.misses import PLACES, Gold, Miss, MissReport
 from recall_integrations.evaluation.questions import EvaluationData, Question
 from recall_integrations.evaluation.signs import SIGNS
 from recall_integrations.evaluation.terminal import compact_table
-from recall_integrations.types.records_ import Memory
+from recall_integrations.text.one_line import plain
+from recall_integrations.types import Memory
 
 SOURCES_SHOWN = 4
 

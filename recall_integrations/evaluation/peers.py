@@ -30,7 +30,7 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.extras import require
 from recall_integrations.evaluation.single_arms import DenseOnly, Peer, StemmedBM25, checked_ids, indexed_text
-from recall_integrations.types.records_ import Memory
+from recall_integrations.types import Memory
 
 __all__ = [
     "DenseOnly",

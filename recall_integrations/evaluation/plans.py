@@ -26,7 +26,7 @@ from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall.stages.plan import Plan
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import ParsedQuery, RetrievalPlan
+from recall_integrations.types import ParsedQuery, RetrievalPlan
 
 METRIC = "ndcg@10"
 BALANCED, SAME_FILTERS = "balanced for everything", "balanced, same filters"

@@ -18,7 +18,7 @@ from pathlib import Path
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.extras import require
 from recall_integrations.evaluation.synthetic import END, PLANS, synthetic_queries
-from recall_integrations.types.records_ import Scope
+from recall_integrations.types import Scope
 
 SCOPE = Scope(user_id="bench")
 TIMEOUT_S = 300

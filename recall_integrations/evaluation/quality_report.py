@@ -17,7 +17,7 @@ from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.metrics import Average, Interval
 
 if TYPE_CHECKING:
-    from recall_integrations.types.records_ import RecallResult
+    from recall_integrations.types import RecallResult
 
 OURS = "recall"
 KINDS = ("ours", "peer", "stage")

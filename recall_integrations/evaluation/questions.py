@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from recall_integrations.evaluation.quality_tables import interval
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
 from recall_integrations.evaluation.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.evaluation.terminal import compact_table
-from recall_integrations.types.records_ import RecallResult
+from recall_integrations.types import RecallResult
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from recall_integrations.text import stems
-from recall_integrations.types.records_ import Memory, ParsedQuery
+from recall_integrations.types import Memory, ParsedQuery
 
 SIGNS = ("beside", "other actor", "no word", "dated", "many gold", "folded")
 BESIDE = 2

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations import text as analyser
+from recall_integrations import types
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.extras import require
-from recall_integrations.types import records_ as records
-from recall_integrations.types.records_ import Memory
+from recall_integrations.types import Memory
 
 
 class Peer(Protocol):
@@ -43,7 +43,7 @@ class Peer(Protocol):
 
 def indexed_text(memory: Memory) -> str:
     """What every system indexes: "Speaker: text", or the text alone where there is no actor."""
-    return records.indexed_text(memory.text, memory.actor)
+    return types.indexed_text(memory.text, memory.actor)
 
 
 def checked_ids(memories: Sequence[Memory]) -> list[str]:

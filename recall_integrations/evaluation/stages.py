@@ -28,7 +28,7 @@ from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, Ranker, Unlearned
 from recall_integrations.ranking.rankers.linear import LinearRanker
-from recall_integrations.types.records_ import TemporalWindow
+from recall_integrations.types import TemporalWindow
 
 if TYPE_CHECKING:
     from recall_integrations.store.memory_store import MemoryStore

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types.records_ import Memory, MemoryType, Relation
+from recall_integrations.types import Memory, MemoryType, Relation
 
 END = datetime(2026, 1, 1, tzinfo=timezone.utc)
 SPAN_DAYS = 730

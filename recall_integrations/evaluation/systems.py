@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from recall_integrations.evaluation.datasets import Collection, Question
 from recall_integrations.evaluation.peers import Peer
 from recall_integrations.evaluation.quality_report import OURS, Answer
-from recall_integrations.types.records_ import RecallResult, TemporalWindow
+from recall_integrations.types import RecallResult, TemporalWindow
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer

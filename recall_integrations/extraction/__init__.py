@@ -9,12 +9,6 @@ also takes spaCy, GLiNER or any function, an LLM included.
 
 from __future__ import annotations
 
-from recall_integrations.adapters.extractor import (
-    CallableExtractor,
-    GlinerExtractor,
-    SpacyExtractor,
-    resolve_extractor,
-)
 from recall_integrations.extraction.records import GRAPH_KINDS, Extracted, ExtractedEntity, Extractor
 from recall_integrations.extraction.relations import PATTERNS, RelationFinder, RelationPattern
 from recall_integrations.extraction.rules import RuleExtractor
@@ -22,14 +16,10 @@ from recall_integrations.extraction.rules import RuleExtractor
 __all__ = [
     "GRAPH_KINDS",
     "PATTERNS",
-    "CallableExtractor",
     "Extracted",
     "ExtractedEntity",
     "Extractor",
-    "GlinerExtractor",
     "RelationFinder",
     "RelationPattern",
     "RuleExtractor",
-    "SpacyExtractor",
-    "resolve_extractor",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from recall_integrations.types.records_ import Memory, Relation
+from recall_integrations.types import Memory, Relation
 
 # Kinds that are worth a node in the graph. Dates are not: the temporal index has them, and as nodes they join all.
 GRAPH_KINDS = frozenset({"person", "organisation", "project", "product", "place", "event", "identifier", "name"})

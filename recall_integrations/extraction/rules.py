@@ -12,7 +12,7 @@ from recall_integrations.extraction.relations import PATTERNS, RelationFinder, R
 from recall_integrations.extraction.tokens import Words, words_of
 from recall_integrations.query.entities.units import key_of
 from recall_integrations.query.entities.words import is_ordinary
-from recall_integrations.types.records_ import Memory, Relation
+from recall_integrations.types import Memory, Relation
 
 TEXT_CHARS_MAX = 131_072  # of a longer text only the beginning is read
 

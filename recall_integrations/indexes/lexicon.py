@@ -27,7 +27,7 @@ from recall_integrations.indexes.letter_runs import RunTable
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.text import STOP_WORDS, content, stem, tokenize, without_marks
 from recall_integrations.text.by_language import LOOK, SEP
-from recall_integrations.types.records_ import ParsedQuery, TemporalWindow
+from recall_integrations.types import ParsedQuery, TemporalWindow
 from recall_integrations.types.roles import Role
 
 Number = TypeVar("Number", bound=np.generic)

@@ -24,11 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, and_, func, null, select
 
+from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import lexicon
+from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns
-from recall_integrations.store import schema, words
-from recall_integrations.types.records_ import MemoryType
+from recall_integrations.types import MemoryType
 from recall_integrations.types.roles import Role
 
 logger = logging.getLogger("recall_integrations")

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import TYPE_CODES, Mask, Rows, ScopeView
+from recall_integrations.types import MemoryType
 from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
-from recall_integrations.types.records_ import MemoryType
 
 PART_SHARE, PART_ROWS_MIN = 3, 10  # the beginning of a thread: a third of it, and ten memories or all
 NAMED_SHARE = 0.5  # of the threads that must be numbered alike, for a number to be a name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from recall_integrations.types.records_ import Memory
+from recall_integrations.types import Memory
 from recall_integrations.types.roles import role_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

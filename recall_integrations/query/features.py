@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from recall_integrations.config import SpecificityConfig
 from recall_integrations.query.by_table import cues
 from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words
+from recall_integrations.types import EntityRef, MemoryType, QueryFeatures, TemporalWindow
 from recall_integrations.types.readings import SessionRef
-from recall_integrations.types.records_ import EntityRef, MemoryType, QueryFeatures, TemporalWindow
 
 SATURATION = 0.5  # share of entity words at which the density is full
 IMPLICIT = "implicit"  # stage of the user, who is an entity of every scope and says nothing about the query

@@ -38,6 +38,15 @@ from recall_integrations.text import STOP_WORDS, Token, is_character, narrow, st
 from recall_integrations.text.by_language import LOOK
 from recall_integrations.text.spoken import NOTHING as NO_LANGUAGES
 from recall_integrations.text.spoken import Spoken
+from recall_integrations.types import (
+    Degradation,
+    EntityRef,
+    MemoryType,
+    ParsedQuery,
+    QueryFeatures,
+    TemporalWindow,
+    checked_text,
+)
 from recall_integrations.types.readings import (
     CORRECTED,
     ENTITY,
@@ -53,15 +62,6 @@ from recall_integrations.types.readings import (
     QueryToken,
     Router,
     SessionRef,
-)
-from recall_integrations.types.records_ import (
-    Degradation,
-    EntityRef,
-    MemoryType,
-    ParsedQuery,
-    QueryFeatures,
-    TemporalWindow,
-    checked_text,
 )
 from recall_integrations.types.roles import Role
 

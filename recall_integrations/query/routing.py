@@ -15,8 +15,8 @@ from recall_integrations.query.by_table import cues
 from recall_integrations.query.features import PRIOR_MEMORIES, folded
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
+from recall_integrations.types import MemoryType
 from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router
-from recall_integrations.types.records_ import MemoryType
 
 # -- conversational queries (seed 001) -----------------------------------------------------------------------------
 

@@ -39,8 +39,8 @@ from recall_integrations.embeddings.static import BUNDLED
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.entities.words import is_ordinary, ordinary_words
 from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, fold, stem
+from recall_integrations.types import checked_time
 from recall_integrations.types.readings import Correction
-from recall_integrations.types.records_ import checked_time
 
 THRESHOLD = 0.80  # seed 001, `similarity_threshold`
 LEARNED_MAX = 1_000  # seed 001, `max_learned_typos`

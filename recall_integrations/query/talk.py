@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from recall_integrations.query.by_table import sessions as by_table
 from recall_integrations.query.sessions import Spans, spaced
 from recall_integrations.text import STOP_WORDS, Token
-from recall_integrations.types.records_ import EntityRef
+from recall_integrations.types import EntityRef
 
 NOTHING, ABOUT, ALL = "", "about", "all"
 

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.second_hop.links import Via
 from recall_integrations.config import FusionConfig
-from recall_integrations.indexes.filters import asked_mask
 from recall_integrations.indexes.scope_view import TYPE_CODES, Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.types.records_ import RetrievalPlan, TemporalWindow
+from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.types import RetrievalPlan, TemporalWindow
 
 _DAY = 86_400_000_000
 Scores = NDArray[np.float32]

@@ -21,10 +21,10 @@ from recall_integrations.arms.second_hop.links import SecondHop, Via
 from recall_integrations.config import RANKERS, FusionConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.indexes.columns import TextColumns, window_rows
-from recall_integrations.indexes.filters import asked_mask
 from recall_integrations.indexes.kind import how_long
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms
 from recall_integrations.indexes.scope_view import TYPE_CODES, Mask, Rows, ScopeView
+from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.ranking.calibration.model import Calibration, unknown_share
 from recall_integrations.ranking.features.bridge import bridged
 from recall_integrations.ranking.features.exact import exact_shares
@@ -34,7 +34,7 @@ from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_r
 from recall_integrations.ranking.rankers import linear, trees
 from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking, Unlearned
 from recall_integrations.text import length_in_words
-from recall_integrations.types.records_ import MemoryType, ParsedQuery
+from recall_integrations.types import MemoryType, ParsedQuery
 
 WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
 HOP_FROM, HOP_ROWS = 2, 10  # best lexical hits whose second hop become candidates, and how many do

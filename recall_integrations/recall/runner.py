@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.types.records_ import Degradation
+from recall_integrations.types import Degradation
 
 
 @dataclass(slots=True)

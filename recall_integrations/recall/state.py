@@ -14,7 +14,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.types.records_ import (
+from recall_integrations.types import (
     Contribution,
     Degradation,
     Hit,

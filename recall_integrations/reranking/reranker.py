@@ -13,16 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from recall_integrations.adapters.origin import comes_from
-from recall_integrations.errors import InvalidArgument, RecallError
+from recall_integrations.errors import RecallError
 from recall_integrations.resilience.deadline import Deadline
 
-MARKER = "recall_rerank_id"
 # Where LangChain compressors leave their score: Cohere, FlashRank, Jina, NVIDIA and others use the first.
-_SCORE_KEYS = ("relevance_score", "rerank_score", "query_similarity_score", "score")
 
 
 class RerankError(RecallError):
@@ -104,119 +100,6 @@ def judge(reranker: Reranker, query: str, texts: Sequence[str], deadline: Deadli
     return Judged(scores=tuple(checked_scores(found, len(texts), reranker.name)))
 
 
-def resolve_reranker(source: object) -> Reranker | None:
-    """A `Reranker` from what the user passed; `None` stays `None`.
-
-    Args:
-        source: `None`; the name or path of a sentence-transformers cross-encoder, loaded at its first use; a LangChain
-            `BaseDocumentCompressor`; a LlamaIndex `BaseNodePostprocessor`; a `Reranker`; or a function from a query
-            and a list of texts to a list of scores.
-
-    Raises:
-        MissingExtra: a cross-encoder is named and sentence-transformers is not installed.
-        InvalidArgument: it is none of these.
-    """
-    if source is None:
-        return None
-    if isinstance(source, str | Path):
-        from recall_integrations.adapters.cross_encoder import CrossEncoderReranker
-
-        return CrossEncoderReranker(source)
-    if comes_from(source, "langchain_core"):
-        from langchain_core.documents import BaseDocumentCompressor
-
-        if isinstance(source, BaseDocumentCompressor):
-            return CompressorReranker(source)
-    if comes_from(source, "llama_index"):
-        from llama_index.core.postprocessor.types import BaseNodePostprocessor
-
-        if isinstance(source, BaseNodePostprocessor):
-            return PostprocessorReranker(source)
-    if not isinstance(source, type):
-        if isinstance(source, Reranker):
-            return source
-        if callable(source):
-            return FunctionReranker(source)
-    raise InvalidArgument(
-        f"{source!r} cannot rerank. Pass the name or path of a sentence-transformers cross-encoder, a LangChain "
-        "document compressor, a LlamaIndex node postprocessor, or a function (query, texts) -> scores."
-    )
-
-
-class FunctionReranker:
-    """A function `(query, texts) -> scores`; a score of `None` drops the text."""
-
-    __slots__ = ("_function", "name")
-
-    def __init__(self, function: Callable[[str, list[str]], Iterable[float | None]]) -> None:
-        self._function = function
-        self.name = str(getattr(function, "__name__", type(function).__name__))
-
-    def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`."""
-        if not texts:
-            return []
-        return checked_scores(called(self.name, self._function, query, list(texts)), len(texts), self.name)
-
-
-class CompressorReranker:
-    """A LangChain `BaseDocumentCompressor`."""
-
-    __slots__ = ("_compressor", "name")
-
-    def __init__(self, compressor: Any) -> None:
-        self._compressor = compressor
-        self.name = type(compressor).__name__
-
-    def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`. Its scores if every document it returns has one, else 1 downwards by its order."""
-        if not texts:
-            return []
-        from langchain_core.documents import Document
-
-        documents = [Document(page_content=t, metadata={MARKER: str(i)}, id=str(i)) for i, t in enumerate(texts)]
-        returned = _listed(called(self.name, self._compressor.compress_documents, documents, query), self.name)
-        found: list[tuple[object, object]] = []
-        for document in returned:
-            metadata = getattr(document, "metadata", None) or {}
-            found.append((metadata.get(MARKER, getattr(document, "id", None)), _document_score(document, metadata)))
-        return _assembled(found, len(texts), self.name)
-
-
-class PostprocessorReranker:
-    """A LlamaIndex `BaseNodePostprocessor`."""
-
-    __slots__ = ("_postprocessor", "name")
-
-    def __init__(self, postprocessor: Any) -> None:
-        self._postprocessor = postprocessor
-        self.name = type(postprocessor).__name__
-
-    def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`. Nodes go in with scores from 1 downwards by rank; if it leaves these as they are, its
-        order counts."""
-        if not texts:
-            return []
-        from llama_index.core.schema import NodeWithScore, TextNode
-
-        n = len(texts)
-        given = [_by_rank(i, n) for i in range(n)]
-        nodes = [
-            NodeWithScore(node=TextNode(id_=f"{MARKER}-{i}", text=text), score=given[i]) for i, text in enumerate(texts)
-        ]
-        returned = _listed(called(self.name, self._postprocessor.postprocess_nodes, nodes, query_str=query), self.name)
-        found: list[tuple[object, object]] = []
-        for node in returned:
-            marker = str(getattr(getattr(node, "node", None), "node_id", "")).removeprefix(f"{MARKER}-")
-            found.append((marker, getattr(node, "score", None)))
-        if all(score == given[int(str(m))] for m, score in found if _index(m, n) is not None):
-            found = [(marker, None) for marker, _ in found]
-        return _assembled(found, n, self.name)
-
-
-# -- shared -------------------------------------------------------------------------------------------------------
-
-
 def checked_scores(found: object, n: int, name: str) -> list[float | None]:
     """`found` as a list of `n` finite floats or `None`.
 
@@ -224,15 +107,15 @@ def checked_scores(found: object, n: int, name: str) -> list[float | None]:
         RerankError: it is something else.
     """
     tolist = getattr(found, "tolist", None)  # numpy, torch
-    values = _listed(tolist() if callable(tolist) else found, name)
+    values = listed(tolist() if callable(tolist) else found, name)
     if len(values) != n:
         raise RerankError(
             f"The reranker {name} returned {len(values)} scores for {n} texts. It must return one for each."
         )
-    return [None if value is None else _number(value, name) for value in values]
+    return [None if value is None else number(value, name) for value in values]
 
 
-def _number(value: object, name: str) -> float:
+def number(value: object, name: str) -> float:
     if isinstance(value, list) and len(value) == 1:  # shape (n, 1)
         value = value[0]
     if isinstance(value, list | tuple):
@@ -256,46 +139,7 @@ def called(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
         raise RerankError(f"The reranker {name} failed: {type(e).__name__}: {e}") from e
 
 
-def _listed(found: object, name: str) -> list[Any]:
+def listed(found: object, name: str) -> list[Any]:
     if isinstance(found, str | bytes) or not isinstance(found, Iterable):
         raise RerankError(f"The reranker {name} returned {type(found).__name__}, not a list.")
     return list(found)
-
-
-def _by_rank(place: int, n: int) -> float:
-    return 1.0 - place / n
-
-
-def _index(marker: object, n: int) -> int | None:
-    text = str(marker)
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 and int(text) < n else None
-
-
-def _document_score(document: object, metadata: Any) -> object:
-    state = getattr(document, "state", None)  # langchain's _DocumentWithState
-    for place in (metadata, state if isinstance(state, dict) else {}):
-        for key in _SCORE_KEYS:
-            if place.get(key) is not None:
-                return place[key]
-    return None
-
-
-def _assembled(found: list[tuple[object, object]], n: int, name: str) -> list[float | None]:
-    """Scores in the order of the texts, from (marker, score) pairs in the reranker's order.
-
-    A text that came back in pieces gets its best piece's score. What carries no marker of ours was added by the
-    reranker and is left out.
-    """
-    ours = [(index, score) for marker, score in found if (index := _index(marker, n)) is not None]
-    if found and not ours:
-        raise RerankError(
-            f"The reranker {name} returned {len(found)} items without the ids they came with, so their scores cannot "
-            "be assigned. It must keep the metadata (LangChain) or the node ids (LlamaIndex)."
-        )
-    scored = all(score is not None for _, score in ours)
-    scores: list[float | None] = [None] * n
-    for place, (index, score) in enumerate(ours):
-        value = _number(score, name) if scored else _by_rank(place, max(n, len(ours)))
-        current = scores[index]
-        scores[index] = value if current is None else max(current, value)
-    return scores

@@ -27,7 +27,7 @@ from recall_integrations.reranking.gate import GateInput, GateSettings, movement
 from recall_integrations.reranking.history import Breaker, CostHistory, MovementHistory, work_of
 from recall_integrations.reranking.reranker import Judged, LoadedReranker, Reranker, judge
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.types.records_ import Degradation, RerankOutcome
+from recall_integrations.types import Degradation, RerankOutcome
 
 STAGE = "rerank"
 Submit = Callable[..., Future[Any]]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from recall_integrations.rewriting.rewrite import parse_rewrites, prompt_for, skip_reason
-from recall_integrations.types.records_ import ParsedQuery, RetrievalPlan, RewriteOutcome
+from recall_integrations.types import ParsedQuery, RetrievalPlan, RewriteOutcome
 
 REMEMBERED = 32  # recent durations that the budget check looks at
 

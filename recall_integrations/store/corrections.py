@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, bindparam, delete, insert, select
 
+from recall_integrations.database import schema
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.query.spelling import LearnedRow
-from recall_integrations.store import schema
 
 Learned = dict[tuple[str, str], LearnedRow]  # by word and stem
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
+from recall_integrations.database import schema
 from recall_integrations.extraction import GRAPH_KINDS, Extracted, Extractor
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.units import entity_id_of, key_of
-from recall_integrations.store import schema
-from recall_integrations.types.records_ import Memory
+from recall_integrations.types import Memory
 
 SCOPES_KEPT = 256
 EXTRACTED_CONFIDENCE_MIN = 0.8

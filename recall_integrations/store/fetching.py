@@ -13,9 +13,9 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from recall_integrations.database import schema
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.store import schema
-from recall_integrations.types.records_ import Memory, MemoryType, Relation, unchecked_memory
+from recall_integrations.types import Memory, MemoryType, Relation, unchecked_memory
 from recall_integrations.types.roles import Role, role_of
 
 _TYPES = {t.value: t for t in MemoryType}

@@ -28,8 +28,8 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
-from recall_integrations.store import schema
-from recall_integrations.types.records_ import Memory
+from recall_integrations.database import schema
+from recall_integrations.types import Memory
 from recall_integrations.types.roles import Role
 
 DISTINCT_CHARS = 60  # of what is said once in both, together, for parts that do not overlap at the end

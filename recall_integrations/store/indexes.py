@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine, Table, func, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.arms.lexical import LexicalIndex, Put
-from recall_integrations.arms.semantic import SHARED, SemanticIndex, torn
+from recall_integrations.database import schema
+from recall_integrations.database.meta import put_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
-from recall_integrations.store import journal, schema, seal
+from recall_integrations.indexes.vectors import SHARED, SemanticIndex, torn
+from recall_integrations.indexes.words import LexicalIndex, Put
+from recall_integrations.store import journal, seal
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
-from recall_integrations.store.meta import put_meta
 from recall_integrations.text import language_of
-from recall_integrations.types.records_ import indexed_text
+from recall_integrations.types import indexed_text
 
 logger = logging.getLogger("recall_integrations")
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, update
 
-from recall_integrations.store import schema
-from recall_integrations.store.meta import get_meta, put_meta
+from recall_integrations.database import schema
+from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.text import language_of
-from recall_integrations.types.records_ import indexed_text
+from recall_integrations.types import indexed_text
 
 LEXICAL, SEMANTIC = "lexical", "semantic"
 KEPT_ENTRIES = 10_000

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from recall_integrations.store import schema
+from recall_integrations.database import schema
 from recall_integrations.text.leanings import WHOLE
 from recall_integrations.text.spoken import ENGLISH, UNTOLD, Count, Spoken, counted
 

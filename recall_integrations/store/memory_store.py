@@ -31,10 +31,11 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.adapters.embedding import resolve_embedding
-from recall_integrations.adapters.messages import Message, is_message, memory_of, spoken
-from recall_integrations.arms.lexical import LexicalIndex
-from recall_integrations.arms.semantic import SHARED, SemanticIndex
+from recall_integrations.adapters.extractor import resolve_extractor
 from recall_integrations.config import RecallConfig
+from recall_integrations.database import schema
+from recall_integrations.database.engine import mapped_errors, open_sqlite
+from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import (
@@ -46,29 +47,31 @@ from recall_integrations.errors import (
     StoreLocked,
     StorePathError,
 )
-from recall_integrations.extraction import Extractor, resolve_extractor
-from recall_integrations.indexes.filters import filter_mask
+from recall_integrations.extraction import Extractor
+from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.scope_view import Mask, ScopeView, ScopeViews
 from recall_integrations.indexes.times import to_row
+from recall_integrations.indexes.vectors import SHARED, SemanticIndex
+from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.languages import READ
 from recall_integrations.observability.progress import progress_bar
 from recall_integrations.query import warming
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.spelling import Speller
-from recall_integrations.store import fetching, histories, journal, languages, schema, words
-from recall_integrations.store.database import mapped_errors, open_sqlite
+from recall_integrations.store import fetching, histories, journal, languages
 from recall_integrations.store.directory import DATABASE, check_directory, size_of
 from recall_integrations.store.entity_catalog import EntityCatalog, ScopeEntities
+from recall_integrations.store.filtering import filter_mask
 from recall_integrations.store.histories import Remembered
 from recall_integrations.store.indexes import Indexes, Progress
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
-from recall_integrations.store.meta import get_meta, put_meta
 from recall_integrations.store.migrations import migrate
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.text import ANALYSER_VERSION, stems
 from recall_integrations.text.spoken import Spoken
-from recall_integrations.types.records_ import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
+from recall_integrations.types import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
+from recall_integrations.types.messages import Message, fields_of, is_message, spoken
 
 logger = logging.getLogger("recall_integrations")
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
@@ -397,7 +400,7 @@ class MemoryStore:
             EmbeddingError: the embedding has never worked with this store; nothing was changed.
         """
         if is_message(memory):  # one without text is an error here: there is nothing else to store
-            memory_of(memory)
+            fields_of(memory)
         return self.remember_many([memory], scope=scope)[0]
 
     def remember_many(
@@ -952,7 +955,7 @@ def _checked(memories: Iterable[Any], thread: str | None, chat: _Chat) -> Iterat
             kind = type(item).__name__
             raise InvalidMemory(f"Item {position} is {kind}. Give Memory objects, texts or chat messages.")
         try:
-            memory = spoken(item, thread=thread) if is_chat else _memory_of(item, thread)
+            memory = _said(item, thread) if is_chat else _memory_of(item, thread)
         except InvalidMemory as e:
             raise InvalidMemory(f"Item {position}: {e}") from None
         if memory is None:
@@ -969,6 +972,11 @@ def _checked(memories: Iterable[Any], thread: str | None, chat: _Chat) -> Iterat
             if memory.id is not None:
                 chat.ids.add(memory.id)
         yield memory
+
+
+def _said(message: object, thread: str | None) -> Memory | None:
+    fields = spoken(message, thread=thread)
+    return None if fields is None else Memory(**fields)
 
 
 def _memory_of(item: Memory | str, thread: str | None) -> Memory:

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from sqlalchemy import Connection, Engine, inspect, select, text
 
+from recall_integrations.database import schema
+from recall_integrations.database.meta import put_meta
 from recall_integrations.errors import StoreVersionError
-from recall_integrations.store import schema, words
-from recall_integrations.store.meta import put_meta
+from recall_integrations.indexes import word_rows as words
 
 Migration = Callable[[Connection], None]
 _MIGRATIONS: dict[int, Migration] = {}

@@ -27,14 +27,15 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.arms.lexical import LexicalIndex
+from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable
+from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.query.spelling import LEARNED_MAX, THRESHOLD, Speller, Vocabulary, lexicon
-from recall_integrations.store import corrections, schema
+from recall_integrations.store import corrections
 from recall_integrations.store.corrections import Learned
 from recall_integrations.store.journal import Change
 from recall_integrations.text import language_of, stems
-from recall_integrations.types.records_ import indexed_text
+from recall_integrations.types import indexed_text
 
 logger = logging.getLogger("recall_integrations")
 

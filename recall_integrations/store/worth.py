@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, select
 
+from recall_integrations.database import schema
+from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding
-from recall_integrations.store import schema
-from recall_integrations.store.meta import get_meta, put_meta
 from recall_integrations.text import language_of
 
 COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding

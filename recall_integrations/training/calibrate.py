@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.evaluation.abstention import auroc
 from recall_integrations.evaluation.datasets import Question
-from recall_integrations.evaluation.watched import Recalled
 from recall_integrations.ranking.calibration.model import Calibration, K
 from recall_integrations.training.calibration import Judged, Outcome, ece, fit_calibration, judge
-from recall_integrations.types.records_ import Scope
+from recall_integrations.training.watched import Recalled
+from recall_integrations.types import Scope
 
 ANSWERABLE = 2 / 3
 MIN_OUTCOMES = 100  # queries with a relevant candidate; with fewer, probabilities would be noise

@@ -27,7 +27,6 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.metrics import Interval, paired_difference
-from recall_integrations.evaluation.watched import K, Recaller
 from recall_integrations.ranking.rankers.fixed_weights import Unlearned
 from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.ranking.rankers.trees import COLUMNS, TreesRanker, require_lightgbm
@@ -36,7 +35,8 @@ from recall_integrations.training.calibrate import Calibrated, calibrated, outco
 from recall_integrations.training.calibration import Outcome
 from recall_integrations.training.linear import PLAIN, Example, fit_linear
 from recall_integrations.training.trees import fit_trees
-from recall_integrations.types.records_ import Scope
+from recall_integrations.training.watched import K, Recaller
+from recall_integrations.types import Scope
 
 KINDS = ("linear", "trees")
 METRICS = ("recall@5", "ndcg@10")

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations import Memory, MemoryStore, RecallConfig, Scope
-from recall_integrations.arms.lexical import LexicalIndex
-from recall_integrations.arms.semantic import SemanticIndex
 from recall_integrations.config import RetrievalConfig
+from recall_integrations.indexes.vectors import SemanticIndex
+from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.store import indexes, journal
 
 CONFIG = RecallConfig(retrieval=RetrievalConfig(exact_max=20))

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCOMO = ROOT.parent / "shared/data/locomo"
 HEAVY = (
     "chromadb", "langchain_core", "llama_index", "tantivy", "torch", "numpy", "sqlalchemy", "rich", "dateparser",
-    "model2vec", "sentence_transformers", "recall_integrations.types.records_", "recall_integrations.config",
+    "model2vec", "sentence_transformers", "recall_integrations.types", "recall_integrations.config",
 )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ import pytest
 
 from recall_integrations.errors import StoreClosed, StoreLocked
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Scope
+from recall_integrations.types import Scope
 
 CHILD = Path(__file__).with_name("crash_child.py")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}  # also without an install

@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 
 from recall_integrations.arms import semantic as semantic_module
-from recall_integrations.arms.lexical import LexicalIndex
-from recall_integrations.arms.semantic import SemanticIndex
 from recall_integrations.config import RecallConfig, RetrievalConfig
+from recall_integrations.database import schema
 from recall_integrations.errors import (
     EmbeddingError,
     IndexUnavailable,
@@ -28,10 +27,11 @@ from recall_integrations.errors import (
     StorePathError,
     StoreVersionError,
 )
+from recall_integrations.indexes.vectors import SemanticIndex
+from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import schema
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 COUNT = 300
 SCOPE = Scope(user_id="u")
@@ -296,7 +296,7 @@ def test_damaged_database_is_refused_and_untouched(
 def test_damage_that_is_met_later_is_named_too(
     copy: Path, module_embedding: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_integrations.store.database.CHECK_MAX", 0)  # as for a database of many gigabytes
+    monkeypatch.setattr("recall_integrations.database.engine.CHECK_MAX", 0)  # as for a database of many gigabytes
     with sqlite3.connect(copy / "recall.db") as connection:
         page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memories'").fetchone()[0]
     connection.close()

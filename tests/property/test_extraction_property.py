@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations import Memory
-from recall_integrations.extraction import CallableExtractor, RuleExtractor
+from recall_integrations.adapters.extractor import CallableExtractor
+from recall_integrations.extraction import RuleExtractor
 from recall_integrations.query.entities.units import key_of
 
 EXTRACTOR = RuleExtractor(confidence_min=0.0)

@@ -24,8 +24,8 @@ from recall_integrations.query.parser import QueryParser, ScopeKnowledge, clean
 from recall_integrations.query.routing import conversational, router_mode
 from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.text import stem, tokenize
+from recall_integrations.types import EntityRef, MemoryType, ParsedQuery
 from recall_integrations.types.readings import ROLES
-from recall_integrations.types.records_ import EntityRef, MemoryType, ParsedQuery
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 LIMIT = 200_000

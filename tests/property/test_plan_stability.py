@@ -23,8 +23,7 @@ from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.features import ROUNDING, courtesies, folded, normalised, specificity, type_cues
 from recall_integrations.query.routing import router_mode
-from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router
-from recall_integrations.types.records_ import (
+from recall_integrations.types import (
     EntityRef,
     MemoryType,
     ParsedQuery,
@@ -32,6 +31,7 @@ from recall_integrations.types.records_ import (
     RetrievalPlan,
     TemporalWindow,
 )
+from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 UNIT = 10**-ROUNDING

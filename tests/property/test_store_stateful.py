@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 SCOPES = (Scope(), Scope(user_id="u1"), Scope(user_id="u1", namespace="n"))
 IDS = ("a", "b/c", 'q"uote', "Ünï", "x" * 200)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recall_integrations.indexes import word_rows as words
 from recall_integrations.languages.detect import detect_language
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.units import units
 from recall_integrations.query.words import QueryWords
-from recall_integrations.store import words
 from recall_integrations.text import analyser, by_language, content, fold, stem, stems, tokenize
 from recall_integrations.text.by_language import LANGUAGES, SEP
 

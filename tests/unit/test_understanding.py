@@ -13,8 +13,8 @@ from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Re
 from recall_integrations.config import PLAN_RULES, PlannerConfig, QueryConfig, RankingConfig, RecallConfig
 from recall_integrations.errors import ConfigError, InvalidArgument
 from recall_integrations.planning.planner import make_plan
+from recall_integrations.types import EntityRef, ParsedQuery
 from recall_integrations.types.readings import Identifier, Router
-from recall_integrations.types.records_ import EntityRef, ParsedQuery
 
 NOW = datetime(2026, 5, 14, 1, 30, tzinfo=timezone.utc)
 

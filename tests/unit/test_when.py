@@ -11,7 +11,7 @@ from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Re
 from recall_integrations.config import PLAN_RULES, PlannerConfig
 from recall_integrations.console import explain
 from recall_integrations.console.as_json import explanation_data
-from recall_integrations.types.records_ import Scope
+from recall_integrations.types import Scope
 
 START = datetime(2023, 5, 8, 10, tzinfo=timezone.utc)
 NOW = datetime(2023, 6, 20, tzinfo=timezone.utc)

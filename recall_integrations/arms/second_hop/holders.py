@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import TYPE_CODES, Mask, Rows, ScopeView
-from recall_integrations.types.records_ import MemoryType
+from recall_integrations.types import MemoryType
 
 WORDS_MAX = 2_000_000  # content words of a scope; a larger one has no such index
 LATE_MIN, LATE_SHARE = 10_000, 0.05  # words of new rows: so many, or this share of those before

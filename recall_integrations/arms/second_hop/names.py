@@ -24,8 +24,8 @@ from recall_integrations.arms.second_hop.prose import Line, lines
 from recall_integrations.extraction.lexicon import NAME_OPENERS, PERSON_VERBS
 from recall_integrations.extraction.names import is_plain
 from recall_integrations.indexes.lexicon import Lexicon
+from recall_integrations.indexes.word_rows import cut
 from recall_integrations.query.entities.words import CALENDAR_WORDS, GIVEN_WORDS, looks_ordinary
-from recall_integrations.store.words import cut
 from recall_integrations.text import STOP_WORDS, tokenize
 from recall_integrations.text.by_language import SEP, language_of, stop_words
 

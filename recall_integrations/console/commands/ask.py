@@ -142,7 +142,7 @@ def explain(
     from recall_integrations.console import as_json as data
     from recall_integrations.console import explain as explanation
     from recall_integrations.console.opening import existing_optimizer
-    from recall_integrations.types.records_ import ParsedQuery, RecallResult
+    from recall_integrations.types import ParsedQuery, RecallResult
 
     present = moment(now)
     with existing_optimizer(store, embedding, scope) as (optimizer, where):

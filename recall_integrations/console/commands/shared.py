@@ -94,7 +94,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def line(text: str) -> str:
     """Text of others on one line, without what would steer the terminal."""
-    from recall_integrations.console.rendering import plain
+    from recall_integrations.text.one_line import plain
 
     return plain(text)
 

@@ -17,7 +17,7 @@ import yaml
 from recall_integrations.console import demo_data
 from recall_integrations.console.demo_data import DemoQuery
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types.records_ import Memory, Relation
+from recall_integrations.types import Memory, Relation
 
 ENGLISH = "en"
 _FOLDER = resources.files("recall_integrations.console.demo_texts")

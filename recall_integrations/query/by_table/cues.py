@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from recall_integrations.languages.phrases import said
 from recall_integrations.query.by_table.wording import Match, Wording, wording
-from recall_integrations.types.records_ import MemoryType
+from recall_integrations.types import MemoryType
 
 QUESTIONS = ("asking", "what", "doing", "courtesies", "thanks")
 _RELATIONS = ("manager", "report", "team", "owner", "depends", "blocks", "works", "lives", "married", "recommend")

@@ -35,7 +35,7 @@ from recall_integrations.query.entities.typos import Slip, pair_confidence, slip
 from recall_integrations.query.entities.units import is_cjk
 from recall_integrations.query.entities.words import GIVEN_WORDS, KIND_WORDS, NAME_PARTICLES, is_ordinary
 from recall_integrations.text import STOP_WORDS
-from recall_integrations.types.records_ import EntityRef
+from recall_integrations.types import EntityRef
 
 SURE = 0.85  # from here on a reference may anchor a plan (`planner.entity_confidence_min`)
 ALIAS_DISCOUNT = 0.04

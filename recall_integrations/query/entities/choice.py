@@ -48,7 +48,7 @@ from recall_integrations.query.entities.words import (
 )
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.text import STOP_WORDS
-from recall_integrations.types.records_ import EntityRef
+from recall_integrations.types import EntityRef
 
 CLOSED_CONFIDENCE = 0.88
 OPEN_CONFIDENCE = 0.80

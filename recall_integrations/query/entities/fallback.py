@@ -27,7 +27,7 @@ from recall_integrations.query.entities.choice import (
 )
 from recall_integrations.query.entities.index import EntityIndex
 from recall_integrations.resilience.daemons import Busy
-from recall_integrations.types.records_ import Degradation
+from recall_integrations.types import Degradation
 
 STAGE = "parse.entities.llm"
 FAILURES_MAX = 3

@@ -13,7 +13,7 @@ from recall_integrations.query.entities.index import EntityIndex
 from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.text import Token
-from recall_integrations.types.records_ import EntityRef, Scope
+from recall_integrations.types import EntityRef, Scope
 
 SPEAKERS_MAX = 16  # actors with the role of the user; of more, none is looked at
 USER = "user"  # name of the user of a scope without a user id, and what chat logs call them

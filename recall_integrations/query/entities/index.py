@@ -17,7 +17,7 @@ from recall_integrations.query.entities.inflection import names_behind
 from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.state import Entity, Phrase, State, at, living
 from recall_integrations.query.entities.units import is_cjk, key_of
-from recall_integrations.types.records_ import EntityRef
+from recall_integrations.types import EntityRef
 
 QUERY_CHARS_MAX = 32_768  # of a longer query only the beginning is resolved
 INFLECTED_MAX = 256  # words of one text in another language that are looked at without their endings

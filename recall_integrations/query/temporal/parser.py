@@ -22,7 +22,7 @@ from recall_integrations.query.temporal.timestamps import find_timestamp
 from recall_integrations.query.temporal.tokens import Token
 from recall_integrations.query.temporal.translation import Fragment, reader
 from recall_integrations.query.temporal.translation.reader import plain_fragments
-from recall_integrations.types.records_ import TemporalWindow, checked_time
+from recall_integrations.types import TemporalWindow, checked_time
 
 IMPLICIT_DAYS = 30
 IMPLICIT_CONFIDENCE = 0.4

@@ -11,12 +11,12 @@ import numpy as np
 from recall_integrations.arms.base import ArmRequest
 from recall_integrations.arms.fan_out import FanOut
 from recall_integrations.arms.registry import ArmSpec, MakeArm
-from recall_integrations.indexes.filters import asked_mask
 from recall_integrations.indexes.scope_view import Mask
+from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
-from recall_integrations.types.records_ import ArmPlan
+from recall_integrations.types import ArmPlan
 
 
 class Arms(Stage):

@@ -8,7 +8,7 @@ from recall_integrations.delivery.deliver import Delivery, Found
 from recall_integrations.ranking.calibration.model import within
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
-from recall_integrations.types.records_ import Degradation
+from recall_integrations.types import Degradation
 
 
 class Deliver(Stage):

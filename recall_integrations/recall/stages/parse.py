@@ -18,7 +18,7 @@ from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import EntityRef, ParsedQuery, Scope
+from recall_integrations.types import EntityRef, ParsedQuery, Scope
 from recall_integrations.types.request import Window
 from recall_integrations.types.roles import Role
 

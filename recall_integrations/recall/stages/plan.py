@@ -14,7 +14,7 @@ from recall_integrations.planning.when import asked_for, settled
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Degradation, ParsedQuery, RetrievalPlan
+from recall_integrations.types import Degradation, ParsedQuery, RetrievalPlan
 
 
 class Plan(Stage):

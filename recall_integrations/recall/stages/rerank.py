@@ -11,7 +11,7 @@ from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
 from recall_integrations.reranking.reranking import RerankRequest, RerankStage
-from recall_integrations.types.records_ import Contribution
+from recall_integrations.types import Contribution
 
 
 class Rerank(Stage):

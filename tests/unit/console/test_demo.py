@@ -16,7 +16,7 @@ from recall_integrations.console.demo_data import QUERIES, DemoQuery
 from recall_integrations.console.demo_texts import LANGUAGES, demo_texts
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.types.records_ import RecallResult
+from recall_integrations.types import RecallResult
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,7 @@ from recall_integrations.console.rendering import show_result
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, clean
-from recall_integrations.types.readings import ROLES, Correction, QueryToken
-from recall_integrations.types.records_ import (
+from recall_integrations.types import (
     Contribution,
     Degradation,
     EntityRef,
@@ -36,6 +35,7 @@ from recall_integrations.types.records_ import (
     Scope,
     TemporalWindow,
 )
+from recall_integrations.types.readings import ROLES, Correction, QueryToken
 from recall_integrations.types.roles import Role
 
 QUERY = "what did Priya say about the deplyment and ABC-123 yesterday, not the frontend?"

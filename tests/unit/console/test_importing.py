@@ -11,7 +11,7 @@ import pytest
 from recall_integrations import MemoryStore
 from recall_integrations.console.importing import BadRow, Importer
 from recall_integrations.errors import InvalidArgument, InvalidMemory
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 
 from recall_integrations.console.as_json import dumps, result_data
-from recall_integrations.console.rendering import plain, show_result, window_words
-from recall_integrations.types.records_ import (
+from recall_integrations.console.rendering import show_result, window_words
+from recall_integrations.text.one_line import plain
+from recall_integrations.types import (
     ArmPlan,
     Contribution,
     Degradation,

@@ -6,7 +6,7 @@ import pytest
 
 from recall_integrations.arms.second_hop.links import Via
 from recall_integrations.delivery.explanation import called, led, named_in, reason, shared_words
-from recall_integrations.types.records_ import Contribution, EntityRef, Memory, ParsedQuery, TemporalWindow
+from recall_integrations.types import Contribution, EntityRef, Memory, ParsedQuery, TemporalWindow
 
 MEMORY = Memory("Priya Raman grew up by the sea.", id="m1", type="chunk")
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from recall_integrations.delivery.packing import CUT_REASON, estimate_tokens, pack
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types.records_ import Hit, Memory
+from recall_integrations.types import Hit, Memory
 
 
 def words(text: str) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from recall_integrations.delivery.privacy import apply, check_mode, redact
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types.records_ import Memory, Relation
+from recall_integrations.types import Memory, Relation
 
 REDACTED = [
     ("mail priya+x@example.co.uk now", "mail [email] now"),

@@ -16,7 +16,7 @@ from recall_integrations.evaluation.datasets import (
     load_multihop,
 )
 from recall_integrations.evaluation.datasets_jsonl import load_jsonl
-from recall_integrations.types.records_ import MemoryType, Scope
+from recall_integrations.types import MemoryType, Scope
 
 TALK = {
     "sample_id": "conv-1",

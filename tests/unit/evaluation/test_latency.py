@@ -15,7 +15,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import latency
 from recall_integrations.evaluation.latency import _ask, _percentiles, _Sample
 from recall_integrations.evaluation.synthetic import synthetic_memories
-from recall_integrations.types.records_ import Scope
+from recall_integrations.types import Scope
 
 
 def test_every_query_is_asked_once_by_each_system_and_the_warm_up_is_not_counted() -> None:

@@ -14,7 +14,7 @@ from recall_integrations.evaluation import misses, misses_tables
 from recall_integrations.evaluation.datasets import MULTIHOP
 from recall_integrations.evaluation.misses import Gold, Miss, MissReport, find
 from recall_integrations.evaluation.questions import Collection, EvaluationData, Question
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 SCOPE = Scope(user_id="u1")
 ROLLOUT = "When does the Kestrel rollout begin?"

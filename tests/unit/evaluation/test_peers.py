@@ -8,7 +8,7 @@ import pytest
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import peers
 from recall_integrations.evaluation.synthetic import synthetic_memories
-from recall_integrations.types.records_ import Memory
+from recall_integrations.types import Memory
 
 MODULES = {
     "dense": (),

@@ -17,7 +17,7 @@ from recall_integrations.evaluation import combined, quality, quality_tables
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
 from recall_integrations.evaluation.quality import Answer
 from recall_integrations.evaluation.reports import checked_output, write_json
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 
 @pytest.fixture(autouse=True)

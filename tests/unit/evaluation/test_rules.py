@@ -17,7 +17,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import metrics, plans, quality, rules
 from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
 from recall_integrations.evaluation.quality import Answer, QualityReport
-from recall_integrations.types.records_ import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
+from recall_integrations.types import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
 
 
 @pytest.fixture(autouse=True)

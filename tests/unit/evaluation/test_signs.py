@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from recall_integrations.evaluation.signs import SIGNS, SignReader
-from recall_integrations.types.records_ import Memory, ParsedQuery, TemporalWindow
+from recall_integrations.types import Memory, ParsedQuery, TemporalWindow
 
 SAID = (
     ("Sam", "Where did you leave the keys?"),

@@ -16,7 +16,7 @@ from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.stages import Stage
 from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, Unlearned
 from recall_integrations.ranking.rankers.linear import LinearRanker
-from recall_integrations.types.records_ import Memory, RecallResult, Scope
+from recall_integrations.types import Memory, RecallResult, Scope
 
 BASE = RecallConfig()
 

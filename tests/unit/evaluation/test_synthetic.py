@@ -10,7 +10,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import synthetic
 from recall_integrations.evaluation.synthetic import PLANS, synthetic_memories, synthetic_queries
 from recall_integrations.text import stems
-from recall_integrations.types.records_ import MemoryType
+from recall_integrations.types import MemoryType
 
 
 def test_the_same_seed_gives_the_same_memories_and_a_longer_run_begins_with_them() -> None:

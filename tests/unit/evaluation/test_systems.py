@@ -13,7 +13,7 @@ from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.errors import StoreClosed
 from recall_integrations.evaluation.datasets import Collection, Question
 from recall_integrations.evaluation.systems import TIME_BUDGET_MS, RecallSystem
-from recall_integrations.types.records_ import Memory, RecallResult, Scope
+from recall_integrations.types import Memory, RecallResult, Scope
 
 SCOPE = Scope(namespace="garden")
 TALK = Collection(

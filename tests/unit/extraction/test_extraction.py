@@ -8,17 +8,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from recall_integrations import Memory, Relation
+from recall_integrations.adapters.extractor import CallableExtractor, GlinerExtractor, SpacyExtractor, resolve_extractor
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.extraction import (
-    PATTERNS,
-    CallableExtractor,
-    Extracted,
-    GlinerExtractor,
-    RelationPattern,
-    RuleExtractor,
-    SpacyExtractor,
-    resolve_extractor,
-)
+from recall_integrations.extraction import PATTERNS, Extracted, RelationPattern, RuleExtractor
 
 TEXT_200 = (
     "Yesterday Priya Raman met Sam at Acme to talk about Project Kestrel. Sam works on Inbox3, and he reports to Ana "

@@ -17,7 +17,7 @@ from recall_integrations.query.features import (
     type_cues,
 )
 from recall_integrations.text import tokenize
-from recall_integrations.types.records_ import EntityRef, MemoryType, QueryFeatures
+from recall_integrations.types import EntityRef, MemoryType, QueryFeatures
 
 
 @pytest.mark.parametrize(

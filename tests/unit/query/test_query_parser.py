@@ -15,7 +15,7 @@ from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge, observed
 from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.text import IRREGULAR, stem
-from recall_integrations.types.records_ import ParsedQuery, TemporalWindow
+from recall_integrations.types import ParsedQuery, TemporalWindow
 
 NOW = datetime(2024, 5, 15, 12, 20, tzinfo=timezone.utc)
 PARSER = QueryParser(RecallConfig())

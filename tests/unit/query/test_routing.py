@@ -16,7 +16,7 @@ from recall_integrations.query.routing import (
     router_mode,
 )
 from recall_integrations.text import stem
-from recall_integrations.types.records_ import MemoryType
+from recall_integrations.types import MemoryType
 
 VAGUE = "is this wired up and working in production"
 

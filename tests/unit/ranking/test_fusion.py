@@ -12,7 +12,7 @@ from recall_integrations.config import FusionConfig
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.ranking.fusion import FusionInput, fuse
-from recall_integrations.types.records_ import ArmPlan, RetrievalPlan, TemporalWindow
+from recall_integrations.types import ArmPlan, RetrievalPlan, TemporalWindow
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 RRF = FusionConfig(strategy="rrf")

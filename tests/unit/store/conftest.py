@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select
 
+from recall_integrations.database import schema
 from recall_integrations.query.spelling import Speller
-from recall_integrations.store import schema
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Scope
+from recall_integrations.types import Scope
 
 Row = tuple[int, str, str, int, int | None]
 

@@ -15,11 +15,12 @@ from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from recall_integrations.config import QueryConfig, RecallConfig
+from recall_integrations.database import schema
 from recall_integrations.query.spelling import LEARNED_MAX, Speller
 from recall_integrations.resilience.daemons import DaemonThreads
-from recall_integrations.store import schema, spellers
+from recall_integrations.store import spellers
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 OpenStore = Callable[..., MemoryStore]
 SpellerOf = Callable[..., Speller]

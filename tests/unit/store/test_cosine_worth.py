@@ -10,9 +10,10 @@ from sqlalchemy.exc import OperationalError
 
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import RetrievalConfig
+from recall_integrations.database import schema
 from recall_integrations.embeddings import probe
 from recall_integrations.errors import EmbeddingError
-from recall_integrations.store import schema, worth
+from recall_integrations.store import worth
 from recall_integrations.store.worth import COSINE_WORTH
 
 

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select
 
-from recall_integrations.arms.lexical import LexicalIndex
+from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable, InvalidArgument
+from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.query.entities.units import entity_id_of
-from recall_integrations.store import schema
 from recall_integrations.store.entity_catalog import normal_name
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Filters, Memory, Relation, Scope
+from recall_integrations.types import Filters, Memory, Relation, Scope
 
 U1 = Scope(user_id="u1")
 

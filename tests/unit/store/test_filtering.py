@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from recall_integrations.indexes.filters import window_mask
+from recall_integrations.indexes.windows import window_mask
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Filters, Memory, MemoryType, Scope
+from recall_integrations.types import Filters, Memory, MemoryType, Scope
 
 NOW = datetime(2024, 5, 15, tzinfo=timezone.utc)
 

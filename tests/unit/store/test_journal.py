@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, func, insert, select
 
-from recall_integrations.store import journal, schema
-from recall_integrations.store.database import open_sqlite
+from recall_integrations.database import schema
+from recall_integrations.database.engine import open_sqlite
+from recall_integrations.store import journal
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.migrations import migrate
-from recall_integrations.types.records_ import Memory
+from recall_integrations.types import Memory
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from sqlalchemy import delete, event
 
 from recall_integrations import Memory, MemoryStore, Scope
-from recall_integrations.store import languages, schema
+from recall_integrations.database import schema
+from recall_integrations.store import languages
 from recall_integrations.store.memory_store import ANALYSER
 
 OpenStore = Callable[..., MemoryStore]

@@ -20,7 +20,7 @@ from recall_integrations.errors import (
     StoreLocked,
 )
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Memory, MemoryType, Relation, Scope
+from recall_integrations.types import Memory, MemoryType, Relation, Scope
 
 OpenStore = Callable[..., MemoryStore]
 U1, U2 = Scope(user_id="u1"), Scope(user_id="u2")

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, Engine, inspect, text
 
+from recall_integrations.database import schema
+from recall_integrations.database.engine import open_sqlite
 from recall_integrations.errors import StoreVersionError
-from recall_integrations.store import migrations, schema
-from recall_integrations.store.database import open_sqlite
+from recall_integrations.store import migrations
 
 
 @pytest.fixture

@@ -8,7 +8,9 @@ import pytest
 from sqlalchemy import delete, select, text, update
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
-from recall_integrations.store import memory_store, schema, words
+from recall_integrations.database import schema
+from recall_integrations.indexes import word_rows as words
+from recall_integrations.store import memory_store
 from recall_integrations.store.indexes import LEXICAL, Indexes
 from recall_integrations.store.memory_store import ANALYSER
 from recall_integrations.text import ANALYSER_VERSION, analyser
@@ -23,7 +25,7 @@ def made_by_the_old_analyser(open_store: OpenStore, monkeypatch: pytest.MonkeyPa
         patch.setattr("recall_integrations.arms.lexical.stems", lambda text, _language: analyser.stems(text))
         patch.setattr("recall_integrations.store.indexes.language_of", lambda _text: None)
         patch.setattr("recall_integrations.store.journal.language_of", lambda _text: None)
-        patch.setattr("recall_integrations.store.words.language_of", lambda _text: None)
+        patch.setattr("recall_integrations.indexes.word_rows.language_of", lambda _text: None)
         store = open_store()
         store.remember_many([Memory(text=t, id=str(i)) for i, t in enumerate(TEXTS)])
         assert store.lexical.document_frequency(1, "haus") == 0

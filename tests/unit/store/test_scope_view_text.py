@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 
 from recall_integrations.config import RankingConfig, RecallConfig, RetrievalConfig
+from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import lexicon
 from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns, TextRow, columns_of
 from recall_integrations.indexes.scope_view import ScopeView
-from recall_integrations.store import schema
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 OpenStore = Callable[..., MemoryStore]
 SCOPES = (Scope(), Scope(user_id="other"))

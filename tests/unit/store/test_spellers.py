@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import OperationalError
 
-from recall_integrations.arms.lexical import LexicalIndex
 from recall_integrations.errors import IndexUnavailable
+from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.query.spelling import Speller
 from recall_integrations.store import journal, spellers
 from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems
-from recall_integrations.types.records_ import Memory, Scope
+from recall_integrations.types import Memory, Scope
 
 OpenStore = Callable[..., MemoryStore]
 SpellerOf = Callable[..., Speller]

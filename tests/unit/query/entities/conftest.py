@@ -11,7 +11,7 @@ import pytest
 
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.fallback import STAGE, EntityFallback
-from recall_integrations.types.records_ import Degradation, EntityRef
+from recall_integrations.types import Degradation, EntityRef
 
 THRESHOLD = 0.85
 

@@ -16,7 +16,7 @@ from recall_integrations.query.entities.choice import (
     OPEN_CONFIDENCE,
 )
 from recall_integrations.query.entities.fallback import EntityFallback
-from recall_integrations.types.records_ import EntityRef
+from recall_integrations.types import EntityRef
 
 Made = Callable[..., EntityFallback]
 Ask = Callable[..., tuple[tuple[EntityRef, ...], list[str]]]

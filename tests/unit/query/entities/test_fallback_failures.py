@@ -14,7 +14,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.fallback import OFF_SECONDS, STAGE, EntityFallback
 from recall_integrations.resilience.daemons import DaemonThreads
-from recall_integrations.types.records_ import Degradation, EntityRef
+from recall_integrations.types import Degradation, EntityRef
 
 Made = Callable[..., EntityFallback]
 Ask = Callable[..., tuple[tuple[EntityRef, ...], list[str]]]

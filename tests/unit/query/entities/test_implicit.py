@@ -11,7 +11,7 @@ from recall_integrations.query.entities.implicit import first_person, implicit_u
 from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.query.features import entity_density
 from recall_integrations.text import tokenize
-from recall_integrations.types.records_ import ParsedQuery, Scope
+from recall_integrations.types import ParsedQuery, Scope
 
 
 @pytest.mark.parametrize("user_id", ["u1", "Sam", "sam@example.org", "Henrietta O'Neill", "田中", "🚀", "x" * 300])

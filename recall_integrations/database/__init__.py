@@ -1,0 +1,1 @@
+"""SQLite: its tables, the engine, and single values."""

@@ -1,0 +1,19 @@
+"""Facts about the store itself, as keys and values in one table."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, insert, select, update
+
+from recall_integrations.database import schema
+
+
+def get_meta(connection: Connection, key: str) -> str | None:
+    """The value, or `None`."""
+    return connection.execute(select(schema.meta.c.value).where(schema.meta.c.key == key)).scalar()
+
+
+def put_meta(connection: Connection, key: str, value: str) -> None:
+    """Set a value, in the caller's transaction."""
+    row = update(schema.meta).where(schema.meta.c.key == key).values(value=value)
+    if not connection.execute(row).rowcount:
+        connection.execute(insert(schema.meta).values(key=key, value=value))

@@ -1,0 +1,28 @@
+"""Windows of time as masks over a scope's columns."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+
+from recall_integrations.indexes.scope_view import Mask, ScopeView
+from recall_integrations.indexes.times import to_micros
+
+
+def window_mask(view: ScopeView, start: datetime | None, end: datetime | None) -> Mask:
+    """Rows whose time lies in `[start, end)`; `None` = open."""
+    mask = np.ones(view.size, dtype=np.bool_)
+    if start is not None:
+        mask &= view.at >= to_micros(start)
+    if end is not None:
+        mask &= view.at < to_micros(end)
+    return mask
+
+
+def asked_mask(view: ScopeView, start: datetime | None, end: datetime | None) -> Mask:
+    """Rows whose own time lies in the window of a query: those of which no time is known (`dated`) lie in none.
+
+    Filters go by `window_mask`: there, the time of storing stands for it.
+    """
+    return window_mask(view, start, end) & view.dated

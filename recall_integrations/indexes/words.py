@@ -1,0 +1,224 @@
+"""BM25 over stems, in tantivy.
+
+Each stem is indexed with its scope in front (`<scope>:<stem>`), so a query can only ever reach postings of its own
+scope, and other tenants cost it nothing. The document frequency of such a term is the scope's own; tantivy would take
+the number of documents of *all* scopes for N, so every term is boosted by the ratio of the two idf values, which makes
+the score BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75) with the scope's own idf. Only the average length is
+that of the whole index; texts shorter than `PIVOT` stems are counted as that long (an absolute pivot, measured to help
+on chat), by filling them up with a token that is never looked for. Query text is cut into stems by our analyser and
+never parsed as query syntax.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations import text
+from recall_integrations.errors import IndexUnavailable
+from recall_integrations.resilience.forking import park_in_children
+from recall_integrations.text import stems
+from recall_integrations.text.by_language import LOOK
+
+HEAP_BYTES = 64_000_000
+TIES_MAX = 4_096  # hits fetched at most in order to break ties by id
+TERMS_MAX = 64  # distinct stems of a query that are looked up
+PIVOT = 30  # stems; shorter texts count as this long, so that a three-word turn does not beat a telling one
+_FILLER = "~"  # no stem and without a scope, so never looked for
+_K1 = 1.2
+WEAKER = 0.6  # of what a stem gives, for a form of the word that differs from the one that was asked for
+
+
+class Put(NamedTuple):
+    """A memory to index: its scope, number, and text with the actor in front; the language its words are read in."""
+
+    scope_id: int
+    num: int
+    content: str
+    language: str | None = LOOK
+
+
+class LexicalIndex:
+    """A tantivy index in a directory. One writer; any number of searching threads.
+
+    Raises:
+        IndexUnavailable: the directory holds something that tantivy cannot open.
+    """
+
+    def __init__(self, path: Path) -> None:
+        import tantivy
+
+        self._tantivy = tantivy
+        self._lock = threading.Lock()
+        builder = tantivy.SchemaBuilder()
+        builder.add_unsigned_field("num", stored=False, indexed=True, fast=True)
+        builder.add_text_field("body", stored=False, tokenizer_name="stems", index_option="freq")
+        self._schema = builder.build()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._index = tantivy.Index(self._schema, path=str(path))
+            analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+            self._index.register_tokenizer("stems", analyzer)
+            self._writer: Any = None  # made at the first write; its threads and heap are not free
+            park_in_children(self)
+            self._index.reload()
+            self._published: tuple[Any, int] = (self._index.searcher(), 0)
+        except BaseException as e:
+            raise _named(e, f"The lexical index in {path} cannot be opened") from e
+
+    def apply(
+        self, puts: Iterable[Put | tuple[int, int, str]], deletes: Sequence[int], *, replay: bool = False
+    ) -> None:
+        """Add memories, as `Put` or its first three fields, and remove nums, in one commit.
+
+        Args:
+            replay: nums may be in the index already (after a crash or a failure) and are replaced; that costs time.
+        """
+        try:
+            with self._lock:
+                if self._writer is None:
+                    self._writer = self._index.writer(heap_size=HEAP_BYTES, num_threads=1)
+                try:
+                    self._write(puts, deletes, replay)
+                except BaseException:
+                    self._writer = None  # a writer that failed is dead; its uncommitted changes are dropped
+                    raise
+        except BaseException as e:
+            raise _named(e, "The lexical index cannot be written") from e
+
+    def _write(self, puts: Iterable[Put | tuple[int, int, str]], deletes: Sequence[int], replay: bool) -> None:
+        make = self._tantivy.Document
+        # Not delete_documents_by_term: it takes every Python int for a signed term and would miss this field.
+        for num in deletes:
+            self._writer.delete_documents_by_query(self._num(num))
+        for scope_id, num, content, language in (Put(*put) for put in puts):
+            if replay:
+                self._writer.delete_documents_by_query(self._num(num))
+            prefix = f"{scope_id}:"
+            document = make()
+            document.add_unsigned("num", num)
+            words = [prefix + s for s in stems(content, language)]
+            words.extend([_FILLER] * (PIVOT - len(words)))
+            document.add_text("body", " ".join(words))
+            self._writer.add_document(document)
+        self._writer.commit()
+        self._index.reload()
+        self._published = (self._index.searcher(), self.commits + 1)
+
+    @property
+    def _searcher(self) -> Any:
+        return self._published[0]
+
+    @property
+    def commits(self) -> int:
+        """How many batches were applied and can be seen since this object was made."""
+        return self._published[1]
+
+    def _num(self, num: int) -> Any:
+        return self._tantivy.Query.term_query(self._schema, "num", num)
+
+    def park(self) -> list[object]:
+        """In a forked child: the writer, which is not used there."""
+        writer, self._writer = self._writer, None
+        return [] if writer is None else [writer]
+
+    @property
+    def count(self) -> int:
+        """Living documents."""
+        return int(self._searcher.num_docs)
+
+    def document_frequency(self, scope_id: int, term: str) -> int:
+        """In how many memories of the scope the stem occurs (forgotten ones count until segments merge)."""
+        return int(self._searcher.doc_freq("body", f"{scope_id}:{term}"))
+
+    def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
+        """All stems of the scope with the number of living memories that hold them, and the `commits` of that state.
+
+        Raises:
+            IndexUnavailable: tantivy failed.
+        """
+        searcher, commits = self._published
+        prefix = f"{scope_id}:"
+        try:
+            # Without a filter, forgotten memories would count until segments merge.
+            terms = searcher.terms_with_prefix("body", prefix, self._tantivy.Query.all_query())
+        except BaseException as e:
+            raise _named(e, "The lexical index failed to list its terms") from e
+        return [(term[len(prefix) :], count) for term, count in terms], commits
+
+    def search(
+        self,
+        scope_id: int,
+        terms: Sequence[str],
+        scope_count: int,
+        limit: int,
+        frequency: Callable[[str], int] | None = None,
+        weaker: Sequence[str] = (),
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Best memories for the stems: their nums and BM25 scores, falling. Empty without a known stem.
+
+        Args:
+            scope_id: the tenant.
+            terms: stems.
+            scope_count: memories of the scope.
+            limit: how many are wanted.
+            frequency: `document_frequency` in this scope, where the caller has looked terms up already.
+            weaker: stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term.
+
+        Raises:
+            IndexUnavailable: tantivy failed.
+        """
+        t, searcher = self._tantivy, self._searcher
+        total = max(1, searcher.num_docs)
+        clauses = []
+        try:
+            distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
+            others = [term for term in dict.fromkeys(weaker) if term not in distinct][:TERMS_MAX]
+            for term, weight in (*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)):
+                held = self.document_frequency(scope_id, term) if frequency is None else frequency(term)
+                if not held:
+                    continue
+                query = t.Query.term_query(self._schema, "body", f"{scope_id}:{term}", index_option="freq")
+                own, theirs = idf(held, scope_count), idf(held, total)
+                clauses.append((t.Occur.Should, t.Query.boost_query(query, weight * own / theirs)))
+            if not clauses:
+                return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+            hits = searcher.search(t.Query.boolean_query(clauses), limit=limit, count=False).hits
+            nums = searcher.fast_field_values("num", [address for _, address in hits])
+        except BaseException as e:
+            raise _named(e, "The lexical index failed to search") from e
+        return np.asarray(nums, dtype=np.int64), np.asarray([score for score, _ in hits], dtype=np.float32)
+
+    def close(self) -> None:
+        """Release the writer's lock and threads."""
+        with self._lock:
+            writer, self._writer = self._writer, None
+            if writer is None:
+                return
+            try:
+                writer.wait_merging_threads()
+            except BaseException as e:
+                raise _named(e, "The lexical index did not finish its work") from e
+
+
+def _named(error: BaseException, what: str) -> BaseException:
+    """tantivy raises ValueError and OSError for damage alike, and its panics derive from BaseException."""
+    if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+        return IndexUnavailable(f"{what}: {error}.")
+    return error  # an interrupt must stay one
+
+
+def idf(frequency: int, documents: int) -> float:
+    """`text.idf`, never below a tenth of a nat: a word that all memories hold still tells them from none."""
+    return max(0.1, text.idf(frequency, documents))
+
+
+def ceiling(terms: Sequence[str], frequency: Callable[[str], int], documents: int) -> float:
+    """The score that BM25 approaches for a text full of every term: `(k1 + 1) * sum idf`."""
+    distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
+    return (_K1 + 1) * sum(idf(frequency(term), documents) for term in distinct)

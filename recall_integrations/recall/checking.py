@@ -1,0 +1,129 @@
+"""Checks the arguments of a recall before anything is searched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.config import LimitsConfig
+from recall_integrations.delivery import privacy
+from recall_integrations.errors import InvalidArgument, InvalidFilter
+from recall_integrations.query.parser import clean
+from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope, checked_time
+from recall_integrations.types.request import RecallRequest, Window
+
+CONTEXT_MAX = 50  # memories before and after a hit
+
+
+def checked_request(
+    limits: LimitsConfig,
+    clock: Callable[[], datetime],
+    dimensions: Callable[[], int],
+    *,
+    query: str,
+    k: int,
+    scope: Scope | None,
+    filters: Filters | None,
+    now: datetime | None,
+    time_budget_ms: float | None,
+    tokens_max: int | None,
+    mode: str,
+    window: Window,
+    timezone: str | None,
+    context: int,
+    vector: Any,
+) -> RecallRequest:
+    """From what a caller gave.
+
+    Args:
+        limits: defaults and bounds.
+        clock: what `now` is where it is not given.
+        dimensions: of the store's embedding; asked only where a vector is given.
+
+    Raises:
+        InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: what is wrong with the first bad argument.
+    """
+    text = clean(query, limits.query_chars_max)
+    if not _is_whole(k, 1):
+        raise InvalidArgument(f"k must be a whole number from 1 on, not {k!r}.")
+    if filters is not None and not isinstance(filters, Filters):
+        raise InvalidFilter(
+            f"filters must be a Filters object, not {type(filters).__name__}. Write Filters(types=[...])."
+        )
+    if not _is_whole(context, 0) or context > CONTEXT_MAX:
+        raise InvalidArgument(f"context must be a whole number from 0 to {CONTEXT_MAX}, not {context!r}.")
+    budget = limits.time_budget_ms if time_budget_ms is None else time_budget_ms
+    if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget < math.inf:
+        raise InvalidArgument(f"time_budget_ms must be a positive number, not {time_budget_ms!r}.")
+    if tokens_max is not None and not _is_whole(tokens_max, 1):
+        raise InvalidArgument(f"tokens_max must be a whole number from 1 on, not {tokens_max!r}.")
+    return RecallRequest(
+        text=text,
+        k=k,
+        scope=checked_scope(scope),
+        filters=filters or Filters(),
+        now=clock() if now is None else checked_time(now, "now", InvalidArgument),
+        time_budget_ms=float(budget),
+        tokens_max=tokens_max,
+        privacy=privacy.check_mode(mode),
+        window=checked_window(window),
+        zone=checked_zone(timezone),
+        context=context,
+        vector=None if vector is None else checked_vector(vector, dimensions()),
+    )
+
+
+def checked_window(window: object) -> Window:
+    """A window that may be given to a recall.
+
+    Raises:
+        InvalidArgument: something else.
+    """
+    if window is None or window is False:
+        return window
+    if not isinstance(window, TemporalWindow):
+        raise InvalidArgument(
+            f"window must be a TemporalWindow, False or None, not {type(window).__name__}. "
+            "Write TemporalWindow(start=..., end=...)."
+        )
+    return window
+
+
+def checked_zone(name: str | None) -> ZoneInfo | None:
+    """The time zone of a name.
+
+    Raises:
+        InvalidArgument: there is none of that name.
+    """
+    if name is None:
+        return None
+    try:
+        return ZoneInfo(name)
+    except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
+        raise InvalidArgument(f"Unknown time zone {name!r}. Use an IANA name such as 'Europe/Berlin'.") from e
+
+
+def checked_vector(vector: Any, dimensions: int) -> NDArray[np.float32]:
+    """A query's embedding as a unit vector.
+
+    Raises:
+        InvalidArgument: no list of `dimensions` finite numbers.
+    """
+    try:
+        array = np.asarray(vector, dtype=np.float32)
+    except (TypeError, ValueError) as e:
+        raise InvalidArgument(f"query_vector must be a list of numbers: {e}.") from e
+    if array.shape != (dimensions,) or not np.isfinite(array).all():
+        raise InvalidArgument(f"query_vector must be {dimensions} finite numbers, not an array of shape {array.shape}.")
+    unit: NDArray[np.float32] = array / max(float(np.linalg.norm(array)), 1e-12)
+    return unit
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least

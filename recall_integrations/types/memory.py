@@ -1,0 +1,415 @@
+"""What is remembered, in which scope, and the hard conditions on it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from recall_integrations.errors import InvalidFilter, InvalidInput, InvalidMemory, InvalidScope
+from recall_integrations.types.messages import fields_of
+from recall_integrations.types.roles import Role, role_of
+
+ID_CHARS_MAX = 1_024
+
+
+NAME_CHARS_MAX = 1_024
+
+
+TEXT_CHARS_MAX = 10_000_000
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class MemoryType(str, Enum):
+    """What kind of memory it is. `CHUNK` is knowledge, the others are neural memories (router modes)."""
+
+    FACT = "fact"
+    PREFERENCE = "preference"
+    EVENT = "event"
+    SKILL = "skill"
+    CHUNK = "chunk"
+    OBSERVATION = "observation"
+    SUMMARY = "summary"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def checked_text(value: object, what: str, error: type[InvalidInput], *, limit: int, blank_ok: bool = False) -> str:
+    """Return `value` if it is text that can be stored: a `str`, not blank, within `limit`, encodable as UTF-8."""
+    if not isinstance(value, str):
+        raise error(f"{what} must be text, not {type(value).__name__}.")
+    if not blank_ok and not value.strip():
+        raise error(f"{what} is empty or blank. Give at least one visible character.")
+    if len(value) > limit:
+        raise error(f"{what} has {len(value):,} characters; the limit is {limit:,}. Split or shorten it.")
+    if _SURROGATE.search(value):
+        raise error(
+            f"{what} holds a lone surrogate (half of a UTF-16 pair) and is not valid text. "
+            'Re-decode it, for example with `text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")`.'
+        )
+    return value
+
+
+def checked_id(value: object, what: str, error: type[InvalidInput]) -> str:
+    """An id or name: like `checked_text`, short, and without control characters."""
+    text = checked_text(value, what, error, limit=ID_CHARS_MAX)
+    if _CONTROL.search(text):
+        raise error(f"{what} holds a control character ({text[:40]!r}). Remove it.")
+    return text
+
+
+def checked_time(value: object, what: str, error: type[InvalidInput]) -> datetime:
+    """A timezone-aware `datetime`."""
+    if not isinstance(value, datetime):
+        raise error(f"{what} must be a datetime, not {type(value).__name__}.")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise error(
+            f"{what} is naive ({value.isoformat()}). Add a time zone, for example `.replace(tzinfo=timezone.utc)`."
+        )
+    return value
+
+
+def checked_type(value: object, error: type[InvalidInput]) -> MemoryType:
+    """A `MemoryType`, or the name of one."""
+    try:
+        return MemoryType(value)
+    except ValueError:
+        known = ", ".join(t.value for t in MemoryType)
+        raise error(f"Unknown memory type {value!r}. Use one of: {known}.") from None
+
+
+def checked_role(value: object, what: str, error: type[InvalidInput]) -> Role:
+    """A `Role`, or a spelling of one ("human", "AI")."""
+    if isinstance(value, Role):
+        return value
+    role = role_of(value) if isinstance(value, str) else None
+    if role is None:
+        known = ", ".join(r.value for r in Role)
+        raise error(f"{what} is {value!r}, which is no role. Use one of: {known}; or the name a framework gives it.")
+    return role
+
+
+def _names(value: object, what: str, error: type[InvalidInput]) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
+        raise error(f"{what} must be a list of names, not {type(value).__name__}. Write [{value!r}] for a single one.")
+    seen: dict[str, None] = {}
+    for item in value if isinstance(value, Sequence) else sorted(value):
+        seen.setdefault(checked_id(item, f"An item of {what}", error))
+    return tuple(seen)
+
+
+def _listed(given: str | Iterable[Any]) -> tuple[Any, ...]:
+    """Items of a list; a single name is a list of one."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The tenant `(user_id, agent_id, namespace)`. Nothing ever crosses it.
+
+    The empty string is a value like any other: `Scope()` is the default scope, not "all scopes".
+
+    Raises:
+        InvalidScope: a part is not text, longer than 1,024 characters, or holds control characters.
+    """
+
+    user_id: str = ""
+    agent_id: str = ""
+    namespace: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("user_id", "agent_id", "namespace"):
+            value = getattr(self, name)
+            if value != "":
+                checked_id(value, f"Scope.{name}", InvalidScope)
+
+    def __str__(self) -> str:
+        return "/".join(part or "-" for part in (self.user_id, self.agent_id, self.namespace))
+
+
+def checked_scope(scope: object) -> Scope:
+    """The scope, or the default one for `None`."""
+    if scope is None:
+        return Scope()
+    if not isinstance(scope, Scope):
+        raise InvalidScope(f"scope must be a Scope, not {type(scope).__name__}. Write Scope(user_id=...).")
+    return scope
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A typed edge between two entities, found in or declared with a memory: `Relation("Priya", "manager_of", "Sam")`.
+
+    Args:
+        subject: entity the edge starts at.
+        predicate: what the edge says, in snake case by convention.
+        object: entity the edge ends at.
+        confidence: how sure the source is, in (0, 1].
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("subject", "predicate", "object"):
+            checked_id(getattr(self, name), f"Relation.{name}", InvalidMemory)
+        if not (isinstance(self.confidence, int | float) and 0 < self.confidence <= 1):
+            raise InvalidMemory(f"Relation.confidence must be in (0, 1], not {self.confidence!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One stored text. Only `text` is required.
+
+    Args:
+        text: what is remembered. Kept byte for byte.
+        id: caller's id, unique in its scope; remembering it again replaces the memory. Default: a new UUID.
+        type: a `MemoryType` or its name. Default `observation`.
+        actor: who said or did it. Always an entity of the memory; embedded and indexed with the text.
+        role: what the actor is in a conversation with an assistant: a `Role` or a spelling of one. Default: that of
+            the actor's name, where it is such a spelling ("User", "AI", "assistant: Claude"); else none.
+        channel: where it was said ("slack").
+        event_at: when what it tells happened; timezone-aware. Default: unknown.
+        created_at: when it was recorded; timezone-aware. Default: the time of `remember`.
+        importance: in [0, 1]; 0.5 is neutral.
+        entities: names of people, projects and things it is about.
+        relations: typed edges it states.
+        thread: the conversation or document it comes from.
+        position: its place in the thread. Default: order of arrival.
+        refs: pointers to sources, returned as they are.
+        metadata: JSON-serialisable mapping, returned as it is and usable in `Filters`.
+
+    Raises:
+        InvalidMemory: a field cannot be stored; the message names it.
+    """
+
+    text: str
+    id: str | None = field(default=None, kw_only=True)
+    type: MemoryType = field(default=MemoryType.OBSERVATION, kw_only=True)
+    actor: str | None = field(default=None, kw_only=True)
+    role: Role | None = field(default=None, kw_only=True)
+    channel: str | None = field(default=None, kw_only=True)
+    event_at: datetime | None = field(default=None, kw_only=True)
+    created_at: datetime | None = field(default=None, kw_only=True)
+    importance: float = field(default=0.5, kw_only=True)
+    entities: tuple[str, ...] = field(default=(), kw_only=True)
+    relations: tuple[Relation, ...] = field(default=(), kw_only=True)
+    thread: str | None = field(default=None, kw_only=True)
+    position: int | None = field(default=None, kw_only=True)
+    refs: tuple[str, ...] = field(default=(), kw_only=True)
+    metadata: Mapping[str, Any] = field(default_factory=dict, kw_only=True, hash=False)
+
+    if TYPE_CHECKING:  # what may be given is wider than what is kept
+
+        def __init__(
+            self,
+            text: str,
+            *,
+            id: str | None = None,
+            type: MemoryType | str = MemoryType.OBSERVATION,
+            actor: str | None = None,
+            role: Role | str | None = None,
+            channel: str | None = None,
+            event_at: datetime | None = None,
+            created_at: datetime | None = None,
+            importance: float = 0.5,
+            entities: Sequence[str] = (),
+            relations: Sequence[Relation] = (),
+            thread: str | None = None,
+            position: int | None = None,
+            refs: Sequence[str] = (),
+            metadata: Mapping[str, Any] = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        checked_text(self.text, "Memory.text", InvalidMemory, limit=TEXT_CHARS_MAX)
+        if self.id is not None:
+            checked_id(self.id, "Memory.id", InvalidMemory)
+        put(self, "type", checked_type(self.type, InvalidMemory))
+        for name in ("actor", "channel", "thread"):
+            if getattr(self, name) is not None:
+                checked_id(getattr(self, name), f"Memory.{name}", InvalidMemory)
+        named = role_of(self.actor) if self.role is None else checked_role(self.role, "Memory.role", InvalidMemory)
+        put(self, "role", named)
+        for name in ("event_at", "created_at"):
+            if getattr(self, name) is not None:
+                checked_time(getattr(self, name), f"Memory.{name}", InvalidMemory)
+        if (
+            isinstance(self.importance, bool)
+            or not isinstance(self.importance, int | float)
+            or not 0 <= self.importance <= 1  # also false for NaN
+        ):
+            raise InvalidMemory(f"Memory.importance must be a number in [0, 1], not {self.importance!r}.")
+        put(self, "importance", float(self.importance))
+        if self.position is not None and (
+            isinstance(self.position, bool) or not isinstance(self.position, int) or abs(self.position) >= 2**62
+        ):
+            raise InvalidMemory(f"Memory.position must be a whole number below 2**62, not {self.position!r}.")
+        put(self, "entities", _names(self.entities, "Memory.entities", InvalidMemory))
+        put(self, "refs", _names(self.refs, "Memory.refs", InvalidMemory))
+        relations: object = self.relations or ()  # callers give lists, and mistakes
+        if not isinstance(relations, Sequence) or not all(isinstance(r, Relation) for r in relations):
+            raise InvalidMemory("Memory.relations must be a list of Relation(subject, predicate, object).")
+        put(self, "relations", tuple(relations))
+        if not isinstance(self.metadata, Mapping):
+            raise InvalidMemory(f"Memory.metadata must be a mapping, not {type(self.metadata).__name__}.")
+        put(self, "metadata", _json_copy(self.metadata))
+
+    @classmethod
+    def from_message(
+        cls, message: object, *, thread: str | None = None, position: int | None = None, **fields: Any
+    ) -> Memory:
+        """The memory that a chat message makes: its text, who said it and in which role.
+
+        Args:
+            message: a LangChain `BaseMessage`, a LlamaIndex `ChatMessage`, or what OpenAI and Anthropic send: a mapping
+                (or an object) with `role` and `content`, text or a list of blocks.
+            thread, position: the conversation, and the place in it.
+            fields: other fields of the memory, each over what the message says.
+
+        Tool calls become text: `called search(query="tea")`. Of images and the like only the kind is kept, in the
+        metadata under `left_out`.
+
+        Raises:
+            InvalidMemory: no chat message, or one that has no text.
+        """
+        return cls(**fields_of(message, thread=thread, position=position, **fields))
+
+
+def says_the_same(stored: Memory, memory: Memory) -> bool:
+    """Whether storing `memory` would change nothing; what the store fills in by itself is not compared."""
+    for name in Memory.__dataclass_fields__:
+        value = getattr(memory, name)
+        if value is None and name in ("created_at", "position"):
+            continue
+        if getattr(stored, name) != value:
+            return False
+    return True
+
+
+def indexed_text(text: str, actor: str | None) -> str:
+    """What is embedded, indexed and compared: the actor in front of the text ("Lena: I renewed it")."""
+    return f"{actor}: {text}" if actor else text
+
+
+def unchecked_memory(**fields: Any) -> Memory:
+    """A `Memory` from fields that were checked before: for rows of the store and for withheld text."""
+    memory = object.__new__(Memory)
+    for name in Memory.__dataclass_fields__:
+        object.__setattr__(memory, name, fields[name])
+    return memory
+
+
+def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
+    if not value:
+        return {}
+    try:
+        text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
+        text.encode("utf-8")
+    except (TypeError, ValueError) as e:  # UnicodeEncodeError is a ValueError
+        raise InvalidMemory(
+            f"Memory.metadata cannot be stored as JSON: {e}. Use text, numbers, lists and mappings."
+        ) from e
+    copy: dict[str, Any] = json.loads(text)
+    return copy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Hard conditions that every hit must meet. Several fields are combined with *and*, items of one with *or*.
+
+    Args:
+        types: memory types.
+        entities: names or aliases; a memory must mention at least one.
+        actors: who said or did it.
+        roles: what the actor is in a conversation with an assistant: `Role`s or their names.
+        channels: where.
+        threads: conversations or documents.
+        after: `event_at` (or `created_at` where there is none) at or after this time.
+        before: strictly before this time.
+        recency_days: not older than this many days before `now`; may be fractional.
+        metadata: keys that must be present with exactly this (scalar) value.
+
+    Raises:
+        InvalidFilter: a field cannot be applied.
+    """
+
+    types: tuple[MemoryType, ...] = ()
+    entities: tuple[str, ...] = ()
+    actors: tuple[str, ...] = ()
+    roles: tuple[Role, ...] = ()
+    channels: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    after: datetime | None = None
+    before: datetime | None = None
+    recency_days: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            types: Sequence[MemoryType | str] | str = (),
+            entities: Sequence[str] = (),
+            actors: Sequence[str] = (),
+            roles: Sequence[Role | str] | str = (),
+            channels: Sequence[str] = (),
+            threads: Sequence[str] = (),
+            after: datetime | None = None,
+            before: datetime | None = None,
+            recency_days: float | None = None,
+            metadata: Mapping[str, Any] = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        given: object = self.types
+        if not isinstance(given, str | Sequence | set | frozenset):
+            raise InvalidFilter(f"Filters.types must be a list of memory types, not {type(given).__name__}.")
+        put(self, "types", tuple(dict.fromkeys(checked_type(t, InvalidFilter) for t in _listed(given))))
+        wanted: object = self.roles
+        if not isinstance(wanted, str | Sequence | set | frozenset):
+            raise InvalidFilter(f"Filters.roles must be a list of roles, not {type(wanted).__name__}.")
+        roles = (checked_role(r, "An item of Filters.roles", InvalidFilter) for r in _listed(wanted))
+        put(self, "roles", tuple(dict.fromkeys(roles)))
+        for name in ("entities", "actors", "channels", "threads"):
+            put(self, name, _names(getattr(self, name), f"Filters.{name}", InvalidFilter))
+        for name in ("after", "before"):
+            if getattr(self, name) is not None:
+                checked_time(getattr(self, name), f"Filters.{name}", InvalidFilter)
+        if self.after is not None and self.before is not None and self.after >= self.before:
+            raise InvalidFilter("Filters.after must lie before Filters.before; nothing could match.")
+        days = self.recency_days
+        if days is not None and (
+            isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days < math.inf
+        ):
+            raise InvalidFilter(f"Filters.recency_days must be a positive number, not {days!r}.")
+        if not isinstance(self.metadata, Mapping):
+            raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")
+        for key, value in self.metadata.items():
+            checked_id(key, "A key of Filters.metadata", InvalidFilter)
+            if not isinstance(value, str | int | float | bool) or (isinstance(value, float) and math.isnan(value)):
+                raise InvalidFilter(f"Filters.metadata[{key!r}] must be text, a number or a boolean, not {value!r}.")
+        put(self, "metadata", dict(self.metadata))
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.types or self.entities or self.actors or self.roles or self.channels or self.threads or self.metadata
+        ) or any(v is not None for v in (self.after, self.before, self.recency_days))

@@ -1,0 +1,212 @@
+"""Chat messages as memories: LangChain's `BaseMessage`, LlamaIndex's `ChatMessage`, and the messages of OpenAI and
+Anthropic, as mappings or objects. They are told by their shape, so that no framework is imported for it.
+
+What becomes of a message:
+
+- The role is its `role`, or LangChain's `type`; one that only holds results of tools (Anthropic) has the role `tool`.
+- The actor is its `name`, or else the role's: "user", whichever word the framework has for it.
+- Text blocks are joined by line feeds. A tool call is said in words: `called search(query="tea", limit=3)`.
+- Of what is no text (images, audio, files, thinking) the kinds are noted in the metadata, under `left_out`. A message
+  of nothing else is an error: what is not text cannot be found. `remember_many` leaves such messages of a chat out.
+- Frameworks' bookkeeping (usage, finish reason, additional arguments) is not kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from recall_integrations.errors import InvalidMemory
+from recall_integrations.types.roles import Role, role_of
+
+
+class ChatMessage(Protocol):
+    """What all frameworks' messages have."""
+
+    @property
+    def content(self) -> Any: ...
+
+
+Message = ChatMessage | Mapping[str, Any]
+
+LEFT_OUT = "left_out"
+_CONTENT = ("content", "blocks", "parts")
+_CALLS = frozenset("tool_call tool_use server_tool_use mcp_tool_use function_call tool_call_chunk".split())
+_RESULTS = frozenset("tool_result function_call_output".split())
+_NESTED = ("content", "cited_content", "output")  # blocks in a block
+_DEPTH_MAX = 8
+
+
+def is_message(item: object) -> bool:
+    """Whether it has the shape of a chat message."""
+    if isinstance(item, str | bytes):
+        return False
+    if isinstance(item, Mapping):
+        return ("role" in item or "type" in item) and any(key in item for key in (*_CONTENT, "data", "tool_calls"))
+    return _speaker(item) is not None and any(hasattr(item, key) for key in _CONTENT)
+
+
+def fields_of(
+    message: object, *, thread: str | None = None, position: int | None = None, **fields: Any
+) -> dict[str, Any]:
+    """The fields of the memory that a chat message makes.
+
+    Args:
+        message: see above.
+        thread: the conversation.
+        position: its place there; default: order of arrival.
+        fields: of the `Memory`, each over what the message says.
+
+    Raises:
+        InvalidMemory: no chat message, one without text, or fields that cannot be stored.
+    """
+    if not is_message(message):
+        raise InvalidMemory(
+            f"What was given is no chat message, but {type(message).__name__}. Give a LangChain or LlamaIndex message, "
+            'or a mapping with "role" and "content".'
+        )
+    made = spoken(message, thread=thread, position=position, **fields)
+    if made is None:
+        message = _unpacked(message)
+        left_out = _read(message)[1]
+        held = f"only {', '.join(left_out)}" if left_out else "nothing"
+        raise InvalidMemory(
+            f"The {_speaker(message) or 'chat'} message has no text; it holds {held}. Leave it out, or remember a "
+            "description of it."
+        )
+    return made
+
+
+def spoken(
+    message: object, *, thread: str | None = None, position: int | None = None, **fields: Any
+) -> dict[str, Any] | None:
+    """As `fields_of`, of what `is_message`; `None` for a message without text."""
+    message = _unpacked(message)
+    text, left_out, results_only = _read(message)
+    said = _speaker(message) or ""
+    if not text:
+        return None
+    role = Role.TOOL if results_only else role_of(said)
+    name, message_id = _get(message, "name"), _get(message, "id")
+    made: dict[str, Any] = {
+        "id": message_id if isinstance(message_id, str) and message_id else None,
+        "actor": name if isinstance(name, str) and name.strip() else (role.value if role is not None else said),
+        "role": role,
+        "thread": thread,
+        "position": position,
+    }
+    if left_out:
+        fields = {**fields, "metadata": {LEFT_OUT: left_out, **fields.get("metadata", {})}}
+    return {"text": text, **made, **fields}
+
+
+def _unpacked(message: Any) -> Any:
+    """LangChain's `messages_to_dict` has the message one level down."""
+    if isinstance(message, Mapping) and isinstance(message.get("data"), Mapping) and "content" not in message:
+        return {**message["data"], "type": message.get("type")}
+    return message
+
+
+def _get(item: Any, key: str) -> Any:
+    return item.get(key) if isinstance(item, Mapping) else getattr(item, key, None)
+
+
+def _speaker(message: object) -> str | None:
+    """What the message says it is: its role, or the type that LangChain gives instead."""
+    for key in ("role", "type"):
+        value = _get(message, key)
+        value = getattr(value, "value", value)  # of an enumeration
+        if isinstance(value, str) and value and value != "message":
+            return value
+    return None
+
+
+def _read(message: Any) -> tuple[str, list[str], bool]:
+    """Text, kinds of what is no text, and whether all of it are results of tools."""
+    content = next((c for key in ("blocks", "content", "parts") if (c := _get(message, key))), None)
+    blocks = list(_blocks(content))
+    extra = _get(message, "additional_kwargs")
+    calls = [
+        *(_get(message, "tool_calls") or ()),
+        *(_get(message, "invalid_tool_calls") or ()),
+        *([call] if (call := _get(message, "function_call")) else ()),
+    ]
+    if not calls and not any(_kind(b) in _CALLS for b in blocks) and isinstance(extra, Mapping):
+        calls = [*(extra.get("tool_calls") or ()), *([call] if (call := extra.get("function_call")) else ())]
+    parts: list[str] = []
+    left_out: list[str] = []
+    for block in blocks:
+        kind = _kind(block)
+        text = _text(block)
+        if text is not None:
+            parts.append(text)
+        elif kind in _CALLS:
+            if not calls:  # else they are listed beside the content too
+                parts.append(_called(block))
+        elif kind:
+            left_out.append(kind)
+    refusal = _get(message, "refusal")
+    parts.extend([refusal] if isinstance(refusal, str) else [])
+    parts.extend(_called(call) for call in calls)
+    results = [_kind(b) in _RESULTS for b in _tops(content)]
+    whole = content if isinstance(content, str) and not calls and not refusal else None
+    text = whole if whole is not None else "\n".join(p for p in parts if p.strip())
+    return (text if text.strip() else ""), list(dict.fromkeys(left_out)), bool(results) and all(results)
+
+
+def _tops(content: Any) -> Sequence[Any]:
+    return content if isinstance(content, Sequence) and not isinstance(content, str | bytes) else ()
+
+
+def _blocks(content: Any, depth: int = 0) -> Iterator[Any]:
+    """Blocks of a content, those inside other blocks in their place."""
+    if isinstance(content, str):
+        yield content
+        return
+    for block in _tops(content) if not isinstance(content, Mapping) else (content,):
+        inner = next((c for key in _NESTED if (c := _get(block, key))), None) if _holds_blocks(block) else None
+        if inner is not None and depth < _DEPTH_MAX:
+            yield from _blocks(inner if isinstance(inner, str | Sequence) else [inner], depth + 1)
+        else:
+            yield block
+
+
+def _holds_blocks(block: Any) -> bool:
+    return not isinstance(block, str) and _kind(block) in (*_RESULTS, "citable", "citation", "search_result")
+
+
+def _kind(block: Any) -> str:
+    if isinstance(block, str):
+        return "text"
+    kind = _get(block, "type") or _get(block, "block_type")
+    return kind if isinstance(kind, str) else "" if kind is None else type(block).__name__
+
+
+def _text(block: Any) -> str | None:
+    if isinstance(block, str):
+        return block
+    for key in ("text", "refusal"):
+        value = _get(block, key)
+        if isinstance(value, str):
+            return value
+    return None
+
+
+def _called(call: Any) -> str:
+    """A tool call in words: `called search(query="tea", limit=3)`."""
+    inner = _get(call, "function")
+    call = call if inner is None or isinstance(inner, str) else inner  # OpenAI's are one level down
+    name = _get(call, "name") or _get(call, "tool_name") or "a tool"
+    given = next((g for key in ("args", "arguments", "input", "tool_kwargs") if (g := _get(call, key))), None)
+    if isinstance(given, str):
+        try:
+            read = json.loads(given)
+        except (ValueError, RecursionError):
+            read = None
+        given = read if isinstance(read, Mapping) else given
+    if isinstance(given, Mapping):
+        said = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in given.items())
+    else:
+        said = "" if given is None else str(given)
+    return f"called {name}({said})"

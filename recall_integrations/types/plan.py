@@ -1,0 +1,86 @@
+"""What is done about a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recall_integrations.types.memory import MemoryType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmPlan:
+    """One sub-retriever in a plan: its name, its weight in the fusion, how many candidates it may return."""
+
+    name: str
+    weight: float = 1.0
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleCheck:
+    """One rule of the decision list as it was tried.
+
+    Args:
+        rule: its name.
+        fired: whether its condition held.
+        because: the values it looked at, in words.
+        margin: how far the deciding value was from its threshold; positive = on the firing side.
+    """
+
+    rule: str
+    fired: bool
+    because: str
+    margin: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalPlan:
+    """Which sub-retrievers are asked, with what weight, and what happens to their candidates.
+
+    Args:
+        name: `precise`, `entity_centric`, `temporal`, `precision`, `exploratory` or `balanced`.
+        arms: the sub-retrievers, in the order in which their results enter the fusion.
+        rerank: whether the cross-encoder stage may run.
+        diversity: whether the diversity stage runs.
+        type_hints: memory types the query asks for.
+        type_filter: whether memories of other types come only after those of `type_hints`, if there are such.
+        window_filter: whether entity results outside the temporal window are dropped.
+        time_filter: whether memories of the time or the session that is asked for come first, all others only where
+            there are fewer of these than are wanted.
+        in_order: whether those come in the order in which they were said, for nothing in particular is asked.
+        exact_match: whether memories that hold the query's identifiers letter by letter are lifted.
+        prefers: memory types of the router mode, which get a small lift; empty for `hybrid`.
+        time_bias: whether newer memories are preferred more than usual.
+        rewrite: whether the LLM rewrite stage may run (specificity below the precise threshold).
+        reason: the rule that decided, in words, and what changed its arms.
+        checks: the rules in the order they were tried.
+        runner_up: the plan that came closest to being chosen instead.
+        runner_up_margin: how far the value that decides between the two was from its threshold.
+        version: of the rules; part of the cache key.
+    """
+
+    name: str
+    arms: tuple[ArmPlan, ...]
+    rerank: bool = False
+    diversity: bool = False
+    type_hints: tuple[MemoryType, ...] = ()
+    type_filter: bool = False
+    window_filter: bool = False
+    time_filter: bool = False
+    in_order: bool = False
+    exact_match: bool = False
+    prefers: tuple[MemoryType, ...] = ()
+    time_bias: bool = False
+    rewrite: bool = False
+    reason: str = ""
+    checks: tuple[RuleCheck, ...] = ()
+    runner_up: str | None = None
+    runner_up_margin: float | None = None
+    version: str = "rules-3"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def arm(self, name: str) -> ArmPlan | None:
+        """The arm called `name`, if the plan asks it."""
+        return next((a for a in self.arms if a.name == name), None)

@@ -1,0 +1,152 @@
+"""What a recall gives back, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from recall_integrations.types.memory import Memory
+from recall_integrations.types.plan import RetrievalPlan
+from recall_integrations.types.query import ParsedQuery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution:
+    """What one source added to a hit.
+
+    Args:
+        source: an arm (`semantic`, `lexical`, …) or a ranking term (`recency`, `importance`, …).
+        rank: 1-based place in that arm's list; `None` for terms that do not rank.
+        score: the source's own score (cosine, BM25, …), on its own scale.
+        added: what it added to the fused score.
+        note: what the score means in words, where that is known (`relevant`).
+    """
+
+    source: str
+    rank: int | None = None
+    score: float
+    added: float = 0.0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory that was found.
+
+    Args:
+        memory: the memory; under `privacy="redact"` its text is redacted, under `"block"` it is empty.
+        score: probability that the memory is relevant, in [0, 1], calibrated for `fusion.strategy: unlearned`
+            (docs/ranking.md); of the other strategies a number in [0, 1] that only orders. Hits come in falling order
+            of it. A reranker or the diversity stage changes the order and shares out the scores.
+        reason: why it is here, in words.
+        contributions: what each source added, largest first.
+        duplicates: ids of memories that say the same, best first; a place is theirs only where nothing else is left.
+        context: with `recall(context=n)`, the memories up to n places before and after in the same thread, in order;
+            without the hit itself, withheld as it is under `redact` and `block`.
+    """
+
+    memory: Memory
+    score: float
+    reason: str = ""
+    contributions: tuple[Contribution, ...] = ()
+    duplicates: tuple[str, ...] = ()
+    context: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Degradation:
+    """A step that was skipped, cut short or failed.
+
+    Args:
+        stage: name of the stage or arm.
+        reason: a reason code, such as `timeout`, `error`, `skip.budget`, `index.rebuilt`.
+        detail: for people.
+    """
+
+    stage: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteOutcome:
+    """What the optional LLM rewrite did (seed 002): `strategy`, `reason`, `duration_ms`, `used`."""
+
+    strategy: str = "disabled"
+    reason: str = "skip.disabled"
+    duration_ms: float = 0.0
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankOutcome:
+    """What the optional rerank did.
+
+    Args:
+        reranker: its name; empty where none is configured.
+        reason: a reason code:
+            `skip.disabled` no reranker; `skip.plan` the plan does without; `skip.few` too few candidates;
+            `skip.breaker` it failed several times in a row and is off for a while; `skip.cold` its model is still being
+            loaded; `skip.certain` even a perfect reranker could add next to nothing; `skip.stable` its recent reranks
+            never overcame such gaps; `skip.budget` it does not fit into the time that is left; `skip.slow` it does not
+            fit into its own budget; `success`; `success.partial` the time sufficed for some of the candidates only;
+            `failure.timeout`, `failure.error`, `failure.load`.
+        used: whether the order is the reranker's.
+        duration_ms: time of the stage, 0 if it was skipped.
+        candidates: how many it could have scored.
+        scored: how many it scored.
+        pairs_saved: pairs of query and text that the gate spared it; 0 if it ran, or failed.
+        saved_ms: what these would have taken, by the median of its recent runs; `None` = not known yet.
+        moved: of the first k places, how many hold another memory than before.
+        regret_max: the most that a perfect reranker could have added, as `gate.regret_max` computes it; `None` = the
+            gate did not come so far.
+        trimmed: candidates that `rerank_threshold` left out.
+        audited: whether the gate let it run although it may have been certain, to learn how far it moves candidates.
+    """
+
+    reranker: str = ""
+    reason: str = "skip.disabled"
+    used: bool = False
+    duration_ms: float = 0.0
+    candidates: int = 0
+    scored: int = 0
+    pairs_saved: int = 0
+    saved_ms: float | None = None
+    moved: int = 0
+    regret_max: float | None = None
+    trimmed: int = 0
+    audited: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallResult:
+    """The answer of `QueryOptimizer.recall`. Iterating over it gives its hits.
+
+    Args:
+        hits: best first, ties by id.
+        query: the query as it was understood.
+        plan: what was done about it.
+        rewrite: what the LLM rewrite did.
+        rerank: what the cross-encoder did, and what its gate saved.
+        degraded: what did not work or was left out; empty when all went well.
+        timings_ms: milliseconds per stage, and `total`.
+        cache: `off`: there is no result cache yet.
+        confidence: probability that at least one hit is relevant, at most the sum of their scores, 0 where nothing was
+            found; where the scores are not calibrated, the best hit's score.
+    """
+
+    hits: tuple[Hit, ...]
+    query: ParsedQuery
+    plan: RetrievalPlan
+    rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)
+    rerank: RerankOutcome = field(default_factory=RerankOutcome)
+    degraded: tuple[Degradation, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    cache: str = "off"
+    confidence: float | None = None
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)

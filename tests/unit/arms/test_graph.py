@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.arms.graph import GraphRetriever
+from recall_integrations.errors import RecallTimeout
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope
+
+Ask = Callable[..., ArmRequest]
+Ids = Callable[[ArmRequest, ArmResult], list[str]]
+
+
+def arm(store: MemoryStore, **limits: int) -> GraphRetriever:
+    given: dict[str, Any] = {"hops": 2, "neighbours": 10, "mentions": 50, **limits}
+    return GraphRetriever(store.engine, store.entities, **given)
+
+
+def by_id(request: ArmRequest, result: ArmResult) -> dict[str, float]:
+    return {request.view.ids[r]: s for r, s in zip(result.rows.tolist(), result.scores.tolist(), strict=True)}
+
+
+def support(request: ArmRequest, result: ArmResult) -> dict[str, float]:
+    rows, scores = result.support_rows.tolist(), result.support_scores.tolist()
+    assert rows == sorted(rows)
+    return {request.view.ids[r]: s for r, s in zip(rows, scores, strict=True)}
+
+
+@pytest.fixture
+def family(store: MemoryStore) -> MemoryStore:
+    """Priya - manager_of -> Sam - lives_with -> Kim - likes -> Chess, and nobody knows Lee."""
+    store.remember_many(
+        [
+            Memory("she left early", id="priya", actor="Priya"),
+            Memory("he came late", id="sam", actor="Sam"),
+            Memory("it rained", id="kim", entities=("Kim",)),
+            Memory("a long game", id="chess", entities=("Chess",)),
+            Memory("nothing", id="lee", actor="Lee"),
+            Memory("the chart", id="edge1", relations=(Relation("Priya", "manager_of", "Sam"),)),
+            Memory("the lease", id="edge2", relations=(Relation("Sam", "lives_with", "Kim"),)),
+            Memory("the club", id="edge3", relations=(Relation("Kim", "likes", "Chess"),)),
+        ]
+    )
+    return store
+
+
+def test_named_entity_brings_its_memories(family: MemoryStore, ask: Ask, ids: Ids) -> None:
+    request = ask(family, "Lee", entities={"Lee": 0.9})
+    assert ids(request, arm(family).search(request)) == ["lee"]
+
+
+def test_edges_are_walked_two_hops_at_most(family: MemoryStore, ask: Ask, ids: Ids) -> None:
+    request = ask(family, "Priya", entities={"Priya": 1.0})
+    one = set(ids(request, arm(family, hops=1).search(request)))
+    two = set(ids(request, arm(family, hops=2).search(request)))
+    assert one == {"priya", "edge1", "sam", "edge2"}  # Sam's mentions, the second edge is one of them
+    assert two == {"priya", "edge1", "sam", "edge2", "kim", "edge3"}  # but not what Kim likes
+
+
+def test_nearer_counts_more(family: MemoryStore, ask: Ask) -> None:
+    request = ask(family, "Priya", entities={"Priya": 1.0})
+    connected = support(request, arm(family).search(request))
+    assert connected["edge1"] == pytest.approx(1.0)  # states the edge and mentions the anchor
+    assert connected["priya"] > connected["sam"] > connected["kim"] > 0
+
+
+def test_hinted_predicate_counts_more(store: MemoryStore, ask: Ask) -> None:
+    store.remember_many(
+        [
+            Memory("one", id="likes", relations=(Relation("Priya", "likes", "Tea"),)),
+            Memory("two", id="manages", relations=(Relation("Priya", "manager_of", "Sam"),)),
+        ]
+    )
+    request = ask(store, "x", entities={"Priya": 1.0})
+    plain = support(request, arm(store).search(request))
+    assert plain["likes"] == pytest.approx(plain["manages"])
+    request = ask(store, "x", entities={"Priya": 1.0}, hints=["manager_of"])
+    hinted = support(request, arm(store).search(request))
+    assert hinted["manages"] > hinted["likes"]
+
+
+def test_less_sure_edges_and_names_count_less(store: MemoryStore, ask: Ask) -> None:
+    store.remember_many(
+        [
+            Memory("one", id="sure", relations=(Relation("Priya", "r", "A", 1.0),)),
+            Memory("two", id="unsure", relations=(Relation("Priya", "r", "B", 0.2),)),
+            Memory("three", id="sam", actor="Sam"),
+        ]
+    )
+    request = ask(store, "x", entities={"Priya": 1.0, "Sam": 0.3})
+    connected = support(request, arm(store).search(request))
+    assert connected["sure"] > connected["unsure"] > connected["sam"]
+
+
+def test_expansion_is_bounded(store: MemoryStore, ask: Ask) -> None:
+    relations = [Memory(f"edge {i}", id=f"e{i}", relations=(Relation("Hub", "r", f"N{i}"),)) for i in range(12)]
+    spokes = [Memory(f"about {i} {j}", id=f"n{i}-{j}", entities=(f"N{i}",)) for i in range(12) for j in range(4)]
+    store.remember_many([*spokes, *relations])
+    request = ask(store, "x", entities={"Hub": 1.0}, limit=1000)
+    found = by_id(request, arm(store, neighbours=3, mentions=2).search(request))
+    reached = {i.split("-")[0] for i in found if i.startswith("n")}
+    assert len(reached) == 3
+    assert len([i for i in found if i.startswith("n")]) <= 3 * 2
+    assert {f"e{i}" for i in range(12)} <= set(found)
+
+
+def test_circles_end(store: MemoryStore, ask: Ask, ids: Ids) -> None:
+    circle = [Relation("A", "r", "B"), Relation("B", "r", "A"), Relation("A", "r", "A")]
+    store.remember(Memory("round", id="m", relations=tuple(circle)))
+    request = ask(store, "x", entities={"A": 1.0})
+    assert ids(request, arm(store).search(request)) == ["m"]
+
+
+def test_filters_forgotten_and_other_scopes(family: MemoryStore, ask: Ask, ids: Ids) -> None:
+    family.remember(Memory("other", id="other", actor="Priya"), scope=Scope(user_id="u"))
+    family.remember(Memory("fact", id="fact", actor="Priya", type=MemoryType.FACT))
+    family.forget("priya")
+    family.remember(Memory("replaced, no relation", id="edge1"))
+    request = ask(family, "Priya", entities={"Priya": 1.0})
+    assert ids(request, arm(family).search(request)) == ["fact"]
+    request = ask(family, "Priya", entities={"Priya": 1.0}, filters=Filters(types=(MemoryType.EVENT,)))
+    assert ids(request, arm(family).search(request)) == []
+
+
+def test_mentions_in_memory_follow_the_store(family: MemoryStore, ask: Ask, ids: Ids) -> None:
+    graph = arm(family)
+    request = ask(family, "Lee", entities={"Lee": 1.0})
+    assert set(ids(request, graph.search(request))) == {"lee"}
+    family.remember(Memory("Lee was here", id="lee2"))
+    newer = ask(family, "Lee", entities={"Lee": 1.0})
+    assert set(ids(newer, graph.search(newer))) == {"lee", "lee2"}
+    assert set(ids(request, graph.search(request))) == {"lee"}, "an older view shows what it showed"
+    family.forget("lee")
+    newest = ask(family, "Lee", entities={"Lee": 1.0})
+    assert set(ids(newest, graph.search(newest))) == {"lee2"}
+    family.add_entity("Lee Young", aliases=["Lee"])
+    merged = ask(family, "Lee", entities={"Lee": 1.0})
+    assert set(ids(merged, graph.search(merged))) == {"lee2"}
+
+
+def test_without_an_entity_only_exploration_finds_something(family: MemoryStore, ask: Ask) -> None:
+    request = ask(family, "x")
+    assert not len(arm(family).search(request).rows)
+    exploring = ask(family, "x", plan="exploratory")
+    assert len(arm(family).search(exploring).rows)
+
+
+def test_unknown_entity_and_empty_scope(store: MemoryStore, ask: Ask) -> None:
+    store.add_entity("Priya")
+    request = ask(store, "Priya", entities={"Priya": 1.0})
+    assert not len(arm(store).search(request).rows)
+    store.remember("hello")
+    request = ask(store, "Priya", entities={"Priya": 1.0})
+    ref = replace(request.parsed.entity_refs[0], entity_id="ent_of_yesterday")
+    request = replace(request, parsed=replace(request.parsed, entity_refs=(ref,)))
+    assert not len(arm(store).search(request).rows)
+
+
+def test_late_is_late(family: MemoryStore, ask: Ask) -> None:
+    with pytest.raises(RecallTimeout):
+        arm(family).search(ask(family, "x", entities={"Priya": 1.0}, deadline=Deadline.after(0)))
+
+
+def test_scores_lie_between_0_and_1_without_vectors_too(family: MemoryStore, ask: Ask) -> None:
+    request = ask(family, "Priya", entities={"Priya": 1.0, "Sam": 1.0}, vectors=False)
+    scores = arm(family).search(request).scores
+    assert len(scores) and np.isfinite(scores).all() and scores.min() >= 0 and scores.max() <= 1
+
+
+def test_there_is_no_second_hop_without_living_documents(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hop(graph: GraphRetriever) -> object:
+        scope_id = store.scope_id(Scope())
+        assert scope_id is not None
+        return graph.second_hop(store.view(scope_id), lambda rows: ["Kestrel"] * len(rows), terms=("who",))
+
+    graph = arm(store)
+    store.remember(Memory("Kestrel", type="observation"))
+    assert hop(graph) is None
+    store.remember(Memory("Kestrel", id="d", type="chunk"))
+    assert hop(graph) is not None
+    monkeypatch.setattr("recall_integrations.arms.graph.WORDS_MAX", 1)
+    assert hop(graph) is None  # too many words
+    monkeypatch.undo()
+    store.forget("d")
+    assert hop(graph) is None
+
+
+def test_names_are_read_once_and_holders_made_once(store: MemoryStore) -> None:
+    store.remember_many([Memory(f"Kestrel {i}", type="chunk") for i in range(3)])
+    graph, read = arm(store), []
+    scope_id = store.scope_id(Scope())
+    assert scope_id is not None
+    view = store.view(scope_id)
+
+    def texts(rows: np.ndarray[Any, Any]) -> list[str]:
+        read.extend(rows.tolist())
+        return ["Kestrel"] * len(rows)
+
+    for rows in ([0], [0, 1], [1]):
+        hop = graph.second_hop(view, texts, terms=())
+        assert hop is not None
+        hop.look(np.asarray(rows))
+    assert read == [0, 1]
+    assert len({id(h) for h in graph._holders.values()}) == 1
+
+
+def test_scopes_and_names_that_are_kept_are_bounded(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall_integrations.arms.graph.SCOPES_KEPT", 2)
+    monkeypatch.setattr("recall_integrations.arms.graph.SAID_KEPT", 2)
+    graph = arm(store)
+    for user in "abc":
+        scope = Scope(user_id=user)
+        store.remember(Memory("Kestrel", type="chunk"), scope=scope)
+        scope_id = store.scope_id(scope)
+        assert scope_id is not None
+        hop = graph.second_hop(store.view(scope_id), lambda rows: ["Kestrel"] * len(rows), terms=())
+        assert hop is not None
+        hop.look(np.asarray([0]))
+    assert len(graph._holders) == len(graph._said) == 2

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recall_integrations.arms import semantic
+from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.arms.semantic import SemanticRetriever
+from recall_integrations.config import RecallConfig, RetrievalConfig
+from recall_integrations.errors import IndexUnavailable, RecallTimeout
+from recall_integrations.indexes.vectors import SHARED, SemanticIndex
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import Filters, Memory, MemoryType, Scope
+
+Ask = Callable[..., ArmRequest]
+Ids = Callable[[ArmRequest, ArmResult], list[str]]
+OpenStore = Callable[..., MemoryStore]
+BIG, SMALL = Scope(user_id="big"), Scope(user_id="small")
+START = datetime(2024, 1, 1, tzinfo=timezone.utc)
+
+
+def arm(store: MemoryStore) -> SemanticRetriever:
+    return SemanticRetriever(lambda: store.semantic, store.indexes.home_of, overfetch=3.0)
+
+
+def fill(store: MemoryStore) -> None:
+    """200 memories in one scope, every tenth a fact; 20 with the same texts in another."""
+    types = [MemoryType.FACT if i % 10 == 0 else MemoryType.OBSERVATION for i in range(200)]
+    given = [Memory(f"text {i}", id=f"m{i:03}", type=types[i], event_at=START + timedelta(days=i)) for i in range(200)]
+    store.remember_many(given, scope=BIG)
+    store.remember_many([Memory(f"text {i}", id=f"s{i:03}") for i in range(20)], scope=SMALL)
+
+
+def by_hand(store: MemoryStore, query: str, scope: Scope, keep: Callable[[int], bool], limit: int) -> list[str]:
+    """Cosines of everything, with nothing of the store but its embedding."""
+    prefix, count = ("m", 200) if scope == BIG else ("s", 20)
+    rows = [i for i in range(count) if keep(i)]
+    # float16 is what the store keeps
+    matrix = store.embedding.embed_documents([f"text {i}" for i in rows]).astype("<f2").astype(np.float32)
+    scores = matrix @ store.embedding.embed_query(query)
+    return [f"{prefix}{rows[i]:03}" for i in np.argsort(-scores)[:limit]]
+
+
+CONFIGS = {
+    "exact": RetrievalConfig(),
+    "hnsw": RetrievalConfig(exact_max=50),
+    "no memory for vectors": RetrievalConfig(cache_mb=0),
+    "hnsw, no memory for vectors": RetrievalConfig(exact_max=50, cache_mb=0),
+}
+
+
+@pytest.fixture(params=CONFIGS)
+def filled(request: pytest.FixtureRequest, open_store: OpenStore) -> MemoryStore:
+    store = open_store(config=RecallConfig(retrieval=CONFIGS[request.param]))
+    fill(store)
+    scope_id = store.scope_id(BIG)
+    assert scope_id is not None
+    assert (store.indexes.home_of(scope_id) == SHARED) == ("hnsw" not in request.param)
+    view = store.view(scope_id)
+    kind = None if view.vectors is None else view.vectors.dtype
+    assert kind == {"exact": np.float32, "hnsw": np.float16}.get(request.param)
+    return store
+
+
+def test_recall_against_an_exact_scan(filled: MemoryStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(semantic, "SUBSET_MAX", 0)  # else 200 rows would be scanned, whatever the layout
+    found = wanted = 0
+    for i in range(20):
+        query = f"question {i}"
+        request = ask(filled, query, scope=BIG)
+        got = ids(request, arm(filled).search(request))
+        assert len(got) == 10
+        expected = by_hand(filled, query, BIG, lambda _: True, 10)
+        found += len(set(got) & set(expected))
+        wanted += 10
+    assert found / wanted >= 0.97
+
+
+def test_a_memory_finds_itself(filled: MemoryStore, ask: Ask, ids: Ids) -> None:
+    request = ask(filled, "text 42", scope=BIG, limit=3)
+    result = arm(filled).search(request)
+    assert ids(request, result)[0] == "m042"
+    assert result.scores[0] == pytest.approx(1.0, abs=2e-3)
+
+
+@pytest.mark.parametrize("subset_max", [0, 4_096])
+def test_filters(filled: MemoryStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch, subset_max: int) -> None:
+    monkeypatch.setattr(semantic, "SUBSET_MAX", subset_max)
+    cases = [
+        (Filters(types=(MemoryType.FACT,)), lambda i: i % 10 == 0, 20),
+        (Filters(after=START + timedelta(days=150)), lambda i: i >= 150, 50),
+        (Filters(before=START + timedelta(days=3)), lambda i: i < 3, 3),
+    ]
+    for filters, keep, count in cases:
+        request = ask(filled, "a question", scope=BIG, filters=filters)
+        got = ids(request, arm(filled).search(request))
+        expected = by_hand(filled, "a question", BIG, keep, 10)
+        assert len(got) == min(10, count)
+        assert len(set(got) & set(expected)) >= 0.9 * len(expected)
+
+
+def test_small_scope_beside_a_large_one(
+    filled: MemoryStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(semantic, "SUBSET_MAX", 0)
+    request = ask(filled, "a question", scope=SMALL)
+    assert ids(request, arm(filled).search(request)) == by_hand(filled, "a question", SMALL, lambda _: True, 10)
+
+
+def test_forgotten_and_replaced(filled: MemoryStore, ask: Ask, ids: Ids) -> None:
+    filled.forget("m042", scope=BIG)
+    filled.remember(Memory("something else", id="m043"), scope=BIG)
+    request = ask(filled, "text 42", scope=BIG, limit=100)
+    assert "m042" not in ids(request, arm(filled).search(request))
+    request = ask(filled, "something else", scope=BIG, limit=1)
+    assert ids(request, arm(filled).search(request)) == ["m043"]
+    request = ask(filled, "text 43", scope=BIG, limit=1)
+    assert arm(filled).search(request).scores[0] < 0.99
+
+
+def test_everything_when_that_much_is_asked_for(filled: MemoryStore, ask: Ask, ids: Ids) -> None:
+    request = ask(filled, "a question", scope=BIG, limit=500)
+    assert len(ids(request, arm(filled).search(request))) >= 195  # HNSW may miss some
+
+
+def test_rewrites_count_with_their_best(filled: MemoryStore, ask: Ask, ids: Ids) -> None:
+    from dataclasses import replace
+
+    request = ask(filled, "a question", scope=BIG, limit=3)
+    vectors = filled.embedding.embed_documents(["a question", "text 7", "text 9"])
+    request = replace(request, vectors=vectors, similarities=request.view.scan(vectors))
+    assert set(ids(request, arm(filled).search(request))[:2]) == {"m007", "m009"}
+
+
+def test_scope_that_grew_while_the_limit_shrank(open_store: OpenStore, ask: Ask, ids: Ids) -> None:
+    """Opened with a smaller `exact_max`, a large scope still lies among others in the shared collection."""
+    store = open_store()
+    fill(store)
+    store.close()
+    store = open_store(config=RecallConfig(retrieval=RetrievalConfig(exact_max=50)))
+    request = ask(store, "a question", scope=BIG)
+    assert ids(request, arm(store).search(request)) == by_hand(store, "a question", BIG, lambda _: True, 10)
+    store.remember(Memory("one more", id="x"), scope=BIG)
+    scope_id = store.scope_id(BIG)
+    assert scope_id is not None and store.indexes.home_of(scope_id) != SHARED
+    assert store.semantic.count() == 221
+
+
+def test_no_vector_is_an_error_and_no_memory_is_none(store: MemoryStore, ask: Ask) -> None:
+    store.add_entity("Priya")
+    assert not len(arm(store).search(ask(store, "x")).rows)
+    with pytest.raises(IndexUnavailable, match="no vector"):
+        arm(store).search(ask(store, "x", vectors=False))
+
+
+def test_late_is_late(open_store: OpenStore, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(semantic, "SUBSET_MAX", 0)
+    store = open_store(config=RecallConfig(retrieval=RetrievalConfig(exact_max=50)))
+    fill(store)
+    with pytest.raises(RecallTimeout):
+        arm(store).search(ask(store, "x", scope=BIG, deadline=Deadline.after(0)))
+
+
+# -- the index alone ---------------------------------------------------------------------------------------------------
+
+
+def test_index_alone(tmp_path: Path) -> None:
+    index = SemanticIndex(tmp_path / "semantic")
+    assert not index.opened
+    vectors = np.eye(4, dtype=np.float32)
+    index.apply("shared", [1, 2, 3, 4], vectors, [])
+    index.apply("shared", [1], vectors[1:2], [2])  # replaced, removed
+    index.apply("shared", [], vectors[:0], [99])  # never there
+    assert index.count() == 3
+    nums, cosines = index.nearest("shared", vectors[1], 10)
+    assert nums[0] == 1 and cosines[0] == pytest.approx(1.0)
+    index.move("scope-1", "shared", iter([([3], vectors[2:3])]))
+    assert index.count() == 3
+    assert index.nearest("scope-1", vectors[2], 5)[0].tolist() == [3]
+    assert 3 not in index.nearest("shared", vectors[2], 5)[0]
+    assert index.nearest("never-seen", vectors[0], 5)[0].tolist() == []
+    index.close()
+    index.close()
+    again = SemanticIndex(tmp_path / "semantic")
+    assert again.count() == 3
+    again.close()
+
+
+def test_chromas_errors_are_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(IndexUnavailable):
+        SemanticIndex(tmp_path / "file").count()
+    index = SemanticIndex(tmp_path / "semantic")
+    index.apply("shared", [1], np.ones((1, 4), dtype=np.float32), [])
+    with pytest.raises(IndexUnavailable):
+        index.nearest("shared", np.ones(7, dtype=np.float32), 1)
+    index.close()

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, select, text, update
+
+from recall_integrations.database import schema
+from recall_integrations.indexes import word_rows as words
+from recall_integrations.indexes.columns import WORDS_MAX, asked_words
+from recall_integrations.indexes.lexicon import content_words
+from recall_integrations.store import journal
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import Memory, Scope
+
+OpenStore = Callable[..., MemoryStore]
+PHRASE = "\ufdfa"  # one letter whose normal form is four words
+
+texts = st.one_of(
+    st.text(),
+    st.text(alphabet="abIsST019 '’._-\n"),
+    st.lists(st.sampled_from(["it's", "Sam’s", "İ", "ﬁn", "部屋", "don’t", "x" * 70, PHRASE, "½"])).map(" ".join),
+)
+MARKS = [".", "?", "!", "？", "。", "\n", "?!", "…", "e.g.", "1.5", "⁈", "㏂", "Σ", "\u0301"]
+sentences = st.one_of(
+    texts,
+    st.text(alphabet="abIsST0 '’._-\n?!。？部屋Σσ\u0301"),
+    st.lists(st.sampled_from([*MARKS, "it's", "Sam’s", "part", "部屋", PHRASE])).map(" ".join),
+    st.lists(st.sampled_from([*MARKS, "it's", "Sam’s", "part", "部屋", PHRASE])).map("".join),
+)
+
+
+def stored(store: MemoryStore) -> dict[tuple[int, int], str]:
+    """Words by scope and num, in order of num."""
+    w = schema.words.c
+    with store.engine.connect() as connection:
+        rows = connection.execute(select(w.scope_id, w.num, w.words).order_by(w.num))
+        return {(int(scope_id), int(num)): str(found) for scope_id, num, found in rows}
+
+
+@given(texts)
+def test_cut_gives_the_content_words(said: str) -> None:
+    assert words.cut(said) == content_words(said)
+
+
+def test_what_a_row_holds() -> None:
+    """If this changes, stored words are out of date: add a migration that refills them."""
+    row = words.to_row(1, 7, "Didn’t Priya's team move to Café ½? It did")
+    wanted = "priya\nteam\nmove\ncafé\n1⁄2"
+    asked = b"\xf8"  # the five words of the first sentence: 11111000
+    assert row == {"scope_id": 1, "num": 7, "words": wanted, "length": 5, "asks": 1, "asked": asked}
+    mixed = words.to_row(1, 8, "Kestrel ships. Does Priya know? Sam sings")
+    assert (mixed["words"].split(), mixed["asked"]) == (["kestrel", "ships", "priya", "know", "sam", "sings"], b"\x30")
+    assert words.to_row(1, 9, "Kestrel ships.")["asked"] is None
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("Kestrel ships. Does Priya know? Sam sings", "priya know"),
+        ("Kestrel ships\nDoes Priya know?\nSam sings", "priya know"),
+        ("Kestrel ships! Does Priya know?! Sam sings!", "priya know"),
+        ("Who sings?", "sings"),
+        ("?", ""),
+        ("Sam sings", ""),
+        ("猫がいる。犬は？本当", "犬 犬は"),
+        ("Das Café ist zu. Kommt Zoë?", "kommt zoë"),
+        ("Sam’s boat. Whose boat’s that?", "boat"),  # the second "boat"
+        ("Room 4.5? No", "room 4 5"),  # a sentence ends before a space
+    ],
+)
+def test_which_words_are_asked(said: str, asked: str) -> None:
+    found, flags = words.cut(said), asked_words(said)
+    assert [word for word, flag in zip(found, flags, strict=True) if flag] == asked.split()
+
+
+@settings(deadline=None)
+@given(sentences)
+def test_every_word_is_asked_or_not(said: str) -> None:
+    flags = asked_words(said)
+    assert len(flags) == len(content_words(said))
+    assert asked_words(said, words.cut) == flags
+    kept = flags[:WORDS_MAX]
+    assert words.unpacked([words.to_row(1, 1, said)["asked"]], [len(kept)]).tolist() == kept
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.booleans(), max_size=30)))
+def test_flags_come_back_as_they_were(rows: list[list[bool]]) -> None:
+    kept = [words.packed(flags) for flags in rows]
+    assert all((bits is None) is not any(flags) for bits, flags in zip(kept, rows, strict=True))
+    assert words.unpacked(kept, [len(flags) for flags in rows]).tolist() == [flag for flags in rows for flag in flags]
+
+
+def test_flags_of_another_length_are_cut_or_filled_up() -> None:
+    found = words.unpacked([b"\xff", None, b"\x80"], [3, 2, 10]).tolist()
+    assert found == [*[True] * 3, *[False] * 2, True, *[False] * 9]
+
+
+def test_what_is_asked_is_the_same_live_and_after_reopening(open_store: OpenStore) -> None:
+    said = ["Kestrel ships. Does Priya know? Sam sings", "the of?", "Das Café? Nein.", "部屋？はい。", "plain"]
+
+    def columns(store: MemoryStore) -> tuple[list[str], list[bool]]:
+        scope_id = store.scope_id(Scope())
+        assert scope_id is not None
+        text = store.view(scope_id).text
+        assert text is not None
+        return [text.lexicon.word(i) for i in text.words], text.asked.tolist()
+
+    store = open_store()
+    store.remember(said[0])
+    store.view(store.scope_id(Scope()) or 0)  # from here on, writes are added to what is in memory
+    store.remember_many(said[1:])
+    live = columns(store)
+    found = {word for word, flag in zip(*live, strict=True) if flag}
+    assert found == {"priya", "know", "café", "部", "部屋", "屋"}
+    store.close()
+    store = open_store()
+    assert columns(store) == live
+    with store.engine.begin() as connection:  # what is not there is cut again
+        connection.execute(delete(schema.words))
+    store.close()
+    assert columns(open_store()) == live
+
+
+def test_version_4_gets_its_flags_when_it_is_opened(open_store: OpenStore) -> None:
+    store = open_store()
+    store.remember_many(["Kestrel ships. Does Priya know?", "plain"])
+    with store.engine.begin() as connection:
+        before = list(connection.execute(select(schema.words.c.asked)).scalars())
+        connection.execute(text("ALTER TABLE words DROP COLUMN asked"))
+        connection.execute(update(schema.meta).where(schema.meta.c.key == "schema_version").values(value="4"))
+    store.close()
+    with open_store().engine.connect() as connection:
+        assert list(connection.execute(select(schema.words.c.asked)).scalars()) == before == [b"\x30", None]
+
+
+def test_a_very_long_text_keeps_its_beginning_and_its_length() -> None:
+    row = words.to_row(1, 1, "budget " * (WORDS_MAX + 7))
+    assert row["words"].count("budget") == WORDS_MAX and row["length"] == WORDS_MAX + 7
+
+
+def test_words_come_and_go_with_their_memory(store: MemoryStore) -> None:
+    store.remember_many([Memory("Kestrel ships", id="a"), Memory("the of", id="b"), Memory("Inbox3", id="c")])
+    store.remember("Kestrel ships", scope=Scope(user_id="other"))
+    assert list(stored(store).values()) == ["kestrel\nships", "", "inbox3", "kestrel\nships"]
+    store.remember(Memory("Henrietta waits", id="a"))
+    store.forget("c")
+    assert list(stored(store).values()) == ["", "kestrel\nships", "henrietta\nwaits"]
+
+
+def test_words_are_in_the_transaction_of_their_memory(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.remember(Memory("Kestrel ships", id="a"))
+    before = stored(store)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("power cut")
+
+    monkeypatch.setattr(journal, "append", fail)
+    with pytest.raises(RuntimeError):
+        store.remember_many([Memory("Henrietta waits", id="a"), Memory("Inbox3", id="b")])
+    with pytest.raises(RuntimeError):
+        store.forget("a")
+    monkeypatch.undo()
+    assert stored(store) == before
+    store.remember(Memory("Sam sings", id="b"))
+    assert list(stored(store).values()) == ["kestrel\nships", "sam\nsings"]
+
+
+def test_version_2_gets_its_words_when_it_is_opened(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store()
+    store.remember_many([f"Kestrel {i}" for i in range(5)])
+    store.remember("Priya?", scope=Scope(user_id="other"))
+    before = stored(store)
+    with store.engine.begin() as connection:
+        connection.execute(text("DROP TABLE words"))
+        connection.execute(update(schema.meta).where(schema.meta.c.key == "schema_version").values(value="2"))
+    store.close()
+    monkeypatch.setattr(words, "BATCH", 2)
+    assert stored(open_store()) == before
+
+
+def test_fill_leaves_what_is_there_and_refill_does_not(store: MemoryStore) -> None:
+    store.remember_many(["Kestrel ships", "Sam sings", "Priya waits"])
+    with store.engine.begin() as connection:
+        first, second = connection.execute(select(schema.words.c.num).limit(2)).scalars()
+        connection.execute(update(schema.words).where(schema.words.c.num == first).values(words="old"))
+        connection.execute(delete(schema.words).where(schema.words.c.num == second))
+        words.fill(connection)
+    assert list(stored(store).values()) == ["old", "sam\nsings", "priya\nwaits"]
+    store.reindex()
+    assert list(stored(store).values()) == ["kestrel\nships", "sam\nsings", "priya\nwaits"]
