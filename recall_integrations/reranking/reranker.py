@@ -116,6 +116,7 @@ def checked_scores(found: object, n: int, name: str) -> list[float | None]:
 
 
 def number(value: object, name: str) -> float:
+    """A score as a finite float. Raises `RerankError`."""
     if isinstance(value, list) and len(value) == 1:  # shape (n, 1)
         value = value[0]
     if isinstance(value, list | tuple):
@@ -140,6 +141,7 @@ def called(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 
 def listed(found: object, name: str) -> list[Any]:
+    """What a reranker returned, as a list. Raises `RerankError`."""
     if isinstance(found, str | bytes) or not isinstance(found, Iterable):
         raise RerankError(f"The reranker {name} returned {type(found).__name__}, not a list.")
     return list(found)

@@ -50,7 +50,7 @@ def about(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kept_calibration(own: Calibration | None) -> dict[str, Any] | None:
-    """A calibration as the field `calibration` keeps it: the format of `ranking/calibration/weights/calibration.json`."""
+    """A calibration as the field `calibration` keeps it, in the format of the shipped one."""
     kept: dict[str, Any] | None = None if own is None else json.loads(calibration.to_json({own.ranker: own}))
     return kept
 

@@ -360,7 +360,7 @@ def test_an_empty_name_is_refused() -> None:
 
 def test_a_function_needs_no_framework() -> None:
     code = (
-        "import sys; from recall_integrations.reranking.reranker import resolve_reranker as r;"
+        "import sys; from recall_integrations.adapters.reranker import resolve_reranker as r;"
         "r(lambda q, t: []).scores('q', []);"
         "print([m for m in ('langchain_core', 'llama_index', 'sentence_transformers', 'torch') if m in sys.modules])"
     )

@@ -22,7 +22,7 @@ TEXTS = ["Annas Häuser in Berlin sind verkauft", "Я был в Москве", "
 def made_by_the_old_analyser(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store as version 5 left it: everything read as English, and no word of the analyser."""
     with monkeypatch.context() as patch:
-        patch.setattr("recall_integrations.arms.lexical.stems", lambda text, _language: analyser.stems(text))
+        patch.setattr("recall_integrations.indexes.words.stems", lambda text, _language: analyser.stems(text))
         patch.setattr("recall_integrations.store.indexes.language_of", lambda _text: None)
         patch.setattr("recall_integrations.store.journal.language_of", lambda _text: None)
         patch.setattr("recall_integrations.indexes.word_rows.language_of", lambda _text: None)

@@ -9,7 +9,7 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, InvalidScope
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope, TemporalWindow
-from recall_integrations.types import records_ as records
+from recall_integrations import types
 
 UTC = timezone.utc
 NAIVE = datetime(2024, 1, 1)
@@ -25,7 +25,7 @@ AWARE = datetime(2024, 1, 1, tzinfo=UTC)
         ("text", 7),
         ("text", b"bytes"),
         ("text", "half \ud83d"),
-        ("text", "x" * (records.TEXT_CHARS_MAX + 1)),
+        ("text", "x" * (types.TEXT_CHARS_MAX + 1)),
         ("id", ""),
         ("id", "x" * 10_240),
         ("id", "a\x00"),
