@@ -26,7 +26,7 @@ from recall_integrations.errors import ConfigError
 
 N = TypeVar("N", bound=float | None)
 ARMS = ("semantic", "lexical", "graph", "temporal", "type_filter")
-RANKERS = ("unlearned", "linear", "trees")
+RANKERS = ("fixed_weights", "linear", "trees")
 STRATEGIES = (*RANKERS, "weighted", "boosts", "rrf")
 PLAN_RULES = (
     "identifiers",
@@ -151,8 +151,8 @@ class FusionConfig:
     """How candidates of several arms become one list.
 
     Args:
-        strategy: `unlearned` (a fixed sum of ranking features, docs/ranking.md), `linear` or `trees` (learned weights
-            over the same features; trees need the extra `rank`), `weighted` (six terms, seed 003), `boosts`
+        strategy: `fixed_weights` (a fixed sum of ranking features, docs/ranking.md), `linear` or `trees` (learned
+            weights over the same features; trees need the extra `rank`), `weighted` (six terms, seed 003), `boosts`
             (monotonic boosts, seed 004) or `rrf` (reciprocal rank fusion). Where a scope's texts do not fit into
             memory, `weighted` takes the place of the first three.
         weights: file with the learned weights of `linear` or `trees`, as `recall train` writes it.
@@ -164,7 +164,7 @@ class FusionConfig:
         mode: added for memories of the types that the router mode prefers.
     """
 
-    strategy: str = "unlearned"
+    strategy: str = "fixed_weights"
     weights: str = ""
     rrf_k: int = _number(60, 1, 10_000)
     vector: float = _number(0.6, 0, 10)

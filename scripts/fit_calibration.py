@@ -37,7 +37,7 @@ from recall_integrations.evaluation.loading import load
 from recall_integrations.evaluation.questions import Collection, EvaluationData, Question
 from recall_integrations.ranking.calibration.model import Calibration, K, from_json, to_json, unknown_share
 from recall_integrations.ranking.features.formulas import Features
-from recall_integrations.ranking.rankers.fixed_weights import Ranking, Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranking
 from recall_integrations.training.calibrate import weighed
 from recall_integrations.training.calibration import Outcome, ece, fit_calibration, judge
 from recall_integrations.types import Scope
@@ -106,7 +106,7 @@ def recalls(path: Path, names: Sequence[str]) -> list[Asked]:
         for data in sets.values():
             for collection in data.collections:
                 store.remember_many(collection.memories, scope=collection.scope)
-        watching, ranker = Watching(), Unlearned()
+        watching, ranker = Watching(), FixedWeights()
         ranker.calibration = watching  # type: ignore[attr-defined]
         with closing(QueryOptimizer(store, ranker=ranker)) as optimizer:
             for name, data in sets.items():
@@ -174,7 +174,7 @@ def fit(some: Sequence[Asked], about: dict[str, Any]) -> Calibration:
         wrong = [a.final for a in some if a.dataset == name and not a.right]
         worth = 1_000 / (len(own) + len(wrong))
         outcomes.extend(replace(o, weight=o.weight * worth) for o in weighed(own, wrong, ANSWERABLE))
-    ranker = Unlearned()
+    ranker = FixedWeights()
     version = f"{ranker.name}-{date.today():%Y%m%d}"
     return fit_calibration(outcomes, ranker=ranker.name, ranker_version=ranker.version, version=version, about=about)
 

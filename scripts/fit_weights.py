@@ -48,8 +48,8 @@ from recall_integrations.ranking.rankers.fixed_weights import (
     FLOORS,
     FULL_SPREAD,
     WEIGHTS,
+    FixedWeights,
     Ranker,
-    Unlearned,
     spread_scores,
 )
 from recall_integrations.training.linear import Example, fit_linear
@@ -74,8 +74,27 @@ WORTH = {
     **dict.fromkeys(LANGUAGES, 0.25),
 }
 # The default before kinds were told apart.
-SPREAD_2 = {"bm": 0.4, "msn": 0.7, "mwn": 0.5, "mw2n": 0.4, "bs": 0.6, "smm": 0.4, "d": 0.5, "d1": 0.4}
-PLAIN_2 = {"sp": 1.5, "qa": 5.0, "own": 3.0, "isq": -1.0, "bg": 1.0, "dw": 0.3, "dww": 0.6, "date": 3.5, "graph": 1.0}
+SPREAD_2 = {
+    "bm25": 0.4,
+    "soft_match": 0.7,
+    "near_match_w1": 0.5,
+    "near_match_w2": 0.4,
+    "thread_bm25": 0.6,
+    "thread_best_soft_match": 0.4,
+    "cosine": 0.5,
+    "cosine_w1": 0.4,
+}
+PLAIN_2 = {
+    "speaker_named": 1.5,
+    "previous_question_match": 5.0,
+    "speaker_prior_match": 3.0,
+    "is_question": -1.0,
+    "bigram_match": 1.0,
+    "date_words": 0.3,
+    "date_words_asked": 0.6,
+    "date_match": 3.5,
+    "graph": 1.0,
+}
 VERSION_2 = {**dict.fromkeys(WEIGHTS, 0.0), **SPREAD_2, **PLAIN_2}
 TITLE = ("title", "always")  # the lift of `stage.TITLE_LIFT`
 TIES = ("recency", "importance")  # decide between equals: not fitted
@@ -122,7 +141,7 @@ def recalls(path: Path, names: Sequence[str], limit: int) -> list[Asked]:
             for collection in data.collections:
                 if collection.scope in scopes:
                     store.remember_many(collection.memories, scope=collection.scope)
-            watching, ranker = fit_calibration.Watching(), Watched(Unlearned(), detail=True)
+            watching, ranker = fit_calibration.Watching(), Watched(FixedWeights(), detail=True)
             ranker.calibration = watching  # type: ignore[attr-defined]
             with closing(QueryOptimizer(store, ranker=ranker)) as optimizer:
                 made = (_ask(optimizer, watching, q, name) for q in questions)
@@ -192,7 +211,7 @@ def _term(
         factor *= features.cosine_worth
     if name in spread:
         return spread[name] * np.float32(factor)
-    return features[name] * np.float32(factor if name == "date" else factor * scale)
+    return features[name] * np.float32(factor if name == "date_match" else factor * scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,9 +407,9 @@ def measure(asked: Sequence[Asked], limit: int, *, trees: bool) -> Figures:
     def by_weights(row: str, some: Sequence[Asked], weights: Values) -> None:
         keep(row, some, [ndcg(a, matrices[id(a)] @ weights.astype(np.float32)) for a in some])
 
-    keep("BM25, stemmed", asked, [ndcg(a, a.example.features["bm"]) for a in asked])
-    by_ranker("version 2", asked, Unlearned(VERSION_2))
-    by_ranker("shipped", asked, Unlearned())
+    keep("BM25, stemmed", asked, [ndcg(a, a.example.features["bm25"]) for a in asked])
+    by_ranker("version 2", asked, FixedWeights(VERSION_2))
+    by_ranker("shipped", asked, FixedWeights())
     for kind in (*dict.fromkeys(FREE.values()), None):
         begun = time.perf_counter()
         others = [a for a in free if FREE[a.dataset] != kind]

@@ -36,7 +36,7 @@ from recall_integrations.indexes.lexicon import query_terms, shared
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.query.parser import QueryParser, ScopeKnowledge
 from recall_integrations.ranking.features.formulas import FeatureInput, Features, Values, compute
-from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, Ranker, Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, FixedWeights, Ranker
 from recall_integrations.ranking.rankers.trees import require_lightgbm
 from recall_integrations.text import stems
 from recall_integrations.training.linear import PLAIN, SPREAD, Example, fit_linear, leave_one_group_out
@@ -208,17 +208,17 @@ def compare(sets: Mapping[str, Sequence[Item]], scores: Mapping[str, Mapping[str
 
 def ablate_unlearned(sets: Mapping[str, Sequence[Item]]) -> dict[str, Any]:
     """The un-learned ranker without each of its features."""
-    whole = {key: figures(measure(items, by(Unlearned())(items))) for key, items in sets.items()}
+    whole = {key: figures(measure(items, by(FixedWeights())(items))) for key, items in sets.items()}
     out: dict[str, Any] = {}
     for name in WEIGHTS:
         if name in ("graph", "recency", "importance"):  # no such columns here
             continue
-        ranker = by(Unlearned({name: 0.0}))
+        ranker = by(FixedWeights({name: 0.0}))
         out[name] = {key: figures(measure(items, ranker(items))) for key, items in sets.items()}
     rows = [
         [name, gated(WEIGHTS[name]), *(_loss(parts[key], whole[key]) for key in sets)] for name, parts in out.items()
     ]
-    table("Un-learned, change when a feature is left out (recall@5 / nDCG@10)", ["feature", "weights", *sets], rows)
+    table("Fixed weights, change when a feature is left out (recall@5 / nDCG@10)", ["feature", "weights", *sets], rows)
     return out
 
 
@@ -261,7 +261,7 @@ def cost(data: EvaluationData, learned: Sequence[Ranker], questions: int = 150) 
         for given in inputs:
             compute(given)
         out[label] = {"features": _timed(inputs, compute)}
-        for ranker in (Unlearned(), *learned):
+        for ranker in (FixedWeights(), *learned):
             found = [compute(replace(given, detail=ranker.detail)) for given in inputs]
             out[label][ranker.name] = _timed(found, ranker.score)
     rows = [[label, *(f"{a:.2f} / {b:.2f}" for a, b in parts.values())] for label, parts in out.items()]
@@ -323,10 +323,10 @@ def main() -> None:
     scores: dict[str, dict[str, list[Values]]] = {
         name: {key: ranker(items) for key, items in sets.items()}
         for name, ranker in (
-            ("BM25, absolute pivot", alone("bm")),
-            ("soft match", alone("msn")),
-            ("dense", alone("d")),
-            ("un-learned", by(Unlearned())),
+            ("BM25, absolute pivot", alone("bm25")),
+            ("soft match", alone("soft_match")),
+            ("dense", alone("cosine")),
+            ("un-learned", by(FixedWeights())),
         )
     }
     linear = fit_linear(examples["locomo"])

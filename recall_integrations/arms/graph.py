@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, CursorResult, Engine, or_, select
 
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.second_hop.holders import WORDS_MAX, Holders, documents
+from recall_integrations.arms.second_hop.holders import WORDS_MAX, NamePostings, documents
 from recall_integrations.arms.second_hop.links import SecondHop
-from recall_integrations.arms.second_hop.names import Said, said_in
+from recall_integrations.arms.second_hop.names import DocumentNames, said_in
 from recall_integrations.database import schema
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
@@ -72,8 +72,8 @@ class GraphRetriever:
         self._mentions = mentions
         self._lock = threading.Lock()
         self._recents: dict[int, tuple[int, dict[int, float]]] = {}
-        self._holders: OrderedDict[int, Holders] = OrderedDict()
-        self._said: OrderedDict[tuple[int, int], Said] = OrderedDict()
+        self._holders: OrderedDict[int, NamePostings] = OrderedDict()
+        self._said: OrderedDict[tuple[int, int], DocumentNames] = OrderedDict()
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Candidates with a score in [0, 1]. Without a named entity, an exploratory plan starts from recent ones."""
@@ -161,17 +161,17 @@ class GraphRetriever:
         index = self._entities_of(view.scope_id).index
         return lambda name: bool(index.lookup(name))
 
-    def _holders_of(self, view: ScopeView) -> Holders:
+    def _holders_of(self, view: ScopeView) -> NamePostings:
         with self._lock:  # one thread makes it, others wait
             holders = self._holders.pop(view.scope_id, None)
             if holders is None or not holders.serves(view):
-                holders = Holders(view, holders if holders is not None and holders.begins(view) else None)
+                holders = NamePostings(view, holders if holders is not None and holders.begins(view) else None)
             self._holders[view.scope_id] = holders
             if len(self._holders) > SCOPES_KEPT:
                 self._holders.popitem(last=False)
             return holders
 
-    def _said_in(self, view: ScopeView, texts: Callable[[Rows], list[str]], rows: Rows) -> list[Said]:
+    def _said_in(self, view: ScopeView, texts: Callable[[Rows], list[str]], rows: Rows) -> list[DocumentNames]:
         """The names that rows say; kept, for the number of a memory is never given to another."""
         assert view.text is not None
         keys = [(view.scope_id, num) for num in view.nums[rows].tolist()]

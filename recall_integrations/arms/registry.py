@@ -91,14 +91,39 @@ def _type_filter(_store: MemoryStore, _config: RecallConfig) -> MakeArm:
 
 
 BUILT_IN: tuple[ArmSpec, ...] = (
-    ArmSpec(name="semantic", make=_semantic, evidence=("d", "d1")),
+    ArmSpec(name="semantic", make=_semantic, evidence=("cosine", "cosine_w1")),
     ArmSpec(
         name="lexical",
         make=_lexical,
         applies=lambda parsed, _plan: bool(parsed.terms),
         evidence=(
-            *("bm", "bmq", "bm_max", "bm_ub", "cov", "soft", "lead", "msn", "mt", "mwn", "mw2n", "qm", "bs", "smb"),
-            *("smm", "bg", "char_bm25", "feedback", "together", "exchange", "told", "own", "qa"),
+            *(
+                "bm25",
+                "bm25_counted",
+                "bm25_of_best",
+                "bm25_of_ceiling",
+                "idf_coverage",
+                "passage_match",
+                "lead_match",
+                "soft_match",
+                "near_match",
+                "near_match_w1",
+                "near_match_w2",
+                "exchange_match",
+                "thread_bm25",
+                "thread_best_bm25",
+            ),
+            *(
+                "thread_best_soft_match",
+                "bigram_match",
+                "char_bm25",
+                "feedback",
+                "near_in_time",
+                "exchange_bm25",
+                "asked_before",
+                "speaker_prior_match",
+                "previous_question_match",
+            ),
         ),
         by_words=True,
     ),
@@ -113,7 +138,7 @@ BUILT_IN: tuple[ArmSpec, ...] = (
         name="temporal",
         make=_temporal,
         applies=lambda parsed, plan: parsed.temporal_window is not None or plan.time_filter,
-        evidence=("date",),
+        evidence=("date_match",),
     ),
     ArmSpec(
         name="type_filter",

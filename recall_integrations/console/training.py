@@ -15,7 +15,7 @@ from recall_integrations.training.calibrate import MIN_OUTCOMES
 from recall_integrations.training.learn import MIN_QUERIES, Learned
 
 FEW = 10 * MIN_QUERIES
-KEEP = "Keep the default, fusion.strategy: unlearned"
+KEEP = "Keep the default, fusion.strategy: fixed_weights"
 
 
 def show(learned: Learned, console: Console) -> None:
@@ -29,7 +29,7 @@ def show(learned: Learned, console: Console) -> None:
     for head in ("un-learned", learned.ranker.name, "difference (95 %)"):
         table.add_column(head, justify="right", no_wrap=True)
     for metric, gap in learned.gain.items():
-        table.add_row(metric, f"{learned.unlearned[metric]:.3f}", f"{learned.learned[metric]:.3f}", interval(gap))
+        table.add_row(metric, f"{learned.fixed_weights[metric]:.3f}", f"{learned.learned[metric]:.3f}", interval(gap))
     console.print(table)
     console.print(probabilities(learned))
 

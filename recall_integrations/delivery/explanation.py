@@ -24,8 +24,8 @@ _MARKUP = ' \t#*_>`|-=~"“”'
 # What leads to a memory that by itself says nothing of the query.
 _NEAR = {
     "char_bm25": "words spelled like what is asked",
-    "exchange": "what is said beside it matches",
-    "together": "close in time to what matches",
+    "exchange_bm25": "what is said beside it matches",
+    "near_in_time": "close in time to what matches",
     "feedback": "shares words with what matches best",
 }
 
@@ -108,18 +108,18 @@ def _reason(
 
 def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterator[str]:
     """What the conversation around a memory says for it."""
-    told = by_source.get("told")
+    told = by_source.get("asked_before")
     if told is not None and told.score >= ANSWERS and told.added > 0:
         yield "answers a question close to yours"
-    if not is_named and _counted("cast", by_source):
+    if not is_named and _counted("cast_present", by_source):
         yield "who is asked about takes part in the conversation"
 
 
 def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool) -> Iterator[str]:
     """What is no evidence on its own, and what the reranker said."""
-    if memory.role is not None and "role" in by_source and by_source["role"].added > 0:
+    if memory.role is not None and "by_asked_role" in by_source and by_source["by_asked_role"].added > 0:
         yield f"the {memory.role} said it"
-    elif _counted("user", by_source):
+    elif _counted("by_user", by_source):
         yield "the user said it"
     if apart and by_source.get("recency") is not None and by_source["recency"].score >= RECENT:
         yield "recent"

@@ -42,7 +42,7 @@ def withheld(
             parsed,
             entity_refs=tuple(map(shown, parsed.entity_refs)),
             corrections=(),  # what a word was corrected to comes from the memories
-            reread=None,
+            corrected_query=None,
             terms=tuple(t for t in parsed.terms if t in own),
             weaker_terms=(),  # they come from the memories too
         ),

@@ -57,7 +57,7 @@ STEPS = (
     "entity_density",
     "entity_llm",
     "terms",
-    "reread",
+    "corrected_query",
     "tokens",
     "talk",
 )

@@ -116,7 +116,7 @@ def asked_as(result: RecallResult) -> object:
     """All of a plan that acts, and what was looked for; not the reasons that it gives."""
     plan, query = result.plan, result.query
     acts = replace(plan, reason="", checks=(), runner_up=None, runner_up_margin=None)
-    return acts, query.terms, query.reread
+    return acts, query.terms, query.corrected_query
 
 
 def switched(config: RecallConfig, switch: str) -> tuple[RecallConfig, bool]:

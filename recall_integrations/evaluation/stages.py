@@ -26,7 +26,7 @@ from recall_integrations.errors import RecallError
 from recall_integrations.evaluation.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, Ranker, Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, FixedWeights, Ranker
 from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.types import TemporalWindow
 
@@ -35,18 +35,46 @@ if TYPE_CHECKING:
 
 # Features that say much the same. One that is in no group is a group of its own.
 FEATURE_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "word": ("bm", "bmq", "bm_max", "bm_ub", "cov", "lead"),
-    "soft match": ("soft", "msn", "mt"),
+    "word": ("bm25", "bm25_counted", "bm25_of_best", "bm25_of_ceiling", "idf_coverage", "lead_match"),
+    "soft match": ("passage_match", "soft_match", "near_match"),
     "spelling": ("char_bm25",),
     "feedback": ("feedback",),
-    "neighbour": ("mwn", "mw2n", "mws", "wbm", "own", "together", "mt_b1", "mt_a1", "mt_b2", "mt_a2"),
-    "question": ("qa", "qm", "told", "isq", "ask", "pq", "nq"),
-    "thread": ("bs", "smb", "smm", "exchange", "cast", "sd", "st", "sc"),
-    "vector": ("d", "d1", "d2", "d_b1", "d_a1"),
-    "speaker": ("sp", "nm", "user", "role", "qs"),
-    "pair": ("bg",),
-    "date": ("date", "dw", "dww"),
-    "length": ("L", "len_b", "len_a"),
+    "neighbour": (
+        "near_match_w1",
+        "near_match_w2",
+        "soft_match_w1",
+        "bm25_w1",
+        "speaker_prior_match",
+        "near_in_time",
+        "near_match_before",
+        "near_match_after",
+        "near_match_before_2",
+        "near_match_after_2",
+    ),
+    "question": (
+        "previous_question_match",
+        "exchange_match",
+        "asked_before",
+        "is_question",
+        "asking_share",
+        "previous_is_question",
+        "next_is_question",
+    ),
+    "thread": (
+        "thread_bm25",
+        "thread_best_bm25",
+        "thread_best_soft_match",
+        "exchange_bm25",
+        "cast_present",
+        "thread_best_cosine",
+        "thread_size",
+        "thread_idf_coverage",
+    ),
+    "vector": ("cosine", "cosine_w1", "cosine_w2", "cosine_before", "cosine_after"),
+    "speaker": ("speaker_named", "names_speaker", "by_user", "by_asked_role", "query_speakers"),
+    "pair": ("bigram_match",),
+    "date": ("date_match", "date_words", "date_words_asked"),
+    "length": ("log_length", "previous_log_length", "next_log_length"),
     "graph": ("graph",),
     "recency": ("recency", "importance", "age"),
 }
@@ -136,7 +164,7 @@ def feature_groups(ranker: Ranker | None) -> dict[str, tuple[str, ...]]:
 
 
 def _weighed(ranker: Ranker | None) -> Iterable[str]:
-    if isinstance(ranker, Unlearned):
+    if isinstance(ranker, FixedWeights):
         return [name for name, gated in WEIGHTS.items() if any(gated.values())]
     if isinstance(ranker, LinearRanker):
         return [name for name, weight in {**ranker.spread, **ranker.plain}.items() if weight]
@@ -146,8 +174,8 @@ def _weighed(ranker: Ranker | None) -> Iterable[str]:
 def without_features(ranker: Ranker | None, names: Iterable[str]) -> Ranker | None:
     """The same ranker in which these features weigh nothing; `None` where that cannot be done."""
     gone = set(names)
-    if isinstance(ranker, Unlearned):
-        return Unlearned(dict.fromkeys(gone, 0.0))
+    if isinstance(ranker, FixedWeights):
+        return FixedWeights(dict.fromkeys(gone, 0.0))
     if isinstance(ranker, LinearRanker):
         spread, plain = ({k: v for k, v in part.items() if k not in gone} for part in (ranker.spread, ranker.plain))
         return replace(ranker, spread=spread, plain=plain)

@@ -318,7 +318,7 @@ class QueryParser:
                 "parse.conversational", lambda: self._conversational(found), ConversationalVerdict()
             ),
             corrections=found.corrections,
-            reread=found.guard("parse.reread", lambda: self._reread(content, found), None),
+            corrected_query=found.guard("parse.corrected_query", lambda: self._reread(content, found), None),
             tokens=found.guard(
                 "parse.tokens", lambda: _marked(found, rarities, max(known.memories, features.PRIOR_MEMORIES)), ()
             ),

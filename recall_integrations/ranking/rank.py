@@ -32,7 +32,7 @@ from recall_integrations.ranking.features.formulas import FeatureInput, Features
 from recall_integrations.ranking.features.title import titled
 from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, nowhere, profile, scattered
 from recall_integrations.ranking.rankers import linear, trees
-from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking, Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker, Ranking
 from recall_integrations.text import length_in_words
 from recall_integrations.types import MemoryType, ParsedQuery
 
@@ -92,8 +92,8 @@ def resolve_ranker(config: FusionConfig) -> Ranker | None:
     Raises:
         ConfigError, MissingExtra: weights that cannot be read, or trees without the extra `rank`.
     """
-    if config.strategy == "unlearned":
-        return Unlearned()
+    if config.strategy == "fixed_weights":
+        return FixedWeights()
     if config.strategy not in RANKERS:
         return None
     if not config.weights:
@@ -151,7 +151,9 @@ def rank(
     for name, own in by_arm.items():
         raw[name] = scattered(rows, own.rows, own.scores, np.nan)
     if "semantic" in by_arm:  # a cosine that is worth nothing is no reason
-        raw["semantic"] = features["d"] if given.fusion.cosine_worth > 0 else np.full(len(rows), np.nan, np.float32)
+        raw["semantic"] = (
+            features["cosine"] if given.fusion.cosine_worth > 0 else np.full(len(rows), np.nan, np.float32)
+        )
     if "graph" in by_arm or "graph" in ranking.added:
         raw["graph"] = features["graph"]
     window = given.fusion.window

@@ -27,7 +27,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.metrics import Interval, paired_difference
-from recall_integrations.ranking.rankers.fixed_weights import Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
 from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.ranking.rankers.trees import COLUMNS, TreesRanker, require_lightgbm
 from recall_integrations.store.memory_store import MemoryStore
@@ -58,7 +58,7 @@ class Learned:
         unanswerable: queries of which no label was left, left out.
         grouped_by: `scope` or `query`: what is never in two folds.
         folds: number of folds.
-        unlearned, learned: metric → mean over the queries.
+        fixed_weights, learned: metric → mean over the queries.
         gain: metric → learned − un-learned.
         calibration: how well the ranker's probabilities hold; `None` = too few queries, it has none.
     """
@@ -70,7 +70,7 @@ class Learned:
     unanswerable: int
     grouped_by: str
     folds: int
-    unlearned: Mapping[str, float]
+    fixed_weights: Mapping[str, float]
     learned: Mapping[str, float]
     gain: Mapping[str, Interval]
     calibration: Calibrated | None = None
@@ -121,7 +121,7 @@ def learn(
     _enough(len(asked), "queries whose relevant memories are in the store")
     base = config or store.config
     base = replace(base, ranking=replace(base.ranking, abstain_below=0.0))  # order is compared, not silence
-    examples, unlearned = _recorded(store, asked, base, kind, now, progress)
+    examples, fixed_weights = _recorded(store, asked, base, kind, now, progress)
     usable = [bool(e.relevant.any() and not e.relevant.all()) for e in examples]
     _enough(sum(usable), "queries with a relevant memory among the candidates that a recall finds")
     grouped_by, fold_of = _split(asked, usable, folds, seed)
@@ -135,9 +135,9 @@ def learn(
         unanswerable=len(questions) - len(asked),
         grouped_by=grouped_by,
         folds=len(set(fold_of)),
-        unlearned=_means(unlearned),
+        fixed_weights=_means(fixed_weights),
         learned=_means(learned),
-        gain={m: paired_difference({q.id: learned[q.id] for q in asked}, unlearned, m, seed=seed) for m in METRICS},
+        gain={m: paired_difference({q.id: learned[q.id] for q in asked}, fixed_weights, m, seed=seed) for m in METRICS},
     )
     return _described(done, crossed, asked, kind, seed, now)
 
@@ -171,7 +171,7 @@ def _enough(count: int, what: str) -> None:
     if count < MIN_QUERIES:
         raise InvalidArgument(
             f"There are {count} {what}; learning needs at least {MIN_QUERIES}, and some hundreds to be of use. "
-            "Label more queries, or keep fusion.strategy 'unlearned', which needs none."
+            "Label more queries, or keep fusion.strategy 'fixed_weights', which needs none."
         )
 
 
@@ -181,7 +181,7 @@ def _recorded(
     """Each query's candidates with labels, and how the un-learned ranker does."""
     examples: list[Example] = []
     scores: Scores = {}
-    with closing(Recaller(store, base, Unlearned(), detail=kind == "trees")) as recaller:
+    with closing(Recaller(store, base, FixedWeights(), detail=kind == "trees")) as recaller:
         for scope in dict.fromkeys(q.scope for q in asked):
             store.warm(scope=scope)
         for question in asked:
@@ -303,7 +303,7 @@ def _described(
         "split": f"figures: {done.folds} folds by {done.grouped_by}; these weights: all queries",
         "figures": {
             m: {
-                "unlearned": round(done.unlearned[m], 4),
+                "fixed_weights": round(done.fixed_weights[m], 4),
                 "learned": round(done.learned[m], 4),
                 "difference": round(done.gain[m].mean, 4),
                 "interval": [round(done.gain[m].low, 4), round(done.gain[m].high, 4)],

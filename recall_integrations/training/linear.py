@@ -27,8 +27,27 @@ from recall_integrations.ranking.rankers.linear import LinearRanker
 
 # What the linear ranker looks at. Left out: doubles of these (bm_max, cov, mt and the like), which gained nothing, and
 # what is a habit of one data set (the length of the text before, whether a question names other people).
-SPREAD = ("bm", "msn", "mwn", "mw2n", "qm", "bs", "smb", "smm", "d", "d1")
-PLAIN = ("own", "qa", "isq", "bg", "dw", "sp", "date")
+SPREAD = (
+    "bm25",
+    "soft_match",
+    "near_match_w1",
+    "near_match_w2",
+    "exchange_match",
+    "thread_bm25",
+    "thread_best_bm25",
+    "thread_best_soft_match",
+    "cosine",
+    "cosine_w1",
+)
+PLAIN = (
+    "speaker_prior_match",
+    "previous_question_match",
+    "is_question",
+    "bigram_match",
+    "date_words",
+    "speaker_named",
+    "date_match",
+)
 # A spread below this counts as this: what hardly varies in the sample (one date in a thousand candidates, half faded)
 # would get a weight of thousands, which decides alone where it does vary.
 SPREAD_MIN = 0.02

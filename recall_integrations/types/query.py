@@ -109,7 +109,7 @@ class ParsedQuery:
         router: which memories it is after: knowledge, neural or both.
         conversational: whether it has nothing that BM25 could look for.
         corrections: second readings of words that nobody knows; added to `terms`, never instead of the word.
-        reread: the query with its corrections, which is embedded as well; `None` without corrections.
+        corrected_query: the query with its corrections, which is embedded as well; `None` without corrections.
         tokens: its words with their roles.
         now: the moment relative dates were read against, in the time zone they were read in.
         asked_role: in a conversation with an assistant, whose words are asked for: `user` ("what did I say about …"),
@@ -143,7 +143,7 @@ class ParsedQuery:
     router: Router = field(default_factory=Router)
     conversational: ConversationalVerdict = field(default_factory=ConversationalVerdict)
     corrections: tuple[Correction, ...] = ()
-    reread: str | None = None
+    corrected_query: str | None = None
     tokens: tuple[QueryToken, ...] = field(default=(), repr=False)
     now: datetime | None = None
     asked_role: Role | None = None

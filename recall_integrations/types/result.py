@@ -35,7 +35,7 @@ class Hit:
 
     Args:
         memory: the memory; under `privacy="redact"` its text is redacted, under `"block"` it is empty.
-        score: probability that the memory is relevant, in [0, 1], calibrated for `fusion.strategy: unlearned`
+        score: probability that the memory is relevant, in [0, 1], calibrated for `fusion.strategy: fixed_weights`
             (docs/ranking.md); of the other strategies a number in [0, 1] that only orders. Hits come in falling order
             of it. A reranker or the diversity stage changes the order and shares out the scores.
         reason: why it is here, in words.

@@ -123,7 +123,7 @@ def check(parsed: ParsedQuery, text: str) -> None:
     for correction in parsed.corrections:
         assert correction.word in words
         assert correction.correction in parsed.terms
-    assert (parsed.reread is None) == (not parsed.corrections)
+    assert (parsed.corrected_query is None) == (not parsed.corrections)
     assert len(set(parsed.terms)) == len(parsed.terms)
     assert parsed.router.mode in ("knowledge", "neural", "hybrid")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features.formulas import FeatureInput, compute
-from recall_integrations.ranking.rankers.fixed_weights import Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
 from recall_integrations.text import stem
 
 LEXICON = Lexicon()
@@ -47,10 +47,10 @@ def test_scores_are_finite_add_up_and_follow_the_candidates(rows, words, random)
     sims = np.linspace(-1, 1, max(columns.size, 1), dtype=np.float32)
     found = features(columns, query, np.asarray(order, dtype=np.int64), cosine=lambda r: sims[r], detail=True)
     assert all(np.isfinite(v).all() and v.shape == (len(order),) for v in found.columns.values())
-    ranking = Unlearned().score(found)
+    ranking = FixedWeights().score(found)
     np.testing.assert_allclose(sum(ranking.added.values()) + np.zeros(len(order)), ranking.scores, atol=1e-4)
     straight = features(columns, query, np.arange(columns.size), cosine=lambda r: sims[r])
-    np.testing.assert_allclose(ranking.scores, Unlearned().score(straight).scores[order], atol=1e-3)
+    np.testing.assert_allclose(ranking.scores, FixedWeights().score(straight).scores[order], atol=1e-3)
 
 
 @settings(deadline=None, max_examples=60)
@@ -58,11 +58,23 @@ def test_scores_are_finite_add_up_and_follow_the_candidates(rows, words, random)
 def test_plain_documents_are_ordered_by_their_text_alone(listed, words):
     columns = columns_of([TextRow(num=i + 1, text=t) for i, t in enumerate(listed)], LEXICON)
     found = features(columns, asked(words), np.arange(columns.size))
-    for name in ("sp", "nm", "own", "qa", "pq", "bs", "smb", "smm", "d", "d1", "date"):
+    for name in (
+        "speaker_named",
+        "names_speaker",
+        "speaker_prior_match",
+        "previous_question_match",
+        "previous_is_question",
+        "thread_bm25",
+        "thread_best_bm25",
+        "thread_best_soft_match",
+        "cosine",
+        "cosine_w1",
+        "date_match",
+    ):
         assert not found[name].any()
     same = features(columns_of([TextRow(num=i + 1, text=t) for i, t in enumerate([*listed, listed[0]])], LEXICON),
                     asked(words), np.arange(len(listed) + 1))  # fmt: skip
-    scores = Unlearned().score(same).scores
+    scores = FixedWeights().score(same).scores
     assert np.isclose(scores[0], scores[-1], atol=1e-4)
 
 

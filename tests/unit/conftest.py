@@ -14,9 +14,9 @@ def _examples(groups=("a", "b", "c"), queries=20, candidates=40, seed=0):
             relevant = np.zeros(candidates, dtype=bool)
             relevant[rng.integers(candidates)] = True
             columns = {
-                "d": (rng.normal(0.3, 0.1, candidates) + 0.25 * relevant).astype(np.float32),
-                "bm": rng.normal(3, 1, candidates).astype(np.float32),
-                "sp": ((rng.random(candidates) < 0.3) | relevant).astype(np.float32),
+                "cosine": (rng.normal(0.3, 0.1, candidates) + 0.25 * relevant).astype(np.float32),
+                "bm25": rng.normal(3, 1, candidates).astype(np.float32),
+                "speaker_named": ((rng.random(candidates) < 0.3) | relevant).astype(np.float32),
             }
             features = Features(
                 rows=np.arange(candidates),

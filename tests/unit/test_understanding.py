@@ -77,12 +77,12 @@ def test_a_misspelt_word_finds_what_was_meant_and_is_remembered(store: MemorySto
     assert "deployment" in result.hits[0].memory.text
     (made,) = result.query.corrections
     assert (made.word, made.spelling, made.learned) == ("deplyment", "deployment", False)
-    assert result.query.reread == "why did the deployment break"
+    assert result.query.corrected_query == "why did the deployment break"
     assert made.correction in result.query.terms and made.stem not in result.query.terms
     assert next(t for t in result.query.tokens if "corrected" in t.roles).span == (12, 21)
     assert optimizer.recall("why did the deplyment break", now=NOW).query.corrections[0].learned
     off = asking(store, query=QueryConfig(spelling=False)).parse("why did the deplyment break", now=NOW)
-    assert off.corrections == () and off.reread is None
+    assert off.corrections == () and off.corrected_query is None
     optimizer.close()
 
 
@@ -96,7 +96,7 @@ def test_a_correction_says_nothing_of_the_memories_under_block(store: MemoryStor
     store.remember("The deployment broke on Monday")
     optimizer = asking(store)
     result = optimizer.recall("why did the deplyment break", now=NOW, privacy="block")
-    assert result.query.corrections == () and result.query.reread is None
+    assert result.query.corrections == () and result.query.corrected_query is None
     assert "deploy" not in result.query.terms
     optimizer.close()
 

@@ -41,7 +41,7 @@ class _Part(NamedTuple):
     heads: Keys
 
 
-class Holders:
+class NamePostings:
     """The documents of a view, which has text. Threads may share one.
 
     Args:
@@ -49,7 +49,7 @@ class Holders:
         before: that `begins` the view, to go on from.
     """
 
-    def __init__(self, view: ScopeView, before: Holders | None = None) -> None:
+    def __init__(self, view: ScopeView, before: NamePostings | None = None) -> None:
         self._ends = (int(view.nums[0]), int(view.nums[-1])) if view.size else (0, 0)
         self._words = len(text_of(view).words)
         whole = _part(view, 0) if before is None else _merged(before._main, before._upto(view))

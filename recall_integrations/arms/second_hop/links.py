@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.arms.second_hop.holders import Holders, Keys, text_of
-from recall_integrations.arms.second_hop.names import Said, beginning, says
+from recall_integrations.arms.second_hop.holders import Keys, NamePostings, text_of
+from recall_integrations.arms.second_hop.names import DocumentNames, beginning, says
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 
 NAMED, ABOUT, FADING = 6.0, 4.0, 0.7
@@ -103,8 +103,8 @@ class SecondHop:
         self,
         view: ScopeView,
         documents: Mask,
-        holders: Holders,
-        said_in: Callable[[Rows], Sequence[Said]],
+        holders: NamePostings,
+        said_in: Callable[[Rows], Sequence[DocumentNames]],
         *,
         terms: Iterable[str],
         allowed: Mask | None,
@@ -117,7 +117,7 @@ class SecondHop:
         self._documents, self._holders, self._said_in, self._allowed = documents, holders, said_in, allowed
         self._count = max(int(documents.sum()), 2)
         self._asked = np.asarray([text_of(view).lexicon.stem_of(term) for term in terms], dtype=np.int32)
-        self._said: dict[int, Said] = {}
+        self._said: dict[int, DocumentNames] = {}
         self.links = _NOWHERE
 
     def look(self, rows: Rows) -> None:
@@ -148,7 +148,7 @@ class SecondHop:
         name = int(links.names[at])
         return Via(row=start, name=self._shared(said, name, row), about=bool(links.about[at]))
 
-    def _shared(self, said: Said, name: int, row: int) -> str:
+    def _shared(self, said: DocumentNames, name: int, row: int) -> str:
         """The name, or what `row` says of it: it was looked up by its first words."""
         text = text_of(self.view)
         stems = said.stems[name][said.stems[name] >= 0]
@@ -185,7 +185,7 @@ class SecondHop:
 
     def _confirmed(
         self,
-        said: Sequence[Said],
+        said: Sequence[DocumentNames],
         owner: NDArray[np.int64],
         index: NDArray[np.int64],
         entry: NDArray[np.int64],

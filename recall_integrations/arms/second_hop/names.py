@@ -48,7 +48,7 @@ _QUOTES = "\"“'‘(*_"
 _ACTS = re.compile(r" ([a-z]+)")
 
 
-class Said(NamedTuple):
+class DocumentNames(NamedTuple):
     """The names of a text.
 
     Args:
@@ -202,14 +202,14 @@ def beginning(name: str, count: int) -> str:
     return name[: own[count - 1].end] if len(own) > count else name
 
 
-def said_in(text: str, lexicon: Lexicon) -> Said:
+def said_in(text: str, lexicon: Lexicon) -> DocumentNames:
     """The names of a text that is stored, and whose words the lexicon has therefore."""
     found = names_in(text)
     stems = np.full((len(found), WORDS_MAX), -1, dtype=np.int32)
     places = [WORDS_MAX * i + k for i, words in enumerate(found) for k in range(len(words))]
     ids = lexicon.ids_of([word for words in found for word in words])
     stems.reshape(-1)[places] = lexicon.stems[ids]
-    return Said(
+    return DocumentNames(
         names=tuple(name.written for name in found.values()),
         stems=stems,
         keys=keys_of(stems),

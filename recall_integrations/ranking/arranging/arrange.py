@@ -37,7 +37,7 @@ def diversified(fused: Fused, view: ScopeView, k: int, relevance_share: float) -
     return fused.take(np.concatenate([order, np.arange(n, len(fused.rows))]), fused.scores)
 
 
-def denied_last(
+def demote_negated(
     fused: Fused, terms: Sequence[str], texts: Texts, k: int, threshold: float, language: str = "en"
 ) -> tuple[Fused, frozenset[int]]:
     """Candidates that are about a negated term, of a query in `language`, below the others; and the rows of these."""

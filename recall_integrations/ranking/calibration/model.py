@@ -53,33 +53,33 @@ LOGIT_END = 30.0  # of one for another k, which is led back to that of the model
 RESULT: Mapping[str, str] = {
     "unknown": "share of the query's Σ idf that no memory of the scope holds",
     "unknown²": "unknown²",
-    "cov_any": "the best cov of any",
-    "msn_any": "the best msn of any",
-    "mt_any": "the best mt of any",
-    "smm_any": "the best smm of any",
-    "soft_any": "the best soft of any",
-    "d_any": "the best d of any",
-    "sp_any": "1 where any is by an actor whom the query names",
-    "msn_top": "the best msn of the top",
-    "msn_top²": "msn_top²",
-    "mt_top": "the best mt of the top",
-    "mt_top²": "mt_top²",
-    "mwn_top": "the best mwn of the top",
-    "soft_top": "the best soft of the top",
-    "lead_top": "the best lead of the top",
-    "told_top": "the best told of the top",
-    "bg_top": "the best bg of the top",
-    "d_top": "the best d of the top",
-    "date_top": "the best date of the top",
-    "sp_top": "share of the top that is by an actor whom the query names",
+    "idf_coverage_any": "the best idf_coverage of any",
+    "soft_match_any": "the best soft_match of any",
+    "near_match_any": "the best near_match of any",
+    "thread_best_soft_match_any": "the best thread_best_soft_match of any",
+    "passage_match_any": "the best passage_match of any",
+    "cosine_any": "the best cosine of any",
+    "speaker_named_any": "1 where any is by an actor whom the query names",
+    "soft_match_top": "the best soft_match of the top",
+    "soft_match_top²": "soft_match_top²",
+    "near_match_top": "the best near_match of the top",
+    "near_match_top²": "near_match_top²",
+    "near_match_w1_top": "the best near_match_w1 of the top",
+    "passage_match_top": "the best passage_match of the top",
+    "lead_match_top": "the best lead_match of the top",
+    "asked_before_top": "the best asked_before of the top",
+    "bigram_match_top": "the best bigram_match of the top",
+    "cosine_top": "the best cosine of the top",
+    "date_match_top": "the best date_match of the top",
+    "speaker_named_top": "share of the top that is by an actor whom the query names",
     "s1": "s1",
     "gap2": "s1 − s2 (with fewer candidates, − the last score)",
     "gap10": "s1 − s10 (with fewer candidates, − the last score)",
     "idf": "ln Σ idf of the query's stems, between −2 and 5; 0 where no candidate holds a stem",
     "idf·unknown": "idf · unknown",
-    "idf·cov_any": "idf · cov_any",
-    "idf·msn_top": "idf · msn_top",
-    "idf·mt_top": "idf · mt_top",
+    "idf·idf_coverage_any": "idf · idf_coverage_any",
+    "idf·soft_match_top": "idf · soft_match_top",
+    "idf·near_match_top": "idf · near_match_top",
     "vectors": "1 where candidates have cosines",
     "beside": "share of the candidates that stand beside another candidate in their thread",
     "size": "ln of the number of candidates",
@@ -93,28 +93,62 @@ HIT: Mapping[str, str] = {
     "confidence·place": "confidence · place",
     "confidence·gap": "confidence · gap",
     "next": "the score − the next lower one (of the last candidate: 0)",
-    "msn": "msn",
-    "mt": "mt",
-    "mwn": "mwn",
-    "soft": "soft",
-    "lead": "lead",
-    "told": "told",
-    "ask": "ask",
-    "user": "user",
-    "role": "role",
-    "bg": "bg",
-    "sp": "sp",
-    "date": "date",
-    "dww": "dww",
-    "d": "d",
+    "soft_match": "soft_match",
+    "near_match": "near_match",
+    "near_match_w1": "near_match_w1",
+    "passage_match": "passage_match",
+    "lead_match": "lead_match",
+    "asked_before": "asked_before",
+    "asking_share": "asking_share",
+    "by_user": "by_user",
+    "by_asked_role": "by_asked_role",
+    "bigram_match": "bigram_match",
+    "speaker_named": "speaker_named",
+    "date_match": "date_match",
+    "date_words_asked": "date_words_asked",
+    "cosine": "cosine",
     "vectors": "1 where candidates have cosines",
     "beside": "share of the candidates that stand beside another candidate in their thread",
     "size": "ln of the number of candidates",
     **{gate: f"the gate {gate!r} (`kind.GATES`)" for gate in KINDS},
 }
-_OWN = ("msn", "mt", "mwn", "soft", "lead", "told", "ask", "user", "role", "bg", "sp", "date", "dww", "d")
-_TOP = ("msn", "mt", "mwn", "soft", "lead", "told", "bg", "d", "date", "sp")
-_ANY = ("cov", "msn", "mt", "smm", "soft", "d", "sp")
+_OWN = (
+    "soft_match",
+    "near_match",
+    "near_match_w1",
+    "passage_match",
+    "lead_match",
+    "asked_before",
+    "asking_share",
+    "by_user",
+    "by_asked_role",
+    "bigram_match",
+    "speaker_named",
+    "date_match",
+    "date_words_asked",
+    "cosine",
+)
+_TOP = (
+    "soft_match",
+    "near_match",
+    "near_match_w1",
+    "passage_match",
+    "lead_match",
+    "asked_before",
+    "bigram_match",
+    "cosine",
+    "date_match",
+    "speaker_named",
+)
+_ANY = (
+    "idf_coverage",
+    "soft_match",
+    "near_match",
+    "thread_best_soft_match",
+    "passage_match",
+    "cosine",
+    "speaker_named",
+)
 Doubles = NDArray[np.float64]
 _AGAIN = "Make them again with scripts/fit_calibration.py."
 
@@ -281,26 +315,26 @@ def result_inputs(features: Features, scores: Values, unknown: float) -> Doubles
     first = scores[top].astype(np.float64)
     among = features.matrix(_TOP)[top[:TOP]]
     best = {f"{n}_top": value for n, value in zip(_TOP, among.max(axis=0).tolist(), strict=True)}
-    best["sp_top"] = float(among[:, _TOP.index("sp")].mean())
+    best["speaker_named_top"] = float(among[:, _TOP.index("speaker_named")].mean())
     best.update((f"{n}_any", float(features[n].max())) for n in _ANY)
-    share = float(features["bm_ub"].max())
-    whole = float(features["bm"].max()) / (share * (K1 + 1)) if share > 0 else 1.0
+    share = float(features["bm25_of_ceiling"].max())
+    whole = float(features["bm25"].max()) / (share * (K1 + 1)) if share > 0 else 1.0
     stems_idf = math.log(min(max(whole, math.exp(-2)), math.exp(5)))
     made = {
         **best,
         "unknown": unknown,
         "unknown²": unknown**2,
-        "msn_top²": best["msn_top"] ** 2,
-        "mt_top²": best["mt_top"] ** 2,
+        "soft_match_top²": best["soft_match_top"] ** 2,
+        "near_match_top²": best["near_match_top"] ** 2,
         "s1": float(first[0]),
         "gap2": float(first[0] - first[min(1, len(first) - 1)]),
         "gap10": float(first[0] - first[-1]),
         "idf": stems_idf,
         "idf·unknown": stems_idf * unknown,
-        "idf·cov_any": stems_idf * best["cov_any"],
-        "idf·msn_top": stems_idf * best["msn_top"],
-        "idf·mt_top": stems_idf * best["mt_top"],
-        "vectors": float(features["d"].any()),
+        "idf·idf_coverage_any": stems_idf * best["idf_coverage_any"],
+        "idf·soft_match_top": stems_idf * best["soft_match_top"],
+        "idf·near_match_top": stems_idf * best["near_match_top"],
+        "vectors": float(features["cosine"].any()),
         "beside": _beside(features),
         "size": math.log(features.size),
         **{gate: features.gates.get(gate, 0.0) for gate in KINDS},
@@ -322,7 +356,7 @@ def hit_inputs(features: Features, scores: Values, ranked: NDArray[np.int64], lo
     out[-1, 5] = 0
     for i, name in enumerate(_OWN, start=6):
         out[:, i] = features[name][ranked]
-    shared = [float(features["d"].any()), _beside(features), math.log(features.size)]
+    shared = [float(features["cosine"].any()), _beside(features), math.log(features.size)]
     out[:, 6 + len(_OWN) :] = [*shared, *(features.gates.get(gate, 0.0) for gate in KINDS)]
     return out
 

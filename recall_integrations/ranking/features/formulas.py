@@ -55,46 +55,50 @@ LEAD = 12  # content words that a text begins with
 
 
 FORMULAS: Mapping[str, str] = {
-    "bm": "BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
-    "bmq": "the same, each stem as often as the query says it",
-    "soft": "the best Σ share · soft of a passage: 32 words of the text, from every 16th on",
+    "bm25": "BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
+    "bm25_counted": "the same, each stem as often as the query says it",
+    "passage_match": "the best Σ share · soft of a passage: 32 words of the text, from every 16th on",
     "char_bm25": "BM25 of the runs of four letters of the query's words, K(len, mean len of the candidates and their "
     "neighbours, at least 30 words), idf among these; computed where the gate `spelling` is open",
-    "lead": "Σ share of the stems among the first 12 words of the text",
-    "feedback": "how much of the words of the five best other candidates by z(bmq) + .4·z(d) the text holds",
-    "together": "the best z(bmq) of another candidate of the 36 hours around it",
-    "exchange": "the best bmq among the candidates of the thread",
-    "ask": "share of the text's words that stand in sentences that ask",
-    "told": "mt of the sentences that ask in the text before it, where that is by another actor",
-    "user": "1 where the user of an assistant said it",
-    "role": "strength · 1 where it was said by the role whose words the query asks for",
-    "cast": "share of the actors named in the query who speak in its thread",
-    "bm_max": "bm / the best bm among the candidates",
-    "bm_ub": "bm / (2.2·Σ idf)",
-    "cov": "Σ share of the stems that the text holds",
-    "msn": "Σ share · soft, times 2.2 / (1 + K(len, 30))",
-    "mt": "Σ share · near",
-    "mwn": "Σ share · max of near over the text and its neighbours at ±1, times 2.2 / (1 + K(len of all, 75))",
-    "mw2n": "the same over ±2, K(len of all, 120)",
-    "own": "the better mt of the two texts before it that are by the same actor",
-    "qa": "mt of the text before it, where that is a question of another actor",
-    "qm": "Σ share · the best near of the text, of another's question before it, and of the actor's text two before",
-    "isq": "1 where the text asks something",
-    "pq": "1 where the text before it asks something",
-    "L": "ln(1 + len) − its mean over the scope",
-    "len_b": "ln(1 + len) of the text before it",
-    "bg": "idf of the query's neighbouring stem pairs that stand side by side in the text, as a share of all",
-    "dw": "date words in the text, at most 3",
-    "dww": "dw where the query asks for a time, else 0",
-    "sp": "1 where the query names the actor, or speaks in the first person and the actor is who asks",
-    "nm": "1 where the text names an actor whom the query names",
-    "bs": "Σ idf · 2.2·tf / (tf + 3.6) of all candidates of the thread taken as one text",
-    "smb": "the best bm_max among the candidates of the thread",
-    "smm": "the best msn among the candidates of the thread",
-    "d": "cosine of the query with the text, by the store's embedding",
-    "d1": "mean of d over the text and its neighbours at ±1",
-    "date": "window confidence · (1 inside; .6·exp(−days past the end / length of the window) after it; 0 before, and "
-    "where no time is known)",
+    "lead_match": "Σ share of the stems among the first 12 words of the text",
+    "feedback": "how much of the words of the five best other candidates by z(bm25_counted) + .4·z(cosine) the text "
+    "holds",
+    "near_in_time": "the best z(bm25_counted) of another candidate of the 36 hours around it",
+    "exchange_bm25": "the best bm25_counted among the candidates of the thread",
+    "asking_share": "share of the text's words that stand in sentences that ask",
+    "asked_before": "near_match of the sentences that ask in the text before it, where that is by another actor",
+    "by_user": "1 where the user of an assistant said it",
+    "by_asked_role": "strength · 1 where it was said by the role whose words the query asks for",
+    "cast_present": "share of the actors named in the query who speak in its thread",
+    "bm25_of_best": "bm25 / the best bm25 among the candidates",
+    "bm25_of_ceiling": "bm25 / (2.2·Σ idf)",
+    "idf_coverage": "Σ share of the stems that the text holds",
+    "soft_match": "Σ share · soft, times 2.2 / (1 + K(len, 30))",
+    "near_match": "Σ share · near",
+    "near_match_w1": "Σ share · max of near over the text and its neighbours at ±1, times 2.2 / (1 + K(len of all, "
+    "75))",
+    "near_match_w2": "the same over ±2, K(len of all, 120)",
+    "speaker_prior_match": "the better near_match of the two texts before it that are by the same actor",
+    "previous_question_match": "near_match of the text before it, where that is a question of another actor",
+    "exchange_match": "Σ share · the best near of the text, of another's question before it, and of the actor's text "
+    "two before",
+    "is_question": "1 where the text asks something",
+    "previous_is_question": "1 where the text before it asks something",
+    "log_length": "ln(1 + len) − its mean over the scope",
+    "previous_log_length": "ln(1 + len) of the text before it",
+    "bigram_match": "idf of the query's neighbouring stem pairs that stand side by side in the text, as a share of all",
+    "date_words": "date words in the text, at most 3",
+    "date_words_asked": "date_words where the query asks for a time, else 0",
+    "speaker_named": "1 where the query names the actor, or speaks in the first person and the actor is who asks",
+    "names_speaker": "1 where the text names an actor whom the query names",
+    "thread_bm25": "Σ idf · 2.2·tf / (tf + 3.6) of all candidates of the thread taken as one text",
+    "thread_best_bm25": "the best bm25_of_best among the candidates of the thread",
+    "thread_best_soft_match": "the best soft_match among the candidates of the thread",
+    "cosine": "cosine of the query with the text, by the store's embedding",
+    "cosine_w1": "mean of the cosine over the text and its neighbours at ±1",
+    "date_match": "window confidence · (1 inside; .6·exp(−days past the end / length of the window) after it; 0 "
+    "before, "
+    "and where no time is known)",
     "graph": "score of the entity graph, 0 where it has none",
     "recency": "2^(−age in days / half-life), 0 where no time is known",
     "importance": "the memory's importance",
@@ -102,24 +106,24 @@ FORMULAS: Mapping[str, str] = {
 
 # What only trees look at besides: the query itself, and terms and neighbours one by one.
 DETAIL: Mapping[str, str] = {
-    "mws": "as mwn with soft instead of near",
-    "wbm": "BM25 of the text and its neighbours at ±1 taken as one text, K(len of all, 75)",
-    "mt_b1": "mt of the text before",
-    "mt_a1": "mt of the text after",
-    "mt_b2": "mt of the text two before",
-    "mt_a2": "mt of the text two after",
-    "len_a": "ln(1 + len) of the text after",
-    "nq": "1 where the text after it asks something",
-    "d_b1": "d of the text before, 0 = none",
-    "d_a1": "d of the text after, 0 = none",
-    "sd": "the best d among the candidates of the thread",
-    "st": "candidates in the thread",
-    "sc": "Σ share of the stems that the candidates of the thread hold together",
-    "d2": "mean of d over the text and its neighbours at ±2",
+    "soft_match_w1": "as near_match_w1 with soft instead of near",
+    "bm25_w1": "BM25 of the text and its neighbours at ±1 taken as one text, K(len of all, 75)",
+    "near_match_before": "near_match of the text before",
+    "near_match_after": "near_match of the text after",
+    "near_match_before_2": "near_match of the text two before",
+    "near_match_after_2": "near_match of the text two after",
+    "next_log_length": "ln(1 + len) of the text after",
+    "next_is_question": "1 where the text after it asks something",
+    "cosine_before": "cosine of the text before, 0 = none",
+    "cosine_after": "cosine of the text after, 0 = none",
+    "thread_best_cosine": "the best cosine among the candidates of the thread",
+    "thread_size": "candidates in the thread",
+    "thread_idf_coverage": "Σ share of the stems that the candidates of the thread hold together",
+    "cosine_w2": "mean of the cosine over the text and its neighbours at ±2",
     "age": "place of its time between the earliest and the latest candidate, 0 to 1",
-    "qn": "stems in the query",
-    "qi": "mean idf of the query's stems",
-    "qs": "actors that the query names",
+    "query_stems": "stems in the query",
+    "query_mean_idf": "mean idf of the query's stems",
+    "query_speakers": "actors that the query names",
     **{f"t{i}": f"soft of the {n} rarest stem" for i, n in enumerate(("", "second", "third", "fourth"))},
     **{f"w{i}": f"near of the {n} rarest stem, best of ±1" for i, n in enumerate(("", "second", "third", "fourth"))},
     **{f"i{i}": f"idf of the {n} rarest stem" for i, n in enumerate(("", "second", "third", "fourth"))},
@@ -286,7 +290,7 @@ class Match:
         self.asks = np.append(columns.questions[self.pool], False).astype(np.float32)
 
     def _compare(self) -> None:
-        """`tf`, `soft`, `near` of each query stem in each text of the pool."""
+        """`tf`, `passage_match`, `near` of each query stem in each text of the pool."""
         given, lexicon = self.given, self.columns.lexicon
         stems = given.query.stems
         self.idf = np.asarray([idf(given.frequency(s), given.count) for s in stems], dtype=np.float32)
@@ -356,7 +360,7 @@ class Match:
                 self.near_asked[:, texts[begins]] = np.where(best >= NEAR, best, np.float32(0))
 
     def _passages(self, close: Values, token: Ids) -> None:
-        """`soft` of every text that is asked for it, and the best passage of each.
+        """`passage_match` of every text that is asked for it, and the best passage of each.
 
         Words are taken together in blocks of `BLOCK`; a passage is a block and the one after it.
         """
@@ -395,27 +399,27 @@ class Match:
         """The text itself."""
         me = self.at[0]
         self.bm = self._bm25(self.tf[:, me], length_term(self.lengths[me], PIVOT))
-        out["bm"] = self.bm
+        out["bm25"] = self.bm
         often = np.asarray(self.given.query.counts or [1] * len(self.idf), dtype=np.float32)
         self.bmq = self.bm
         if (often > 1).any():
             self.bmq = weighted(self.idf * often, saturated(self.tf[:, me], length_term(self.lengths[me], PIVOT)))
-        out["bmq"] = self.bmq
-        out["bm_max"] = self.bm / max(float(self.bm.max(initial=0)), 1e-9)
-        out["bm_ub"] = self.bm / np.float32((K1 + 1) * self.total)
-        out["cov"] = weighted(self.share, (self.tf[:, me] > 0).astype(np.float32))
-        out["msn"] = weighted(self.share, self.soft[:, me]) * self.damping[me]
-        out["mt"] = self.mt[me]
-        out["soft"] = self.passage[me]
-        out["lead"] = self._lead()[me]
+        out["bm25_counted"] = self.bmq
+        out["bm25_of_best"] = self.bm / max(float(self.bm.max(initial=0)), 1e-9)
+        out["bm25_of_ceiling"] = self.bm / np.float32((K1 + 1) * self.total)
+        out["idf_coverage"] = weighted(self.share, (self.tf[:, me] > 0).astype(np.float32))
+        out["soft_match"] = weighted(self.share, self.soft[:, me]) * self.damping[me]
+        out["near_match"] = self.mt[me]
+        out["passage_match"] = self.passage[me]
+        out["lead_match"] = self._lead()[me]
         asked = np.bincount(self.text_of[self.asked], minlength=len(self.pool) + 1)[me]
-        out["ask"] = asked / np.maximum(np.append(self.counts, 0)[me], 1)
-        out["isq"] = self.asks[me]
-        out["L"] = np.log1p(self.lengths[me]) - np.float32(self.columns.mean_log_length)
-        out["bg"] = self._pairs()[me]
+        out["asking_share"] = asked / np.maximum(np.append(self.counts, 0)[me], 1)
+        out["is_question"] = self.asks[me]
+        out["log_length"] = np.log1p(self.lengths[me]) - np.float32(self.columns.mean_log_length)
+        out["bigram_match"] = self._pairs()[me]
         dated = np.bincount(self.text_of[self.columns.lexicon.dated[self.tokens]], minlength=len(self.pool) + 1)
-        out["dw"] = np.minimum(dated, DATE_WORDS_MAX)[me].astype(np.float32)
-        out["dww"] = out["dw"] * np.float32(self.given.query.when)
+        out["date_words"] = np.minimum(dated, DATE_WORDS_MAX)[me].astype(np.float32)
+        out["date_words_asked"] = out["date_words"] * np.float32(self.given.query.when)
 
     def char_bm25(self) -> Values:
         """BM25 over runs of four letters, of the candidates.
@@ -478,19 +482,23 @@ class Match:
         one = np.maximum(np.maximum(near[:, at[0]], near[:, at[1]]), near[:, at[2]])
         two = np.maximum(np.maximum(one, near[:, at[3]]), near[:, at[4]])
         lengths = self.lengths[at]
-        out["mwn"] = weighted(self.share, one) * np.float32(K1 + 1) / (1 + length_term(lengths[:3].sum(0), PIVOT_1))
-        out["mw2n"] = weighted(self.share, two) * np.float32(K1 + 1) / (1 + length_term(lengths.sum(0), PIVOT_2))
+        out["near_match_w1"] = (
+            weighted(self.share, one) * np.float32(K1 + 1) / (1 + length_term(lengths[:3].sum(0), PIVOT_1))
+        )
+        out["near_match_w2"] = (
+            weighted(self.share, two) * np.float32(K1 + 1) / (1 + length_term(lengths.sum(0), PIVOT_2))
+        )
         self.near_1, self.lengths_at = one, lengths
-        out["pq"] = self.asks[at[1]]
-        out["len_b"] = np.log1p(lengths[1])
+        out["previous_is_question"] = self.asks[at[1]]
+        out["previous_log_length"] = np.log1p(lengths[1])
         actors = np.append(self.columns.actors[self.pool], -1)[at]
         known = actors[0] >= 0
         same = known & (actors == actors[0])
-        out["own"] = np.maximum(self.mt[at[1]] * same[1], self.mt[at[3]] * same[3])
+        out["speaker_prior_match"] = np.maximum(self.mt[at[1]] * same[1], self.mt[at[3]] * same[3])
         asked = self.asks[at[1]] * (known & (actors[1] >= 0) & ~same[1])
-        out["qa"] = self.mt[at[1]] * asked
+        out["previous_question_match"] = self.mt[at[1]] * asked
         answer = np.maximum(near[:, at[0]], np.maximum(near[:, at[1]] * asked, near[:, at[3]] * same[3]))
-        out["qm"] = weighted(self.share, answer)
+        out["exchange_match"] = weighted(self.share, answer)
 
     def people(self, out: dict[str, Values]) -> None:
         """Who spoke, and who is spoken of."""
@@ -505,10 +513,10 @@ class Match:
         actors = columns.actors[self.rows]
         is_named = np.zeros(len(columns.actor_names) + 1, dtype=np.float32)  # the last is that of -1, no actor
         is_named[list(named)] = 1
-        out["sp"] = is_named[actors]
+        out["speaker_named"] = is_named[actors]
         people = [i for i, number in enumerate(self.numbers.tolist()) if number in columns.actor_words]
         me = self.at[0]
-        out["nm"] = (self.tf[people][:, me].sum(0) > 0) if people else np.zeros(len(me), dtype=np.float32)
+        out["names_speaker"] = (self.tf[people][:, me].sum(0) > 0) if people else np.zeros(len(me), dtype=np.float32)
 
     def sessions(self, out: dict[str, Values]) -> None:
         """The candidates of the same thread; a candidate without a thread stands alone and gets 0."""
@@ -520,9 +528,9 @@ class Match:
         for i, row in enumerate(self.tf[:, self.at[0]]):
             tf[i] = np.bincount(self.session, weights=row, minlength=len(self.codes))
         self.session_tf = tf
-        out["bs"] = self._of_session(self._bm25(tf, np.float32(K1 * SESSION_LENGTH)))
-        out["smb"] = self._of_session(self._best(out["bm_max"]))
-        out["smm"] = self._of_session(self._best(out["msn"]))
+        out["thread_bm25"] = self._of_session(self._bm25(tf, np.float32(K1 * SESSION_LENGTH)))
+        out["thread_best_bm25"] = self._of_session(self._best(out["bm25_of_best"]))
+        out["thread_best_soft_match"] = self._of_session(self._best(out["soft_match"]))
 
     def _best(self, values: Values) -> Values:
         best = np.zeros(len(self.codes), dtype=np.float32)
@@ -541,33 +549,37 @@ class Match:
             self.cosines[:-1] = found
             self.cosines[np.isnan(self.cosines)] = 0
         at = self.at[:3]
-        out["d"] = self.cosines[at[0]]
+        out["cosine"] = self.cosines[at[0]]
         there = (at >= 0) & (at < len(self.pool))
-        out["d1"] = self.cosines[at].sum(0) / np.maximum(there.sum(0), 1)
+        out["cosine_w1"] = self.cosines[at].sum(0) / np.maximum(there.sum(0), 1)
 
     def detail(self, out: dict[str, Values]) -> None:
         """What `DETAIL` lists."""
         at = self.at
         soft = np.maximum(np.maximum(self.soft[:, at[0]], self.soft[:, at[1]]), self.soft[:, at[2]])
         k = length_term(self.lengths_at[:3].sum(0), PIVOT_1)
-        out["mws"] = weighted(self.share, soft) * np.float32(K1 + 1) / (1 + k)
-        out["wbm"] = self._bm25(self.tf[:, at[0]] + self.tf[:, at[1]] + self.tf[:, at[2]], k)
-        for name, i in (("b1", 1), ("a1", 2), ("b2", 3), ("a2", 4)):
-            out[f"mt_{name}"] = self.mt[at[i]]
-        out["len_a"] = np.log1p(self.lengths_at[2])
-        out["nq"] = self.asks[at[2]]
-        out["d_b1"], out["d_a1"] = self.cosines[at[1]], self.cosines[at[2]]
-        out["sd"] = self._of_session(self._best(out["d"]))
-        out["st"] = self._of_session(np.bincount(self.session, minlength=len(self.codes)).astype(np.float32))
-        out["sc"] = self._of_session(weighted(self.share, (self.session_tf > 0).astype(np.float32)))
+        out["soft_match_w1"] = weighted(self.share, soft) * np.float32(K1 + 1) / (1 + k)
+        out["bm25_w1"] = self._bm25(self.tf[:, at[0]] + self.tf[:, at[1]] + self.tf[:, at[2]], k)
+        for i, name in enumerate(("before", "after", "before_2", "after_2"), 1):
+            out[f"near_match_{name}"] = self.mt[at[i]]
+        out["next_log_length"] = np.log1p(self.lengths_at[2])
+        out["next_is_question"] = self.asks[at[2]]
+        out["cosine_before"], out["cosine_after"] = self.cosines[at[1]], self.cosines[at[2]]
+        out["thread_best_cosine"] = self._of_session(self._best(out["cosine"]))
+        out["thread_size"] = self._of_session(np.bincount(self.session, minlength=len(self.codes)).astype(np.float32))
+        out["thread_idf_coverage"] = self._of_session(weighted(self.share, (self.session_tf > 0).astype(np.float32)))
         there = (at >= 0) & (at < len(self.pool))
-        out["d2"] = self.cosines[at].sum(0) / np.maximum(there.sum(0), 1)
+        out["cosine_w2"] = self.cosines[at].sum(0) / np.maximum(there.sum(0), 1)
         size = len(self.rows)
         out["age"] = np.zeros(size, dtype=np.float32)
         if self.given.at is not None and size:
             time = self.given.at[self.rows]
             out["age"] = (time - time.min()) / max(float(time.max() - time.min()), 1.0)
-        for name, value in (("qn", len(self.idf)), ("qi", self.total / max(len(self.idf), 1)), ("qs", self.named)):
+        for name, value in (
+            ("query_stems", len(self.idf)),
+            ("query_mean_idf", self.total / max(len(self.idf), 1)),
+            ("query_speakers", self.named),
+        ):
             out[name] = np.full(size, value, dtype=np.float32)
         rarest = np.argsort(-self.idf, kind="stable")[:4].tolist()
         for i, term in enumerate(rarest):
@@ -578,7 +590,7 @@ class Match:
 
 def _outside(given: FeatureInput, out: dict[str, Values]) -> None:
     """What is known of a memory besides its text."""
-    out["date"] = _date_match(given)
+    out["date_match"] = _date_match(given)
     if given.graph is not None:
         out["graph"] = np.nan_to_num(given.graph)
     if given.importance is not None:

@@ -20,7 +20,7 @@ COSINE_SHARE = 0.4  # of z(d) beside z(bmq) in the choice of those that give fee
 
 
 def together(match: Match, out: dict[str, Values]) -> None:
-    """`together`: records of one matter come in runs, whatever thread (app, mailbox) they stand in."""
+    """`near_in_time`: records of one matter come in runs, whatever thread (app, mailbox) they stand in."""
     at, size, dated = match.given.at, len(match.rows), match.given.dated
     if at is None or size < 2 or (dated is not None and not dated[match.rows].all()):
         return
@@ -36,7 +36,7 @@ def together(match: Match, out: dict[str, Values]) -> None:
     best = np.where(inside, worth, worth.min()).max(axis=1)
     found = np.empty(size, dtype=np.float32)
     found[order] = best
-    out["together"] = found
+    out["near_in_time"] = found
 
 
 def feedback(match: Match, out: dict[str, Values]) -> None:

@@ -1,6 +1,6 @@
 """Rankers: features become one score per candidate, and what each of them added to it.
 
-`Unlearned` is the default for any corpus: a sum of features with fixed weights (`WEIGHTS`). Features of the whole
+`FixedWeights` is the default for any corpus: a sum of features with fixed weights (`WEIGHTS`). Features of the whole
 candidate list enter as z-scores, so that scales of embeddings and of BM25 do not matter; those that few candidates have
 enter as they are, since a z-score of a rare value grows without limit. A spread below `FLOORS` counts as the floor:
 where all candidates are about equal in something, the small differences must not decide (as in a scope of five
@@ -31,63 +31,66 @@ from recall_integrations.ranking.features.formulas import FORMULAS, Features
 
 # Feature → gate → weight.
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
-    "bmq": {"always": 0.3, "long": -0.8, "documents": 3.0},
-    "soft": {"always": 0.8, "long": -0.3, "documents": -0.7},
+    "bm25_counted": {"always": 0.3, "long": -0.8, "documents": 3.0},
+    "passage_match": {"always": 0.8, "long": -0.3, "documents": -0.7},
     "char_bm25": {"spelling": 1.8},
-    "lead": {"always": 0.2, "documents": -0.2},
-    "mw2n": {"always": 0.4, "crowd": 1.0, "documents": -0.4},
-    "smm": {"always": 0.2},
-    "bg": {"always": 2.4, "long": 8.6, "documents": -2.4},
+    "lead_match": {"always": 0.2, "documents": -0.2},
+    "near_match_w2": {"always": 0.4, "crowd": 1.0, "documents": -0.4},
+    "thread_best_soft_match": {"always": 0.2},
+    "bigram_match": {"always": 2.4, "long": 8.6, "documents": -2.4},
     "feedback": {"long": 0.8, "documents": 2.5},
-    "together": {"apart": 0.5},
-    "d": {"always": 0.3, "long": -0.7, "documents": 0.5},
-    "d1": {"always": 0.4},
-    "sp": {"always": 2.5},
-    "cast": {"crowd": 1.1},
-    "told": {"people": 11.0},
-    "own": {"people": 1.0},
-    "isq": {"people": -1.9},
-    "ask": {"people": -4.4},
-    "user": {"roles": 3.0},
-    "role": {"roles": 5.8},
-    "exchange": {"roles": 1.0},
-    "dww": {"always": 0.2},
-    "date": {"always": 2.1},
+    "near_in_time": {"apart": 0.5},
+    "cosine": {"always": 0.3, "long": -0.7, "documents": 0.5},
+    "cosine_w1": {"always": 0.4},
+    "speaker_named": {"always": 2.5},
+    "cast_present": {"crowd": 1.1},
+    "asked_before": {"people": 11.0},
+    "speaker_prior_match": {"people": 1.0},
+    "is_question": {"people": -1.9},
+    "asking_share": {"people": -4.4},
+    "by_user": {"roles": 3.0},
+    "by_asked_role": {"roles": 5.8},
+    "exchange_bm25": {"roles": 1.0},
+    "date_words_asked": {"always": 0.2},
+    "date_match": {"always": 2.1},
     "graph": {"always": 0.7},
     "recency": {"always": 0.02},
     "importance": {"always": 0.02},
 }
 # Of features that enter as z-scores; a floor is about the 5th percentile of the spread over the candidates of a query.
 FLOORS: Mapping[str, float] = {
-    "bm": 0.8,
-    "bmq": 0.8,
+    "bm25": 0.8,
+    "bm25_counted": 0.8,
     "char_bm25": 0.8,
-    "bm_max": 0.1,
-    "bm_ub": 0.05,
-    "cov": 0.05,
-    "soft": 0.06,
-    "lead": 0.06,
+    "bm25_of_best": 0.1,
+    "bm25_of_ceiling": 0.05,
+    "idf_coverage": 0.05,
+    "passage_match": 0.06,
+    "lead_match": 0.06,
     "feedback": 1.0,
-    "together": 0.3,
-    "exchange": 0.8,
-    "cast": 0.1,
-    "msn": 0.06,
-    "mt": 0.06,
-    "mwn": 0.06,
-    "mw2n": 0.07,
-    "qm": 0.08,
-    "L": 0.3,
-    "len_b": 0.3,
-    "bs": 1.0,
-    "smb": 0.1,
-    "smm": 0.05,
-    "d": 0.05,
-    "d1": 0.04,
+    "near_in_time": 0.3,
+    "exchange_bm25": 0.8,
+    "cast_present": 0.1,
+    "soft_match": 0.06,
+    "near_match": 0.06,
+    "near_match_w1": 0.06,
+    "near_match_w2": 0.07,
+    "exchange_match": 0.08,
+    "log_length": 0.3,
+    "previous_log_length": 0.3,
+    "thread_bm25": 1.0,
+    "thread_best_bm25": 0.1,
+    "thread_best_soft_match": 0.05,
+    "cosine": 0.05,
+    "cosine_w1": 0.04,
 }
 FULL_SPREAD = 6.0  # highest z-score from which plain values have their full weight: 37 candidates
-ASKED = ("date", "role")  # features of what a query asks for: in a handful of candidates as decisive as among many
-COSINE = "d"  # the feature whose weight is that of the embedding
-COSINES = (COSINE, "d1")  # those that mean nothing where the embedding means nothing
+ASKED = (
+    "date_match",
+    "by_asked_role",
+)  # features of what a query asks for: in a handful of candidates as decisive as among many
+COSINE = "cosine"  # the feature whose weight is that of the embedding
+COSINES = (COSINE, "cosine_w1")  # those that mean nothing where the embedding means nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +114,7 @@ class Ranker(Protocol):
 
     @property
     def name(self) -> str:
-        """`unlearned`, `linear` or `trees`."""
+        """`fixed_weights`, `linear` or `trees`."""
         ...
 
     @property
@@ -129,7 +132,7 @@ class Ranker(Protocol):
         ...
 
 
-class Unlearned:
+class FixedWeights:
     """The fixed sum.
 
     Args:
@@ -140,8 +143,8 @@ class Unlearned:
         InvalidArgument: there is no such feature, or its weight is no finite number.
     """
 
-    name = "unlearned"
-    version = "unlearned-5"
+    name = "fixed_weights"
+    version = "fixed-weights-5"
     detail = False
 
     def __init__(self, weights: Mapping[str, float] | None = None) -> None:
@@ -178,7 +181,7 @@ class Unlearned:
     def _weight(feature: str, gated: Mapping[str, float], features: Features) -> float:
         """Of a feature, for this scope and query. What a cosine is worth depends on the embedding and the language.
 
-        A strong embedding is worth more alone, not together with the neighbours' (`d1`), and takes nothing away.
+        A strong embedding is worth more alone, not together with the neighbours' (`cosine_w1`), and takes nothing away.
         """
         gates, worth = features.gates, features.cosine_worth
         rise = worth if feature == COSINE else min(worth, 1.0) if feature in COSINES else 1.0

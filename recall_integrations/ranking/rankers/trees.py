@@ -3,8 +3,8 @@
 It looks at all features, those of `features.DETAIL` included, as values and (where `ranker.FLOORS` has them) as
 z-scores over the candidates, and at how the candidates around a candidate score (`around.AROUND`), in two passes:
 
-    first pass    candidates ─ the `AMONG` best of the un-learned ranker ─▶ trees + .2 · linear sum
-    second pass   the `AGAIN` best of the first pass ─▶ mean of several models + .1 · linear sum
+    first pass    candidates ─ the `FIRST_PASS` best of the un-learned ranker ─▶ trees + .2 · linear sum
+    second pass   the `SECOND_PASS` best of the first pass ─▶ mean of several models + .1 · linear sum
 
 The first pass sees what the un-learned ranker makes of the neighbours, the second what the first pass makes of them.
 The linear sum is a logistic regression over the same columns; trees of a few hundred queries are rough, and it smooths
@@ -33,10 +33,10 @@ from recall_integrations.ranking.features.around import AROUND, around
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.formulas import DETAIL, FORMULAS, Features
 from recall_integrations.ranking.rankers import weight_files
-from recall_integrations.ranking.rankers.fixed_weights import FLOORS, Ranking, Unlearned, spread_scores
+from recall_integrations.ranking.rankers.fixed_weights import FLOORS, FixedWeights, Ranking, spread_scores
 
 FORMAT = "recall-trees-2"
-AMONG, AGAIN = 60, 30
+FIRST_PASS, SECOND_PASS = 60, 30
 LINEAR_FIRST, LINEAR_SECOND = 0.2, 0.1
 BELOW = 0.5  # how far what the first pass did not look at lies below the lowest that it did
 Z = "z:"  # in front of a column that is a z-score
@@ -47,7 +47,7 @@ COLUMNS = (
     *(Z + name for name in FLOORS),
     *AROUND,
 )
-_UNLEARNED = Unlearned()
+_FIXED_WEIGHTS = FixedWeights()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ class TreesRanker:
 
 def looked_at(u: Values) -> NDArray[np.int64]:
     """Places of the candidates that the first pass looks at, rising, from the un-learned scores of all."""
-    return np.sort(np.argsort(-u, kind="stable")[:AMONG])
+    return np.sort(np.argsort(-u, kind="stable")[:FIRST_PASS])
 
 
 def in_order(own: Values, best: NDArray[np.int64], u: Values) -> Values:
@@ -178,12 +178,12 @@ def in_order(own: Values, best: NDArray[np.int64], u: Values) -> Values:
 
 def looked_at_again(first: Values, u: Values) -> NDArray[np.int64]:
     """Places of the candidates that the second pass looks at, rising; of equal ones those with the better `u`."""
-    return np.sort(np.lexsort((-u, -first))[:AGAIN])
+    return np.sort(np.lexsort((-u, -first))[:SECOND_PASS])
 
 
 def around_first(features: Features, first: Values) -> Values:
     """`AROUND` of the first pass, `(candidates, AROUND)`; all that it did not look at is alike."""
-    best = np.argsort(-first, kind="stable")[:AMONG]
+    best = np.argsort(-first, kind="stable")[:FIRST_PASS]
     level = np.full_like(first, first[best].min() - BELOW)
     level[best] = first[best]
     made = around(features, level)
@@ -192,7 +192,7 @@ def around_first(features: Features, first: Values) -> Values:
 
 def unlearned_scores(features: Features) -> Values:
     """What the un-learned ranker makes of the candidates."""
-    return _UNLEARNED.score(features).scores
+    return _FIXED_WEIGHTS.score(features).scores
 
 
 def tree_matrix(features: Features, columns: Sequence[str], u: Values) -> Values:

@@ -38,7 +38,7 @@ class Arrange(Stage):
             fused = state.asked.first(fused)
         denied: frozenset[int] = frozenset()
         if parsed.negations:
-            fused, denied = arrange.denied_last(
+            fused, denied = arrange.demote_negated(
                 fused, parsed.negations, texts, k, settings.negation_threshold, parsed.language
             )
         fused, folded = arrange.folded(fused, view, texts, k, settings.duplicate_similarity)

@@ -37,7 +37,7 @@ class Embed(Stage):
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`vectors`, `(1 + readings, d)`."""
         parsed, given = state.query, state.request.vector
-        readings = [] if parsed.reread is None else [parsed.reread]
+        readings = [] if parsed.corrected_query is None else [parsed.corrected_query]
         texts = [*([] if given is not None else [parsed.original]), *readings, *parsed.rewrites]
         first = [] if given is None else [given]
         embedding = self._store.embedding

@@ -102,7 +102,7 @@ def test_support_of_the_graph_is_a_link() -> None:
 def test_who_said_it_is_a_reason_where_it_counted(role: str | None, added: float, said: bool) -> None:
     memory = Memory("I cannot eat peanuts.", id="m1", role=role)
     parsed = ParsedQuery(original="what about peanuts", terms=("peanut",))
-    text = reason(parsed, memory, (Contribution(source="role", score=1.0, added=added),))
+    text = reason(parsed, memory, (Contribution(source="by_asked_role", score=1.0, added=added),))
     assert text == "says: peanuts" + (f"; the {role} said it" if said else "")
 
 
@@ -117,33 +117,37 @@ def said_by(memory: Memory, **parts: tuple[float, float]) -> str:
 )
 def test_an_answer_to_a_question_close_to_the_query(told: tuple[float, float], answers: bool) -> None:
     wanted = "answers a question close to yours" if answers else "weak match"
-    assert said_by(Memory("Dark green."), told=told) == wanted
+    assert said_by(Memory("Dark green."), asked_before=told) == wanted
 
 
 def test_what_the_user_said_is_a_reason_where_it_counted() -> None:
     mine = Memory("The colour is green", role="user")
-    assert said_by(mine, user=(1.0, 3.0)) == "says: colour; the user said it"
-    assert said_by(mine, user=(1.0, 0.1)) == "says: colour"  # few here speak with an assistant
-    assert said_by(mine, user=(1.0, 3.0), role=(1.0, 2.0)) == "says: colour; the user said it"  # and only once
+    assert said_by(mine, by_user=(1.0, 3.0)) == "says: colour; the user said it"
+    assert said_by(mine, by_user=(1.0, 0.1)) == "says: colour"  # few here speak with an assistant
+    assert (
+        said_by(mine, by_user=(1.0, 3.0), by_asked_role=(1.0, 2.0)) == "says: colour; the user said it"
+    )  # and only once
     named = Memory("The colour is green", actor="user")  # read from the name
-    assert said_by(named, user=(1.0, 3.0)) == "says: colour; the user said it"
+    assert said_by(named, by_user=(1.0, 3.0)) == "says: colour; the user said it"
 
 
 def test_who_takes_part_is_a_reason_where_no_name_is() -> None:
     words = "who is asked about takes part in the conversation"
-    assert said_by(Memory("Dark green."), cast=(1.0, 0.8)) == words
-    assert said_by(Memory("Dark green."), cast=(0.0, 0.8)) == said_by(Memory("Dark green."), cast=(1.0, 0.1))
+    assert said_by(Memory("Dark green."), cast_present=(1.0, 0.8)) == words
+    assert said_by(Memory("Dark green."), cast_present=(0.0, 0.8)) == said_by(
+        Memory("Dark green."), cast_present=(1.0, 0.1)
+    )
     ann = EntityRef(entity_id="e", name="Ann", mention="Ann", span=(0, 3), confidence=0.9, stage="exact")
     parsed = ParsedQuery(original="Ann", entity_refs=(ann,))
-    cast = Contribution(source="cast", score=1.0, added=0.8)
+    cast = Contribution(source="cast_present", score=1.0, added=0.8)
     assert reason(parsed, Memory("hello", actor="Ann"), (cast,)) == "entities overlap: Ann"
 
 
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("exchange", "what is said beside it matches"),
-        ("together", "close in time to what matches"),
+        ("exchange_bm25", "what is said beside it matches"),
+        ("near_in_time", "close in time to what matches"),
         ("feedback", "shares words with what matches best"),
     ],
 )

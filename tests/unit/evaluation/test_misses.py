@@ -76,7 +76,7 @@ def test_a_miss_says_where_the_gold_is_and_what_it_is_behind_by() -> None:
     [gold] = miss.gold
     assert (gold.place, gold.ranked, gold.candidate, gold.arms) == (9, 9, True, {"semantic": 9})
     assert list(miss.behind.values()) == sorted(miss.behind.values(), reverse=True)
-    assert miss.behind["soft"] > 0 and miss.behind["bmq"] > 0 and sum(miss.behind.values()) > 1
+    assert miss.behind["passage_match"] > 0 and miss.behind["bm25_counted"] > 0 and sum(miss.behind.values()) > 1
     assert find(data([*rollouts(8), TULIPS], asked), console(), questions=["found"]).misses == ()
     with pytest.raises(InvalidArgument, match="called no gold"):
         find(data([*rollouts(8), TULIPS], asked), console(), questions=["no gold"])

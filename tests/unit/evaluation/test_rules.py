@@ -123,7 +123,7 @@ def test_an_answer_that_changes_by_itself_is_counted_as_changed() -> None:
         lambda r: replace(r, plan=replace(r.plan, time_bias=True)),
         lambda r: replace(r, plan=replace(r.plan, arms=())),
         lambda r: replace(r, query=replace(r.query, terms=("a", "b"))),
-        lambda r: replace(r, query=replace(r.query, reread="b")),
+        lambda r: replace(r, query=replace(r.query, corrected_query="b")),
     ],
 )
 def test_what_acts_counts_and_a_reason_does_not(change: Callable[[RecallResult], RecallResult]) -> None:

@@ -14,7 +14,7 @@ from recall_integrations.config import STRATEGIES, FusionConfig, PlannerConfig, 
 from recall_integrations.evaluation import stages
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.stages import Stage
-from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, FixedWeights
 from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.types import Memory, RecallResult, Scope
 
@@ -105,29 +105,35 @@ def test_features_that_are_off_add_nothing(store: MemoryStore) -> None:
     full = recalled(store, Stage(name="x", kind="stage", config=BASE))
     added = {p.source for hit in full.hits for p in hit.contributions if p.added}
     off = recalled(store, found["no soft match features"])
-    assert "soft" in added
-    assert "soft" not in {p.source for hit in off.hits for p in hit.contributions if p.added}
+    assert "passage_match" in added
+    assert "passage_match" not in {p.source for hit in off.hits for p in hit.contributions if p.added}
 
 
 def test_every_feature_is_in_one_group() -> None:
-    groups = stages.feature_groups(Unlearned())
+    groups = stages.feature_groups(FixedWeights())
     members = [name for names in groups.values() for name in names]
     assert sorted(members) == sorted(WEIGHTS)
     assert all(names for names in groups.values())
 
 
 def test_features_are_taken_out_of_linear_weights() -> None:
-    ranker = LinearRanker(version="v", bias=1.0, spread={"bm": 2.0, "msn": 1.0}, plain={"sp": 3.0}, about={})
-    assert stages.feature_groups(ranker) == {"word": ("bm",), "soft match": ("msn",), "speaker": ("sp",)}
-    lesser = stages.without_features(ranker, ("bm", "sp"))
+    ranker = LinearRanker(
+        version="v", bias=1.0, spread={"bm25": 2.0, "soft_match": 1.0}, plain={"speaker_named": 3.0}, about={}
+    )
+    assert stages.feature_groups(ranker) == {
+        "word": ("bm25",),
+        "soft match": ("soft_match",),
+        "speaker": ("speaker_named",),
+    }
+    lesser = stages.without_features(ranker, ("bm25", "speaker_named"))
     assert isinstance(lesser, LinearRanker)
-    assert (lesser.spread, lesser.plain, lesser.bias) == ({"msn": 1.0}, {}, 1.0)
-    assert stages.feature_groups(None) == {} and stages.without_features(None, ("bm",)) is None
+    assert (lesser.spread, lesser.plain, lesser.bias) == ({"soft_match": 1.0}, {}, 1.0)
+    assert stages.feature_groups(None) == {} and stages.without_features(None, ("bm25",)) is None
 
 
 def test_weights_that_saw_the_data_are_named(tmp_path: Path) -> None:
     ranker = LinearRanker(
-        version="v", bias=0.0, spread={"bm": 1.0}, plain={}, about={"data": "LoCoMo, 10 conversations"}
+        version="v", bias=0.0, spread={"bm25": 1.0}, plain={}, about={"data": "LoCoMo, 10 conversations"}
     )
     file = tmp_path / "w.json"
     file.write_text(ranker.to_json(), encoding="utf-8")

@@ -74,7 +74,17 @@ def test_evidence_of_the_arms_is_evidence_that_there_is() -> None:
     assert known <= {*FORMULAS, "edge", "type_filter"}
     assert sum(len(names) for names in EVIDENCE.values()) == len(known)  # each of one arm
     # who spoke, how it is said and how new it is are evidence of no arm
-    assert set(WEIGHTS) - known == {"sp", "cast", "isq", "ask", "user", "role", "dww", "recency", "importance"}
+    assert set(WEIGHTS) - known == {
+        "speaker_named",
+        "cast_present",
+        "is_question",
+        "asking_share",
+        "by_user",
+        "by_asked_role",
+        "date_words_asked",
+        "recency",
+        "importance",
+    }
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 10.0])
@@ -82,7 +92,9 @@ def test_the_weight_of_an_arm_scales_its_evidence(store: MemoryStore, weight: fl
     plain = recalled(store, CENTRIC, planner=PlannerConfig(entity_weight=1.0))
     assert plain.plan.name == "entity_centric"
     before = added(plain)
-    assert any("graph" in parts for parts in before.values()) and any("soft" in parts for parts in before.values())
+    assert any("graph" in parts for parts in before.values()) and any(
+        "passage_match" in parts for parts in before.values()
+    )
     after = added(recalled(store, CENTRIC, planner=PlannerConfig(entity_weight=weight)))
     for memory_id, parts in before.items():
         wanted = {name: value for name, value in times(weight, parts, EVIDENCE["graph"]).items() if value}

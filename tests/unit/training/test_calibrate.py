@@ -15,7 +15,9 @@ def outcome(rng: np.random.Generator, *, answered: bool = True) -> Outcome:
     relevant = np.zeros(20, dtype=bool)
     relevant[0] = answered
     msn = (0.2 * rng.random(20) + 0.6 * relevant).astype(np.float32)
-    features = Features(rows=np.arange(20), columns={"msn": msn}, links=np.full((4, 20), -1), session=np.full(20, -1))
+    features = Features(
+        rows=np.arange(20), columns={"soft_match": msn}, links=np.full((4, 20), -1), session=np.full(20, -1)
+    )
     scores = (rng.normal(size=20) + 3 * relevant).astype(np.float32)
     return Outcome(features=features, scores=scores, relevant=relevant, unknown=0.1)
 

@@ -13,7 +13,7 @@ def outcome(rng, answered=True, candidates=40, weight=1.0):
     relevant = np.zeros(candidates, dtype=bool)
     relevant[rng.integers(candidates)] = answered and rng.random() < 0.2 + 0.8 * strength
     scores = rng.normal(size=candidates) + 3 * relevant
-    columns = {"msn": (0.1 * rng.random(candidates) + strength * relevant).astype(np.float32)}
+    columns = {"soft_match": (0.1 * rng.random(candidates) + strength * relevant).astype(np.float32)}
     features = Features(
         rows=np.arange(candidates),
         columns=columns,

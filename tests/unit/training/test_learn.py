@@ -59,9 +59,9 @@ def test_what_can_be_learned_is_learned_and_used(store: MemoryStore, tmp_path: P
     asked = [*questions(ANN), *questions(BOB)]
     found = learning.learn(store, asked, now=NOW, progress=lambda *step: steps.append(step))
     assert (found.queries, found.usable, found.grouped_by, found.folds) == (40, 40, "scope", 2)
-    assert found.unlearned["ndcg@10"] < 0.7 < found.learned["ndcg@10"]
+    assert found.fixed_weights["ndcg@10"] < 0.7 < found.learned["ndcg@10"]
     assert found.better and found.gain["ndcg@10"].mean == pytest.approx(
-        found.learned["ndcg@10"] - found.unlearned["ndcg@10"]
+        found.learned["ndcg@10"] - found.fixed_weights["ndcg@10"]
     )
     assert steps[39] == ("Recalling", 40, 40) and steps[-1] == ("Cross-validating", 40, 40)
 

@@ -25,9 +25,11 @@ def test_logistic_on_classes_that_can_be_told_apart_stays_finite():
 
 def test_the_linear_ranker_learns_what_matters(examples, hits):
     data = examples()
-    ranker = fit_linear(data, spread=("bm", "d"), plain=("sp",), version="v", about={"data": "made up"})
-    assert ranker.spread["d"] > 5 * abs(ranker.spread["bm"])
-    assert ranker.plain["sp"] > 0
+    ranker = fit_linear(
+        data, spread=("bm25", "cosine"), plain=("speaker_named",), version="v", about={"data": "made up"}
+    )
+    assert ranker.spread["cosine"] > 5 * abs(ranker.spread["bm25"])
+    assert ranker.plain["speaker_named"] > 0
     assert ranker.about == {"data": "made up"} and isinstance(ranker, Ranker)
     assert hits([ranker.score(e.features).scores for e in data], data) > 0.5
 
@@ -39,16 +41,16 @@ def test_the_same_seed_gives_the_same_weights(examples):
 
 
 def test_a_feature_that_never_varies_gets_no_weight(examples):
-    ranker = fit_linear(examples(), spread=("d", "msn"), plain=("sp", "date"))
-    assert ranker.spread["msn"] == 0 and ranker.plain["date"] == 0
+    ranker = fit_linear(examples(), spread=("cosine", "soft_match"), plain=("speaker_named", "date_match"))
+    assert ranker.spread["soft_match"] == 0 and ranker.plain["date_match"] == 0
 
 
 def test_a_feature_that_hardly_varies_gets_no_weight_that_decides_alone(examples):
     data = examples()
     for example in data:
-        example.features.columns["date"] = 1e-6 * example.relevant.astype(np.float32)
-    ranker = fit_linear(data, spread=("d",), plain=("sp", "date"))
-    assert 0 <= ranker.plain["date"] < 1
+        example.features.columns["date_match"] = 1e-6 * example.relevant.astype(np.float32)
+    ranker = fit_linear(data, spread=("cosine",), plain=("speaker_named", "date_match"))
+    assert 0 <= ranker.plain["date_match"] < 1
 
 
 def test_nothing_to_learn_from(examples):
@@ -65,7 +67,7 @@ def test_no_group_is_scored_by_a_ranker_that_has_seen_it(examples, hits):
 
     def fit(some):
         seen.append({e.group for e in some})
-        return fit_linear(some, spread=("d",), plain=("sp",))
+        return fit_linear(some, spread=("cosine",), plain=("speaker_named",))
 
     scores = leave_one_group_out(data, fit, always=always)
     assert seen == [{"b", "c", "other"}, {"a", "c", "other"}, {"a", "b", "other"}]

@@ -10,7 +10,7 @@ import pytest
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.errors import ConfigError
 from recall_integrations.evaluation.datasets import Question
-from recall_integrations.ranking.rankers.fixed_weights import Ranker, Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker
 from recall_integrations.training.watched import Recaller, Watched
 
 NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
@@ -28,14 +28,14 @@ def store() -> Iterator[MemoryStore]:
 
 
 def test_what_is_watched_is_as_it_was() -> None:
-    watched = Watched(Unlearned(), detail=True)
+    watched = Watched(FixedWeights(), detail=True)
     assert isinstance(watched, Ranker) and watched.taken() is None
-    assert (watched.name, watched.version, watched.detail) == ("unlearned", Unlearned.version, True)
-    assert not Watched(Unlearned()).detail
+    assert (watched.name, watched.version, watched.detail) == ("fixed_weights", FixedWeights.version, True)
+    assert not Watched(FixedWeights()).detail
 
 
 def test_the_candidates_of_a_recall_are_labelled(store: MemoryStore) -> None:
-    with closing(Recaller(store, RecallConfig(), Unlearned(), detail=True)) as recaller:
+    with closing(Recaller(store, RecallConfig(), FixedWeights(), detail=True)) as recaller:
         found = recaller.recall(QUESTION, NOW)
         again = recaller.recall(QUESTION, NOW)
     with closing(QueryOptimizer(store)) as optimizer:
@@ -45,9 +45,9 @@ def test_the_candidates_of_a_recall_are_labelled(store: MemoryStore) -> None:
     features = found.example.features
     (at,) = np.flatnonzero(found.example.relevant)
     own = {c.source: c.score for hit in hits if hit.memory.id == "m1" for c in hit.contributions}
-    assert own["soft"] == pytest.approx(features["soft"][at]) and features["isq"][at] == 1
-    assert "mws" in features.columns
-    np.testing.assert_allclose(found.scores, Unlearned().score(features).scores)
+    assert own["passage_match"] == pytest.approx(features["passage_match"][at]) and features["is_question"][at] == 1
+    assert "soft_match_w1" in features.columns
+    np.testing.assert_allclose(found.scores, FixedWeights().score(features).scores)
     assert 0 < found.unknown < 1  # no memory holds the last word
 
 
@@ -56,7 +56,7 @@ def test_words_that_are_not_in_memory_cannot_be_learned_from() -> None:
     with MemoryStore.open(config=off) as bare:
         bare.remember(Memory("The lantern lies in the drawer", id="m1"), scope=ANN)
         with (
-            closing(Recaller(bare, off, Unlearned())) as recaller,
+            closing(Recaller(bare, off, FixedWeights())) as recaller,
             pytest.raises(ConfigError, match="ranking.features"),
         ):
             recaller.recall(QUESTION, NOW)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from recall_integrations import types
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, InvalidScope
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope, TemporalWindow
-from recall_integrations import types
 
 UTC = timezone.utc
 NAIVE = datetime(2024, 1, 1)
@@ -97,7 +97,7 @@ def test_metadata_is_a_copy() -> None:
     assert memory.metadata == {"k": []}
 
 
-@pytest.mark.parametrize("kind", [k for k in vars(records).values() if dataclasses.is_dataclass(k)])
+@pytest.mark.parametrize("kind", [k for k in vars(types).values() if dataclasses.is_dataclass(k)])
 def test_records_are_frozen_and_slotted(kind: type[Any]) -> None:
     assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert hasattr(kind, "__slots__")

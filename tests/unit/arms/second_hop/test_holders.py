@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.arms.second_hop import holders as module
-from recall_integrations.arms.second_hop.holders import Holders, documents, keys_of, text_of
+from recall_integrations.arms.second_hop.holders import NamePostings, documents, keys_of, text_of
 from recall_integrations.indexes.lexicon import content_words
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.store.memory_store import MemoryStore
@@ -31,7 +31,7 @@ def remember(store: MemoryStore, texts: Iterable[str], type_: str = "chunk", fir
     return view_of(store)
 
 
-def ask(holders: Holders, view: ScopeView, *names: str, most: int = MANY) -> list[set[int]]:
+def ask(holders: NamePostings, view: ScopeView, *names: str, most: int = MANY) -> list[set[int]]:
     """Rows for each name, in the order of the names."""
     lexicon = text_of(view).lexicon
     table = np.full((len(names), 3), -1, dtype=np.int32)
@@ -59,17 +59,17 @@ def test_words_and_pairs_as_a_search_through_the_texts_finds_them(store: MemoryS
     texts = [" ".join(rng.choices(WORDS, k=rng.randrange(1, 9))) for _ in range(60)]
     names = [*WORDS, *(f"{a} {b}" for a in WORDS for b in WORDS)]
     view = remember(store, texts)
-    assert ask(Holders(view), view, *names) == [expected(texts, name) for name in names]
+    assert ask(NamePostings(view), view, *names) == [expected(texts, name) for name in names]
 
 
 def test_a_name_is_looked_up_by_its_first_two_words(store: MemoryStore) -> None:
     view = remember(store, ["Amber Lantern Studies", "the lantern is amber", "old Amber Lantern"])
-    assert ask(Holders(view), view, "Amber Lantern Society", "Amber", "Lantern Amber") == [{0, 2}, {0, 1, 2}, {1}]
+    assert ask(NamePostings(view), view, "Amber Lantern Society", "Amber", "Lantern Amber") == [{0, 2}, {0, 1, 2}, {1}]
 
 
 def test_pairs_do_not_reach_over_the_end_of_a_text(store: MemoryStore) -> None:
     view = remember(store, ["amber", "lantern"])
-    assert ask(Holders(view), view, "amber lantern") == [set()]
+    assert ask(NamePostings(view), view, "amber lantern") == [set()]
 
 
 def test_only_living_documents(store: MemoryStore) -> None:
@@ -77,19 +77,19 @@ def test_only_living_documents(store: MemoryStore) -> None:
     remember(store, ["Kestrel three"], "observation")
     store.forget("chunk0")
     view = view_of(store)
-    assert ask(Holders(view), view, "Kestrel") == [{1}]
+    assert ask(NamePostings(view), view, "Kestrel") == [{1}]
     assert documents(view).tolist() == [True, True, False]
 
 
 def test_what_more_than_most_documents_say_is_left_out(store: MemoryStore) -> None:
     view = remember(store, ["Kestrel Amber", "Kestrel Harbour", "Kestrel"])
-    assert ask(Holders(view), view, "Kestrel", "Amber", most=2) == [set(), {0}]
+    assert ask(NamePostings(view), view, "Kestrel", "Amber", most=2) == [set(), {0}]
 
 
 def test_new_rows_are_found_and_then_merged(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LATE_MIN", 4)
     before = remember(store, ["Kestrel one", "Sam two"])
-    holders = Holders(before)
+    holders = NamePostings(before)
     after = remember(store, ["Kestrel three"], first=2)
     assert holders.serves(before) and holders.serves(after)
     assert ask(holders, after, "Kestrel", "Sam") == [{0, 2}, {1}]
@@ -98,23 +98,23 @@ def test_new_rows_are_found_and_then_merged(store: MemoryStore, monkeypatch: pyt
     later = remember(store, ["Kestrel Sam Amber Lantern"], first=3)
     assert not holders.serves(later)
     assert holders.begins(later)
-    merged = Holders(later, holders)
+    merged = NamePostings(later, holders)
     assert ask(merged, later, "Kestrel", "Sam", "Amber Lantern") == [{0, 2, 3}, {1, 3}, {3}]
-    assert merged.heads(later).tolist() == Holders(later).heads(later).tolist()
+    assert merged.heads(later).tolist() == NamePostings(later).heads(later).tolist()
 
 
 def test_a_common_word_stays_common_when_rows_come_later(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "COMMON", 1.0)
     before = remember(store, [f"Kestrel {word}" for word in WORDS[3:]])
-    holders = Holders(before)
+    holders = NamePostings(before)
     after = remember(store, ["Kestrel again"], first=len(WORDS))
     assert ask(holders, after, "Kestrel", most=2) == [set()]
-    assert ask(Holders(after, holders), after, "Kestrel", most=2) == [set()]
+    assert ask(NamePostings(after, holders), after, "Kestrel", most=2) == [set()]
 
 
 def test_only_a_view_that_begins_with_the_same_rows_fits(store: MemoryStore) -> None:
     view = remember(store, ["Kestrel one", "Sam two", "Amber three"])
-    holders = Holders(view)
+    holders = NamePostings(view)
     store.forget("chunk1")
     assert holders.serves(view_of(store))  # the row is dead, but there
     assert not holders.begins(replace(view, nums=view.nums[[0, 2]]))  # rows were put together
@@ -124,7 +124,7 @@ def test_only_a_view_that_begins_with_the_same_rows_fits(store: MemoryStore) -> 
 
 def test_what_rows_begin_with(store: MemoryStore) -> None:
     view = remember(store, ["Amber Lantern shines", "the amber lantern", "Amber", "..."])
-    one, two = Holders(view).heads(view).tolist()
+    one, two = NamePostings(view).heads(view).tolist()
     assert one[0] == one[1] == one[2] > 0
     assert two[0] == two[1] > 0
     assert two[2] == one[3] == two[3] == 0

@@ -21,7 +21,7 @@ from recall_integrations.ranking.calibration.model import (
     within,
 )
 from recall_integrations.ranking.features.formulas import Features
-from recall_integrations.ranking.rankers.fixed_weights import Ranking, Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranking
 
 
 def features(*, links=None, **columns):
@@ -47,8 +47,8 @@ def logistic(names, bias=0.0, **weights):
 
 def calibration(result=None, hit=None, per_k=(0.5, 0.0), bias=0.0):
     return Calibration(
-        ranker="unlearned",
-        ranker_version="unlearned-1",
+        ranker="fixed_weights",
+        ranker_version="fixed_weights-1",
         version="v1",
         result=logistic(RESULT, bias, **(result or {})),
         per_k=per_k,
@@ -62,9 +62,9 @@ def sigmoid(z):
 
 
 def test_both_models_by_hand():
-    found = features(msn=[0.2, 0.8, 0.1])
+    found = features(soft_match=[0.2, 0.8, 0.1])
     scores = ranking(1.0, 3.0, 0.0)
-    model = calibration({"msn_top": 2.0, "unknown": -1.0, "gap2": 0.25}, per_k=(0.5, -0.1))
+    model = calibration({"soft_match_top": 2.0, "unknown": -1.0, "gap2": 0.25}, per_k=(0.5, -0.1))
     z = math.log(3 / 10)  # k is 10, and there are three candidates
     logit = 2 * 0.8 - 0.4 + 0.25 * 2
     c = model.confidence(found, scores, 0.4)
@@ -77,19 +77,32 @@ def test_both_models_by_hand():
 def test_inputs_of_the_result_by_hand():
     links = [[-1, 0, -1], [1, -1, -1], [-1] * 3, [-1] * 3]
     found = features(
-        links=links, msn=[0.2, 0.8, 0.1], cov=[1, 0.5, 0], sp=[1, 0, 0], bm=[4.4, 2.2, 0], bm_ub=[0.5, 0.25, 0]
+        links=links,
+        soft_match=[0.2, 0.8, 0.1],
+        idf_coverage=[1, 0.5, 0],
+        speaker_named=[1, 0, 0],
+        bm25=[4.4, 2.2, 0],
+        bm25_of_ceiling=[0.5, 0.25, 0],
     )
     x = dict(zip(RESULT, result_inputs(found, np.float32([1, 3, 0]), 0.25).tolist(), strict=True))
     expected = {
-        **{"msn_top": 0.8, "cov_any": 1.0, "sp_any": 1.0, "sp_top": 1 / 3, "s1": 3.0, "gap2": 2.0, "gap10": 3.0},
+        **{
+            "soft_match_top": 0.8,
+            "idf_coverage_any": 1.0,
+            "speaker_named_any": 1.0,
+            "speaker_named_top": 1 / 3,
+            "s1": 3.0,
+            "gap2": 2.0,
+            "gap10": 3.0,
+        },
         **{"idf": math.log(4), "idf·unknown": math.log(4) / 4, "unknown²": 1 / 16, "vectors": 0.0},
-        **{"beside": 2 / 3, "size": math.log(3), "msn_top²": 0.64},
+        **{"beside": 2 / 3, "size": math.log(3), "soft_match_top²": 0.64},
     }
     assert {k: x[k] for k in expected} == pytest.approx(expected, abs=1e-6)
 
 
 def test_inputs_of_hits_by_hand():
-    found = features(msn=[0.2, 0.8, 0.1], d=[0.0, 0.5, 0.0], date=[0.0, 0.0, 1.0])
+    found = features(soft_match=[0.2, 0.8, 0.1], cosine=[0.0, 0.5, 0.0], date_match=[0.0, 0.0, 1.0])
     rows = hit_inputs(found, np.float32([1, 3, 0]), np.asarray([1, 0, 2]), 2.0)
     table = dict(zip(HIT, rows.T.tolist(), strict=True))
     assert table["confidence"] == [2, 2, 2]
@@ -97,13 +110,13 @@ def test_inputs_of_hits_by_hand():
     assert table["next"] == [2, 1, 0]
     assert table["confidence·gap"] == [0, -4, -6]
     assert table["place"] == pytest.approx([0, math.log(2), math.log(3)])
-    assert table["msn"] == pytest.approx([0.8, 0.2, 0.1])
-    assert table["date"] == [0, 0, 1]
+    assert table["soft_match"] == pytest.approx([0.8, 0.2, 0.1])
+    assert table["date_match"] == [0, 0, 1]
     assert table["vectors"] == [1, 1, 1]
 
 
 def test_probabilities_are_shared_out_along_another_order():
-    found, scores, model = features(msn=[0.0] * 4), ranking(4, 3, 2, 1), calibration()
+    found, scores, model = features(soft_match=[0.0] * 4), ranking(4, 3, 2, 1), calibration()
     own = model.probabilities(found, scores, None, 0.6)
     other = model.probabilities(found, scores, [2, 0, 1, 3], 0.6)
     np.testing.assert_array_equal(other[[2, 0, 1, 3]], own)
@@ -112,28 +125,28 @@ def test_probabilities_are_shared_out_along_another_order():
 
 
 def test_own_evidence_against_the_order_is_rearranged():
-    model = calibration(hit={"msn": 3.0})
-    p = model.probabilities(features(msn=[0.1, 0.9, 0.5]), ranking(3, 2, 1), None, 0.9999)
+    model = calibration(hit={"soft_match": 3.0})
+    p = model.probabilities(features(soft_match=[0.1, 0.9, 0.5]), ranking(3, 2, 1), None, 0.9999)
     np.testing.assert_allclose(p, [sigmoid(2.7), sigmoid(1.5), sigmoid(0.3)], rtol=1e-5)
 
 
 def test_probabilities_do_not_depend_on_k():
-    found, scores, model = features(msn=[0.5] * 30), ranking(*range(30)), calibration(per_k=(0.9, -0.1))
+    found, scores, model = features(soft_match=[0.5] * 30), ranking(*range(30)), calibration(per_k=(0.9, -0.1))
     first = model.probabilities(found, scores, None, model.confidence(found, scores, 0.1, k=3), k=3)
     second = model.probabilities(found, scores, None, model.confidence(found, scores, 0.1))
     np.testing.assert_allclose(first, second, rtol=1e-5)
 
 
 def test_no_hit_is_surer_than_that_there_is_one():
-    p = calibration(hit={"confidence": 0.0, "msn": 50.0}).probabilities(
-        features(msn=[1.0, 0.0]), ranking(1, 0), None, 0.3, k=10
+    p = calibration(hit={"confidence": 0.0, "soft_match": 50.0}).probabilities(
+        features(soft_match=[1.0, 0.0]), ranking(1, 0), None, 0.3, k=10
     )
     z = 0.5 * math.log(2 / 10)  # the confidence was for two candidates
     assert p[0] == pytest.approx(sigmoid(math.log(0.3 / 0.7) - z), abs=1e-6)
 
 
 def test_confidence_rises_with_k_and_stops_where_it_would_fall():
-    found, scores, model = features(msn=[0.5] * 60), ranking(*range(60)), calibration(per_k=(0.4, -0.2))
+    found, scores, model = features(soft_match=[0.5] * 60), ranking(*range(60)), calibration(per_k=(0.4, -0.2))
     values = [model.confidence(found, scores, 0.0, k=k) for k in (1, 2, 5, 10, 20, 27, 28, 60)]
     assert values == sorted(values)
     assert values[3] == 0.5
@@ -141,10 +154,10 @@ def test_confidence_rises_with_k_and_stops_where_it_would_fall():
 
 
 def test_empty_and_single():
-    model = calibration({"msn_any": 1.0})
-    assert model.confidence(features(msn=[]), ranking(), 1.0) == 0.0
-    assert model.probabilities(features(msn=[]), ranking(), None, 0.0).shape == (0,)
-    one = features(msn=[0.5])
+    model = calibration({"soft_match_any": 1.0})
+    assert model.confidence(features(soft_match=[]), ranking(), 1.0) == 0.0
+    assert model.probabilities(features(soft_match=[]), ranking(), None, 0.0).shape == (0,)
+    one = features(soft_match=[0.5])
     c = model.confidence(one, ranking(0.0), 0.0)
     assert model.confidence(one, ranking(0.0), 0.0, k=0) == 0.0
     assert 0 < c < 1
@@ -167,13 +180,13 @@ def test_unknown_share():
 
 
 def test_json_round_trip_and_versions(tmp_path):
-    model = calibration({"msn_top": 2.0}, per_k=(0.5, -0.1))
+    model = calibration({"soft_match_top": 2.0}, per_k=(0.5, -0.1))
     path = tmp_path / "calibration.json"
-    path.write_text(to_json({"unlearned": model}), encoding="utf-8")
-    again = Calibration.load("unlearned", "unlearned-1", path)
+    path.write_text(to_json({"fixed_weights": model}), encoding="utf-8")
+    again = Calibration.load("fixed_weights", "fixed_weights-1", path)
     assert again is not None
     assert again.to_dict() == model.to_dict()
-    assert Calibration.load("unlearned", "unlearned-2", path) is None
+    assert Calibration.load("fixed_weights", "fixed_weights-2", path) is None
     assert Calibration.load("linear", path=path) is None
 
 
@@ -181,15 +194,15 @@ def test_json_round_trip_and_versions(tmp_path):
     ("change", "message"),
     [
         (lambda f: f.pop("format"), "format"),
-        (lambda f: f["rankers"]["unlearned"].pop("hit"), "hit"),
-        (lambda f: f["rankers"]["unlearned"]["hit"]["inputs"].pop("msn"), "msn"),
-        (lambda f: f["rankers"]["unlearned"]["hit"]["inputs"].update(msn=[1.0, 2.0, 1.0]), "bound"),
-        (lambda f: f["rankers"]["unlearned"]["hit"]["inputs"].update(msn=[math.inf, 0, 1]), "finite"),
-        (lambda f: f["rankers"]["unlearned"]["confidence"].update(per_k=[-1, 0]), "per_k"),
+        (lambda f: f["rankers"]["fixed_weights"].pop("hit"), "hit"),
+        (lambda f: f["rankers"]["fixed_weights"]["hit"]["inputs"].pop("soft_match"), "soft_match"),
+        (lambda f: f["rankers"]["fixed_weights"]["hit"]["inputs"].update(soft_match=[1.0, 2.0, 1.0]), "bound"),
+        (lambda f: f["rankers"]["fixed_weights"]["hit"]["inputs"].update(soft_match=[math.inf, 0, 1]), "finite"),
+        (lambda f: f["rankers"]["fixed_weights"]["confidence"].update(per_k=[-1, 0]), "per_k"),
     ],
 )
 def test_what_is_not_whole_is_refused(change, message):
-    fields = json.loads(to_json({"unlearned": calibration()}))
+    fields = json.loads(to_json({"fixed_weights": calibration()}))
     change(fields)
     with pytest.raises(InvalidArgument, match=message):
         from_json(json.dumps(fields))
@@ -197,12 +210,24 @@ def test_what_is_not_whole_is_refused(change, message):
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InvalidArgument, match="Cannot read"):
-        Calibration.load("unlearned", path=tmp_path / "missing.json")
+        Calibration.load("fixed_weights", path=tmp_path / "missing.json")
     with pytest.raises(InvalidArgument, match="JSON"):
         from_json("{")
 
 
-COLUMNS = ("bm", "bm_ub", "cov", "msn", "mt", "mwn", "smm", "d", "sp", "own", "date")
+COLUMNS = (
+    "bm25",
+    "bm25_of_ceiling",
+    "idf_coverage",
+    "soft_match",
+    "near_match",
+    "near_match_w1",
+    "thread_best_soft_match",
+    "cosine",
+    "speaker_named",
+    "speaker_prior_match",
+    "date_match",
+)
 tables = st.integers(1, 30).flatmap(
     lambda n: st.lists(st.lists(st.floats(-1e6, 1e6, width=32), min_size=n, max_size=n), min_size=11, max_size=11)
 )
@@ -211,10 +236,10 @@ tables = st.integers(1, 30).flatmap(
 @settings(max_examples=60, deadline=None)
 @given(table=tables, unknown=st.floats(0, 1), k=st.integers(1, 40), data=st.data())
 def test_shipped_weights_bounds_and_order(table, unknown, k, data):
-    model = Calibration.load("unlearned", Unlearned.version)
+    model = Calibration.load("fixed_weights", FixedWeights.version)
     assert model is not None
     found = features(**dict(zip(COLUMNS, table, strict=True)))
-    scores = Unlearned().score(found)
+    scores = FixedWeights().score(found)
     c = model.confidence(found, scores, unknown, k=k)
     assert 0 < c < 1
     order = data.draw(st.permutations(range(found.size)))
@@ -227,25 +252,25 @@ def test_shipped_weights_bounds_and_order(table, unknown, k, data):
 
 
 def test_shipped_weights_absent_and_present_evidence():
-    model = Calibration.load("unlearned")
+    model = Calibration.load("fixed_weights")
     assert model is not None
-    weak = features(msn=[0.1] * 20, mt=[0.0] * 20, cov=[0.0] * 20)
-    assert model.confidence(weak, Unlearned().score(weak), 1.0) < 0.1
+    weak = features(soft_match=[0.1] * 20, near_match=[0.0] * 20, idf_coverage=[0.0] * 20)
+    assert model.confidence(weak, FixedWeights().score(weak), 1.0) < 0.1
     first = np.eye(20)[0]
     good = features(
-        msn=first,
-        mt=first,
-        cov=first,
-        mwn=first,
-        soft=first,
-        lead=first,
-        bm=18 * first,
-        bm_ub=first,
-        bg=first,
-        d=0.7 * first,
-        smm=first,
+        soft_match=first,
+        near_match=first,
+        idf_coverage=first,
+        near_match_w1=first,
+        passage_match=first,
+        lead_match=first,
+        bm25=18 * first,
+        bm25_of_ceiling=first,
+        bigram_match=first,
+        cosine=0.7 * first,
+        thread_best_soft_match=first,
     )
-    scores = Unlearned().score(good)
+    scores = FixedWeights().score(good)
     c = model.confidence(good, scores, 0.0)
     p = model.probabilities(good, scores, None, c)
     assert c > 0.8
@@ -254,11 +279,15 @@ def test_shipped_weights_absent_and_present_evidence():
 
 def test_logits_stay_within_bounds():
     extreme = calibration(bias=1e6)
-    assert extreme.confidence(features(msn=[0.0]), ranking(0.0), 0.0) <= sigmoid(LOGIT_MAX)
+    assert extreme.confidence(features(soft_match=[0.0]), ranking(0.0), 0.0) <= sigmoid(LOGIT_MAX)
 
 
 def test_scores_that_contradict_the_confidence_are_raised_in_proportion():
-    found, scores, model = features(msn=[0.0] * 3), ranking(3, 2, 1), calibration(hit={"place": -3.0}, per_k=(0.0, 0.0))
+    found, scores, model = (
+        features(soft_match=[0.0] * 3),
+        ranking(3, 2, 1),
+        calibration(hit={"place": -3.0}, per_k=(0.0, 0.0)),
+    )
     own = np.asarray([1 / (1 + (1 + place) ** 3) for place in range(3)])  # .5, 1 in 9, 1 in 28
     unsure, sure = (model.probabilities(found, scores, None, c) for c in (0.5, 0.9))
     np.testing.assert_allclose(unsure, own, rtol=1e-5)
@@ -279,8 +308,10 @@ def test_a_confidence_is_within_what_the_scores_add_up_to():
     st.integers(1, 40),
 )
 def test_the_first_ten_scores_add_up_to_the_confidence_for_ten(values, bias, a, b, k):
-    model = calibration({"msn_any": 1.0}, {"confidence": 1.0, "place": -2.0}, (a, b), math.log(bias / (1 - bias)))
-    found, scores = features(msn=[0.3] * len(values)), ranking(*values)
+    model = calibration(
+        {"soft_match_any": 1.0}, {"confidence": 1.0, "place": -2.0}, (a, b), math.log(bias / (1 - bias))
+    )
+    found, scores = features(soft_match=[0.3] * len(values)), ranking(*values)
     p = model.probabilities(found, scores, None, model.confidence(found, scores, 0.0, k=k), k=k)
     best = np.sort(p)[::-1]
     assert best[:10].sum() >= model.confidence(found, scores, 0.0) - 1e-5

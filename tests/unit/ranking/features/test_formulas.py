@@ -98,10 +98,10 @@ def test_bm25_with_the_absolute_pivot_by_hand():
     found = run(chat(), ask("shed", "invoice"), df={"shed": 2, "invoic": 1})
     shed, invoice = log(1 + 3.5 / 2.5), log(1 + 4.5 / 1.5)
     # every text is shorter than 30 words, so K = 1.2 and one occurrence counts 2.2 / 2.2
-    np.testing.assert_allclose(found["bm"], [shed, 0, invoice, shed, 0], rtol=1e-5)
-    np.testing.assert_allclose(found["bm_max"][2], 1, rtol=1e-5)
-    np.testing.assert_allclose(found["bm_ub"][0], shed / (2.2 * (shed + invoice)), rtol=1e-5)
-    np.testing.assert_allclose(found["cov"][0], shed / (shed + invoice), rtol=1e-5)
+    np.testing.assert_allclose(found["bm25"], [shed, 0, invoice, shed, 0], rtol=1e-5)
+    np.testing.assert_allclose(found["bm25_of_best"][2], 1, rtol=1e-5)
+    np.testing.assert_allclose(found["bm25_of_ceiling"][0], shed / (2.2 * (shed + invoice)), rtol=1e-5)
+    np.testing.assert_allclose(found["idf_coverage"][0], shed / (shed + invoice), rtol=1e-5)
 
 
 def test_a_text_beyond_the_pivot_is_damped():
@@ -110,19 +110,19 @@ def test_a_text_beyond_the_pivot_is_damped():
     found = run(columns, ask("budget"), df={"budget": 2}, count=2)
     idf = log(1 + 0.5 / 2.5)
     long = 1.2 * (0.25 + 0.75 * 60 / 30)
-    np.testing.assert_allclose(found["bm"], [idf, idf * 2.2 / (1 + long)], rtol=1e-5)
-    np.testing.assert_allclose(found["msn"], [1, 2.2 / (1 + long)], rtol=1e-5)
-    np.testing.assert_allclose(found["mt"], [1, 1], rtol=1e-5)
+    np.testing.assert_allclose(found["bm25"], [idf, idf * 2.2 / (1 + long)], rtol=1e-5)
+    np.testing.assert_allclose(found["soft_match"], [1, 2.2 / (1 + long)], rtol=1e-5)
+    np.testing.assert_allclose(found["near_match"], [1, 1], rtol=1e-5)
     mean = (log1p(1) + log1p(60)) / 2
-    np.testing.assert_allclose(found["L"], [log1p(1) - mean, log1p(60) - mean], rtol=1e-4)
+    np.testing.assert_allclose(found["log_length"], [log1p(1) - mean, log1p(60) - mean], rtol=1e-4)
 
 
 def test_a_stem_that_is_asked_twice_counts_twice():
     columns = chat()
     twice = run(columns, ask("shed", "invoice", counts=(2, 1)), df={"shed": 2})
     once = run(columns, ask("shed", "invoice"), df={"shed": 2})
-    np.testing.assert_allclose(twice["bmq"], twice["bm"] * [2, 0, 1, 2, 0], rtol=1e-5)
-    np.testing.assert_allclose(once["bmq"], once["bm"], rtol=1e-5)
+    np.testing.assert_allclose(twice["bm25_counted"], twice["bm25"] * [2, 0, 1, 2, 0], rtol=1e-5)
+    np.testing.assert_allclose(once["bm25_counted"], once["bm25"], rtol=1e-5)
 
 
 def filler(start, count):
@@ -146,28 +146,28 @@ def test_the_best_passage_is_32_words_from_every_16th_on(first, second, together
     words[first : first + 1], words[second : second + 1] = ["budget"], ["kestrel"]
     columns = columns_of([TextRow(num=1, text=" ".join(words))], Lexicon())
     found = run(columns, ask("budget", "kestrel"))
-    assert found["cov"][0] == pytest.approx(1)
-    assert found["soft"][0] == pytest.approx(1) if together else 0.5 <= found["soft"][0] < 0.8
+    assert found["idf_coverage"][0] == pytest.approx(1)
+    assert found["passage_match"][0] == pytest.approx(1) if together else 0.5 <= found["passage_match"][0] < 0.8
 
 
 def test_a_passage_does_not_reach_into_the_next_text():
     columns = columns_of([TextRow(num=1, text="the budget"), TextRow(num=2, text="a kestrel")], Lexicon())
-    found = run(columns, ask("budget", "kestrel"))["soft"]
+    found = run(columns, ask("budget", "kestrel"))["passage_match"]
     assert all(0.5 <= value < 0.8 for value in found.tolist())
 
 
 def test_neighbours_say_nothing_in_a_passage():
     found = run(chat(), ask("shed"), rows=[1, 4], df={"shed": 2})
-    assert (found["soft"] < 0.8).all() and run(chat(), ask("shed"))["soft"][3] == pytest.approx(1)
+    assert (found["passage_match"] < 0.8).all() and run(chat(), ask("shed"))["passage_match"][3] == pytest.approx(1)
     detailed = run(chat(), ask("shed"), rows=[1, 4], df={"shed": 2}, detail=True)
-    np.testing.assert_allclose(detailed["soft"], found["soft"], rtol=1e-5)
+    np.testing.assert_allclose(detailed["passage_match"], found["passage_match"], rtol=1e-5)
 
 
 def test_a_passage_is_not_damped_by_the_length_of_its_text():
     columns = columns_of([TextRow(num=1, text="budget"), TextRow(num=2, text=f"budget {'zq7 ' * 99}")], Lexicon())
     found = run(columns, ask("budget"), df={"budget": 2})
-    np.testing.assert_allclose(found["soft"], [1, 1], rtol=1e-5)
-    assert found["msn"][1] == pytest.approx(2.2 / (1 + 1.2 * (0.25 + 0.75 * 100 / 30)))
+    np.testing.assert_allclose(found["passage_match"], [1, 1], rtol=1e-5)
+    assert found["soft_match"][1] == pytest.approx(2.2 / (1 + 1.2 * (0.25 + 0.75 * 100 / 30)))
 
 
 def test_what_a_text_begins_with():
@@ -178,83 +178,83 @@ def test_what_a_text_begins_with():
     found = run(columns, ask("budget", "kestrel"), df={"budget": 4})
     budget, kestrel = log(1 + 1.5 / 4.5), log(1 + 4.5 / 1.5)
     share = budget / (budget + kestrel)
-    np.testing.assert_allclose(found["lead"], [share, share, 0, 1, share], rtol=1e-5)
+    np.testing.assert_allclose(found["lead_match"], [share, share, 0, 1, share], rtol=1e-5)
 
 
 def test_how_much_of_a_text_asks():
     texts = ["Which shed is green?", "I painted the shed. Which colour?", "A green shed.", "of the?"]
     columns = columns_of([TextRow(num=i + 1, text=t) for i, t in enumerate(texts)], Lexicon())
     found = run(columns, ask("shed"))
-    np.testing.assert_allclose(found["ask"], [1, 1 / 3, 0, 0], rtol=1e-6)
-    assert found["isq"].tolist() == [1, 1, 0, 1]
-    np.testing.assert_allclose(run(columns, ask("shed"), rows=[2, 1])["ask"], [0, 1 / 3], rtol=1e-6)
+    np.testing.assert_allclose(found["asking_share"], [1, 1 / 3, 0, 0], rtol=1e-6)
+    assert found["is_question"].tolist() == [1, 1, 0, 1]
+    np.testing.assert_allclose(run(columns, ask("shed"), rows=[2, 1])["asking_share"], [0, 1 / 3], rtol=1e-6)
 
 
 def test_words_that_are_near_count_in_part():
     columns = columns_of([TextRow(num=1, text="the dog barked"), TextRow(num=2, text="an invoice came")], Lexicon())
     found = run(columns, ask("puppy"))
-    assert 0.5 < found["msn"][0] < 1 and found["bm"][0] == 0
-    assert found["mt"][0] == found["msn"][0]
-    assert found["msn"][1] < 0.5 and found["mt"][1] == 0
+    assert 0.5 < found["soft_match"][0] < 1 and found["bm25"][0] == 0
+    assert found["near_match"][0] == found["soft_match"][0]
+    assert found["soft_match"][1] < 0.5 and found["near_match"][1] == 0
 
 
 def test_neighbours_lend_their_terms():
     found = run(chat(), ask("shed"), rows=[1, 2, 4], df={"shed": 2}, detail=True)
     # rows 1 and 4 stand beside a text with the stem, 2 beside one too (row 3); windows are shorter than the pivot
-    np.testing.assert_allclose(found["mwn"], [1, 1, 1], rtol=1e-5)
-    np.testing.assert_allclose(found["mt_b1"], [1, 0, 1], rtol=1e-5)
-    assert found["mt"][0] < 1
+    np.testing.assert_allclose(found["near_match_w1"], [1, 1, 1], rtol=1e-5)
+    np.testing.assert_allclose(found["near_match_before"], [1, 0, 1], rtol=1e-5)
+    assert found["near_match"][0] < 1
 
 
 def test_an_answer_takes_the_terms_of_the_question_before_it():
     found = run(chat(), ask("shed"), df={"shed": 2})
-    np.testing.assert_allclose(found["qa"], [0, 1, 0, 0, 0], atol=1e-6)
-    np.testing.assert_allclose(found["isq"], [1, 0, 0, 0, 0])
-    np.testing.assert_allclose(found["pq"], [0, 1, 0, 0, 0])
-    assert found["qm"][1] == pytest.approx(1)
+    np.testing.assert_allclose(found["previous_question_match"], [0, 1, 0, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(found["is_question"], [1, 0, 0, 0, 0])
+    np.testing.assert_allclose(found["previous_is_question"], [0, 1, 0, 0, 0])
+    assert found["exchange_match"][1] == pytest.approx(1)
     alone = chat(texts=[("Sam", "Which shed?"), ("Sam", "The green one.")])
-    assert run(alone, ask("shed"))["qa"].tolist() == [0, 0]  # nobody answers themself
+    assert run(alone, ask("shed"))["previous_question_match"].tolist() == [0, 0]  # nobody answers themself
 
 
 def test_an_actors_own_earlier_text_lends_its_terms():
     texts = [("Sam", "the shed"), ("Priya", "oh"), ("Sam", "green it is"), ("Priya", "nice")]
     found = run(chat(texts=texts), ask("shed"))
-    np.testing.assert_allclose(found["own"], [0, 0, 1, 0], atol=1e-6)
-    np.testing.assert_allclose(found["mt_b2"], [0, 0, 0, 0])  # not asked for
+    np.testing.assert_allclose(found["speaker_prior_match"], [0, 0, 1, 0], atol=1e-6)
+    np.testing.assert_allclose(found["near_match_before_2"], [0, 0, 0, 0])  # not asked for
 
 
 def test_speakers_named_in_the_query():
     found = run(chat(), ask("priya", "shed"))
-    assert found["sp"].tolist() == [0, 1, 1, 0, 1]
-    assert found["nm"].tolist() == [0, 0, 0, 0, 0]
-    assert run(chat(), ask("shed"))["sp"].tolist() == [0] * 5
+    assert found["speaker_named"].tolist() == [0, 1, 1, 0, 1]
+    assert found["names_speaker"].tolist() == [0, 0, 0, 0, 0]
+    assert run(chat(), ask("shed"))["speaker_named"].tolist() == [0] * 5
     spoken_of = chat(texts=[("Sam", "Priya painted it"), ("Priya", "yes")])
-    assert run(spoken_of, ask("priya"))["nm"].tolist() == [1, 0]
+    assert run(spoken_of, ask("priya"))["names_speaker"].tolist() == [1, 0]
 
 
 def test_first_person_means_the_user():
     columns = chat(texts=[("user", "my shed is green"), ("assistant", "a green shed")])
-    assert run(columns, ask("shed", asker=("user",)))["sp"].tolist() == [1, 0]
-    assert run(columns, ask("shed"))["sp"].tolist() == [0, 0]
+    assert run(columns, ask("shed", asker=("user",)))["speaker_named"].tolist() == [1, 0]
+    assert run(columns, ask("shed"))["speaker_named"].tolist() == [0, 0]
 
 
 def test_stem_pairs_side_by_side():
     columns = columns_of(
         [TextRow(num=1, text="painted the shed"), TextRow(num=2, text="the shed he painted")], Lexicon()
     )
-    np.testing.assert_allclose(run(columns, ask("painting", "shed"))["bg"], [1, 0], rtol=1e-6)
+    np.testing.assert_allclose(run(columns, ask("painting", "shed"))["bigram_match"], [1, 0], rtol=1e-6)
 
 
 def test_a_pair_does_not_reach_into_the_next_text():
     columns = columns_of([TextRow(num=1, text="it is painted"), TextRow(num=2, text="sheds")], Lexicon())
-    assert run(columns, ask("painted", "shed"))["bg"].tolist() == [0, 0]
+    assert run(columns, ask("painted", "shed"))["bigram_match"].tolist() == [0, 0]
 
 
 def test_date_words():
     found = run(chat(), ask("invoice", when=True))
-    assert found["dw"].tolist() == [0, 0, 1, 2, 0]
-    assert found["dww"].tolist() == [0, 0, 1, 2, 0]
-    assert run(chat(), ask("invoice"))["dww"].tolist() == [0] * 5
+    assert found["date_words"].tolist() == [0, 0, 1, 2, 0]
+    assert found["date_words_asked"].tolist() == [0, 0, 1, 2, 0]
+    assert run(chat(), ask("invoice"))["date_words_asked"].tolist() == [0] * 5
 
 
 def test_what_the_candidates_of_a_thread_hold_together():
@@ -267,19 +267,21 @@ def test_what_the_candidates_of_a_thread_hold_together():
     ]
     found = run(columns_of(rows, lexicon), ask("shed", "invoice"), df={"shed": 3, "invoic": 1}, detail=True)
     shed, invoice = log(1 + 1.5 / 3.5), log(1 + 3.5 / 1.5)
-    np.testing.assert_allclose(found["bs"], np.array([shed + invoice, shed + invoice, shed, 0]) * 2.2 / 4.6, rtol=1e-5)
-    np.testing.assert_allclose(found["smb"], [1, 1, shed / invoice, 0], rtol=1e-5)
-    np.testing.assert_allclose(found["sc"][:2], [1, 1], rtol=1e-5)
-    assert found["smm"][0] == found["smm"][1] >= found["msn"][1]
+    np.testing.assert_allclose(
+        found["thread_bm25"], np.array([shed + invoice, shed + invoice, shed, 0]) * 2.2 / 4.6, rtol=1e-5
+    )
+    np.testing.assert_allclose(found["thread_best_bm25"], [1, 1, shed / invoice, 0], rtol=1e-5)
+    np.testing.assert_allclose(found["thread_idf_coverage"][:2], [1, 1], rtol=1e-5)
+    assert found["thread_best_soft_match"][0] == found["thread_best_soft_match"][1] >= found["soft_match"][1]
     assert found.session[0] == found.session[1] != found.session[2] and found.session[3] == -1
 
 
 def test_cosines_are_averaged_over_the_neighbours_that_are_there():
     sims = np.array([0.1, 0.5, 0.3, 0.2, np.nan], dtype=np.float32)
     found = run(chat(), ask("shed"), cosine=lambda rows: sims[rows])
-    np.testing.assert_allclose(found["d"], [0.1, 0.5, 0.3, 0.2, 0], rtol=1e-6)
-    np.testing.assert_allclose(found["d1"], [0.3, 0.3, 1 / 3, 0.5 / 3, 0.1], rtol=1e-5)
-    assert run(chat(), ask("shed"), cosine=lambda rows: None)["d"].tolist() == [0] * 5
+    np.testing.assert_allclose(found["cosine"], [0.1, 0.5, 0.3, 0.2, 0], rtol=1e-6)
+    np.testing.assert_allclose(found["cosine_w1"], [0.3, 0.3, 1 / 3, 0.5 / 3, 0.1], rtol=1e-5)
+    assert run(chat(), ask("shed"), cosine=lambda rows: None)["cosine"].tolist() == [0] * 5
 
 
 def test_date_match():
@@ -289,10 +291,12 @@ def test_date_match():
     times = [start - day, start, end - day, end + 10 * day, end + 100 * day]
     at = np.asarray([int(t.timestamp() * 1e6) for t in times])
     found = run(chat(), ask("shed", window=window), at=at)
-    np.testing.assert_allclose(found["date"], [0, 0.8, 0.8, 0.8 * 0.6 * np.exp(-1), 0.8 * 0.6 * np.exp(-10)], rtol=1e-4)
+    np.testing.assert_allclose(
+        found["date_match"], [0, 0.8, 0.8, 0.8 * 0.6 * np.exp(-1), 0.8 * 0.6 * np.exp(-10)], rtol=1e-4
+    )
     open_end = TemporalWindow(start=start, end=None, span=(0, 1), confidence=1.0)
-    np.testing.assert_allclose(run(chat(), ask("shed", window=open_end), at=at)["date"], [0, 1, 1, 1, 1])
-    assert not run(chat(), ask("shed", window=window))["date"].any()
+    np.testing.assert_allclose(run(chat(), ask("shed", window=open_end), at=at)["date_match"], [0, 1, 1, 1, 1])
+    assert not run(chat(), ask("shed", window=window))["date_match"].any()
 
 
 def test_recency_importance_and_graph_are_taken_as_they_are():
@@ -327,11 +331,11 @@ def test_features_are_the_same_whatever_the_order_of_the_candidates():
 
 def test_no_candidates_no_terms_no_words():
     columns = chat(texts=[("Sam", "the of"), ("Priya", "?")])
-    assert run(columns, ask("shed"), rows=[])["bm"].shape == (0,)
+    assert run(columns, ask("shed"), rows=[])["bm25"].shape == (0,)
     for query in (ask(), ask("shed")):
         found = run(columns, query, detail=True)
         assert all(np.isfinite(v).all() for v in found.columns.values())
-        assert not found["bm"].any()
+        assert not found["bm25"].any()
 
 
 def test_a_long_pool_is_cut_to_its_beginnings(monkeypatch):
@@ -340,7 +344,7 @@ def test_a_long_pool_is_cut_to_its_beginnings(monkeypatch):
     monkeypatch.setattr(features, "PAIRS_MAX", 400)
     filler = " ".join(f"zq{i}" for i in range(60))
     texts = [TextRow(num=1, text=f"budget {filler}"), TextRow(num=2, text=f"{filler} budget")]
-    assert (run(columns_of(texts, Lexicon()), ask("budget"))["bm"] > 0).tolist() == [True, False]
+    assert (run(columns_of(texts, Lexicon()), ask("budget"))["bm25"] > 0).tolist() == [True, False]
 
 
 def test_query_terms_leave_out_what_is_negated_and_know_the_words():
@@ -369,12 +373,12 @@ def test_window_rows_are_neighbours_that_are_no_hits():
 def test_word_vectors_weigh_what_they_are_worth_in_the_language():
     """What is said stays; what only lies near is scaled, and gone where the vectors know nothing."""
     columns = chat(texts=(("A", "a small dog"), ("A", "the hut")))
-    full = run(columns, ask("puppy"))["soft"][0]
+    full = run(columns, ask("puppy"))["passage_match"][0]
     assert 0.3 < full < 1
-    assert run(columns, ask("puppy"), word_worth=0.5)["soft"][0] == pytest.approx(full / 2, rel=1e-5)
+    assert run(columns, ask("puppy"), word_worth=0.5)["passage_match"][0] == pytest.approx(full / 2, rel=1e-5)
     none = run(columns, ask("puppy", "hut"), word_worth=0.0)
-    assert none["soft"][0] == none["msn"][0] == 0
-    assert none["soft"][1] == pytest.approx(0.5)  # it says one of two words that are equally rare
+    assert none["passage_match"][0] == none["soft_match"][0] == 0
+    assert none["passage_match"][1] == pytest.approx(0.5)  # it says one of two words that are equally rare
 
 
 def char_bm25_by_hand(texts, words, me):

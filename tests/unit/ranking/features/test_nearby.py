@@ -45,47 +45,47 @@ HIT, MISS = 0.6 / sqrt(0.24), -0.4 / sqrt(0.24)
 def test_records_of_the_same_hours_belong_together():
     found = run(RECORDS, "shed", hours=[0, 36, 37, 73, 500])
     # row 3 has row 2 and no other beside it, row 4 nobody
-    np.testing.assert_allclose(found["together"], [MISS, HIT, MISS, MISS, MISS], rtol=1e-5)
+    np.testing.assert_allclose(found["near_in_time"], [MISS, HIT, MISS, MISS, MISS], rtol=1e-5)
 
 
 def test_the_hours_reach_both_ways_and_the_ends_count():
     found = run(RECORDS, "shed", hours=[100, 64, 136, 63.9, 900])
-    np.testing.assert_allclose(found["together"], [MISS, HIT, HIT, MISS, MISS], rtol=1e-5)
+    np.testing.assert_allclose(found["near_in_time"], [MISS, HIT, HIT, MISS, MISS], rtol=1e-5)
 
 
 def test_two_of_one_matter_lend_to_each_other():
     found = run(RECORDS, "shed", hours=[0, 900, 1800, 2700, 1])
-    np.testing.assert_allclose(found["together"], [HIT, MISS, MISS, MISS, HIT], rtol=1e-5)
+    np.testing.assert_allclose(found["near_in_time"], [HIT, MISS, MISS, MISS, HIT], rtol=1e-5)
 
 
 def test_only_candidates_are_together():
     found = run(RECORDS, "shed", rows=[3, 1, 4], hours=[0, 1, 2, 3, 4])
     # of three: mean 1/3, variance 2/9; the hit has misses beside it, the misses have the hit
     hit, miss = (2 / 3) / sqrt(2 / 9), (-1 / 3) / sqrt(2 / 9)
-    np.testing.assert_allclose(found["together"], [hit, hit, miss], rtol=1e-5)
+    np.testing.assert_allclose(found["near_in_time"], [hit, hit, miss], rtol=1e-5)
 
 
 def test_where_all_came_at_once_times_say_nothing():
-    assert "together" not in run(RECORDS, "shed", hours=[0, 0.2, 0.4, 0.6, 0.8]).columns
-    assert "together" in run(RECORDS, "shed", hours=[0, 0.2, 0.4, 0.6, 1]).columns
+    assert "near_in_time" not in run(RECORDS, "shed", hours=[0, 0.2, 0.4, 0.6, 0.8]).columns
+    assert "near_in_time" in run(RECORDS, "shed", hours=[0, 0.2, 0.4, 0.6, 1]).columns
 
 
 @pytest.mark.parametrize("rows", [[], [2]])
 def test_few_candidates_are_not_together(rows):
-    assert run(RECORDS, "shed", rows=rows, hours=[0, 1, 2, 3, 4])["together"].tolist() == [0] * len(rows)
+    assert run(RECORDS, "shed", rows=rows, hours=[0, 1, 2, 3, 4])["near_in_time"].tolist() == [0] * len(rows)
 
 
 def test_without_times_nothing_is_together():
-    assert "together" not in run(RECORDS, "shed").columns
+    assert "near_in_time" not in run(RECORDS, "shed").columns
 
 
 def test_what_says_nothing_of_the_query_is_together_with_nothing():
-    assert run(RECORDS, "kestrel", hours=[0, 1, 2, 3, 40])["together"].tolist() == [0] * 5
+    assert run(RECORDS, "kestrel", hours=[0, 1, 2, 3, 40])["near_in_time"].tolist() == [0] * 5
 
 
 def test_in_a_chat_of_two_times_are_not_looked_at():
     chat = [TextRow(num=i + 1, text="shed", actor=a, thread="t", position=i) for i, a in enumerate("AB" * 3)]
-    assert "together" not in run(columns_of(chat, Lexicon()), "shed", hours=range(6)).columns
+    assert "near_in_time" not in run(columns_of(chat, Lexicon()), "shed", hours=range(6)).columns
 
 
 # --- feedback ---------------------------------------------------------------------------------------------------

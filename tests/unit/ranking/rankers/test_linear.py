@@ -16,19 +16,25 @@ def features(**columns):
 
 
 def ranker(**fields):
-    given = {"version": "v1", "bias": -1.0, "spread": {"d": 2.0}, "plain": {"sp": 0.5}, "about": {"data": "mine"}}
+    given = {
+        "version": "v1",
+        "bias": -1.0,
+        "spread": {"cosine": 2.0},
+        "plain": {"speaker_named": 0.5},
+        "about": {"data": "mine"},
+    }
     return linear.LinearRanker(**{**given, **fields})
 
 
 def test_the_logit_by_hand():
-    ranking = ranker().score(features(d=[0.1, 0.3], sp=[0.0, 1.0]))
-    np.testing.assert_allclose(ranking.added["d"], [-2, 2], rtol=1e-5)
+    ranking = ranker().score(features(cosine=[0.1, 0.3], speaker_named=[0.0, 1.0]))
+    np.testing.assert_allclose(ranking.added["cosine"], [-2, 2], rtol=1e-5)
     np.testing.assert_allclose(ranking.scores, [-3, 1.5], rtol=1e-5)
     assert isinstance(ranker(), Ranker)
 
 
 def test_no_candidates():
-    assert ranker().score(features(d=[])).scores.shape == (0,)
+    assert ranker().score(features(cosine=[])).scores.shape == (0,)
 
 
 def test_json_and_back():
@@ -40,8 +46,8 @@ def test_json_and_back():
     [
         ({"format": "other"}, "format"),
         ({"spread": {"nonsense": 1.0}}, "'nonsense'"),
-        ({"plain": {"sp": "much"}}, "plain.sp"),
-        ({"plain": {"sp": float("nan")}}, "plain.sp"),
+        ({"plain": {"speaker_named": "much"}}, "plain.sp"),
+        ({"plain": {"speaker_named": float("nan")}}, "plain.sp"),
         ({"plain": []}, "'plain'"),
         ({"bias": True}, "bias"),
     ],
@@ -59,8 +65,8 @@ def test_other_texts_are_refused(text):
 
 
 def test_a_spread_weight_needs_a_feature_with_a_spread():
-    fields = {**json.loads(ranker().to_json()), "spread": {"sp": 1.0}}
-    with pytest.raises(InvalidArgument, match="'sp'"):
+    fields = {**json.loads(ranker().to_json()), "spread": {"speaker_named": 1.0}}
+    with pytest.raises(InvalidArgument, match="'speaker_named'"):
         linear.from_json(json.dumps(fields))
 
 

@@ -10,18 +10,18 @@ pytest.importorskip("lightgbm", reason="LightGBM (extra `rank`) is not installed
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.formulas import Features
 from recall_integrations.ranking.rankers import trees
-from recall_integrations.ranking.rankers.fixed_weights import Ranker, Unlearned
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker
 from recall_integrations.training.trees import fit_trees
 
-SMALL = {"columns": ("d", "bm", "sp"), "trees": 20, "leaves": 4, "seconds": 2}
+SMALL = {"columns": ("cosine", "bm25", "speaker_named"), "trees": 20, "leaves": 4, "seconds": 2}
 
 
 def test_trees_explain_themselves(examples):
     data = examples()
-    ranker = fit_trees(data, columns=("d", "bm", "z:d", "sp"), trees=20, leaves=4, explain=True)
+    ranker = fit_trees(data, columns=("cosine", "bm25", "z:cosine", "speaker_named"), trees=20, leaves=4, explain=True)
     ranking = ranker.score(data[0].features)
     assert isinstance(ranker, Ranker) and ranker.detail
-    assert {"d", "bm", "sp", "first"} == set(ranking.added)
+    assert {"cosine", "bm25", "speaker_named", "first"} == set(ranking.added)
     assert np.ptp(ranking.scores - sum(ranking.added.values())) < 1e-4  # but for a constant
     plain = trees.from_json(ranker.to_json())
     np.testing.assert_allclose(plain.score(data[0].features).scores, ranking.scores, atol=1e-4)
@@ -33,17 +33,17 @@ def test_each_pass_orders_what_the_one_before_puts_first_and_the_rest_follows(ex
     ranker = fit_trees(examples(), **SMALL, explain=explain)
     (wide,) = examples(("wide",), 1, candidates=150, seed=5)
     ranking = ranker.score(wide.features)
-    u = Unlearned().score(wide.features).scores
+    u = FixedWeights().score(wide.features).scores
     by_u = np.argsort(-u, kind="stable")
-    head, tail = by_u[: trees.AMONG], by_u[trees.AMONG :]
+    head, tail = by_u[: trees.FIRST_PASS], by_u[trees.FIRST_PASS :]
     assert ranking.scores[tail].max() < ranking.scores[head].min()
     assert (np.diff(ranking.scores[tail]) <= 0).all()
-    again = np.argsort(-ranking.scores, kind="stable")[: trees.AGAIN]
+    again = np.argsort(-ranking.scores, kind="stable")[: trees.SECOND_PASS]
     assert set(again.tolist()) < set(head.tolist())
     assert (np.argsort(-ranking.scores[head], kind="stable") != np.arange(len(head))).any()
     assert np.ptp(ranking.scores - sum(ranking.added.values())) < 1e-4
     if explain:
-        assert not ranking.added["d"][tail].any()
+        assert not ranking.added["cosine"][tail].any()
 
 
 def test_two_passes_by_hand(examples):
@@ -51,10 +51,10 @@ def test_two_passes_by_hand(examples):
     data = examples()
     ranker = fit_trees(data, **SMALL)
     features = data[3].features
-    x = features.matrix(("d", "bm", "sp"))
+    x = features.matrix(("cosine", "bm25", "speaker_named"))
     linear = x @ np.asarray(ranker.model.linear, dtype=np.float32)
     first = trees.booster(ranker.model.first, 3).predict(x) + trees.LINEAR_FIRST * linear
-    best = np.argsort(-first, kind="stable")[: trees.AGAIN]
+    best = np.argsort(-first, kind="stable")[: trees.SECOND_PASS]
     beside = trees.around_first(features, first.astype(np.float32))
     rows = np.hstack([x, beside])[best]
     second = [trees.booster(text, 3 + beside.shape[1]).predict(rows) for text in ranker.model.second]
@@ -66,8 +66,8 @@ def test_what_the_first_pass_did_not_look_at_is_alike_in_the_second(examples):
     (wide,) = examples(("wide",), 1, candidates=150)
     scores = np.linspace(5, -5, 150, dtype=np.float32)
     beside = dict(zip(trees.AROUND, trees.around_first(wide.features, scores).T, strict=True))
-    np.testing.assert_allclose(beside["u"][: trees.AMONG], scores[: trees.AMONG])
-    np.testing.assert_allclose(beside["u"][trees.AMONG :], scores[trees.AMONG - 1] - trees.BELOW)
+    np.testing.assert_allclose(beside["u"][: trees.FIRST_PASS], scores[: trees.FIRST_PASS])
+    np.testing.assert_allclose(beside["u"][trees.FIRST_PASS :], scores[trees.FIRST_PASS - 1] - trees.BELOW)
 
 
 def test_trees_get_another_name_and_stay_the_same(examples):
@@ -86,10 +86,10 @@ def test_trees_without_candidates(examples):
 
 
 def test_trees_that_cannot_be_used(tmp_path, examples):
-    good = fit_trees(examples(), columns=("d", "sp"), trees=5).to_json()
+    good = fit_trees(examples(), columns=("cosine", "speaker_named"), trees=5).to_json()
     for change, says in (
-        ({"columns": ["d"], "linear": [1.0]}, "1 are named"),
-        ({"columns": ["d", "nonsense"]}, "'nonsense'"),
+        ({"columns": ["cosine"], "linear": [1.0]}, "1 are named"),
+        ({"columns": ["cosine", "nonsense"]}, "'nonsense'"),
         ({"linear": [1.0]}, "linear weight"),
         ({"linear": [1.0, float("nan")]}, "linear weight"),
         ({"second": []}, "linear weight"),
@@ -107,4 +107,4 @@ def test_trees_that_cannot_be_used(tmp_path, examples):
         trees.load(tmp_path / "absent.json")
     path = tmp_path / "trees.json"
     path.write_text(good, encoding="utf-8")
-    assert trees.load(path).columns == ("d", "sp")
+    assert trees.load(path).columns == ("cosine", "speaker_named")

@@ -24,7 +24,7 @@ def ranker(version="v1", of="v1"):
         about={"figures": {"hits ECE": 0.01}},
     )
     return linear.LinearRanker(
-        version=version, bias=0.0, spread={"d": 1.0}, plain={}, about={}, calibration=calibration
+        version=version, bias=0.0, spread={"cosine": 1.0}, plain={}, about={}, calibration=calibration
     )
 
 
@@ -35,7 +35,7 @@ def test_a_calibration_is_kept_with_the_weights():
 
 
 def test_weights_without_a_calibration_have_none():
-    bare = linear.LinearRanker(version="v1", bias=0.0, spread={"d": 1.0}, plain={}, about={})
+    bare = linear.LinearRanker(version="v1", bias=0.0, spread={"cosine": 1.0}, plain={}, about={})
     assert linear.from_json(bare.to_json()).calibration is None
     old = {k: v for k, v in json.loads(bare.to_json()).items() if k != "calibration"}
     assert linear.from_json(json.dumps(old)).calibration is None
