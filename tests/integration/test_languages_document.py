@@ -49,11 +49,13 @@ def test_a_row_says_what_is_read(code: str) -> None:
     assert words == ("pairs" if code in PAIRS else "stems" if code in SNOWBALL else "as written")
     assert stops == ("list" if code in NAMES else "–")
     missing = set(unread(code))
-    assert missing in (set(), set(SECTIONS))
-    read = not missing
-    assert (dates, negation, asks, types, sessions) == (("yes",) * 5 if read else ("digits", *"––––"))
-    assert read == (code in READ)
-    assert not read or name_of(code) in ROWS[code][0]
+    said = {"dates": dates, "negation": negation, "person": asks, "types": types, "sessions": sessions}
+    assert {name for name, cell in said.items() if cell == "yes"} == set(SECTIONS) - missing - {"questions"}
+    assert set(said.values()) <= {"yes", "digits", "–", "question words"}
+    assert dates in ("yes", "digits")
+    assert (types == "question words") == ("types" in missing and "questions" not in missing)
+    assert (missing != set(SECTIONS)) == (code in READ)
+    assert code not in READ or name_of(code) in ROWS[code][0]
     sample = probe.pairs(code)[0][0] if code in probe.LANGUAGES else ""
     assert float(worth) == bundled_worth(code, sample)
 

@@ -6,7 +6,10 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
+from recall_integrations.languages.coverage import unread
 from recall_integrations.languages.tables import SECTIONS, checked
+
+WHOLE = "zh es de fr pt ja ru it ko hi".split()
 
 
 @pytest.mark.parametrize("code", READ)
@@ -17,7 +20,19 @@ def test_every_file_is_what_a_table_file_has_to_be(code: str) -> None:
 
 
 def test_the_ten_languages_used_most_are_there() -> None:
-    assert {"zh", "es", "de", "fr", "pt", "ja", "ru", "it", "ko", "hi"} <= set(READ)
+    assert set(WHOLE) <= set(READ)
+
+
+@pytest.mark.parametrize("code", WHOLE)
+def test_each_of_the_ten_has_every_section(code: str) -> None:
+    assert all(getattr(tables(code), section) for section in SECTIONS)
+
+
+@pytest.mark.parametrize("code", READ)
+def test_what_is_unread_is_what_the_file_leaves_out(code: str) -> None:
+    there = [section for section in SECTIONS if getattr(tables(code), section)]
+    assert there
+    assert unread(code) == tuple(section for section in SECTIONS if section not in there)
 
 
 def test_what_is_not_there_says_what_is() -> None:
