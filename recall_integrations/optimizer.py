@@ -130,7 +130,8 @@ class QueryOptimizer:
         store, config, ranking = self.store, self.config, self.config.ranking
         if ranker is None and ranking.features:
             ranker = resolve_ranker(config.fusion)
-        delivery = Delivery(store, config.fusion.recency_half_life_days)
+        reasons = {spec.name: spec.reason for spec in specs if spec.reason}
+        delivery = Delivery(store, config.fusion.recency_half_life_days, reasons)
         depth = MultiStage(coarse_factor=ranking.coarse_factor, score_percentile=ranking.score_percentile)
         rewriting = Rewriting(llm, self._outside.submit, timeout_ms=config.limits.rewrite_timeout_ms)
         makers = {spec.name: spec.make(store, config) for spec in specs}

@@ -1,1 +1,6 @@
 """The arms of a recall: each looks for candidates in its own way."""
+
+from recall_integrations.arms.base import Arm, ArmRequest, ArmResult
+from recall_integrations.arms.registry import ArmSpec
+
+__all__ = ["Arm", "ArmRequest", "ArmResult", "ArmSpec"]

@@ -45,10 +45,11 @@ class Delivery:
     Args:
         store: where the memories are.
         half_life_days: of recency.
+        own: of each arm of the user's own, why what it finds is there.
     """
 
-    def __init__(self, store: MemoryStore, half_life_days: float) -> None:
-        self._store, self._half_life_days = store, half_life_days
+    def __init__(self, store: MemoryStore, half_life_days: float, own: Mapping[str, str] | None = None) -> None:
+        self._store, self._half_life_days, self._own = store, half_life_days, own or {}
 
     def deliver(
         self,
@@ -95,6 +96,7 @@ class Delivery:
                 way=way,
                 when=when,
                 apart=apart,
+                own=self._own,
             )
             hits.append(
                 Hit(

@@ -22,6 +22,7 @@ _LONG_NUMBER = re.compile(r"\b\d{1,3}(?:[.,]\d{3})+\b")  # its parts are words o
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s|\Z)|[。！？]")
 _MARKUP = ' \t#*_>`|-=~"“”'
 # What leads to a memory that by itself says nothing of the query.
+NO_WORDS: Mapping[str, str] = {}
 _NEAR = {
     "char_bm25": "words spelled like what is asked",
     "exchange_bm25": "what is said beside it matches",
@@ -41,6 +42,7 @@ def reason(
     way: str = "",
     when: str = "",
     apart: bool = True,
+    own: Mapping[str, str] = NO_WORDS,
 ) -> str:
     """One line, strongest evidence first; never empty.
 
@@ -53,8 +55,10 @@ def reason(
         way: how another memory led to it (`led`); empty = none did.
         when: that it lies in the time or the session that decided; empty = it does not, or none did.
         apart: whether being recent sets a memory apart in its scope.
+        own: of each arm of the user's own, why what it finds is there.
     """
-    text = _reason(parsed, memory, contributions, demoted, said, way, when, apart, names=mode != "block")
+    found = [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
+    text = _reason(parsed, memory, contributions, demoted, said, way, when, apart, found, names=mode != "block")
     return text if mode == "allow" else privacy.redact(text)[0]
 
 
@@ -67,11 +71,12 @@ def _reason(
     way: str,
     when: str,
     apart: bool,
+    found: Sequence[str],
     *,
     names: bool,
 ) -> str:
     by_source = {c.source: c for c in contributions}
-    parts: list[str] = [when] if when else []
+    parts: list[str] = [*([when] if when else []), *found]
     overlap = named_in(parsed, memory)
     if overlap:
         parts.append(f"entities overlap: {', '.join(overlap)}")
