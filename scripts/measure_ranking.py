@@ -207,7 +207,7 @@ def compare(sets: Mapping[str, Sequence[Item]], scores: Mapping[str, Mapping[str
 
 
 def ablate_unlearned(sets: Mapping[str, Sequence[Item]]) -> dict[str, Any]:
-    """The un-learned ranker without each of its features."""
+    """The ranker with fixed weights without each of its features."""
     whole = {key: figures(measure(items, by(FixedWeights())(items))) for key, items in sets.items()}
     out: dict[str, Any] = {}
     for name in WEIGHTS:
@@ -326,7 +326,7 @@ def main() -> None:
             ("BM25, absolute pivot", alone("bm25")),
             ("soft match", alone("soft_match")),
             ("dense", alone("cosine")),
-            ("un-learned", by(FixedWeights())),
+            ("fixed weights", by(FixedWeights())),
         )
     }
     linear = fit_linear(examples["locomo"])

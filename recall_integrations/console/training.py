@@ -26,7 +26,7 @@ def show(learned: Learned, console: Console) -> None:
     )
     table = Table(box=SIMPLE, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("")
-    for head in ("un-learned", learned.ranker.name, "difference (95 %)"):
+    for head in ("fixed weights", learned.ranker.name, "difference (95 %)"):
         table.add_column(head, justify="right", no_wrap=True)
     for metric, gap in learned.gain.items():
         table.add_row(metric, f"{learned.fixed_weights[metric]:.3f}", f"{learned.learned[metric]:.3f}", interval(gap))

@@ -86,7 +86,7 @@ vectors = Table(
     sqlite_with_rowid=False,  # clustered: a scope's vectors are read in one sequential scan
 )
 
-# What `store/words.py` cut the texts into, filled anew when `text.ANALYSER_VERSION` changes.
+# What `indexes/word_rows.py` cut the texts into, filled anew when `text.ANALYSER_VERSION` changes.
 words = Table(
     "words",
     metadata,

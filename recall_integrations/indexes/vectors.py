@@ -23,7 +23,7 @@ FETCH_MAX = 2_000  # neighbours asked of HNSW at most
 BATCH = 1_000
 _HNSW_VERSION, _HNSW_HEADER = 1, 100  # of the files that Chroma 1.x writes; bytes
 
-# Chroma's defaults lose a tenth of the neighbours; see the decision table in docs/architecture.md.
+# Chroma's defaults lose a tenth of the neighbours; see docs/decisions.md.
 HNSW = {
     "space": "cosine",
     "max_neighbors": 32,

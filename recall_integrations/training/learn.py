@@ -1,6 +1,6 @@
 """Weights from a user's own labelled queries: `recall train`.
 
-    queries ─ recall, un-learned ─▶ candidates and features ─ folds ─▶ fit on the others ─ recall the fold with it
+    queries ─ recall, fixed weights ─▶ candidates and features ─ folds ─▶ fit on the others ─ recall the fold with it
          ─▶ recall@5, nDCG@10 of both, difference with an interval ─▶ fit on all, calibrate ─▶ weights
 
 Everything goes through `QueryOptimizer.recall`: candidates are those that the arms find, and a learned ranker is
@@ -59,7 +59,7 @@ class Learned:
         grouped_by: `scope` or `query`: what is never in two folds.
         folds: number of folds.
         fixed_weights, learned: metric → mean over the queries.
-        gain: metric → learned − un-learned.
+        gain: metric → learned − fixed.
         calibration: how well the ranker's probabilities hold; `None` = too few queries, it has none.
     """
 
@@ -178,7 +178,7 @@ def _enough(count: int, what: str) -> None:
 def _recorded(
     store: MemoryStore, asked: Sequence[Question], base: RecallConfig, kind: str, now: datetime, progress: Progress
 ) -> tuple[list[Example], Scores]:
-    """Each query's candidates with labels, and how the un-learned ranker does."""
+    """Each query's candidates with labels, and how the fixed weights does."""
     examples: list[Example] = []
     scores: Scores = {}
     with closing(Recaller(store, base, FixedWeights(), detail=kind == "trees")) as recaller:

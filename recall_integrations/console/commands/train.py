@@ -45,7 +45,7 @@ def train(
 ) -> None:
     """Learn ranking weights from labelled QUERIES.
 
-    They are compared with the un-learned ranker on queries they were not learned from, and written in any case. Trees
+    They are compared with the fixed weights on queries they were not learned from, and written in any case. Trees
     need the extra recall-integrations[rank].
 
     \b

@@ -3,7 +3,7 @@
 `score = bias + Σ weight · x`, where `x` is the feature's z-score over the candidates (with the floor of
 `ranker.FLOORS`) for those in `spread`, and its value for those in `plain`; the logit of a logistic regression that
 tells relevant candidates from others. `training.fit_linear` makes it; the package ships none, since weights learned on
-one kind of data were no better on another than the un-learned ranker.
+one kind of data were no better on another than the fixed weights.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 It looks at all features, those of `features.DETAIL` included, as values and (where `ranker.FLOORS` has them) as
 z-scores over the candidates, and at how the candidates around a candidate score (`around.AROUND`), in two passes:
 
-    first pass    candidates ─ the `FIRST_PASS` best of the un-learned ranker ─▶ trees + .2 · linear sum
+    first pass    candidates ─ the `FIRST_PASS` best of the fixed weights ─▶ trees + .2 · linear sum
     second pass   the `SECOND_PASS` best of the first pass ─▶ mean of several models + .1 · linear sum
 
-The first pass sees what the un-learned ranker makes of the neighbours, the second what the first pass makes of them.
+The first pass sees what the fixed weights makes of the neighbours, the second what the first pass makes of them.
 The linear sum is a logistic regression over the same columns; trees of a few hundred queries are rough, and it smooths
 them. What is not looked at again follows in the order of the pass before.
 
@@ -165,7 +165,7 @@ class TreesRanker:
 
 
 def looked_at(u: Values) -> NDArray[np.int64]:
-    """Places of the candidates that the first pass looks at, rising, from the un-learned scores of all."""
+    """Places of the candidates that the first pass looks at, rising, from the scores of the fixed weights of all."""
     return np.sort(np.argsort(-u, kind="stable")[:FIRST_PASS])
 
 
@@ -191,7 +191,7 @@ def around_first(features: Features, first: Values) -> Values:
 
 
 def unlearned_scores(features: Features) -> Values:
-    """What the un-learned ranker makes of the candidates."""
+    """What the fixed weights makes of the candidates."""
     return _FIXED_WEIGHTS.score(features).scores
 
 
