@@ -3,12 +3,12 @@
 Strategies, chosen by `fusion.strategy`:
 
 - `rrf`: reciprocal rank fusion, `sum w / (k + rank)`, k = 60 (Cormack, Clarke and Büttcher 2009).
-- `weighted`: six terms (seed 003), each in [0, 1]: vector, lexical, graph, recency, importance, profile; and boosts
+- `weighted`: six terms, each in [0, 1]: vector, lexical, graph, recency, importance, profile; and boosts
   for what the plan asked of the temporal and the type arm, and for the types that the router mode prefers. Terms are
   computed for every candidate, also for those that the arm itself did not return. Arms that failed leave the sum; the
   rest is renormalised.
 
-- `boosts` (seed 004): the weighted sum of vector and lexical alone, multiplied by `1 + boost · value` for the graph,
+- `boosts`: the weighted sum of vector and lexical alone, multiplied by `1 + boost · value` for the graph,
   the time asked for, the type, recency and importance, and divided by the largest such product. A boost can lift a
   match; it can make none out of nothing.
 
@@ -253,7 +253,7 @@ def _boosted(raw: Mapping[str, Scores], added: Mapping[str, Scores]) -> dict[str
 
 
 def profile(view: ScopeView, rows: Rows) -> Scores | None:
-    """Cosine of each candidate with the scope's centroid (seed 003): how typical it is of what is remembered here."""
+    """Cosine of each candidate with the scope's centroid: how typical it is of what is remembered here."""
     if view.vectors is None:
         return None
     newest = np.flatnonzero(view.alive)[-PROFILE_MEMORIES:]

@@ -1,4 +1,4 @@
-"""Multi-stage retrieval (seed 001): coarse fetch, score filter, rerank, removal of near-duplicates.
+"""Multi-stage retrieval: coarse fetch, score filter, rerank, removal of near-duplicates.
 
 k wanted ─▶ coarse_factor · k candidates ─▶ those from a percentile of the scores on ─▶ rerank_top_n to the reranker
          ─▶ near-duplicates folded ─▶ k hits

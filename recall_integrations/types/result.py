@@ -70,7 +70,7 @@ class Degradation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteOutcome:
-    """What the optional LLM rewrite did (seed 002): `strategy`, `reason`, `duration_ms`, `used`."""
+    """What the optional LLM rewrite did: `strategy`, `reason`, `duration_ms`, `used`."""
 
     strategy: str = "disabled"
     reason: str = "skip.disabled"
