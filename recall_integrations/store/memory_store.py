@@ -202,7 +202,7 @@ class MemoryStore:
         except Timeout:
             raise StoreLocked(
                 f"The store {directory} is open in another process (or another MemoryStore of this one). Close that, "
-                "or share one MemoryStore between threads. Many processes need the server engine."
+                "or share one MemoryStore between threads, or give each process a path of its own."
             ) from None
         except OSError as e:
             raise StorePathError(f"Cannot write to {directory}: {e.strerror or e}. Check its permissions.") from e
