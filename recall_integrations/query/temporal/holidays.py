@@ -1,5 +1,6 @@
 """Holidays that follow a rule. To add one, add a row: its phrase as a token pattern, and the day in a given year.
-Nothing else: the words that let a text through the parser's gate are taken from the rows (`TRIGGERS`).
+Nothing else: the rules (`rules_calendar.holiday_rules`) and the words that let a text through the parser's gate
+(`triggers`) are made from the rows.
 
 Phrases are written as in the rule tables (see `grammar`): lower-case words, `?` for optional ones. A possessive "'s"
 and a plural apostrophe are not written: the tokenizer drops them. Days of calendars that follow the moon are worked
@@ -188,5 +189,6 @@ def needed_words(patterns: Iterable[str], known: frozenset[str]) -> frozenset[st
     return frozenset(max(reversed(phrase), key=len) for phrase in said if phrase and known.isdisjoint(phrase))
 
 
-# A text that speaks of time has a digit or one of these words in it.
-TRIGGERS = TIME_TRIGGERS | needed_words((row.pattern for row in HOLIDAYS), TIME_TRIGGERS)
+def triggers(table: Iterable[Holiday]) -> frozenset[str]:
+    """A text that speaks of time has a digit or one of these words in it."""
+    return TIME_TRIGGERS | needed_words((row.pattern for row in table), TIME_TRIGGERS)

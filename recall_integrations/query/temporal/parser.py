@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
+from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import Interval, Period, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
-from recall_integrations.query.temporal.holidays import TRIGGERS
-from recall_integrations.query.temporal.rules_calendar import DATES, HOLIDAY_RULES, NUMBERS, TRAPS
+from recall_integrations.query.temporal.rules_calendar import DATES, JULY_FOURTH, NUMBERS, TRAPS, holiday_rules
 from recall_integrations.query.temporal.rules_parts import PARTS
 from recall_integrations.query.temporal.rules_ranges import BOUNDS, NEIGHBOURS, OFFSETS, RANGES
 from recall_integrations.query.temporal.rules_relative import COUNTS, DAYS, DURATIONS
@@ -47,7 +47,8 @@ def all_rules() -> tuple[Rule, ...]:
     """Every rule, in the order in which they are tried."""
     tables = (
         NUMBERS,
-        HOLIDAY_RULES,
+        JULY_FOURTH,
+        holiday_rules(holidays.HOLIDAYS),
         TRAPS,
         DATES,
         DURATIONS,
@@ -69,9 +70,15 @@ def _grammar() -> Grammar:
     return Grammar(all_rules())
 
 
+@functools.cache
+def _triggers() -> frozenset[str]:
+    return holidays.triggers(holidays.HOLIDAYS)
+
+
 def prepare_rules() -> None:
     """Compile the rules now, not at the first query with a date."""
     _grammar()
+    _triggers()
 
 
 def parse_window(
@@ -113,7 +120,7 @@ def parse_window(
         raise InvalidArgument(f"week_start must be 0 (Monday) to 6 (Sunday), not {week_start!r}.")
     if language != ENGLISH:
         return _in_other_language(text, now, week_start, names, language)
-    if _DIGIT.search(text) is None and TRIGGERS.isdisjoint(_WORDS.findall(text.lower())):
+    if _DIGIT.search(text) is None and _triggers().isdisjoint(_WORDS.findall(text.lower())):
         return None
     if ":" in text and (stamp := find_timestamp(text, now)):
         return _window(stamp[0], stamp[1], stamp[2], 0.98)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import (
@@ -17,7 +17,7 @@ from recall_integrations.query.temporal.calendar import (
     yearly,
 )
 from recall_integrations.query.temporal.grammar import Built, Hit, Rule
-from recall_integrations.query.temporal.holidays import HOLIDAYS
+from recall_integrations.query.temporal.holidays import Holiday
 from recall_integrations.query.temporal.lexicon import (
     CLEAR_MONTHS,
     CLEAR_WEEKDAYS,
@@ -104,16 +104,20 @@ def _holiday(date: Callable[[int], datetime], days: int = 1, capital: bool = Fal
     return lambda hit: None if capital and not hit.ctx.text[hit.tokens[0].start].isupper() else ("H", period)
 
 
-HOLIDAY_RULES = (
+JULY_FOURTH = (
     Rule("july_fourth", "(the? o:(ORD|DAYNUM) of july|july o2:(ORD|DAYNUM))(?!(SEP|of|in)? YR)",
          lambda h: _holiday(lambda year: datetime(year, 7, 4))(h) if (h.value("o") or h.value("o2")) == 4 else None,
          0.9, "the 4th of July"),
-    *(
+)  # fmt: skip
+
+
+def holiday_rules(table: Iterable[Holiday]) -> tuple[Rule, ...]:
+    """One rule for each holiday, named by its example."""
+    return tuple(
         Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern,
              _holiday(row.date, row.days, row.capital), 0.85, row.example, weak=True)
-        for row in HOLIDAYS
-    ),
-)  # fmt: skip
+        for row in table
+    )  # fmt: skip
 
 
 def _nothing(hit: Hit) -> Built:
