@@ -507,7 +507,6 @@ _YEAR_CUES = (
     "|starting|beginning|than|as|EQ|LT|GT)"
 )
 _SEASON_CUES = "(in|during|since|until|before|after|from|to|throughout|over|early|late|mid)"
-_COMPARED = "(later|greater|more|after|newer|above|onward|onwards|earlier|before|older|less|below)"
 _DAY_CUES = "(on|by|since|until|till|from|before|after|between|starting|due|around)"
 
 DATES = (
