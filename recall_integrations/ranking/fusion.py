@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.second_hop.links import Via
 from recall_integrations.config import FusionConfig
-from recall_integrations.indexes.scope_view import TYPE_CODES, Rows, ScopeView
+from recall_integrations.indexes.scope_view import Rows, ScopeView, of_types
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.types import RetrievalPlan, TemporalWindow
@@ -216,11 +216,11 @@ def _weighted(
         raw["temporal"] = inside
         terms["temporal"] = (weight("temporal", WINDOW_BOOST) * given.window.confidence, inside)
     if "type_filter" in by_arm:
-        hinted = np.isin(view.types[rows], [TYPE_CODES[t.value] for t in plan.type_hints]).astype(np.float32)
+        hinted = of_types(view, plan.type_hints, rows).astype(np.float32)
         raw["type_filter"] = hinted
         terms["type_filter"] = (weight("type_filter", TYPE_BOOST), hinted)
     if plan.prefers:
-        raw["router"] = np.isin(view.types[rows], [TYPE_CODES[t.value] for t in plan.prefers]).astype(np.float32)
+        raw["router"] = of_types(view, plan.prefers, rows).astype(np.float32)
         terms["router"] = (config.mode, raw["router"])
     age = np.maximum(to_micros(given.now) - view.at[rows], 0) / _DAY
     raw["recency"] = (np.exp2(-age / config.recency_half_life_days) * view.dated[rows]).astype(np.float32)
