@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 
-from recall_integrations.query.temporal.calendar import easter, nth_weekday
+from dateutil.easter import easter
+
+from recall_integrations.query.temporal.calendar import nth_weekday
 from recall_integrations.query.temporal.lexicon import TIME_TRIGGERS
 from recall_integrations.query.temporal.moons import (
     chinese_new_year,
@@ -56,7 +58,7 @@ def _nth(month: int, weekday: int, n: int, plus: int = 0) -> Callable[[int], dat
 
 
 def _easter(plus: int = 0) -> Callable[[int], datetime]:
-    return lambda year: easter(year) + timedelta(days=plus)
+    return lambda year: datetime.combine(easter(year), time()) + timedelta(days=plus)
 
 
 def _last_monday_before(year: int, month: int, day: int) -> datetime:
