@@ -43,7 +43,7 @@ Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class PlanRule:
     """A plan and the condition that chooses it. The condition gives: fired, the values in words, the margin."""
 
     plan: str
@@ -91,13 +91,13 @@ def _always(_parsed: ParsedQuery, _config: PlannerConfig) -> tuple[bool, str, fl
     return True, "no other rule decided", 0.0
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(plan="precise", condition=_precise),
-    Rule(plan="entity_centric", condition=_entity),
-    Rule(plan="temporal", condition=_temporal),
-    Rule(plan="precision", condition=_rare),
-    Rule(plan="exploratory", condition=_vague),
-    Rule(plan="balanced", condition=_always),
+RULES: tuple[PlanRule, ...] = (
+    PlanRule(plan="precise", condition=_precise),
+    PlanRule(plan="entity_centric", condition=_entity),
+    PlanRule(plan="temporal", condition=_temporal),
+    PlanRule(plan="precision", condition=_rare),
+    PlanRule(plan="exploratory", condition=_vague),
+    PlanRule(plan="balanced", condition=_always),
 )
 
 

@@ -19,7 +19,7 @@ from recall_integrations.query.temporal.rules_ranges import BOUNDS, NEIGHBOURS, 
 from recall_integrations.query.temporal.rules_relative import COUNTS, DAYS, DURATIONS
 from recall_integrations.query.temporal.rules_times import LATE, TIMES
 from recall_integrations.query.temporal.timestamps import find_timestamp
-from recall_integrations.query.temporal.tokens import Token
+from recall_integrations.query.temporal.tokens import DateToken
 from recall_integrations.query.temporal.translation import Fragment, reader
 from recall_integrations.query.temporal.translation.reader import plain_fragments
 from recall_integrations.types import TemporalWindow, checked_time
@@ -175,7 +175,7 @@ def explain(
     return tuple(_grammar().reduce(Context.of(text, now, week_start, names))[1])
 
 
-def _choose(ctx: Context, tokens: list[Token]) -> TemporalWindow | None:
+def _choose(ctx: Context, tokens: list[DateToken]) -> TemporalWindow | None:
     found = [t for t in tokens if isinstance(t.value, Period | Interval)]
     if not found:
         return None
@@ -186,7 +186,7 @@ def _choose(ctx: Context, tokens: list[Token]) -> TemporalWindow | None:
     return None
 
 
-def _resolve(ctx: Context, token: Token) -> TemporalWindow | None:
+def _resolve(ctx: Context, token: DateToken) -> TemporalWindow | None:
     try:
         found = ctx.place(token.value) if isinstance(token.value, Period) else token.value
         if found is None:
