@@ -565,7 +565,7 @@ class Speller:
             self._learned.popitem(last=False)
 
 
-def reread(text: str, tokens: Sequence[Token], corrections: Iterable[Correction]) -> str:
+def corrected_query(text: str, tokens: Sequence[Token], corrections: Iterable[Correction]) -> str:
     """The query as it was meant: corrected words replaced by their spelling. For embedding it as a second reading."""
     meant = {c.word: c.spelling for c in corrections}
     for token in sorted(tokens, key=lambda t: -t.start):
