@@ -23,6 +23,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
 from recall_integrations.errors import ConfigError
+from recall_integrations.types.numbers import is_number, is_whole
 
 N = TypeVar("N", bound=float | None)
 ARMS = ("semantic", "lexical", "graph", "temporal", "type_filter")
@@ -52,7 +53,7 @@ def _check_ranges(section: Any, owner: str) -> None:
         if "range" not in known.metadata or (value is None and known.default is None):
             continue
         low, high = known.metadata["range"]
-        number = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+        number = is_number(value) and not math.isnan(value)
         if not number or not low <= value <= high:
             raise ConfigError(f"{owner}.{known.name} must be a number between {low:g} and {high:g}, not {value!r}.")
 
@@ -371,7 +372,7 @@ def _typed(hint: Any, value: Any, where: str) -> Any:
             raise ConfigError(f"{where} must be a list of names, not {value!r}.")
         return tuple(value)
     allowed = get_args(hint) if get_origin(hint) is not None else (hint,)
-    if float in allowed and isinstance(value, int) and not isinstance(value, bool):
+    if float in allowed and is_whole(value):
         return float(value)
     if (isinstance(value, bool) and bool not in allowed) or not isinstance(value, allowed):
         names = " or ".join(getattr(a, "__name__", str(a)) for a in allowed)

@@ -23,6 +23,7 @@ from recall_integrations.query.temporal.tokens import DateToken
 from recall_integrations.query.temporal.translation import Fragment, reader
 from recall_integrations.query.temporal.translation.reader import plain_fragments
 from recall_integrations.types import TemporalWindow, checked_time
+from recall_integrations.types.numbers import is_whole
 
 IMPLICIT_DAYS = 30
 IMPLICIT_CONFIDENCE = 0.4
@@ -116,7 +117,7 @@ def parse_window(
     if not isinstance(text, str):
         raise InvalidArgument(f"text must be a str, not {type(text).__name__}.")
     checked_time(now, "now", InvalidArgument)
-    if isinstance(week_start, bool) or not isinstance(week_start, int) or not 0 <= week_start <= 6:
+    if not is_whole(week_start) or not 0 <= week_start <= 6:
         raise InvalidArgument(f"week_start must be 0 (Monday) to 6 (Sunday), not {week_start!r}.")
     if language != ENGLISH:
         return _in_other_language(text, now, week_start, names, language)
