@@ -87,10 +87,10 @@ def longest_first(spans: list[Span]) -> list[Span]:
 
 
 def entities_of(phrases: Iterable[Phrase], limit: int = PHRASES_MAX) -> dict[Entity, Phrase]:
-    """The living entities of some phrases, each with its first phrase; a name goes before an alias."""
+    """The entities of some phrases, each with its first phrase; a name goes before an alias."""
     found: dict[Entity, Phrase] = {}
     for phrase in islice(phrases, limit):
-        if phrase.entity.alive and (phrase.entity not in found or phrase.is_name):
+        if phrase.entity not in found or phrase.is_name:
             found[phrase.entity] = phrase
     return found
 
@@ -339,8 +339,7 @@ class Cascade:
         if len(word) < 3 or (is_ordinary(word) and (word != self.words[i] or self.reading.word_as_name(i) < 0.88)):
             return []
         best: dict[Entity, float] = {}
-        alive = (p for p in at(self.state.parts, word) if p.entity.alive)
-        for phrase in islice(alive, RIVALS_MAX):
+        for phrase in islice(at(self.state.parts, word), RIVALS_MAX):
             confidence = self._part_of(i, word, phrase)
             if confidence > best.get(phrase.entity, 0.0):
                 best[phrase.entity] = confidence
