@@ -1,7 +1,7 @@
 """Find the right memory: one retriever for LangChain and LlamaIndex over a query optimizer.
 
     remember   Memory ─ validate ─ entities ─▶ one SQL transaction ─▶ tantivy (BM25) and Chroma (vectors) follow
-    recall     text ─ parse ─▶ ParsedQuery ─ plan ─▶ RetrievalPlan ─▶ arms in parallel under one deadline
+    recall     text ─ parse ─▶ ParsedQuery ─ plan ─▶ RetrievalPlan ─▶ arms under one deadline
                     ─▶ candidates ─ fuse ─▶ rank ─▶ privacy ─ pack ─ explain ─▶ RecallResult
 
 `MemoryStore` is the write side, `QueryOptimizer` the read side, `OptimizedRecallRetriever` the read side as both

@@ -23,6 +23,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo
 
 from recall_integrations.errors import ConfigError
+from recall_integrations.types.numbers import is_number, is_whole
 
 N = TypeVar("N", bound=float | None)
 ARMS = ("semantic", "lexical", "graph", "temporal", "type_filter")
@@ -52,7 +53,7 @@ def _check_ranges(section: Any, owner: str) -> None:
         if "range" not in known.metadata or (value is None and known.default is None):
             continue
         low, high = known.metadata["range"]
-        number = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+        number = is_number(value) and not math.isnan(value)
         if not number or not low <= value <= high:
             raise ConfigError(f"{owner}.{known.name} must be a number between {low:g} and {high:g}, not {value!r}.")
 
@@ -69,7 +70,7 @@ def _chosen(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerConfig:
-    """Thresholds of the rule list (seed 000). All in [0, 1].
+    """Thresholds of the rule list that chooses the plan. All in [0, 1].
 
     Args:
         precise_threshold: specificity at or above which the `precise` plan is chosen.
@@ -112,8 +113,8 @@ class QueryConfig:
 
     Args:
         spelling: whether words that nobody knows are also read as close ones that the memories use.
-        spelling_threshold: least similarity of such a word, in (0, 1] (seed 001).
-        spelling_learned_max: corrections that a scope remembers; the least recently used leaves (seed 001).
+        spelling_threshold: least similarity of such a word, in (0, 1].
+        spelling_learned_max: corrections that a scope remembers; the least recently used leaves.
         rare_share: share of the memories up to which a word is rare, so that a query with it is not small talk.
         entity_llm: whether the optimizer's LLM is asked about names that nothing else resolved.
         entity_llm_timeout_ms: longest wait for it.
@@ -132,7 +133,7 @@ class QueryConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecificityConfig:
-    """Weights of the specificity formula (seed 000). They must add up to 1."""
+    """Weights of the specificity formula. They must add up to 1."""
 
     entity_density: float = _number(0.35, 0, 1)
     temporal: float = _number(0.25, 0, 1)
@@ -152,8 +153,8 @@ class FusionConfig:
 
     Args:
         strategy: `fixed_weights` (a fixed sum of ranking features, docs/ranking.md), `linear` or `trees` (learned
-            weights over the same features; trees need the extra `rank`), `weighted` (six terms, seed 003), `boosts`
-            (monotonic boosts, seed 004) or `rrf` (reciprocal rank fusion). Where a scope's texts do not fit into
+            weights over the same features; trees need the extra `rank`), `weighted` (six terms), `boosts`
+            (monotonic boosts) or `rrf` (reciprocal rank fusion). Where a scope's texts do not fit into
             memory, `weighted` takes the place of the first three.
         weights: file with the learned weights of `linear` or `trees`, as `recall train` writes it.
         rrf_k: the constant of RRF; 60 as in Cormack, Clarke and Büttcher (2009).
@@ -217,20 +218,20 @@ class RankingConfig:
 
     Args:
         negation_threshold: normalised BM25 against a negated term above which a memory is demoted, in [0, 1];
-            0.4 is strict, 0.75 soft (seed 000).
+            0.4 is strict, 0.75 soft.
         rerank_top_n: candidates given to the cross-encoder.
         rerank_min_k: fewer candidates than this are not worth a rerank.
         rerank_answer: what must stay the same for a rerank to be skipped: `order` or `set` of the first k.
         rerank_regret_max: a rerank is skipped if a perfect one could add no more than this, in hits at the first place.
         rerank_risk: share of recalls whose rerank may be skipped though it would have changed them; 0 = no such test.
         rerank_weight: share of the reranker in the order, in [0, 1].
-        rerank_threshold: lower scores of the reranker are left out; -10 suits ms-marco-MiniLM-L-6-v2 (seed 001).
+        rerank_threshold: lower scores of the reranker are left out; -10 suits ms-marco-MiniLM-L-6-v2.
         disable_rerank_when_slow: whether it is off while the 95th percentile of its recent runs is beyond
             `limits.rerank_budget_ms`.
         rerank_failures_max: so many failures in a row switch it off …
         rerank_open_s: … for so many seconds.
-        coarse_factor: with a reranker, arms are asked for at least this many times k candidates (seed 001).
-        score_percentile: candidates below this percentile of the scores leave before the rerank; 0 = off (seed 001).
+        coarse_factor: with a reranker, arms are asked for at least this many times k candidates.
+        score_percentile: candidates below this percentile of the scores leave before the rerank; 0 = off.
         diversity_lambda: share of relevance against novelty in maximal marginal relevance, in [0, 1].
         duplicate_similarity: cosine and word overlap from which a memory is folded into a better hit that says the
             same, in (0, 1]; above 1 folds nothing.
@@ -269,8 +270,8 @@ class LimitsConfig:
 
     Args:
         time_budget_ms: default deadline of a recall; arms that are late are left out and named.
-        rewrite_timeout_ms: longest wait for the LLM rewrite (seed 002).
-        rerank_budget_ms: longest wait for the cross-encoder (seed 003).
+        rewrite_timeout_ms: longest wait for the LLM rewrite.
+        rerank_budget_ms: longest wait for the cross-encoder.
         query_chars_max: longer queries are refused.
         workers: threads of the optimizer's pool.
     """
@@ -371,7 +372,7 @@ def _typed(hint: Any, value: Any, where: str) -> Any:
             raise ConfigError(f"{where} must be a list of names, not {value!r}.")
         return tuple(value)
     allowed = get_args(hint) if get_origin(hint) is not None else (hint,)
-    if float in allowed and isinstance(value, int) and not isinstance(value, bool):
+    if float in allowed and is_whole(value):
         return float(value)
     if (isinstance(value, bool) and bool not in allowed) or not isinstance(value, allowed):
         names = " or ".join(getattr(a, "__name__", str(a)) for a in allowed)

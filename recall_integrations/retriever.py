@@ -37,6 +37,7 @@ from recall_integrations.errors import InvalidArgument, InvalidMemory
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Hit, Memory, MemoryType, RecallResult, Scope
+from recall_integrations.types.numbers import is_whole
 
 # Arguments of `recall` that are fields too.
 ARGUMENTS = (
@@ -106,7 +107,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         except ValidationError as e:
             raise InvalidArgument(f"OptimizedRecallRetriever cannot be made: {e}") from e
         self._verbose = verbose
-        if isinstance(self.k, bool) or self.k < 1:
+        if not is_whole(self.k) or self.k < 1:
             raise InvalidArgument(f"k must be a whole number from 1 on, not {self.k!r}.")
 
     __hash__ = object.__hash__

@@ -29,6 +29,7 @@ from recall_integrations.embeddings import identity
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding, bundled, is_static_folder
 from recall_integrations.errors import EmbeddingError, InvalidArgument, MissingExtra, RecallError
+from recall_integrations.types.numbers import is_whole
 
 BATCH_SIZE = 64
 PROBE = "How many dimensions has this?"
@@ -56,7 +57,7 @@ def resolve_embedding(source: object = None, *, batch_size: int = BATCH_SIZE, re
         InvalidArgument: `source` is none of these.
         MissingExtra: a model name was given and sentence-transformers is not installed.
     """
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+    if not is_whole(batch_size) or batch_size < 1:
         raise InvalidArgument(f"batch_size must be a positive whole number, not {batch_size!r}.")
     if source is None:
         return bundled()

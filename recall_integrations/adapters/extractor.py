@@ -38,7 +38,7 @@ SPACY_KINDS: Mapping[str, str] = {
 }
 GLINER_LABELS = ("person", "organisation", "project", "product", "place", "event")
 
-Found = tuple[str, str, int, int, float]  # name, kind, start, end, confidence
+FoundName = tuple[str, str, int, int, float]  # name, kind, start, end, confidence
 
 
 class _Wrapped:
@@ -48,7 +48,7 @@ class _Wrapped:
         self._relations = RelationFinder(patterns)
         self._entities_max = entities_max
 
-    def _found(self, text: str) -> Iterable[Found]:
+    def _found(self, text: str) -> Iterable[FoundName]:
         raise NotImplementedError
 
     def extract(self, memory: Memory) -> Extracted:
@@ -108,7 +108,7 @@ class SpacyExtractor(_Wrapped):
         self._kinds = kinds
         self._confidence = confidence
 
-    def _found(self, text: str) -> Iterable[Found]:
+    def _found(self, text: str) -> Iterable[FoundName]:
         for ent in self._language(text).ents:
             kind = self._kinds.get(ent.label_)
             if kind is not None:
@@ -131,7 +131,7 @@ class GlinerExtractor(_Wrapped):
         self._labels = list(labels)
         self._confidence_min = confidence_min
 
-    def _found(self, text: str) -> Iterable[Found]:
+    def _found(self, text: str) -> Iterable[FoundName]:
         for row in self._model.predict_entities(text, self._labels):
             start, end, score = int(row["start"]), int(row["end"]), float(row.get("score", 0.8))
             if score >= self._confidence_min:
@@ -153,7 +153,7 @@ class CallableExtractor(_Wrapped):
         self._function = function
         self._confidence = confidence
 
-    def _found(self, text: str) -> Iterable[Found]:
+    def _found(self, text: str) -> Iterable[FoundName]:
         given = self._function(text)
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise InvalidArgument(f"The extractor must give a list of names, not {type(given).__name__}.")

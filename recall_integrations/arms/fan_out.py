@@ -1,4 +1,4 @@
-"""Asks the arms of a plan in parallel under one deadline.
+"""Asks the arms of a plan under one deadline: in threads of a pool, or in the caller's where they only compute.
 
 An arm that fails or is late costs its results, not the answer: it is named in the degradations. Threads are there for
 the deadline, so that a stuck arm can be left behind; one long-lived pool serves all recalls. An arm that only computes

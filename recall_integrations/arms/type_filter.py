@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.indexes.scope_view import TYPE_CODES
+from recall_integrations.indexes.scope_view import of_types
 
 
 class TypeFilterRetriever:
@@ -21,7 +21,7 @@ class TypeFilterRetriever:
         hints, view = request.plan.type_hints, request.view
         if not hints or not view.size:
             return ArmResult.empty(self.name, "no type hint")
-        mask = view.alive & np.isin(view.types, [TYPE_CODES[t.value] for t in hints])
+        mask = view.alive & of_types(view, hints)
         if request.allowed is not None:
             mask &= request.allowed
         rows = np.flatnonzero(mask)

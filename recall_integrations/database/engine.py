@@ -1,4 +1,6 @@
-"""Opening the SQLite system of record. The only module that holds SQLite's own SQL."""
+"""Opening the SQLite system of record. What only SQLite understands is here (pragmas, `sqlite_master`), and in one
+table option of `schema`; all other SQL of the store is SQLAlchemy's.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -161,6 +161,15 @@ class ScopeView:
             rows, scores = rows[keep], scores[keep]
         order = self.order_by_id(rows, scores)[:limit]
         return rows[order], np.asarray(scores[order], dtype=np.float32)
+
+
+def of_types(view: ScopeView, types: Iterable[MemoryType], rows: Rows | None = None) -> Mask:
+    """Which rows are memories of one of `types`: of all rows of the view, or of the given ones in their order."""
+    column = view.types if rows is None else view.types[rows]
+    mask: Mask = np.zeros(len(column), dtype=np.bool_)
+    for one in types:
+        mask |= column == TYPE_CODES[one.value]
+    return mask
 
 
 class _Columns:

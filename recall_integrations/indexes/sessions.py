@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import TextColumns
-from recall_integrations.indexes.scope_view import TYPE_CODES, Mask, Rows, ScopeView
+from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.types import MemoryType
 from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
 
@@ -58,7 +58,7 @@ class Settled:
 def sessions_of(view: ScopeView, text: TextColumns, within: Mask | None = None) -> Sessions:
     """The sessions of a scope; with `within`, those that have a row there."""
     counted = view.alive & (text.threads >= 0)
-    counted &= (view.types != TYPE_CODES[MemoryType.CHUNK.value]) | (text.actors >= 0)
+    counted &= ~of_types(view, (MemoryType.CHUNK,)) | (text.actors >= 0)
     rows = np.flatnonzero(counted)
     codes = text.threads[rows]
     threads = int(codes.max(initial=-1)) + 1

@@ -23,14 +23,13 @@ from recall_integrations import text
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.text import stems
+from recall_integrations.text.bm25 import K1, PIVOT
 from recall_integrations.text.by_language import LOOK
 
 HEAP_BYTES = 64_000_000
 TIES_MAX = 4_096  # hits fetched at most in order to break ties by id
 TERMS_MAX = 64  # distinct stems of a query that are looked up
-PIVOT = 30  # stems; shorter texts count as this long, so that a three-word turn does not beat a telling one
 _FILLER = "~"  # no stem and without a scope, so never looked for
-_K1 = 1.2
 WEAKER = 0.6  # of what a stem gives, for a form of the word that differs from the one that was asked for
 
 
@@ -221,4 +220,4 @@ def idf(frequency: int, documents: int) -> float:
 def ceiling(terms: Sequence[str], frequency: Callable[[str], int], documents: int) -> float:
     """The score that BM25 approaches for a text full of every term: `(k1 + 1) * sum idf`."""
     distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
-    return (_K1 + 1) * sum(idf(frequency(term), documents) for term in distinct)
+    return (K1 + 1) * sum(idf(frequency(term), documents) for term in distinct)

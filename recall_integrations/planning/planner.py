@@ -1,4 +1,4 @@
-"""Rules that choose the plan: a decision list of small named conditions, tried in order (seed 000).
+"""Rules that choose the plan: a decision list of small named conditions, tried in order.
 
 1 precise         specificity >= 0.8
 2 entity_centric  an entity reference with confidence > 0.85
@@ -10,14 +10,14 @@
 Then what else the parser read changes the arms of the chosen plan, each by a rule that can be switched off (`rules`):
 
 identifiers     lexical weight x 1.5, or added; memories that hold one letter by letter are lifted
-graph_bias      ownership and dependency questions that name an entity: graph weight x 2 at most, or added (seed 003)
-conversational  nothing that BM25 could look for: no lexical arm, no rewrites (seed 001)
-router_mode     a small lift for the memory types of the mode (seed 003)
-time_bias       "what happened", "latest": recency counts more (seed 003)
-type_filter     "my preferences": other types come after those, if there are such memories (seed 000)
-window_filter   an entity plan with a sure window drops what lies outside of it (seed 000)
+graph_bias      ownership and dependency questions that name an entity: graph weight x 2 at most, or added
+conversational  nothing that BM25 could look for: no lexical arm, no rewrites
+router_mode     a small lift for the memory types of the mode
+time_bias       "what happened", "latest": recency counts more
+type_filter     "my preferences": other types come after those, if there are such memories
+window_filter   an entity plan with a sure window drops what lies outside of it
 time_filter     a sure window or a session: temporal arm, if it is not there; and where a session is asked for, or what
-                was said in the window, what lies in it comes first (seed 000)
+                was said in the window, what lies in it comes first
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class PlanRule:
     """A plan and the condition that chooses it. The condition gives: fired, the values in words, the margin."""
 
     plan: str
@@ -91,13 +91,13 @@ def _always(_parsed: ParsedQuery, _config: PlannerConfig) -> tuple[bool, str, fl
     return True, "no other rule decided", 0.0
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(plan="precise", condition=_precise),
-    Rule(plan="entity_centric", condition=_entity),
-    Rule(plan="temporal", condition=_temporal),
-    Rule(plan="precision", condition=_rare),
-    Rule(plan="exploratory", condition=_vague),
-    Rule(plan="balanced", condition=_always),
+RULES: tuple[PlanRule, ...] = (
+    PlanRule(plan="precise", condition=_precise),
+    PlanRule(plan="entity_centric", condition=_entity),
+    PlanRule(plan="temporal", condition=_temporal),
+    PlanRule(plan="precision", condition=_rare),
+    PlanRule(plan="exploratory", condition=_vague),
+    PlanRule(plan="balanced", condition=_always),
 )
 
 

@@ -1,4 +1,4 @@
-"""The feature vector of a query, and its specificity (seed 000).
+"""The feature vector of a query, and its specificity.
 
     specificity = 0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.15·type_cues
 

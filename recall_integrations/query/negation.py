@@ -64,7 +64,7 @@ class Negation:
     term_span: tuple[int, int]
 
 
-class _Token(NamedTuple):
+class _Piece(NamedTuple):
     word: str
     start: int
     end: int
@@ -119,9 +119,9 @@ def _by_table(text: str, language: str | None) -> tuple[Negation, ...]:
     return tuple(found.values())
 
 
-def _tokens(text: str) -> list[_Token]:
+def _tokens(text: str) -> list[_Piece]:
     return [
-        _Token(m.group().replace("’", "'").replace("‑", "-").casefold(), m.start(), m.end(), m.group())
+        _Piece(m.group().replace("’", "'").replace("‑", "-").casefold(), m.start(), m.end(), m.group())
         for m in _TOKEN.finditer(text)
     ]
 
@@ -141,7 +141,7 @@ _ABOUTNESS = _by_first_word(words.ABOUTNESS)
 _NOT_IDIOMS = _by_first_word(map(Cue, words.NOT_IDIOMS))
 
 
-def _cue_end(tokens: list[_Token], i: int) -> int | None:
+def _cue_end(tokens: list[_Piece], i: int) -> int | None:
     """Index of the first token after the cue that starts at `i`, if one does and it excludes."""
     word = tokens[i].word
     if word in words.NEGATED_AUXILIARIES:
@@ -158,11 +158,11 @@ def _cue_end(tokens: list[_Token], i: int) -> int | None:
     return None
 
 
-def _matches(tokens: list[_Token], i: int, cue: Cue) -> bool:
+def _matches(tokens: list[_Piece], i: int, cue: Cue) -> bool:
     return i + len(cue.words) <= len(tokens) and all(tokens[i + k].word == word for k, word in enumerate(cue.words))
 
 
-def _allowed(tokens: list[_Token], i: int, cue: Cue) -> bool:
+def _allowed(tokens: list[_Piece], i: int, cue: Cue) -> bool:
     after = _word(tokens, i + len(cue.words))
     if cue.place == "start" and not _starts_clause(tokens, i):
         return False
@@ -178,11 +178,11 @@ def _allowed(tokens: list[_Token], i: int, cue: Cue) -> bool:
     return True
 
 
-def _idiomatic(tokens: list[_Token], i: int) -> bool:
+def _idiomatic(tokens: list[_Piece], i: int) -> bool:
     return _word(tokens, i) != "a" or _word(tokens, i + 1) in ("doubt", "word", "break", "hitch", "trace", "problem")
 
 
-def _after_not(tokens: list[_Token], i: int) -> int | None:
+def _after_not(tokens: list[_Piece], i: int) -> int | None:
     before, after = _word(tokens, i - 1), _word(tokens, i + 1)
     if before in words.AUXILIARIES:  # "is not", "does not"
         return _after_auxiliary(tokens, i - 1, i + 1)
@@ -198,7 +198,7 @@ def _after_not(tokens: list[_Token], i: int) -> int | None:
     return i + 2 if after in words.PREPOSITIONS else i + 1
 
 
-def _after_auxiliary(tokens: list[_Token], auxiliary: int, i: int) -> int | None:
+def _after_auxiliary(tokens: list[_Piece], auxiliary: int, i: int) -> int | None:
     """After a negated verb: `auxiliary` is its index, `i` that of the token after the negation."""
     if _is_order(tokens, auxiliary):
         return _aboutness(tokens, auxiliary, i, relative=False)
@@ -222,7 +222,7 @@ def _after_auxiliary(tokens: list[_Token], auxiliary: int, i: int) -> int | None
     return None
 
 
-def _aboutness(tokens: list[_Token], start: int, i: int, *, relative: bool) -> int | None:
+def _aboutness(tokens: list[_Piece], start: int, i: int, *, relative: bool) -> int | None:
     for cue in _ABOUTNESS.get(_word(tokens, i), ()):
         if not _matches(tokens, i, cue):
             continue
@@ -234,7 +234,7 @@ def _aboutness(tokens: list[_Token], start: int, i: int, *, relative: bool) -> i
     return None
 
 
-def _after_no(tokens: list[_Token], i: int) -> int | None:
+def _after_no(tokens: list[_Piece], i: int) -> int | None:
     after = _word(tokens, i + 1)
     if not after or after in words.NO_FOLLOWED_BY or after in words.PHRASE_END or after[:1].isdigit():
         return None
@@ -246,7 +246,7 @@ def _after_no(tokens: list[_Token], i: int) -> int | None:
     return None  # "there is no X", "had no X": a proposition
 
 
-def _after_non(tokens: list[_Token], i: int) -> int | None:
+def _after_non(tokens: list[_Piece], i: int) -> int | None:
     token = tokens[i]
     if token.word == "non":
         after = _word(tokens, i + 1)
@@ -255,19 +255,19 @@ def _after_non(tokens: list[_Token], i: int) -> int | None:
         return None
     # The term is the rest of this very token: split it, so that it reads like "non" + term.
     cut = token.start + 4
-    tokens[i] = _Token("non", token.start, cut, token.raw[:4])
-    tokens.insert(i + 1, _Token(token.word[4:], cut, token.end, token.raw[4:]))
+    tokens[i] = _Piece("non", token.start, cut, token.raw[:4])
+    tokens.insert(i + 1, _Piece(token.word[4:], cut, token.end, token.raw[4:]))
     return i + 1
 
 
 # -- the clause around a cue ----------------------------------------------------------------------------------------
 
 
-def _word(tokens: list[_Token], i: int) -> str:
+def _word(tokens: list[_Piece], i: int) -> str:
     return tokens[i].word if 0 <= i < len(tokens) else ""
 
 
-def _starts_clause(tokens: list[_Token], i: int) -> bool:
+def _starts_clause(tokens: list[_Piece], i: int) -> bool:
     """Whether nothing but "please", "and" and the like stands between `i` and the start of its clause."""
     for k in range(i - 1, max(-1, i - 4), -1):
         if not tokens[k].is_word:
@@ -277,13 +277,13 @@ def _starts_clause(tokens: list[_Token], i: int) -> bool:
     return True
 
 
-def _is_order(tokens: list[_Token], i: int) -> bool:
+def _is_order(tokens: list[_Piece], i: int) -> bool:
     return (
         _word(tokens, i) in words.IMPERATIVES or (_word(tokens, i) == "do" and _word(tokens, i + 1) == "not")
     ) and _starts_clause(tokens, i)
 
 
-def _is_inverted(tokens: list[_Token], i: int) -> bool:
+def _is_inverted(tokens: list[_Piece], i: int) -> bool:
     """ "did Priya not say": an auxiliary that opens a question, its subject, then "not"."""
     if _word(tokens, i - 2) in words.AUXILIARIES and _starts_question(tokens, i - 2):
         return tokens[i - 1].is_word
@@ -291,18 +291,18 @@ def _is_inverted(tokens: list[_Token], i: int) -> bool:
     return named and _word(tokens, i - 3) in words.AUXILIARIES and _starts_question(tokens, i - 3)
 
 
-def _starts_question(tokens: list[_Token], i: int) -> bool:
+def _starts_question(tokens: list[_Piece], i: int) -> bool:
     return _starts_clause(tokens, i) or _word(tokens, i - 1) in (
         *("what", "when", "where", "why", "how", "who", "whom", "which"),
     )
 
 
-def _asks(tokens: list[_Token], i: int) -> bool:
+def _asks(tokens: list[_Piece], i: int) -> bool:
     """Whether the "which" or "that" at `i` opens the question itself instead of describing a noun before it."""
     return _word(tokens, i) in ("which", "that") and _starts_clause(tokens, i)
 
 
-def _negated_before(tokens: list[_Token], i: int) -> bool:
+def _negated_before(tokens: list[_Piece], i: int) -> bool:
     for k in range(i - 1, max(-1, i - 1 - CLAUSE_WORDS_MAX), -1):
         if tokens[k].word in words.NEGATIVES:
             return True
@@ -311,7 +311,7 @@ def _negated_before(tokens: list[_Token], i: int) -> bool:
     return False
 
 
-def _acts(tokens: list[_Token], i: int) -> bool:
+def _acts(tokens: list[_Piece], i: int) -> bool:
     """Whether an "-ing" at `i` has an object: "not eating meat" is an action, "not swimming or running" a topic."""
     word, after = _word(tokens, i), _word(tokens, i + 1)
     if not (word.endswith("ing") and len(word) > 5):
@@ -326,7 +326,7 @@ def _is_state(word: str) -> bool:
 # -- terms ----------------------------------------------------------------------------------------------------------
 
 
-def _terms(tokens: list[_Token], i: int, text: str) -> list[_Term]:
+def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:
     """The term at token `i` and those joined to it by "or", "and" or commas that end in one of these."""
     first = _term(tokens, i, text)
     if first is None:
@@ -361,7 +361,7 @@ def _terms(tokens: list[_Token], i: int, text: str) -> list[_Term]:
     return terms
 
 
-def _term(tokens: list[_Token], i: int, text: str, longest: int = TERM_WORDS_MAX) -> _Term | None:
+def _term(tokens: list[_Piece], i: int, text: str, longest: int = TERM_WORDS_MAX) -> _Term | None:
     """The noun phrase at token `i`, behind articles; at most `longest` words."""
     skipped = 0
     while _word(tokens, i) in words.DETERMINERS or (skipped and _word(tokens, i) in words.PREPOSITIONS):
@@ -384,7 +384,7 @@ def _term(tokens: list[_Token], i: int, text: str, longest: int = TERM_WORDS_MAX
     return _Term(tokens[i].start, stop, tokens[end - 1].end, end)
 
 
-def _ends_phrase(tokens: list[_Token], i: int, *, first: bool) -> bool:
+def _ends_phrase(tokens: list[_Piece], i: int, *, first: bool) -> bool:
     token = tokens[i]
     if token.word in words.VERBS:
         return not (first and token.raw[0].isupper())  # the language Go
@@ -395,7 +395,7 @@ def _ends_phrase(tokens: list[_Token], i: int, *, first: bool) -> bool:
     return not token.is_word or token.word in words.PHRASE_END
 
 
-def _quoted(tokens: list[_Token], i: int, text: str) -> _Term | None:
+def _quoted(tokens: list[_Piece], i: int, text: str) -> _Term | None:
     opened = tokens[i]
     closing = text.find(_QUOTES[opened.raw], opened.end, opened.end + QUOTE_CHARS_MAX)
     inner = text[opened.end : closing] if closing > 0 else ""

@@ -29,7 +29,7 @@ from recall_integrations.query.negation import Negation, find_negations
 from recall_integrations.query.negation_words import NEGATIVES
 from recall_integrations.query.routing import conversational, rare_by, router_mode
 from recall_integrations.query.sessions import read_session
-from recall_integrations.query.spelling import Speller, reread
+from recall_integrations.query.spelling import Speller, corrected_query
 from recall_integrations.query.talk import NOTHING, asks_talk
 from recall_integrations.query.temporal import parse_window
 from recall_integrations.query.warming import settle
@@ -318,7 +318,7 @@ class QueryParser:
                 "parse.conversational", lambda: self._conversational(found), ConversationalVerdict()
             ),
             corrections=found.corrections,
-            corrected_query=found.guard("parse.corrected_query", lambda: self._reread(content, found), None),
+            corrected_query=found.guard("parse.corrected_query", lambda: self._corrected(content, found), None),
             tokens=found.guard(
                 "parse.tokens", lambda: _marked(found, rarities, max(known.memories, features.PRIOR_MEMORIES)), ()
             ),
@@ -370,8 +370,8 @@ class QueryParser:
         return asks_talk(found.text, tokens, when, named, polite=polite, session=session, language=found.language)
 
     @staticmethod
-    def _reread(content: list[Token], found: _Reading) -> str | None:
-        return reread(found.text, content, found.corrections) if found.corrections else None
+    def _corrected(content: list[Token], found: _Reading) -> str | None:
+        return corrected_query(found.text, content, found.corrections) if found.corrections else None
 
     def _entities(self, found: _Reading) -> tuple[EntityRef, ...]:
         known = found.known

@@ -1,4 +1,4 @@
-"""Which memories a query is after (router mode, seed 003), and whether it is small talk for BM25 (seed 001).
+"""Which memories a query is after (router mode), and whether it is small talk for BM25.
 
 Both are pure functions of the text. What they know is in tables that a reader can extend: `INTENTS`, `TECHNICAL`,
 `QUESTION_WORDS`, and the kinds of `identifiers.py`. The words are English; in another language the intents are those
@@ -18,12 +18,12 @@ from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
 from recall_integrations.types import MemoryType
 from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router
 
-# -- conversational queries (seed 001) -----------------------------------------------------------------------------
+# -- conversational queries ----------------------------------------------------------------------------------------
 
 DOMAIN_SIGNAL_MAX = 0.15
 STOPWORD_RATIO_MIN = 0.4
 
-# Asking is not filling: seed 001 counts "how" and "what" as words that say something.
+# Asking is not filling: "how" and "what" count as words that say something.
 QUESTION_WORDS = frozenset("what which who whom whose when where why how".split())
 
 # What fills a sentence: stop words, and the few verbs and adverbs that ask how it goes, whatever "it" is.
@@ -60,7 +60,7 @@ def conversational(
     identifiers: Sequence[Identifier] | None = None,
     language: str | None = "en",
 ) -> ConversationalVerdict:
-    """The rule of seed 001: domain signal < 0.15, stop-word ratio > 0.4, no code; and nothing rare in the corpus.
+    """Small talk has a domain signal < 0.15, a stop-word ratio > 0.4, no code, and no word that is rare in the corpus.
 
     Args:
         text: the query.
@@ -144,7 +144,7 @@ def rare_by(frequency: Callable[[str], int], memories: int, *, share_max: float 
     return rare
 
 
-# -- router modes (seed 003) ---------------------------------------------------------------------------------------
+# -- router modes --------------------------------------------------------------------------------------------------
 
 KNOWLEDGE, NEURAL, HYBRID = "knowledge", "neural", "hybrid"
 
@@ -237,7 +237,7 @@ def router_mode(
     intents: Sequence[Intent] = INTENTS,
     language: str | None = "en",
 ) -> Router:
-    """The router mode of a query (seed 003): where all that speaks agrees, that mode; else, or in silence, `hybrid`.
+    """The router mode of a query: where all that speaks agrees, that mode; else, or in silence, `hybrid`.
 
     Identifiers of documents and code speak for `knowledge`; e-mail addresses and quotations want an exact match and
     speak for nothing. "Who owns ABC-123" is hence `hybrid` with a graph bias and an exact match.

@@ -80,7 +80,7 @@ class _Query:
         return all(w not in STOP_WORDS and self.names(w) for w in words)
 
 
-_Found = tuple[tuple[int, ...], str, bool, tuple[int, int], float]  # places, part, numbered, span, confidence
+_FoundSession = tuple[tuple[int, ...], str, bool, tuple[int, int], float]  # places, part, numbered, span, confidence
 
 
 def read_session(
@@ -130,7 +130,7 @@ _PLACED = re.compile(
 )
 
 
-def _placed(query: _Query) -> Iterator[_Found]:
+def _placed(query: _Query) -> Iterator[_FoundSession]:
     """ "Our first session", "the third conversation", "the end of our last chat"."""
     for match in _PLACED.finditer(query.text):
         one, many = match["noun"].casefold(), match["also"] is not None
@@ -216,7 +216,7 @@ _NUMBERS = re.compile(
 )
 
 
-def _numbers(query: _Query) -> Iterator[_Found]:
+def _numbers(query: _Query) -> Iterator[_FoundSession]:
     """ "Session 16", "conversation number three", "sessions 2 to 4"."""
     for match in _NUMBERS.finditer(query.text):
         word = match["first"].casefold()
@@ -253,7 +253,7 @@ _SEVERAL = re.compile(
 )
 
 
-def _several(query: _Query) -> Iterator[_Found]:
+def _several(query: _Query) -> Iterator[_FoundSession]:
     """ "Our last three conversations"."""
     for match in _SEVERAL.finditer(query.text):
         count = _number(match["count"])
@@ -270,7 +270,7 @@ def _several(query: _Query) -> Iterator[_Found]:
 _AGO = re.compile(rf"\b(?P<count>{CARDINAL}|a|a couple of) (?P<noun>{NOUNS}) (?:ago|back)\b", re.I)
 
 
-def _ago(query: _Query) -> Iterator[_Found]:
+def _ago(query: _Query) -> Iterator[_FoundSession]:
     """ "Two sessions ago": the last one is one session ago."""
     for match in _AGO.finditer(query.text):
         word = match["count"].casefold()
@@ -287,7 +287,7 @@ _BEFORE_LAST = re.compile(
 )
 
 
-def _before_last(query: _Query) -> Iterator[_Found]:
+def _before_last(query: _Query) -> Iterator[_FoundSession]:
     """ "The session before last"."""
     for match in _BEFORE_LAST.finditer(query.text):
         if match["noun"] is None and not _personal(query.text):
@@ -308,7 +308,7 @@ _TIME = re.compile(
 )
 
 
-def _times(query: _Query) -> Iterator[_Found]:
+def _times(query: _Query) -> Iterator[_FoundSession]:
     """ "The last time we talked", "the second time we chatted"."""
     for match in _TIME.finditer(query.text):
         rest = query.text[match.end() :]
@@ -335,7 +335,7 @@ _LAST_TIME = re.compile(
 )
 
 
-def _last_time(query: _Query) -> Iterator[_Found]:
+def _last_time(query: _Query) -> Iterator[_FoundSession]:
     """ "What did we discuss last time?"."""
     for match in _LAST_TIME.finditer(query.text):
         around = f"{query.text[: match.start()]} {query.text[match.end() :]}"
@@ -371,7 +371,7 @@ _WHEN_FIRST = re.compile(
 )
 
 
-def _edges(query: _Query) -> Iterator[_Found]:
+def _edges(query: _Query) -> Iterator[_FoundSession]:
     """ "At the beginning of our conversation", "how did this chat start", "the first thing we talked about"."""
     for match in _EDGE.finditer(query.text):
         det, noun = match["det"].casefold(), match["noun"].casefold()
@@ -396,7 +396,7 @@ def _edges(query: _Query) -> Iterator[_Found]:
             yield (1,), WHOLE, False, match.span(), 0.8
 
 
-_RULES: tuple[Callable[[_Query], Iterator[_Found]], ...] = (
+_RULES: tuple[Callable[[_Query], Iterator[_FoundSession]], ...] = (
     _before_last,
     _placed,
     _numbers,

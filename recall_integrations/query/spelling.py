@@ -42,8 +42,8 @@ from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, fold, stem
 from recall_integrations.types import checked_time
 from recall_integrations.types.readings import Correction
 
-THRESHOLD = 0.80  # seed 001, `similarity_threshold`
-LEARNED_MAX = 1_000  # seed 001, `max_learned_typos`
+THRESHOLD = 0.80  # least similarity of a correction, as `query.spelling_threshold`
+LEARNED_MAX = 1_000  # corrections kept per scope, as `query.spelling_learned_max`
 SLIP = 0.75  # edits that a slip of the fingers counts as
 NAME_SIMILARITY = 0.88  # from which a word written as a name may be meant as another one
 LETTERS_MIN = 4  # shorter words have neighbours everywhere
@@ -565,7 +565,7 @@ class Speller:
             self._learned.popitem(last=False)
 
 
-def reread(text: str, tokens: Sequence[Token], corrections: Iterable[Correction]) -> str:
+def corrected_query(text: str, tokens: Sequence[Token], corrections: Iterable[Correction]) -> str:
     """The query as it was meant: corrected words replaced by their spelling. For embedding it as a second reading."""
     meant = {c.word: c.spelling for c in corrections}
     for token in sorted(tokens, key=lambda t: -t.start):

@@ -3,12 +3,12 @@
 Strategies, chosen by `fusion.strategy`:
 
 - `rrf`: reciprocal rank fusion, `sum w / (k + rank)`, k = 60 (Cormack, Clarke and Büttcher 2009).
-- `weighted`: six terms (seed 003), each in [0, 1]: vector, lexical, graph, recency, importance, profile; and boosts
+- `weighted`: six terms, each in [0, 1]: vector, lexical, graph, recency, importance, profile; and boosts
   for what the plan asked of the temporal and the type arm, and for the types that the router mode prefers. Terms are
   computed for every candidate, also for those that the arm itself did not return. Arms that failed leave the sum; the
   rest is renormalised.
 
-- `boosts` (seed 004): the weighted sum of vector and lexical alone, multiplied by `1 + boost · value` for the graph,
+- `boosts`: the weighted sum of vector and lexical alone, multiplied by `1 + boost · value` for the graph,
   the time asked for, the type, recency and importance, and divided by the largest such product. A boost can lift a
   match; it can make none out of nothing.
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.second_hop.links import Via
 from recall_integrations.config import FusionConfig
-from recall_integrations.indexes.scope_view import TYPE_CODES, Rows, ScopeView
+from recall_integrations.indexes.scope_view import Rows, ScopeView, of_types
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.types import RetrievalPlan, TemporalWindow
@@ -216,11 +216,11 @@ def _weighted(
         raw["temporal"] = inside
         terms["temporal"] = (weight("temporal", WINDOW_BOOST) * given.window.confidence, inside)
     if "type_filter" in by_arm:
-        hinted = np.isin(view.types[rows], [TYPE_CODES[t.value] for t in plan.type_hints]).astype(np.float32)
+        hinted = of_types(view, plan.type_hints, rows).astype(np.float32)
         raw["type_filter"] = hinted
         terms["type_filter"] = (weight("type_filter", TYPE_BOOST), hinted)
     if plan.prefers:
-        raw["router"] = np.isin(view.types[rows], [TYPE_CODES[t.value] for t in plan.prefers]).astype(np.float32)
+        raw["router"] = of_types(view, plan.prefers, rows).astype(np.float32)
         terms["router"] = (config.mode, raw["router"])
     age = np.maximum(to_micros(given.now) - view.at[rows], 0) / _DAY
     raw["recency"] = (np.exp2(-age / config.recency_half_life_days) * view.dated[rows]).astype(np.float32)
@@ -253,7 +253,7 @@ def _boosted(raw: Mapping[str, Scores], added: Mapping[str, Scores]) -> dict[str
 
 
 def profile(view: ScopeView, rows: Rows) -> Scores | None:
-    """Cosine of each candidate with the scope's centroid (seed 003): how typical it is of what is remembered here."""
+    """Cosine of each candidate with the scope's centroid: how typical it is of what is remembered here."""
     if view.vectors is None:
         return None
     newest = np.flatnonzero(view.alive)[-PROFILE_MEMORIES:]

@@ -23,7 +23,7 @@ from recall_integrations.errors import ConfigError
 from recall_integrations.indexes.columns import TextColumns, window_rows
 from recall_integrations.indexes.kind import how_long
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms
-from recall_integrations.indexes.scope_view import TYPE_CODES, Mask, Rows, ScopeView
+from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.ranking.calibration.model import Calibration, unknown_share
 from recall_integrations.ranking.features.bridge import bridged
@@ -160,7 +160,7 @@ def rank(
     if window is not None:
         raw["temporal"] = asked_mask(view, window.start, window.end)[rows].astype(np.float32)
     if plan.type_hints:
-        raw["type_filter"] = _typed(view, rows, plan.type_hints)
+        raw["type_filter"] = of_types(view, plan.type_hints, rows).astype(np.float32)
     fused = Fused(
         rows=rows,
         scores=scores,
@@ -232,16 +232,11 @@ def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:
     return scattered(rows, graph.support_rows, graph.support_scores, 0.0)
 
 
-def _typed(view: ScopeView, rows: Rows, types: Sequence[object]) -> Scores:
-    codes = [TYPE_CODES[str(getattr(t, "value", t))] for t in types]
-    return np.isin(view.types[rows], codes).astype(np.float32)
-
-
 def _titled(
     ranking: Ranking, rows: Rows, text: TextColumns, query: QueryTerms, view: ScopeView, pointed: np.float32
 ) -> Ranking:
     """With documents whose subject the query names."""
-    documents = view.types[rows] == TYPE_CODES[MemoryType.CHUNK.value]
+    documents = of_types(view, (MemoryType.CHUNK,), rows)
     added = np.float32(TITLE_LIFT) * pointed * titled(text, rows, documents, query.sequence)
     if not added.any():
         return ranking
@@ -280,7 +275,7 @@ def _lifted(
     if graph is not None and len(graph.stated_rows):
         added["edge"] = EDGE_LIFT * np.isin(rows, graph.stated_rows).astype(np.float32)
     if plan.type_hints:
-        added["type_filter"] = TYPE_LIFT * _typed(view, rows, plan.type_hints)
+        added["type_filter"] = TYPE_LIFT * of_types(view, plan.type_hints, rows).astype(np.float32)
     for name, lift in given.lifts.items():
         if (own := by_arm.get(name)) is not None:
             shares = scattered(rows, own.rows, own.scores, 0) / np.float32(max(own.ceiling, 1e-9))
@@ -288,7 +283,7 @@ def _lifted(
     if config.profile > 0 and (typical := profile(view, rows)) is not None:
         added["profile"] = np.float32(config.profile) * np.clip(typical, 0, 1)
     if plan.prefers:
-        added["router"] = MODE_LIFT * _relative(config, "mode") * _typed(view, rows, plan.prefers)
+        added["router"] = MODE_LIFT * _relative(config, "mode") * of_types(view, plan.prefers, rows).astype(np.float32)
     if plan.time_bias:
         lift = np.float32(TIME_LIFT * _relative(config, "time_bias"))
         added["recency"] = added.get("recency", np.float32(0)) + lift * features["recency"]

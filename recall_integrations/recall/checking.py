@@ -16,6 +16,7 @@ from recall_integrations.delivery import privacy
 from recall_integrations.errors import InvalidArgument, InvalidFilter
 from recall_integrations.query.parser import clean
 from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope, checked_time
+from recall_integrations.types.numbers import is_number, is_whole
 from recall_integrations.types.request import RecallRequest, Window
 
 CONTEXT_MAX = 50  # memories before and after a hit
@@ -50,18 +51,18 @@ def checked_request(
         InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: what is wrong with the first bad argument.
     """
     text = clean(query, limits.query_chars_max)
-    if not _is_whole(k, 1):
+    if not is_whole(k) or k < 1:
         raise InvalidArgument(f"k must be a whole number from 1 on, not {k!r}.")
     if filters is not None and not isinstance(filters, Filters):
         raise InvalidFilter(
             f"filters must be a Filters object, not {type(filters).__name__}. Write Filters(types=[...])."
         )
-    if not _is_whole(context, 0) or context > CONTEXT_MAX:
+    if not is_whole(context) or not 0 <= context <= CONTEXT_MAX:
         raise InvalidArgument(f"context must be a whole number from 0 to {CONTEXT_MAX}, not {context!r}.")
     budget = limits.time_budget_ms if time_budget_ms is None else time_budget_ms
-    if isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 < budget < math.inf:
+    if not is_number(budget) or not 0 < budget < math.inf:
         raise InvalidArgument(f"time_budget_ms must be a positive number, not {time_budget_ms!r}.")
-    if tokens_max is not None and not _is_whole(tokens_max, 1):
+    if tokens_max is not None and (not is_whole(tokens_max) or tokens_max < 1):
         raise InvalidArgument(f"tokens_max must be a whole number from 1 on, not {tokens_max!r}.")
     return RecallRequest(
         text=text,
@@ -123,7 +124,3 @@ def checked_vector(vector: Any, dimensions: int) -> NDArray[np.float32]:
         raise InvalidArgument(f"query_vector must be {dimensions} finite numbers, not an array of shape {array.shape}.")
     unit: NDArray[np.float32] = array / max(float(np.linalg.norm(array)), 1e-12)
     return unit
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -1,4 +1,4 @@
-"""What a cross-encoder's score means in words (seed 001).
+"""What a cross-encoder's score means in words.
 
 The bands were read off `cross-encoder/ms-marco-MiniLM-L-6-v2`, which gives logits:
 
@@ -19,7 +19,6 @@ from enum import Enum
 
 LOGIT, PROBABILITY = "logit", "probability"
 HIGHLY, RELEVANT_FROM, WEAK_FROM = -8.0, -10.0, -12.0
-CONSERVATIVE_THRESHOLD = RELEVANT_FROM  # seed 001; a value for `rerank_threshold` with this model, not its default
 _MODEL = "ms-marco-minilm-l"  # the family shares its data, its loss and so its scale
 _TINY = 1e-300
 

@@ -1,4 +1,4 @@
-"""Multi-stage retrieval (seed 001): coarse fetch, score filter, rerank, removal of near-duplicates.
+"""Multi-stage retrieval: coarse fetch, score filter, rerank, removal of near-duplicates.
 
 k wanted ─▶ coarse_factor · k candidates ─▶ those from a percentile of the scores on ─▶ rerank_top_n to the reranker
          ─▶ near-duplicates folded ─▶ k hits
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import ConfigError
+from recall_integrations.types.numbers import is_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ class MultiStage:
 
 
 def _number(value: object) -> float:
-    return math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+    return float(value) if is_number(value) else math.nan
 
 
 def _checked(name: str, value: object, fits: bool, expected: str) -> None:

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import ConfigError
+from recall_integrations.types.numbers import is_number
 
 ORDER, SET = "order", "set"
 Calibrated = NDArray[np.floating]
@@ -71,7 +72,7 @@ class GateSettings:
             ("rerank_risk", self.risk, 0, 0.999),
             ("rerank_budget_ms", self.budget_ms, 0, math.inf),
         ):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            if not is_number(value) or not low <= value <= high:
                 raise ConfigError(f"{name} must be a number between {low:g} and {high:g}, not {value!r}.")
 
 

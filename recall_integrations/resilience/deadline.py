@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.types.numbers import is_number
 
 
 class Deadline:
@@ -110,6 +111,6 @@ class Deadline:
 
 def checked_ms(value: object) -> float:
     """A number of milliseconds from zero on, as a float."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+    if not is_number(value) or not value >= 0:
         raise InvalidArgument(f"A time limit must be a number of milliseconds from 0 on, not {value!r}.")
     return float(value)

@@ -1,7 +1,7 @@
 """The text side of the LLM rewrite: when it is not worth a call, what is asked, and what is taken from the answer.
 
-Seed 002 (reliability contract): a rewrite is an optimisation, never a mandatory step. Seed 000: 2 to 3 alternative
-phrasings of a vague query, each searched for by itself.
+A rewrite is an optimisation, never a mandatory step: if it fails, the query is searched as it was typed. It gives 2
+to 3 alternative phrasings of a vague query, each searched for by itself.
 """
 
 from __future__ import annotations

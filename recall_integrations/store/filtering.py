@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
-from recall_integrations.indexes.scope_view import TYPE_CODES, Mask, ScopeView
+from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.indexes.windows import window_mask
 from recall_integrations.store.entity_catalog import EntityCatalog
 from recall_integrations.types import Filters
@@ -31,7 +31,7 @@ def filter_mask(
         with suppress(OverflowError):  # longer ago than dates go: everything is recent enough
             mask &= window_mask(view, now - timedelta(days=filters.recency_days), None)
     if filters.types:
-        mask &= np.isin(view.types, [TYPE_CODES[t.value] for t in filters.types])
+        mask &= of_types(view, filters.types)
     if filters.roles:
         mask &= _by_roles(engine, view, filters.roles)
     if filters.actors or filters.channels or filters.threads or filters.metadata:

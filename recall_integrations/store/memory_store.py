@@ -72,6 +72,7 @@ from recall_integrations.text import ANALYSER_VERSION, stems
 from recall_integrations.text.spoken import Spoken
 from recall_integrations.types import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
 from recall_integrations.types.messages import Message, fields_of, is_message, spoken
+from recall_integrations.types.numbers import is_whole
 
 logger = logging.getLogger("recall_integrations")
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
@@ -202,7 +203,7 @@ class MemoryStore:
         except Timeout:
             raise StoreLocked(
                 f"The store {directory} is open in another process (or another MemoryStore of this one). Close that, "
-                "or share one MemoryStore between threads. Many processes need the server engine."
+                "or share one MemoryStore between threads, or give each process a path of its own."
             ) from None
         except OSError as e:
             raise StorePathError(f"Cannot write to {directory}: {e.strerror or e}. Check its permissions.") from e
@@ -441,7 +442,7 @@ class MemoryStore:
         where = checked_scope(scope)
         if isinstance(memories, str | bytes | Memory | Mapping) or is_message(memories):
             raise InvalidMemory("remember_many takes an iterable of memories. Use `remember` for a single one.")
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        if not is_whole(batch_size) or batch_size < 1:
             raise InvalidArgument(f"batch_size must be at least 1, not {batch_size!r}.")
         if thread is not None:
             checked_id(thread, "thread", InvalidMemory)

@@ -22,7 +22,7 @@ from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.evaluation.abstention import auroc
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.ranking.calibration.model import Calibration, K
-from recall_integrations.training.calibration import Judged, Outcome, ece, fit_calibration, judge
+from recall_integrations.training.calibration import JudgedOutcome, Outcome, ece, fit_calibration, judge
 from recall_integrations.training.watched import Recalled
 from recall_integrations.types import Scope
 
@@ -120,7 +120,7 @@ def calibrated(
         some = weighed(kept, other)
         return fit_calibration(some, ranker=ranker, ranker_version=ranker_version, version=version, about=about)
 
-    judged: list[Judged] = []
+    judged: list[JudgedOutcome] = []
     right: list[bool] = []
     for fold in sorted(own):
         there = fitted(fold, {})
@@ -131,7 +131,7 @@ def calibrated(
     return fitted(None, figures.about()), figures
 
 
-def _figures(judged: Sequence[Judged], right: NDArray[np.bool_]) -> Calibrated:
+def _figures(judged: Sequence[JudgedOutcome], right: NDArray[np.bool_]) -> Calibrated:
     weight = np.ones(len(judged))
     if not right.all():
         weight = np.where(right, ANSWERABLE / right.sum(), (1 - ANSWERABLE) / (~right).sum())

@@ -64,7 +64,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedOutcome:
     """What a calibration says of an outcome, and what is so.
 
     Args:
@@ -115,14 +115,14 @@ def fit_calibration(
     )
 
 
-def judge(outcome: Outcome, calibration: Calibration, ks: Sequence[int] = (K,)) -> Judged:
+def judge(outcome: Outcome, calibration: Calibration, ks: Sequence[int] = (K,)) -> JudgedOutcome:
     """What `calibration` says of `outcome`."""
     ranking = Ranking(scores=outcome.scores, added={})
     said = {k: calibration.confidence(outcome.features, ranking, outcome.unknown, k=k) for k in {*ks, K}}
     order = outcome.order
     scores = calibration.probabilities(outcome.features, ranking, order, said[K])
     hits = outcome.relevant[order]
-    return Judged(
+    return JudgedOutcome(
         confidence=said,
         found={k: bool(hits[:k].any()) for k in said},
         scores=scores[order[:10]],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidFilter, InvalidInput, InvalidMemory, InvalidScope
 from recall_integrations.types.messages import fields_of
+from recall_integrations.types.numbers import is_number, is_whole
 from recall_integrations.types.roles import Role, role_of
 
 ID_CHARS_MAX = 1_024
@@ -250,16 +251,10 @@ class Memory:
         for name in ("event_at", "created_at"):
             if getattr(self, name) is not None:
                 checked_time(getattr(self, name), f"Memory.{name}", InvalidMemory)
-        if (
-            isinstance(self.importance, bool)
-            or not isinstance(self.importance, int | float)
-            or not 0 <= self.importance <= 1  # also false for NaN
-        ):
+        if not is_number(self.importance) or not 0 <= self.importance <= 1:  # also false for NaN
             raise InvalidMemory(f"Memory.importance must be a number in [0, 1], not {self.importance!r}.")
         put(self, "importance", float(self.importance))
-        if self.position is not None and (
-            isinstance(self.position, bool) or not isinstance(self.position, int) or abs(self.position) >= 2**62
-        ):
+        if self.position is not None and (not is_whole(self.position) or abs(self.position) >= 2**62):
             raise InvalidMemory(f"Memory.position must be a whole number below 2**62, not {self.position!r}.")
         put(self, "entities", _names(self.entities, "Memory.entities", InvalidMemory))
         put(self, "refs", _names(self.refs, "Memory.refs", InvalidMemory))
@@ -397,9 +392,7 @@ class Filters:
         if self.after is not None and self.before is not None and self.after >= self.before:
             raise InvalidFilter("Filters.after must lie before Filters.before; nothing could match.")
         days = self.recency_days
-        if days is not None and (
-            isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days < math.inf
-        ):
+        if days is not None and (not is_number(days) or not 0 < days < math.inf):
             raise InvalidFilter(f"Filters.recency_days must be a positive number, not {days!r}.")
         if not isinstance(self.metadata, Mapping):
             raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")

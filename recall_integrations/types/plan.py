@@ -56,7 +56,6 @@ class RetrievalPlan:
         checks: the rules in the order they were tried.
         runner_up: the plan that came closest to being chosen instead.
         runner_up_margin: how far the value that decides between the two was from its threshold.
-        version: of the rules; part of the cache key.
     """
 
     name: str
@@ -76,7 +75,6 @@ class RetrievalPlan:
     checks: tuple[RuleCheck, ...] = ()
     runner_up: str | None = None
     runner_up_margin: float | None = None
-    version: str = "rules-3"
 
     def __str__(self) -> str:
         return self.name

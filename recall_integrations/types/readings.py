@@ -92,7 +92,7 @@ class Identifier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Router:
-    """Which memories a query is after (seed 003). A bias, not a filter: what the mode leaves out may be the answer.
+    """Which memories a query is after. A bias, not a filter: what the mode leaves out may be the answer.
 
     Args:
         mode: `knowledge` (chunks), `neural` (all other types) or `hybrid`.

@@ -70,7 +70,7 @@ class Degradation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteOutcome:
-    """What the optional LLM rewrite did (seed 002): `strategy`, `reason`, `duration_ms`, `used`."""
+    """What the optional LLM rewrite did: `strategy`, `reason`, `duration_ms`, `used`."""
 
     strategy: str = "disabled"
     reason: str = "skip.disabled"
@@ -130,7 +130,6 @@ class RecallResult:
         rerank: what the cross-encoder did, and what its gate saved.
         degraded: what did not work or was left out; empty when all went well.
         timings_ms: milliseconds per stage, and `total`.
-        cache: `off`: there is no result cache yet.
         confidence: probability that at least one hit is relevant, at most the sum of their scores, 0 where nothing was
             found; where the scores are not calibrated, the best hit's score.
     """
@@ -142,7 +141,6 @@ class RecallResult:
     rerank: RerankOutcome = field(default_factory=RerankOutcome)
     degraded: tuple[Degradation, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
-    cache: str = "off"
     confidence: float | None = None
 
     def __iter__(self) -> Iterator[Hit]:

@@ -1,7 +1,7 @@
-"""Every worked example of seed 000, from the query's text to the first hit, on a namespace that holds its people.
+"""The planner's worked examples, from the query's text to the first hit, on a namespace that holds their people.
 
 The stated specificities are tested on the planner alone (`tests/unit/planning`); here they are what the formula gives
-for this namespace (DESIGN, section 7). "Inbox3 in March" comes out more specific than stated: its words are rare here.
+for this namespace. "Inbox3 in March" comes out more specific than stated: its words are rare here.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ NAMES = st.one_of(st.lists(WORDS, min_size=1, max_size=4).map(" ".join), st.text
 
 
 class EntityIndexMachine(RuleBasedStateMachine):
-    """`add`, `remove` and `lookup` against plain dicts."""
+    """`add` and `lookup` against plain dicts."""
 
     @initialize()
     def start(self) -> None:
@@ -51,16 +51,6 @@ class EntityIndexMachine(RuleBasedStateMachine):
         for surface in [name, *aliases]:
             if key_of(surface) not in known:
                 known.append(key_of(surface))
-
-    @rule(entity_id=IDS)
-    def remove(self, entity_id: str) -> None:
-        self.index.remove(entity_id)
-        self.names.pop(entity_id, None)
-        self.canonical.pop(entity_id, None)
-
-    @rule()
-    def rebuild(self) -> None:
-        self.index._rebuild()
 
     @rule(name=NAMES)
     def lookup(self, name: str) -> None:

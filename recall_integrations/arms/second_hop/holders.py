@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import TextColumns
-from recall_integrations.indexes.scope_view import TYPE_CODES, Mask, Rows, ScopeView
+from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.types import MemoryType
 
 WORDS_MAX = 2_000_000  # content words of a scope; a larger one has no such index
@@ -113,7 +113,7 @@ def keys_of(stems: NDArray[np.int32]) -> Keys:
 
 def documents(view: ScopeView) -> Mask:
     """Which rows are documents: `chunk` memories."""
-    return np.asarray(view.types == TYPE_CODES[MemoryType.CHUNK.value])
+    return of_types(view, (MemoryType.CHUNK,))
 
 
 def text_of(view: ScopeView) -> TextColumns:

@@ -27,7 +27,7 @@ _HIRAGANA = re.compile("[\u3041-\u309f]")
 WORDLIKE = re.compile(LETTER)
 
 
-class Token(NamedTuple):
+class Piece(NamedTuple):
     """A word, or one sign, and its place."""
 
     text: str
@@ -97,7 +97,7 @@ class Terms:
     def _capital(self, term: Match) -> bool:
         return any(word[0].isupper() for word in self.text[slice(*term)].split())
 
-    def _phrase(self, tokens: list[Token], i: int) -> tuple[Match, int] | None:
+    def _phrase(self, tokens: list[Piece], i: int) -> tuple[Match, int] | None:
         """The noun phrase at a token, behind articles and prepositions, and the index behind it."""
         skipped = 0
         while i < len(tokens) and (
@@ -131,7 +131,7 @@ class Terms:
             return 0
         return max((len(e) for e in self.words.phrases(name) if word.endswith(e) and len(word) > len(e)), default=0)
 
-    def _phrase_end(self, tokens: list[Token], i: int) -> int:
+    def _phrase_end(self, tokens: list[Piece], i: int) -> int:
         if self.capitals:
             head = next((k for k in range(i, min(i + 3, len(tokens))) if tokens[k].text[0].isupper()), None)
             if head is not None and not any(self._stops(tokens, k, i) for k in range(i, head + 1)):
@@ -144,7 +144,7 @@ class Terms:
             end += 1
         return end
 
-    def _stops(self, tokens: list[Token], k: int, first: int) -> bool:
+    def _stops(self, tokens: list[Piece], k: int, first: int) -> bool:
         token = tokens[k]
         if not WORDLIKE.match(token.text[-1]) and not token.text.endswith(("'", "+", "#")):
             return True
@@ -160,7 +160,7 @@ class Terms:
             k > first and not token.text[0].isupper() and self.is_in("stop_endings", token.text)
         )
 
-    def _quotation(self, tokens: list[Token], i: int) -> tuple[Match, int] | None:
+    def _quotation(self, tokens: list[Piece], i: int) -> tuple[Match, int] | None:
         opened = tokens[i]
         closing = self.text.find(QUOTES[opened.text], opened.end, opened.end + QUOTE_CHARS_MAX)
         inner = self.text[opened.end : closing] if closing > 0 else ""
@@ -192,7 +192,7 @@ class Terms:
                 break
         return terms[::-1]
 
-    def _phrase_before(self, tokens: list[Token], end: int) -> tuple[Match | None, int]:
+    def _phrase_before(self, tokens: list[Piece], end: int) -> tuple[Match | None, int]:
         closing = {b: a for a, b in QUOTES.items()}
         if tokens[end - 1].text in closing:
             opened = next((k for k in range(end - 2, -1, -1) if tokens[k].text == closing[tokens[end - 1].text]), None)
@@ -304,6 +304,6 @@ class Terms:
         return terms
 
 
-def tokens_in(text: str, start: int, stop: int) -> Iterator[Token]:
+def tokens_in(text: str, start: int, stop: int) -> Iterator[Piece]:
     """The words and signs between two places, in order."""
-    return (Token(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text, start, stop))
+    return (Piece(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text, start, stop))

@@ -57,7 +57,7 @@ class Span(NamedTuple):
     phrases: Sequence[Phrase]
 
 
-class Found(NamedTuple):
+class NamedSpan(NamedTuple):
     """Units `i` to before `j` mean one of `scores`' entities, with this confidence each."""
 
     i: int
@@ -87,10 +87,10 @@ def longest_first(spans: list[Span]) -> list[Span]:
 
 
 def entities_of(phrases: Iterable[Phrase], limit: int = PHRASES_MAX) -> dict[Entity, Phrase]:
-    """The living entities of some phrases, each with its first phrase; a name goes before an alias."""
+    """The entities of some phrases, each with its first phrase; a name goes before an alias."""
     found: dict[Entity, Phrase] = {}
     for phrase in islice(phrases, limit):
-        if phrase.entity.alive and (phrase.entity not in found or phrase.is_name):
+        if phrase.entity not in found or phrase.is_name:
             found[phrase.entity] = phrase
     return found
 
@@ -103,10 +103,10 @@ class Cascade:
         self.reading = reading
         self.words = reading.words
         self.taken = bytearray(len(self.words))
-        self.found: list[Found] = []
+        self.found: list[NamedSpan] = []
         self.slips: dict[int, list[Slip]] = {}
 
-    def run(self) -> list[Found]:
+    def run(self) -> list[NamedSpan]:
         """All stages; what was found in order of appearance, ambiguity settled by context where that is possible."""
         self._exact()
         free = self._free_words()
@@ -122,7 +122,7 @@ class Cascade:
         settled: dict[object, list[Entity]] = {}  # by mention: a hostile text may repeat one a thousand times
         return [self._in_context(f, sure, settled) for f in self.found]
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: NamedSpan) -> None:
         self.found.append(found)
         self.taken[found.i : found.j] = b"\x01" * (found.j - found.i)
 
@@ -135,7 +135,7 @@ class Cascade:
             scores = self._exact_scores(span)
             if scores:
                 stage = "exact" if any(p.is_name for p in entities_of(span.phrases).values()) else "alias"
-                self._take(Found(span.i, span.j, stage, scores))
+                self._take(NamedSpan(span.i, span.j, stage, scores))
 
     def _exact_scores(self, span: Span) -> list[tuple[Entity, float]]:
         holders = entities_of(span.phrases)
@@ -219,7 +219,7 @@ class Cascade:
                     continue
                 scores = self._respaced(i, length) or (self._reordered(i, length) if length > 1 else [])
                 if scores:
-                    self._take(Found(i, i + length, "fuzzy", scores))
+                    self._take(NamedSpan(i, i + length, "fuzzy", scores))
 
     def _starts(self, free: list[int], length: int) -> list[int]:
         starts = {k - back for k in free for back in range(length)}
@@ -281,7 +281,7 @@ class Cascade:
                     continue
                 holders = self._by_initial(i, other)
                 if holders:
-                    self._take(Found(first, first + 2, "fuzzy", shared(holders, 0.87)))
+                    self._take(NamedSpan(first, first + 2, "fuzzy", shared(holders, 0.87)))
 
     def _by_initial(self, i: int, other: int) -> dict[Entity, Phrase]:
         letter, word = self.words[other], self.words[i]
@@ -310,7 +310,7 @@ class Cascade:
         if i not in self.slips:
             scores = self._part_scores(i, word)
             if scores:
-                self._take(Found(i, i + 1, "alias", scores))
+                self._take(NamedSpan(i, i + 1, "alias", scores))
             return
         near = self.slips[i]
         nearest = [s for s in near if (s.mechanical, s.edits) == (near[0].mechanical, near[0].edits)]
@@ -332,15 +332,14 @@ class Cascade:
         if rivals == 1 and not owner and self.reading.neighbour_is_name(i, 1) > 0.5:
             rivals = 1.3
         scores = [(e, c / rivals) for e, c in scores_by.items() if c >= top - 0.1]
-        self._take(Found(i, i + 1, "fuzzy", scores))
+        self._take(NamedSpan(i, i + 1, "fuzzy", scores))
 
     def _part_scores(self, i: int, word: str) -> list[tuple[Entity, float]]:
         """Entities that the lone word `word`, at unit `i`, names in part."""
         if len(word) < 3 or (is_ordinary(word) and (word != self.words[i] or self.reading.word_as_name(i) < 0.88)):
             return []
         best: dict[Entity, float] = {}
-        alive = (p for p in at(self.state.parts, word) if p.entity.alive)
-        for phrase in islice(alive, RIVALS_MAX):
+        for phrase in islice(at(self.state.parts, word), RIVALS_MAX):
             confidence = self._part_of(i, word, phrase)
             if confidence > best.get(phrase.entity, 0.0):
                 best[phrase.entity] = confidence
@@ -366,7 +365,7 @@ class Cascade:
 
     # ambiguity
 
-    def _in_context(self, found: Found, sure: set[Entity], settled: dict[object, list[Entity]]) -> Found:
+    def _in_context(self, found: NamedSpan, sure: set[Entity], settled: dict[object, list[Entity]]) -> NamedSpan:
         """Settle an ambiguous mention by the other words: the rest of a full name, or a mention that is sure."""
         if len(found.scores) < 2:
             return found
@@ -378,9 +377,9 @@ class Cascade:
             backed = settled[key]
         if len(backed) != 1:
             return found
-        return Found(found.i, found.j, found.stage, [(backed[0], 0.9)])
+        return NamedSpan(found.i, found.j, found.stage, [(backed[0], 0.9)])
 
-    def _backed_by_words(self, found: Found) -> list[Entity]:
+    def _backed_by_words(self, found: NamedSpan) -> list[Entity]:
         """Those of several entities whose name is completed by other words of the query."""
         own = self.words[found.i : found.j]
         others = (w for k, w in enumerate(self.words) if w in self.state.parts and not found.i <= k < found.j)
@@ -417,7 +416,7 @@ def shared(holders: Iterable[Entity], likely: float) -> list[tuple[Entity, float
     return [(e, round(min(likely, 0.9) / len(entities), 4)) for e in entities]
 
 
-def references(found: Iterable[Found], reading: Reading) -> tuple[EntityRef, ...]:
+def references(found: Iterable[NamedSpan], reading: Reading) -> tuple[EntityRef, ...]:
     """One reference per entity, its surest mention, in order of appearance; entities of one mention surest first."""
     best: dict[str, EntityRef] = {}
     for item in found:

@@ -177,7 +177,7 @@ def near_names(index: EntityIndex, mention: str, limit: int) -> list[tuple[str, 
         best: dict[str, float] = {}
         for known, weight in [(word, 1.0), *((w, 0.8 / edits) for w, edits in state.trigrams.similar(word))]:
             for phrases in (at(state.phrases, known), at(state.parts, known)):
-                for entity in (p.entity for p in islice(phrases, HOLDERS_MAX) if p.entity.alive):
+                for entity in (p.entity for p in islice(phrases, HOLDERS_MAX)):
                     names[entity.id] = entity.name
                     best[entity.id] = max(best.get(entity.id, 0.0), weight)
         for entity_id, weight in best.items():

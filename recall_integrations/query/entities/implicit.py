@@ -1,4 +1,4 @@
-"""The user: an entity of every scope and of every query, without being named (seed 000: "0-hop, confidence 1.0").
+"""The user: an entity of every scope and of every query, without being named, with confidence 1.
 
 Who asks says nothing about what is asked: a reference of stage `implicit` chooses no plan and counts in no feature. It
 is an anchor for the graph only where the query speaks in the first person.

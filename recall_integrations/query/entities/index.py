@@ -15,13 +15,12 @@ from recall_integrations.query.entities.cascade import (
 )
 from recall_integrations.query.entities.inflection import names_behind
 from recall_integrations.query.entities.reading import Reading
-from recall_integrations.query.entities.state import Entity, Phrase, State, at, living
+from recall_integrations.query.entities.state import Entity, Phrase, State, at
 from recall_integrations.query.entities.units import is_cjk, key_of
 from recall_integrations.types import EntityRef
 
 QUERY_CHARS_MAX = 32_768  # of a longer query only the beginning is resolved
 INFLECTED_MAX = 256  # words of one text in another language that are looked at without their endings
-_DEAD_MIN = 256  # removed entities before a rebuild is considered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ class EntityIndex:
     def add(self, entity_id: str, name: str, aliases: Iterable[str] = ()) -> None:
         """Add an entity, or names to a known one; adding the same again changes nothing.
 
-        A known entity keeps its canonical name: another `name` becomes an alias. To rename, `remove` it first.
+        A known entity keeps its canonical name: another `name` becomes an alias.
         """
         state = self._state
         entity = state.entities.get(entity_id)
@@ -69,32 +68,13 @@ class EntityIndex:
             entity.phrases = (*entity.phrases, phrase)
             state.add(phrase)
 
-    def remove(self, entity_id: str) -> None:
-        """Forget an entity and all its names; an unknown id is ignored."""
-        state = self._state
-        entity = state.entities.pop(entity_id, None)
-        if entity is None:
-            return
-        entity.alive = False
-        state.dead += 1
-        if state.dead > max(_DEAD_MIN, len(state.entities)):
-            self._rebuild()
-
-    def _rebuild(self) -> None:
-        fresh = State()
-        for entity in self._state.entities.values():
-            fresh.entities[entity.id] = entity
-            for phrase in entity.phrases:
-                fresh.add(phrase)
-        self._state = fresh
-
     def lookup(self, name: str) -> tuple[str, ...]:
         """Ids of the entities with this name, then of those with this alias, each in order of id.
 
         Compared in normal form: case, width, possessive and punctuation between words do not count.
         """
         words = key_of(name)
-        holders = living(at(self._state.phrases, " ".join(words)))
+        holders = at(self._state.phrases, " ".join(words))
         # Joined by spaces, a name without any word ("- -") could read like another's words.
         ranked = sorted((not p.is_name, p.entity.id) for p in holders if p.words == words)
         return tuple(dict.fromkeys(entity_id for _, entity_id in ranked))

@@ -1,8 +1,7 @@
 """The maps behind an `EntityIndex`.
 
 Readers use them without a lock while one writer extends them. That is safe because the writer only ever appends to a
-list, sets a key, or replaces a value; nothing is taken out. A removed entity is marked dead and skipped, and when
-the dead outweigh the living the whole state is built anew and swapped in with one assignment.
+list, sets a key, or replaces a value; nothing is taken out.
 """
 
 from __future__ import annotations
@@ -21,15 +20,14 @@ SWAP_WORDS_MAX = 4  # names up to this many words are also found with their word
 
 
 class Entity:
-    """A known entity; `alive` turns false when it is removed."""
+    """A known entity and its names."""
 
-    __slots__ = ("alive", "id", "name", "phrases")
+    __slots__ = ("id", "name", "phrases")
 
     def __init__(self, entity_id: str, name: str) -> None:
         self.id = entity_id
         self.name = name
         self.phrases: tuple[Phrase, ...] = ()
-        self.alive = True
 
 
 class Phrase:
@@ -80,7 +78,7 @@ class State:
         order: every word, as they became known; `roots` reads them when a text in another language asks.
     """
 
-    __slots__ = ("bags", "compact", "dead", "entities", "lengths", "order", "parts", "phrases", "roots", "trigrams")
+    __slots__ = ("bags", "compact", "entities", "lengths", "order", "parts", "phrases", "roots", "trigrams")
 
     def __init__(self) -> None:
         self.entities: dict[str, Entity] = {}
@@ -92,11 +90,10 @@ class State:
         self.trigrams = TrigramIndex()
         self.order: list[str] = []
         self.roots = Roots()
-        self.dead = 0
 
     def knows(self, word: str) -> bool:
-        """Whether a living name or alias has this word."""
-        return any(p.entity.alive for p in at(self.parts, word)) or any(p.entity.alive for p in at(self.phrases, word))
+        """Whether a name or alias has this word."""
+        return word in self.parts or word in self.phrases
 
     def add(self, phrase: Phrase) -> None:
         """Index one phrase."""
@@ -120,11 +117,6 @@ class State:
                 self.order.append(word)
             if several:
                 _put(self.parts, word, phrase)
-
-
-def living(phrases: Sequence[Phrase]) -> list[Phrase]:
-    """Those whose entity was not removed."""
-    return [p for p in phrases if p.entity.alive]
 
 
 def is_person_like(phrase: Phrase) -> bool:

@@ -272,16 +272,6 @@ def nth_weekday(year: int, month: int, weekday: int, n: int) -> datetime:
     return found
 
 
-def easter(year: int) -> datetime:
-    """Easter Sunday of the Gregorian calendar (the anonymous computus of Meeus, Jones and Butcher)."""
-    a, b, c = year % 19, year // 100, year % 100
-    h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
-    k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
-    m = (a + 11 * h + 22 * k) // 451
-    month, number = divmod(h + k - 7 * m + 114, 31)
-    return datetime(year, month, number + 1)
-
-
 def to_instant(wall: datetime, zone: tzinfo) -> datetime:
     """A wall-clock time as an instant. A time that daylight saving skips becomes the first one that exists."""
     aware = wall.replace(tzinfo=zone)

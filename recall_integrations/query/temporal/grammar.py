@@ -25,7 +25,7 @@ from typing import Any
 
 from recall_integrations.query.temporal.calendar import Interval, Period, midnight
 from recall_integrations.query.temporal.lexicon import CLASSES
-from recall_integrations.query.temporal.tokens import Token, tokenize
+from recall_integrations.query.temporal.tokens import DateToken, tokenize
 
 SHAPES = {
     "NUM": "abcgy",
@@ -96,7 +96,7 @@ class Rule:
 
     name: str
     pattern: str
-    build: Callable[[Hit], Built]
+    build: Callable[[RuleMatch], Built]
     confidence: float
     example: str
     weak: bool = False
@@ -149,15 +149,15 @@ class Context:
         return found
 
 
-class Hit:
+class RuleMatch:
     """A match, as a builder sees it."""
 
     __slots__ = ("_match", "_tokens", "ctx")
 
-    def __init__(self, match: re.Match[str], tokens: list[Token], ctx: Context) -> None:
+    def __init__(self, match: re.Match[str], tokens: list[DateToken], ctx: Context) -> None:
         self._match, self._tokens, self.ctx = match, tokens, ctx
 
-    def token(self, name: str) -> Token | None:
+    def token(self, name: str) -> DateToken | None:
         """The first token of a named part; `None` if the part is not there."""
         if name not in self._match.re.groupindex:
             return None
@@ -179,7 +179,7 @@ class Hit:
         return CLASSES[kind].get(self.word(name))
 
     @property
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> list[DateToken]:
         """All tokens of the match."""
         return self._tokens[self._match.start() : self._match.end()]
 
@@ -187,7 +187,7 @@ class Hit:
         """Whether one of the words is in the match."""
         return any(token.word in words for token in self.tokens)
 
-    def beside(self, offset: int) -> Token | None:
+    def beside(self, offset: int) -> DateToken | None:
         """The token after the match (`offset` 0, 1, …) or before it (−1, −2, …)."""
         at = self._match.end() + offset if offset >= 0 else self._match.start() + offset
         return self._tokens[at] if 0 <= at < len(self._tokens) else None
@@ -232,7 +232,7 @@ class Grammar:
                 self._symbol(word)
         self.rules = [(rule, self._compile(rule.pattern)) for rule in rules]
 
-    def reduce(self, ctx: Context) -> tuple[list[Token], list[str]]:
+    def reduce(self, ctx: Context) -> tuple[list[DateToken], list[str]]:
         """The tokens that are left when every rule has been tried, and the names of the rules that fired."""
         tokens = tokenize(ctx.text, self.vocabulary, ctx.now)
         symbols = "".join([t.symbol for t in tokens])
@@ -244,16 +244,16 @@ class Grammar:
 
     @staticmethod
     def _apply(
-        rule: Rule, pattern: re.Pattern[str], symbols: str, tokens: list[Token], ctx: Context, fired: list[str]
-    ) -> tuple[str, list[Token]]:
-        out: list[Token] = []
+        rule: Rule, pattern: re.Pattern[str], symbols: str, tokens: list[DateToken], ctx: Context, fired: list[str]
+    ) -> tuple[str, list[DateToken]]:
+        out: list[DateToken] = []
         kept = position = 0
         while match := pattern.search(symbols, position):
             first, last = match.span()
             position = first + 1
             if first == last:
                 continue
-            hit = Hit(match, tokens, ctx)
+            hit = RuleMatch(match, tokens, ctx)
             if rule.weak and hit.named():
                 continue
             try:
@@ -265,7 +265,7 @@ class Grammar:
             parts = tokens[first:last]
             confidence = min(rule.confidence, *(t.confidence for t in parts))
             spelled = any(t.word for t in parts)
-            merged = Token(built[0], built[1], parts[0].start, parts[-1].end, "", confidence, spelled)
+            merged = DateToken(built[0], built[1], parts[0].start, parts[-1].end, "", confidence, spelled)
             out += tokens[kept:first]
             out.append(merged)
             kept = position = last

@@ -1,5 +1,6 @@
 """Holidays that follow a rule. To add one, add a row: its phrase as a token pattern, and the day in a given year.
-Nothing else: the words that let a text through the parser's gate are taken from the rows (`TRIGGERS`).
+Nothing else: the rules (`rules_calendar.holiday_rules`) and the words that let a text through the parser's gate
+(`triggers`) are made from the rows.
 
 Phrases are written as in the rule tables (see `grammar`): lower-case words, `?` for optional ones. A possessive "'s"
 and a plural apostrophe are not written: the tokenizer drops them. Days of calendars that follow the moon are worked
@@ -11,9 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 
-from recall_integrations.query.temporal.calendar import easter, nth_weekday
+from dateutil.easter import easter
+
+from recall_integrations.query.temporal.calendar import nth_weekday
 from recall_integrations.query.temporal.lexicon import TIME_TRIGGERS
 from recall_integrations.query.temporal.moons import (
     chinese_new_year,
@@ -55,7 +58,7 @@ def _nth(month: int, weekday: int, n: int, plus: int = 0) -> Callable[[int], dat
 
 
 def _easter(plus: int = 0) -> Callable[[int], datetime]:
-    return lambda year: easter(year) + timedelta(days=plus)
+    return lambda year: datetime.combine(easter(year), time()) + timedelta(days=plus)
 
 
 def _last_monday_before(year: int, month: int, day: int) -> datetime:
@@ -188,5 +191,6 @@ def needed_words(patterns: Iterable[str], known: frozenset[str]) -> frozenset[st
     return frozenset(max(reversed(phrase), key=len) for phrase in said if phrase and known.isdisjoint(phrase))
 
 
-# A text that speaks of time has a digit or one of these words in it.
-TRIGGERS = TIME_TRIGGERS | needed_words((row.pattern for row in HOLIDAYS), TIME_TRIGGERS)
+def triggers(table: Iterable[Holiday]) -> frozenset[str]:
+    """A text that speaks of time has a digit or one of these words in it."""
+    return TIME_TRIGGERS | needed_words((row.pattern for row in table), TIME_TRIGGERS)

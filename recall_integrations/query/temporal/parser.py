@@ -10,19 +10,20 @@ from datetime import datetime, timedelta
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
+from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import Interval, Period, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
-from recall_integrations.query.temporal.holidays import TRIGGERS
-from recall_integrations.query.temporal.rules_calendar import DATES, HOLIDAY_RULES, NUMBERS, TRAPS
+from recall_integrations.query.temporal.rules_calendar import DATES, JULY_FOURTH, NUMBERS, TRAPS, holiday_rules
 from recall_integrations.query.temporal.rules_parts import PARTS
 from recall_integrations.query.temporal.rules_ranges import BOUNDS, NEIGHBOURS, OFFSETS, RANGES
 from recall_integrations.query.temporal.rules_relative import COUNTS, DAYS, DURATIONS
 from recall_integrations.query.temporal.rules_times import LATE, TIMES
 from recall_integrations.query.temporal.timestamps import find_timestamp
-from recall_integrations.query.temporal.tokens import Token
+from recall_integrations.query.temporal.tokens import DateToken
 from recall_integrations.query.temporal.translation import Fragment, reader
 from recall_integrations.query.temporal.translation.reader import plain_fragments
 from recall_integrations.types import TemporalWindow, checked_time
+from recall_integrations.types.numbers import is_whole
 
 IMPLICIT_DAYS = 30
 IMPLICIT_CONFIDENCE = 0.4
@@ -47,7 +48,8 @@ def all_rules() -> tuple[Rule, ...]:
     """Every rule, in the order in which they are tried."""
     tables = (
         NUMBERS,
-        HOLIDAY_RULES,
+        JULY_FOURTH,
+        holiday_rules(holidays.HOLIDAYS),
         TRAPS,
         DATES,
         DURATIONS,
@@ -69,9 +71,15 @@ def _grammar() -> Grammar:
     return Grammar(all_rules())
 
 
+@functools.cache
+def _triggers() -> frozenset[str]:
+    return holidays.triggers(holidays.HOLIDAYS)
+
+
 def prepare_rules() -> None:
     """Compile the rules now, not at the first query with a date."""
     _grammar()
+    _triggers()
 
 
 def parse_window(
@@ -109,11 +117,11 @@ def parse_window(
     if not isinstance(text, str):
         raise InvalidArgument(f"text must be a str, not {type(text).__name__}.")
     checked_time(now, "now", InvalidArgument)
-    if isinstance(week_start, bool) or not isinstance(week_start, int) or not 0 <= week_start <= 6:
+    if not is_whole(week_start) or not 0 <= week_start <= 6:
         raise InvalidArgument(f"week_start must be 0 (Monday) to 6 (Sunday), not {week_start!r}.")
     if language != ENGLISH:
         return _in_other_language(text, now, week_start, names, language)
-    if _DIGIT.search(text) is None and TRIGGERS.isdisjoint(_WORDS.findall(text.lower())):
+    if _DIGIT.search(text) is None and _triggers().isdisjoint(_WORDS.findall(text.lower())):
         return None
     if ":" in text and (stamp := find_timestamp(text, now)):
         return _window(stamp[0], stamp[1], stamp[2], 0.98)
@@ -168,7 +176,7 @@ def explain(
     return tuple(_grammar().reduce(Context.of(text, now, week_start, names))[1])
 
 
-def _choose(ctx: Context, tokens: list[Token]) -> TemporalWindow | None:
+def _choose(ctx: Context, tokens: list[DateToken]) -> TemporalWindow | None:
     found = [t for t in tokens if isinstance(t.value, Period | Interval)]
     if not found:
         return None
@@ -179,7 +187,7 @@ def _choose(ctx: Context, tokens: list[Token]) -> TemporalWindow | None:
     return None
 
 
-def _resolve(ctx: Context, token: Token) -> TemporalWindow | None:
+def _resolve(ctx: Context, token: DateToken) -> TemporalWindow | None:
     try:
         found = ctx.place(token.value) if isinstance(token.value, Period) else token.value
         if found is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import (
@@ -16,8 +16,8 @@ from recall_integrations.query.temporal.calendar import (
     weekly,
     yearly,
 )
-from recall_integrations.query.temporal.grammar import Built, Hit, Rule
-from recall_integrations.query.temporal.holidays import HOLIDAYS
+from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch
+from recall_integrations.query.temporal.holidays import Holiday
 from recall_integrations.query.temporal.lexicon import (
     CLEAR_MONTHS,
     CLEAR_WEEKDAYS,
@@ -39,16 +39,16 @@ from recall_integrations.query.temporal.tokens import full_year, number_symbol, 
 _NUMBER_WORDS = ONES | TEENS | TENS | ORDINAL
 
 
-def _words(hit: Hit, *names: str) -> int:
+def _words(hit: RuleMatch, *names: str) -> int:
     return sum(_NUMBER_WORDS.get(hit.word(name), 0) for name in names)
 
 
-def _year_hundreds(hit: Hit) -> Built:
+def _year_hundreds(hit: RuleMatch) -> Built:
     year = 100 * _words(hit, "h") + _words(hit, "t", "o", "s")
     return (number_symbol(year), year) if _words(hit, "h") >= 15 else None
 
 
-def _year_thousand(hit: Hit) -> Built:
+def _year_thousand(hit: RuleMatch) -> Built:
     return "y", 2000 + _words(hit, "t", "o", "s")
 
 
@@ -57,7 +57,7 @@ def decade_from(year: int) -> Period:
     return Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1)))
 
 
-def _worded_decade(hit: Hit) -> Built:
+def _worded_decade(hit: RuleMatch) -> Built:
     """ "the nineteen seventies", "the twenty tens", "the two thousands"."""
     if not hit.token("h"):
         return "S", decade_from(2000)
@@ -65,12 +65,12 @@ def _worded_decade(hit: Hit) -> Built:
     return ("S", decade_from(100 * hundreds + (hit.lex("d", "DECADE") or 1910) - 1900)) if hundreds >= 15 else None
 
 
-def _ordinal(hit: Hit) -> Built:
+def _ordinal(hit: RuleMatch) -> Built:
     value = _words(hit, "t", "o")
     return ("o", value) if value <= 31 else None
 
 
-def _cardinal(hit: Hit) -> Built:
+def _cardinal(hit: RuleMatch) -> Built:
     value = _words(hit, "t", "o")
     return number_symbol(value), value
 
@@ -95,7 +95,7 @@ NUMBERS = (
 # --------------------------------------------------------------------------------------------- holidays and traps
 
 
-def _holiday(date: Callable[[int], datetime], days: int = 1, capital: bool = False) -> Callable[[Hit], Built]:
+def _holiday(date: Callable[[int], datetime], days: int = 1, capital: bool = False) -> Callable[[RuleMatch], Built]:
     def build(year: int) -> Interval:
         start = date(year)
         return Interval(start, start + timedelta(days=days))
@@ -104,27 +104,31 @@ def _holiday(date: Callable[[int], datetime], days: int = 1, capital: bool = Fal
     return lambda hit: None if capital and not hit.ctx.text[hit.tokens[0].start].isupper() else ("H", period)
 
 
-HOLIDAY_RULES = (
+JULY_FOURTH = (
     Rule("july_fourth", "(the? o:(ORD|DAYNUM) of july|july o2:(ORD|DAYNUM))(?!(SEP|of|in)? YR)",
          lambda h: _holiday(lambda year: datetime(year, 7, 4))(h) if (h.value("o") or h.value("o2")) == 4 else None,
          0.9, "the 4th of July"),
-    *(
-        Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern,
-             _holiday(row.date, row.days, row.capital), 0.85, row.example, weak=True)
-        for row in HOLIDAYS
-    ),
 )  # fmt: skip
 
 
-def _nothing(hit: Hit) -> Built:
+def holiday_rules(table: Iterable[Holiday]) -> tuple[Rule, ...]:
+    """One rule for each holiday, named by its example."""
+    return tuple(
+        Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern,
+             _holiday(row.date, row.days, row.capital), 0.85, row.example, weak=True)
+        for row in table
+    )  # fmt: skip
+
+
+def _nothing(hit: RuleMatch) -> Built:
     return "x", None
 
 
-def _same_word(hit: Hit) -> Built:
+def _same_word(hit: RuleMatch) -> Built:
     return ("x", None) if hit.word("a") == hit.word("b") else None
 
 
-def _measured(hit: Hit) -> Built:
+def _measured(hit: RuleMatch) -> Built:
     """ "the high nineties", or a decade in a text that speaks of temperatures or scores; never "the 1990s"."""
     last = hit.tokens[-1]
     if hit.ctx.text[last.start : last.start + 4].isdigit():
@@ -132,16 +136,16 @@ def _measured(hit: Hit) -> Built:
     return ("x", None) if hit.ctx.measures or hit.says("high", "low", "upper", "lower") else None
 
 
-def _modal_may(hit: Hit) -> Built:
+def _modal_may(hit: RuleMatch) -> Built:
     return None if hit.token("m") and hit.capital("m") else ("x", None)
 
 
-def _show(hit: Hit) -> Built:
+def _show(hit: RuleMatch) -> Built:
     """ "Monday Night Football": a name, where every word has a capital."""
     return ("x", None) if all(hit.ctx.text[token.start].isupper() for token in hit.tokens) else None
 
 
-def _always_on(hit: Hit) -> Built:
+def _always_on(hit: RuleMatch) -> Built:
     token = hit.tokens[0]
     return ("x", None) if hit.ctx.text[token.start : token.end] == "24/7" else None
 
@@ -178,7 +182,7 @@ TRAPS = (
 # ------------------------------------------------------------------------------------------------- dates in full
 
 
-def _modal(hit: Hit, *, number: bool = True) -> bool:
+def _modal(hit: RuleMatch, *, number: bool = True) -> bool:
     """Whether "may" or "march" beside a number is more likely the verb: small letters and a word right after."""
     if hit.word("m") not in ("may", "march", "mar") or hit.capital("m"):
         return False
@@ -189,7 +193,7 @@ def _modal(hit: Hit, *, number: bool = True) -> bool:
     return token is not None and token.spelled
 
 
-def _full_date(hit: Hit) -> Built:
+def _full_date(hit: RuleMatch) -> Built:
     return _day_or_nothing(hit.value("y"), hit.lex("m", "MONTH"), hit.value("d"))
 
 
@@ -201,7 +205,7 @@ def _day_or_nothing(year: int, month: int, number: int) -> Built:
         return "x", None
 
 
-def _short_year_date(hit: Hit) -> Built:
+def _short_year_date(hit: RuleMatch) -> Built:
     token = hit.token("n")
     if token is None or (not token.spelled and token.end - token.start != 2):
         return None
@@ -209,7 +213,7 @@ def _short_year_date(hit: Hit) -> Built:
     return _day_or_nothing(year, hit.lex("m", "MONTH"), hit.value("d"))
 
 
-def _month_day(hit: Hit) -> Built:
+def _month_day(hit: RuleMatch) -> Built:
     mark, number = hit.word("m"), hit.token("d")
     between = hit.token("p")
     if number is None or _modal(hit):
@@ -228,7 +232,7 @@ def _yearly_day(month: int, number: int) -> Built:
     return "D", Period("day", cycle=yearly(lambda year: day(year, month, number)))
 
 
-def _dashed_days(hit: Hit) -> Built:
+def _dashed_days(hit: RuleMatch) -> Built:
     """ "May 3-7": a run of days that the tokenizer read as one number pair."""
     token = hit.token("r") or hit.token("r2")
     if token is None:
@@ -246,7 +250,7 @@ def _dashed_days(hit: Hit) -> Built:
     return "S", Period("span", cycle=yearly(build))
 
 
-def _day_to_day(hit: Hit) -> Built:
+def _day_to_day(hit: RuleMatch) -> Built:
     """ "Apr 22-Apr 25": the second month keeps the first number from being read with it."""
     if any(hit.word(name) in ("may", "march", "mar") and not hit.capital(name) for name in ("m", "m2", "m3", "m4")):
         return None
@@ -260,7 +264,7 @@ def _day_to_day(hit: Hit) -> Built:
     return "S", Period("span", cycle=yearly(build))
 
 
-def _days_in_year(hit: Hit) -> Built:
+def _days_in_year(hit: RuleMatch) -> Built:
     year, month = hit.value("y"), hit.lex("m", "MONTH")
     first, last = datetime(year, month, hit.value("a")), datetime(year, month, hit.value("b"))
     return ("S", Period("span", Interval(first, last))) if first < last else None
@@ -271,7 +275,7 @@ def _month_in(year: int, month: int) -> Interval:
     return Interval(start, add_months(start, 1))
 
 
-def _month_year(hit: Hit) -> Built:
+def _month_year(hit: RuleMatch) -> Built:
     token = hit.token("n")
     if token is not None:
         if token.end - token.start != 2:
@@ -280,7 +284,7 @@ def _month_year(hit: Hit) -> Built:
     return "N", Period("month", _month_in(hit.value("y"), hit.lex("m", "MONTH")))
 
 
-def _year_month(hit: Hit) -> Built:
+def _year_month(hit: RuleMatch) -> Built:
     if hit.word("m") in ("may", "march") and not hit.capital("m"):
         return None  # "the 2019 edition may …"
     return _month_year(hit)
@@ -312,26 +316,26 @@ def season_cycle(first: int) -> Period:
     return Period("span", cycle=yearly(lambda year: season_in(year, first)))
 
 
-def _quarter(hit: Hit) -> Built:
+def _quarter(hit: RuleMatch) -> Built:
     return "Q", quarter_cycle(*hit.value("q"))
 
 
-def _quarter_year(hit: Hit) -> Built:
+def _quarter_year(hit: RuleMatch) -> Built:
     months, which = hit.value("q") or (6 if hit.word("k") == "half" else 3, hit.value("o") or hit.value("n"))
     found = year_part(hit.value("y"), months, which) if which * months <= 12 else None
     return ("Q", Period("quarter" if months == 3 else "half", found)) if found else None
 
 
-def _century(hit: Hit) -> Built:
+def _century(hit: RuleMatch) -> Built:
     first = 100 * (hit.value("o") - 1)
     return "S", Period("century", Interval(datetime(max(1, first), 1, 1), datetime(first + 100, 1, 1)))
 
 
-def _decade(hit: Hit) -> Built:
+def _decade(hit: RuleMatch) -> Built:
     return "S", decade_from(hit.lex("d", "DECADE"))
 
 
-def _numeric(hit: Hit) -> Built:
+def _numeric(hit: RuleMatch) -> Built:
     """5/12 with something before it that makes it a date."""
     month, number = hit.value("md")
     built = _yearly_day(month, number)
@@ -348,7 +352,7 @@ def _numeric(hit: Hit) -> Built:
     return ("D", Period("day", found)) if found else None
 
 
-def _numeric_range(hit: Hit) -> Built:
+def _numeric_range(hit: RuleMatch) -> Built:
     """ "from 4/22 to 4/23", "13/5 - 15/5": a run of days, unless it may as well be two fractions."""
     (month, number), (month2, number2) = hit.value("a"), hit.value("b")
     before, after = hit.beside(-1), hit.beside(0)
@@ -370,14 +374,14 @@ def _numeric_range(hit: Hit) -> Built:
     return "S", Period("span", cycle=yearly(build))
 
 
-def _dashed_range(hit: Hit) -> Built:
+def _dashed_range(hit: RuleMatch) -> Built:
     """ "from 4-22 to 4-25"; with dots, or with small numbers only, these may be versions or scores."""
     first, last = hit.tokens[0], hit.tokens[-1]
     days = max(hit.value("a")[1], hit.value("b")[1])
     return _numeric_range(hit) if days > 12 and "." not in hit.ctx.text[first.start : last.end] else None
 
 
-def _numeric_parts(hit: Hit) -> Built:
+def _numeric_parts(hit: RuleMatch) -> Built:
     """ "on 4-22"; "on 5.12" only behind a word for what happens on days: it may be a version."""
     token, before = hit.token("md"), hit.beside(-2)
     if token is None or hit.content(0):
@@ -386,13 +390,13 @@ def _numeric_parts(hit: Hit) -> Built:
     return _numeric(hit) if not dotted or (before is not None and before.word in EVENT) else None
 
 
-def _weekday_date(hit: Hit) -> Built:
+def _weekday_date(hit: RuleMatch) -> Built:
     """A date behind its weekday: the date counts."""
     period = hit.value("d")
     return ("D", period) if period.unit == "day" else None
 
 
-def _weekday_number(hit: Hit) -> Built:
+def _weekday_number(hit: RuleMatch) -> Built:
     """ "Tue 13th": this month's 13th if it is a Tuesday, or else the newest past 13th that was one."""
     weekday, number, token = hit.lex("w", "WD"), hit.value("d"), hit.token("d")
     counted = token is None or token.symbol != "o" or token.spelled
@@ -408,7 +412,7 @@ def _weekday_number(hit: Hit) -> Built:
     return "D", Period("day", now) if now else Period("day", cycle=cycle)
 
 
-def _nth_of_month(hit: Hit) -> Built:
+def _nth_of_month(hit: RuleMatch) -> Built:
     """ "on the 4th": a bare day of a month, only where nothing follows that it could count."""
     after, token = hit.beside(0), hit.token("d")
     if token is None or token.spelled:
@@ -424,18 +428,18 @@ def year_period(year: int) -> Period:
     return Period("year", Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1)))
 
 
-def _year(hit: Hit) -> Built:
+def _year(hit: RuleMatch) -> Built:
     return "Y", year_period(hit.value("y") or hit.value("y2"))
 
 
-def _short_year(hit: Hit) -> Built:
+def _short_year(hit: RuleMatch) -> Built:
     token = hit.token("n")
     if token is None:
         return _year(hit)
     return ("Y", year_period(full_year(token.value, hit.ctx.now))) if token.end - token.start == 2 else None
 
 
-def _bare_month(hit: Hit) -> Built:
+def _bare_month(hit: RuleMatch) -> Built:
     """A month alone. Some are words or names as well, and are months only behind a preposition or the like."""
     word, before, after = hit.word("m"), hit.beside(-1), hit.beside(0)
     if word not in ("may", "march"):
@@ -450,16 +454,16 @@ def _bare_month(hit: Hit) -> Built:
     return "N", month_cycle(hit.lex("m", "MONTH"))
 
 
-def _month_before(hit: Hit) -> bool:
+def _month_before(hit: RuleMatch) -> bool:
     before = hit.beside(-2)
     return before is not None and before.symbol in "NDYQ"
 
 
-def _clear_month(hit: Hit) -> Built:
+def _clear_month(hit: RuleMatch) -> Built:
     return ("N", month_cycle(hit.lex("m", "MONTH"))) if hit.word("m") in CLEAR_MONTHS else None
 
 
-def _first_of_months(hit: Hit) -> Built:
+def _first_of_months(hit: RuleMatch) -> Built:
     """The first of two months; before "and" the second may be anything, so there it needs a "between"."""
     before, after = hit.beside(-1), hit.beside(0)
     beyond = hit.beside(1)
@@ -469,7 +473,7 @@ def _first_of_months(hit: Hit) -> Built:
     return "N", month_cycle(hit.lex("m", "MONTH"))
 
 
-def _season(hit: Hit) -> Built:
+def _season(hit: RuleMatch) -> Built:
     if hit.token("y"):
         return "S", Period("span", season_in(hit.value("y"), hit.lex("s", "SEASON")))
     if hit.word("s") in ("spring", "fall") and not hit.token("the") and hit.content(0):
@@ -477,12 +481,12 @@ def _season(hit: Hit) -> Built:
     return "S", season_cycle(hit.lex("s", "SEASON"))
 
 
-def clear_weekday(hit: Hit) -> Built:
+def clear_weekday(hit: RuleMatch) -> Built:
     """A weekday's full name."""
     return ("D", weekday_cycle(hit.lex("w", "WD"))) if hit.word("w") in CLEAR_WEEKDAYS else None
 
 
-def cued_weekday(hit: Hit) -> Built:
+def cued_weekday(hit: RuleMatch) -> Built:
     """A weekday, also abbreviated, behind a preposition."""
     after = hit.beside(0)
     if (
@@ -503,7 +507,6 @@ _YEAR_CUES = (
     "|starting|beginning|than|as|EQ|LT|GT)"
 )
 _SEASON_CUES = "(in|during|since|until|before|after|from|to|throughout|over|early|late|mid)"
-_COMPARED = "(later|greater|more|after|newer|above|onward|onwards|earlier|before|older|less|below)"
 _DAY_CUES = "(on|by|since|until|till|from|before|after|between|starting|due|around)"
 
 DATES = (

@@ -20,7 +20,7 @@ from recall_integrations.query.temporal.calendar import (
     unit_shifted,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Hit, Rule
+from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch
 from recall_integrations.query.temporal.rules_calendar import month_cycle, quarter_cycle, season_cycle, year_period
 from recall_integrations.query.temporal.tokens import year_part
 
@@ -71,7 +71,7 @@ def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
     return Interval(edges[first], edges[first + 1], point)
 
 
-def _part(hit: Hit) -> Built:
+def _part(hit: RuleMatch) -> Built:
     word = hit.word("k") or hit.word("k2") or hit.word("k3")
     which = _PART[word]
     token = hit.token("p")
@@ -103,7 +103,7 @@ def _part(hit: Hit) -> Built:
     return ("S", built) if built else None
 
 
-def _half(hit: Hit) -> Built:
+def _half(hit: RuleMatch) -> Built:
     """ "the first half of June", "the latter half of 2022"."""
     second = hit.says("latter", "last") or hit.value("o") == 2
     if hit.token("o") and hit.value("o") > 2:
@@ -123,7 +123,7 @@ def _half(hit: Hit) -> Built:
     return ("Q", built) if built else None
 
 
-def _nth_unit(hit: Hit) -> Built:
+def _nth_unit(hit: RuleMatch) -> Built:
     """ "the first week of July", "the third quarter of last year", "the last weekend of May"."""
     unit = hit.lex("u", "UNIT")
     number = -1 if hit.says("last", "final") else hit.value("o")
@@ -170,7 +170,7 @@ def _fits(unit: str, whole: str) -> bool:
     return unit not in _SIZES or whole not in _SIZES or _SIZES.index(unit) < _SIZES.index(whole)
 
 
-def _edge_length(hit: Hit) -> Built:
+def _edge_length(hit: RuleMatch) -> Built:
     """ "the first twelve days of last month", "the last five months of 2022"."""
     length: Duration = hit.value("u")
     period: Period = hit.value("p")
@@ -190,7 +190,7 @@ def _edge_length(hit: Hit) -> Built:
     return ("S", built) if built else None
 
 
-def _nth_weekday_of(hit: Hit) -> Built:
+def _nth_weekday_of(hit: RuleMatch) -> Built:
     weekday = hit.lex("w", "WD")
     number = -1 if hit.says("last", "final") else hit.value("o")
     period: Period = hit.value("p")
@@ -209,7 +209,7 @@ def _nth_weekday_of(hit: Hit) -> Built:
     return ("D", built) if built else None
 
 
-def _nth_day_of(hit: Hit) -> Built:
+def _nth_day_of(hit: RuleMatch) -> Built:
     number = hit.value("o") or hit.value("big")
     last = hit.says("last", "final")
     period: Period = hit.value("p")
@@ -224,7 +224,7 @@ def _nth_day_of(hit: Hit) -> Built:
     return ("D", built) if built else None
 
 
-def _days_in_month(hit: Hit) -> Built:
+def _days_in_month(hit: RuleMatch) -> Built:
     """ "last month from 4 to 23": days of a month that another phrase gives."""
     pair = hit.token("r") or hit.token("r2")
     if pair is not None:
@@ -245,7 +245,7 @@ def _days_in_month(hit: Hit) -> Built:
     return ("S", built) if built else None
 
 
-def _numbered_week(hit: Hit) -> Built:
+def _numbered_week(hit: RuleMatch) -> Built:
     """ "week 30 of last year": weeks of a year are counted as in ISO 8601."""
     token, written = hit.token("n"), hit.value("y")
     period: Period = hit.value("p") or year_period(written or hit.ctx.today.year)
@@ -258,7 +258,7 @@ def _numbered_week(hit: Hit) -> Built:
     return ("W", Period("week", found)) if found else None
 
 
-def _week_of_number(hit: Hit) -> Built:
+def _week_of_number(hit: RuleMatch) -> Built:
     """ "the week of the 18th", "the weekend of the 3rd": around the newest such day of a month."""
     token, after = hit.token("d"), hit.beside(0)
     if token is None or token.spelled or hit.content(0) or (after is not None and after.word in ("of", "in")):
@@ -272,7 +272,7 @@ def _week_of_number(hit: Hit) -> Built:
     return ("S", Period("weekend", cycle=monthly(build))) if weekend else ("W", Period("week", cycle=monthly(build)))
 
 
-def _month_of_day(hit: Hit) -> Built:
+def _month_of_day(hit: RuleMatch) -> Built:
     """ "the month of September 16th"."""
     period: Period = hit.value("p")
     if period.unit != "day":
@@ -281,7 +281,7 @@ def _month_of_day(hit: Hit) -> Built:
     return ("N", built) if built else None
 
 
-def _day_in_month(hit: Hit) -> Built:
+def _day_in_month(hit: RuleMatch) -> Built:
     """ "last month on the 5th"."""
     month: Period = hit.value("p")
     cycle = hit.value("d").cycle
@@ -291,7 +291,7 @@ def _day_in_month(hit: Hit) -> Built:
     return ("D", built) if built else None
 
 
-def _holiday_span(hit: Hit) -> Built:
+def _holiday_span(hit: RuleMatch) -> Built:
     """ "Labor Day weekend 2019", "Christmas week of last year"."""
     built = _in_year(hit)
     whole = built[1].fixed if built else None
@@ -302,7 +302,7 @@ def _holiday_span(hit: Hit) -> Built:
     return "W", Period("week", week_of(whole.start, hit.ctx.week_start))
 
 
-def _week_of(hit: Hit) -> Built:
+def _week_of(hit: RuleMatch) -> Built:
     period: Period = hit.value("p")
     if period.unit not in ("day", "time"):
         return None
@@ -310,7 +310,7 @@ def _week_of(hit: Hit) -> Built:
     return ("W", built) if built else None
 
 
-def _weekend_of(hit: Hit) -> Built:
+def _weekend_of(hit: RuleMatch) -> Built:
     """The weekend at a day, joined with it: a Monday's is the one before, any other day's the one after."""
 
     built = hit.value("p").map(weekend_at, "weekend")
@@ -328,7 +328,7 @@ def weekend_at(whole: Interval) -> Interval | None:
     return Interval(min(whole.start, monday - 2 * DAY), monday)
 
 
-def _in_year(hit: Hit) -> Built:
+def _in_year(hit: RuleMatch) -> Built:
     """ "March of last year", "Christmas 2023": the recurring one that begins in that year."""
     token, year = hit.token("c"), hit.token("p") or hit.token("y")
     if token is not None:
@@ -348,13 +348,13 @@ def _in_year(hit: Hit) -> Built:
     return symbol, Period(period.unit, found, whole=period.whole)
 
 
-def _bare_quarter(hit: Hit) -> Built:
+def _bare_quarter(hit: RuleMatch) -> Built:
     months = 3 if hit.word("u") == "quarter" else 6
     which = hit.value("o")
     return ("Q", quarter_cycle(months, which)) if which * months <= 12 else None
 
 
-def _rest(hit: Hit) -> Built:
+def _rest(hit: RuleMatch) -> Built:
     """ "the rest of the week": from today on."""
     if hit.token("p"):
         whole = hit.ctx.place(hit.value("p"))
@@ -365,13 +365,13 @@ def _rest(hit: Hit) -> Built:
     return "S", Period("span", Interval(max(whole.start, hit.ctx.today), whole.end))
 
 
-def _label_in_year(hit: Hit) -> Built:
+def _label_in_year(hit: RuleMatch) -> Built:
     whole = hit.ctx.place(hit.value("p"))
     found = year_part(whole.start.year, *hit.value("q")) if whole and whole.start else None
     return ("Q", Period("quarter", found)) if found else None
 
 
-def _weekday_in(hit: Hit) -> Built:
+def _weekday_in(hit: RuleMatch) -> Built:
     """ "Thursday of last week", "next week Thursday", "the first week of October on Friday"."""
     weekday = hit.lex("w", "WD")
 
@@ -388,7 +388,7 @@ def _weekday_in(hit: Hit) -> Built:
     return ("D", built) if built else None
 
 
-def _weekdays_in(hit: Hit) -> Built:
+def _weekdays_in(hit: RuleMatch) -> Built:
     """ "Thursday or Friday next week": from the first to the second, both whole."""
     first, second = hit.lex("a", "WD"), hit.lex("b", "WD")
 
@@ -402,7 +402,7 @@ def _weekdays_in(hit: Hit) -> Built:
     return ("S", built) if built else None
 
 
-def bare_unit(hit: Hit) -> Built:
+def bare_unit(hit: RuleMatch) -> Built:
     """ "the week", "for the month": the present one."""
     ctx, unit = hit.ctx, hit.lex("u", "UNIT") or hit.lex("u2", "UNIT")
     back = 0

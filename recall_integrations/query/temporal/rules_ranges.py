@@ -19,10 +19,10 @@ from recall_integrations.query.temporal.calendar import (
     shift,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Context, Hit, Rule
+from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch
 from recall_integrations.query.temporal.lexicon import POSSESSIVE, PRONOUN
 from recall_integrations.query.temporal.rules_relative import fixed, to_date
-from recall_integrations.query.temporal.tokens import Token
+from recall_integrations.query.temporal.tokens import DateToken
 
 # ---------------------------------------------------------------------------------------------------------- offsets
 
@@ -32,7 +32,7 @@ def _anchor(ctx: Context, period: Period, *, ahead: bool) -> Interval | None:
     return (period.future(ctx.today) if ahead else None) or ctx.place(period)
 
 
-def _from_date(hit: Hit) -> Built:
+def _from_date(hit: RuleMatch) -> Built:
     """ "two weeks before X" is a day; "the week before X" the days up to it."""
     length: Duration = hit.value("u")
     period: Period = hit.value("p")
@@ -46,7 +46,7 @@ def _from_date(hit: Hit) -> Built:
     return "D", (Period("time" if length.seconds else "day", one_day(found)))
 
 
-def _weekday_from_date(hit: Hit) -> Built:
+def _weekday_from_date(hit: RuleMatch) -> Built:
     """ "Tuesday 2 weeks after March 4th": that day of the week the offset leads to."""
     cycle = hit.value("w").cycle
     built = _from_date(hit)
@@ -57,7 +57,7 @@ def _weekday_from_date(hit: Hit) -> Built:
     return ("D", Period("day", found)) if found else None
 
 
-def _bounded_offset(hit: Hit) -> Built:
+def _bounded_offset(hit: RuleMatch) -> Built:
     """ "less than 3 days after X", "more than two weeks before X"."""
     length: Duration = hit.value("u")
     anchor = _anchor(hit.ctx, hit.value("p"), ahead=hit.ctx.plans)
@@ -70,7 +70,7 @@ def _bounded_offset(hit: Hit) -> Built:
     return "R", Interval(edge, anchor.start) if before else Interval(anchor.start, edge)
 
 
-def _neighbour(hit: Hit) -> Built:
+def _neighbour(hit: RuleMatch) -> Built:
     """ "the week before 9 June 2023": the seven days up to it. Beside a calendar unit it is the calendar unit."""
     length = duration(1, hit.word("k"))
     anchor = hit.ctx.place(hit.value("p"))
@@ -81,7 +81,7 @@ def _neighbour(hit: Hit) -> Built:
     return fixed(anchor.end, shift(anchor.end, length), length.unit)
 
 
-def _neighbour_weekend(hit: Hit) -> Built:
+def _neighbour_weekend(hit: RuleMatch) -> Built:
     anchor = hit.ctx.place(hit.value("p"))
     if anchor is None or anchor.start is None or anchor.end is None:
         return None
@@ -94,11 +94,11 @@ def _neighbour_weekend(hit: Hit) -> Built:
     return fixed(start, start + days * DAY, "day" if days == 1 else "weekend")
 
 
-def _day_beside_today(hit: Hit) -> Built:
+def _day_beside_today(hit: RuleMatch) -> Built:
     return "D", Period("day", one_day(hit.ctx.today + (DAY if hit.says("after") else -DAY)))
 
 
-def _starting(hit: Hit) -> Built:
+def _starting(hit: RuleMatch) -> Built:
     """ "for two weeks from May 20th"."""
     length: Duration = hit.value("u")
     anchor = hit.ctx.place(hit.value("p"))
@@ -107,7 +107,7 @@ def _starting(hit: Hit) -> Built:
     return fixed(anchor.start, shift(anchor.start, length))
 
 
-def _length_beside(hit: Hit) -> Built:
+def _length_beside(hit: RuleMatch) -> Built:
     """ "the three days before Christmas": all of them."""
     length: Duration = hit.value("u")
     anchor = hit.ctx.place(hit.value("p"))
@@ -150,7 +150,7 @@ OFFSETS = (
 # ----------------------------------------------------------------------------------------------------------- ranges
 
 
-def _right_edge(ctx: Context, token: Token, found: Interval) -> datetime | None:
+def _right_edge(ctx: Context, token: DateToken, found: Interval) -> datetime | None:
     """Where a range stops: the start of its right end; "today" stops now, "the end of June" when June ends."""
     if found.point is not None:
         return found.point
@@ -177,7 +177,7 @@ def place_pair(ctx: Context, left: Period, right: Period) -> tuple[Interval, Int
     return (first, second) if second else None
 
 
-def _range(hit: Hit) -> Built:
+def _range(hit: RuleMatch) -> Built:
     left, right = hit.token("a"), hit.token("b")
     if left is None or right is None:
         return None
@@ -190,7 +190,7 @@ def _range(hit: Hit) -> Built:
     return ("R", Interval(start, end)) if start and end and start < end else None
 
 
-def _range_to_now(hit: Hit) -> Built:
+def _range_to_now(hit: RuleMatch) -> Built:
     found = hit.ctx.place(hit.value("a"))
     start = _left_edge(found) if found else None
     if start is None or start > hit.ctx.local:
@@ -198,7 +198,7 @@ def _range_to_now(hit: Hit) -> Built:
     return "R", Interval(start, hit.ctx.local if hit.ctx.local > start else start + DAY)
 
 
-def _range_from_now(hit: Hit) -> Built:
+def _range_from_now(hit: RuleMatch) -> Built:
     token = hit.token("b")
     if token is None:
         return None
@@ -208,7 +208,7 @@ def _range_from_now(hit: Hit) -> Built:
     return ("R", Interval(hit.ctx.today, end)) if end and end > hit.ctx.today else None
 
 
-def _days_of_month(hit: Hit) -> Built:
+def _days_of_month(hit: RuleMatch) -> Built:
     """ "October 8th through 15th", "the 9th to the 17th of April": the bare day borrows the other's month."""
     number, token = hit.value("n"), hit.token("d")
     if token is None:
@@ -234,7 +234,7 @@ def _days_of_month(hit: Hit) -> Built:
     return ("S", built) if built else None
 
 
-def _list(hit: Hit) -> Built:
+def _list(hit: RuleMatch) -> Built:
     """ "March and April", "Monday and Wednesday", "2022 or 2023": from the first to the last, both whole."""
     left, right = hit.token("a"), hit.token("b")
     if left is None or right is None or left.value.unit != right.value.unit:
@@ -279,11 +279,11 @@ RANGES = (
 # ----------------------------------------------------------------------------------------------------------- bounds
 
 
-def _place(hit: Hit) -> Interval | None:
+def _place(hit: RuleMatch) -> Interval | None:
     return hit.ctx.place(hit.value("p"))
 
 
-def _after(hit: Hit) -> Built:
+def _after(hit: RuleMatch) -> Built:
     """After a day or a time: from it on. After anything longer: when it is over."""
     found = _place(hit)
     if found is None:
@@ -295,28 +295,28 @@ def _after(hit: Hit) -> Built:
     return "R", Interval(found.start if hit.value("p").unit == "day" else found.end, None)
 
 
-def _since(hit: Hit) -> Built:
+def _since(hit: RuleMatch) -> Built:
     found = _place(hit)
     return ("R", Interval(found.start, None)) if found and found.start else None
 
 
-def _before(hit: Hit) -> Built:
+def _before(hit: RuleMatch) -> Built:
     found = _place(hit)
     end = (found.point or found.start) if found else None
     return ("R", Interval(None, end)) if end else None
 
 
-def _same(hit: Hit) -> Built:
+def _same(hit: RuleMatch) -> Built:
     token = hit.token("p")
     return (token.symbol, token.value) if token else None
 
 
-def _through(hit: Hit) -> Built:
+def _through(hit: RuleMatch) -> Built:
     found = _place(hit)
     return ("R", Interval(None, found.end)) if found and found.end else None
 
 
-def _to_date(hit: Hit) -> Built:
+def _to_date(hit: RuleMatch) -> Built:
     """ "How many to date?", "to date we have"; and not "wants to date her"."""
     after = hit.beside(0)
     somebody = after is not None and (after.word in PRONOUN or after.word in POSSESSIVE)

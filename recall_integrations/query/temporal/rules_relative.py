@@ -17,7 +17,7 @@ from recall_integrations.query.temporal.calendar import (
     unit_shifted,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Context, Hit, Rule
+from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch
 from recall_integrations.query.temporal.lexicon import MONTH
 from recall_integrations.query.temporal.rules_calendar import (
     month_cycle,
@@ -42,7 +42,7 @@ def days_from_today(ctx: Context, days: int) -> Built:
 # -------------------------------------------------------------------------------------------------------- durations
 
 
-def _duration(hit: Hit) -> Built:
+def _duration(hit: RuleMatch) -> Built:
     count = hit.value("n")
     if count is None:
         few = {"couple": 2, "few": 3, "several": 5}
@@ -55,23 +55,23 @@ def _duration(hit: Hit) -> Built:
     return "U", duration(count, unit)
 
 
-def _half_unit(hit: Hit) -> Built:
+def _half_unit(hit: RuleMatch) -> Built:
     whole = duration(1, hit.lex("u", "UNIT"))
     return "U", Duration(months=whole.months // 2, days=15 if whole.months == 1 else 0, unit="month")
 
 
-def _half_hour(hit: Hit) -> Built:
+def _half_hour(hit: RuleMatch) -> Built:
     return "U", Duration(seconds=1800, unit="minute", count=30)
 
 
-def _small_unit(hit: Hit) -> Built:
+def _small_unit(hit: RuleMatch) -> Built:
     """ "in the past hour", "within the hour": the one that ends now."""
     if hit.says("within") and hit.ctx.plans:
         return None
     return _rolling(hit.ctx, duration(1, hit.lex("u", "SMALLUNIT")), -1)
 
 
-def _and_a_half(hit: Hit) -> Built:
+def _and_a_half(hit: RuleMatch) -> Built:
     built = ("U", duration(hit.value("n2"), hit.lex("u2", "UNIT"))) if hit.token("n2") else _duration(hit)
     if built is None:
         return None
@@ -79,7 +79,7 @@ def _and_a_half(hit: Hit) -> Built:
     return "U", Duration(months=length.months + (6 if length.unit == "year" else 60), unit="month")
 
 
-def _sum(hit: Hit) -> Built:
+def _sum(hit: RuleMatch) -> Built:
     total = hit.value("a")
     for name in ("b", "c", "d"):
         if hit.token(name):
@@ -118,12 +118,12 @@ def _work_days(today: datetime, count: int, sign: int) -> Built:
     return fixed(min(found), today if sign < 0 else max(found) + DAY) if found else None
 
 
-def _counted_plural(hit: Hit) -> Built:
+def _counted_plural(hit: RuleMatch) -> Built:
     sign = hit.lex("r", "REL")
     return _rolling(hit.ctx, duration(hit.value("n"), hit.lex("u", "UNIT")), sign) if sign else None
 
 
-def _offset(hit: Hit) -> Built:
+def _offset(hit: RuleMatch) -> Built:
     """ "two weeks ago", "in three days": the day that lies so far from today."""
     ctx, length = hit.ctx, hit.value("u")
     sign = -1 if hit.token("ago") else 1
@@ -144,7 +144,7 @@ def _offset(hit: Hit) -> Built:
     return "F", Period("day", one_day(shift(ctx.today, length, sign)))
 
 
-def _between_counts(hit: Hit) -> Built:
+def _between_counts(hit: RuleMatch) -> Built:
     """ "3 or 4 days ago", "a week or two ago": from the farther to the nearer."""
     unit = next(found for found in (hit.lex(name, "UNIT") for name in ("u", "u2", "u3")) if found)
     near, far = hit.value("n") or 1, hit.value("n2") or hit.value("n3") or 0
@@ -187,7 +187,7 @@ DURATIONS = (
 # ------------------------------------------------------------------------------------------------ days and weekdays
 
 
-def _relative_weekday(hit: Hit) -> Built:
+def _relative_weekday(hit: RuleMatch) -> Built:
     weekday = hit.lex("w", "WD")
     today, word = hit.ctx.today, hit.word("r")
     week = week_of(today, hit.ctx.week_start).start
@@ -203,7 +203,7 @@ def _relative_weekday(hit: Hit) -> Built:
     return "D", Period("day", one_day(here + (WEEK if hit.lex("r", "REL") > 0 else 0 * DAY)))
 
 
-def _weekday_list(hit: Hit) -> Built:
+def _weekday_list(hit: RuleMatch) -> Built:
     """ "last Tuesday and Wednesday": neighbouring days, all before today, as one run."""
     first, second = hit.lex("a", "WD"), hit.lex("b", "WD")
     if (first - second) % 7 == 1 and not hit.token("middle"):  # "Wednesday and Tuesday"
@@ -219,17 +219,17 @@ def _weekday_list(hit: Hit) -> Built:
     return fixed(end - ((second - first) % 7) * DAY, end + DAY)
 
 
-def _nights(hit: Hit) -> Built:
+def _nights(hit: RuleMatch) -> Built:
     today = hit.ctx.today - (DAY if hit.word("r") else 0 * DAY)
     return "D", Period("time", Interval(today + timedelta(hours=18), today + timedelta(hours=28)))
 
 
-def _night_before_last(hit: Hit) -> Built:
+def _night_before_last(hit: RuleMatch) -> Built:
     evening = hit.ctx.today - 2 * DAY
     return "D", Period("time", Interval(evening + timedelta(hours=18), evening + timedelta(hours=28)))
 
 
-def _two_away(hit: Hit) -> Built:
+def _two_away(hit: RuleMatch) -> Built:
     """ "the week before last", "the month after next"."""
     sign = -2 if hit.says("before") else 2
     ctx, unit = hit.ctx, hit.lex("u", "UNIT")
@@ -257,25 +257,25 @@ def _two_away(hit: Hit) -> Built:
     return (symbol, Period(period.unit, second)) if second else None
 
 
-def _weekdays_ago(hit: Hit) -> Built:
+def _weekdays_ago(hit: RuleMatch) -> Built:
     weekday, today = hit.lex("w", "WDS"), hit.ctx.today
     back = (today.weekday() - weekday) % 7 or 7
     return "D", Period("day", one_day(today - (back + 7 * (hit.value("n") - 1)) * DAY))
 
 
-def _weekdays_from_now(hit: Hit) -> Built:
+def _weekdays_from_now(hit: RuleMatch) -> Built:
     weekday, today = hit.lex("w", "WDS"), hit.ctx.today
     ahead = (weekday - today.weekday()) % 7 or 7
     return "D", Period("day", one_day(today + (ahead + 7 * (hit.value("n") - 1)) * DAY))
 
 
-def _weekday_week(hit: Hit) -> Built:
+def _weekday_week(hit: RuleMatch) -> Built:
     """ "Monday week": British for the Monday after the coming one."""
     ahead = (hit.lex("w", "WD") - hit.ctx.today.weekday()) % 7 or 7
     return "D", Period("day", one_day(hit.ctx.today + ahead * DAY + WEEK))
 
 
-def _seasons_ago(hit: Hit) -> Built:
+def _seasons_ago(hit: RuleMatch) -> Built:
     """ "two summers ago"; a season that is still running is not one of them."""
     cycle = season_cycle(hit.lex("s", "SEASONS")).cycle
     assert cycle is not None
@@ -287,7 +287,7 @@ def _seasons_ago(hit: Hit) -> Built:
     return fixed(found.start, found.end) if found and found.start and found.end else None
 
 
-def _last_weekdays(hit: Hit) -> Built:
+def _last_weekdays(hit: RuleMatch) -> Built:
     weekday, today = hit.lex("w", "WDS"), hit.ctx.today
     newest = today - ((today.weekday() - weekday) % 7 or 7) * DAY
     return fixed(newest - 7 * (hit.value("n") - 1) * DAY, newest + DAY)
@@ -323,7 +323,7 @@ DAYS = (
 # ------------------------------------------------------------------------------------------------- units and counts
 
 
-def _relative_unit(hit: Hit) -> Built:
+def _relative_unit(hit: RuleMatch) -> Built:
     """ "last month", "last working week", "the coming quarter"."""
     ctx, unit, sign, word = hit.ctx, hit.lex("u", "UNIT"), hit.lex("r", "REL"), hit.word("r")
     if hit.says("working", "business", "work") and unit == "week":
@@ -347,7 +347,7 @@ def _relative_unit(hit: Hit) -> Built:
     return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, sign, ctx.week_start))
 
 
-def _same_unit(hit: Hit) -> Built:
+def _same_unit(hit: RuleMatch) -> Built:
     """ "the same week": of what, another sentence says; the present one is a guess, and a hint only."""
     unit = hit.lex("u", "UNIT")
     if unit == "day":
@@ -355,7 +355,7 @@ def _same_unit(hit: Hit) -> Built:
     return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(hit.ctx.today, unit, 0, hit.ctx.week_start))
 
 
-def _years_ago_in(hit: Hit) -> Built:
+def _years_ago_in(hit: RuleMatch) -> Built:
     """ "3 years ago in May", "in May 3 years ago": the one of that year."""
     length: Duration = hit.value("u")
     year = hit.ctx.today.year - length.count
@@ -374,7 +374,7 @@ def _years_ago_in(hit: Hit) -> Built:
     return (symbol, Period(period.unit, found)) if found and found.start and found.start.year == year else None
 
 
-def _relative_cycle(hit: Hit) -> Built:
+def _relative_cycle(hit: RuleMatch) -> Built:
     """ "last March", "this summer", "next Easter"."""
     ctx, sign, token = hit.ctx, hit.lex("r", "REL"), hit.token("h")
     after = hit.beside(0)
@@ -402,13 +402,13 @@ def _relative_cycle(hit: Hit) -> Built:
     return (symbol, Period(period.unit, found)) if found else None
 
 
-def _last_length(hit: Hit) -> Built:
+def _last_length(hit: RuleMatch) -> Built:
     sign = hit.lex("r", "REL")
     length: Duration = hit.value("u")
     return _rolling(hit.ctx, length, sign) if sign else None
 
 
-def _offset_weekday(hit: Hit) -> Built:
+def _offset_weekday(hit: RuleMatch) -> Built:
     """ "Thursday three weeks from now": that week's Monday; months and years away: the next Monday from there on."""
     period: Period = hit.value("f")
     start = period.fixed.start if period.fixed else None
@@ -422,7 +422,7 @@ def _offset_weekday(hit: Hit) -> Built:
     return "D", Period("day", one_day(base + ((weekday - base.weekday()) % 7) * DAY))
 
 
-def _ago_bound(hit: Hit) -> Built:
+def _ago_bound(hit: RuleMatch) -> Built:
     length: Duration = hit.value("u")
     edge = shift(hit.ctx.local if length.seconds else hit.ctx.today, length, -1)
     if hit.says("more", "over") and not hit.says("no", "not"):
@@ -432,7 +432,7 @@ def _ago_bound(hit: Hit) -> Built:
     return "R", Interval(edge, hit.ctx.local)
 
 
-def _within(hit: Hit) -> Built:
+def _within(hit: RuleMatch) -> Built:
     """ "within two years": the past ones, unless the text speaks of the future."""
     length: Duration = hit.value("u")
     if hit.ctx.plans:
@@ -440,7 +440,7 @@ def _within(hit: Hit) -> Built:
     return _rolling(hit.ctx, length, -1)
 
 
-def to_date(hit: Hit) -> Built:
+def to_date(hit: RuleMatch) -> Built:
     """ "quarter to date", "ytd", "to date": from the start of the unit (or ever) until now."""
     if hit.token("u"):
         start = unit_of(hit.ctx.today, hit.lex("u", "UNIT"), hit.ctx.week_start).start

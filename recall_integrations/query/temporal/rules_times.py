@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from recall_integrations.query.temporal.calendar import DAY, Interval, Period
-from recall_integrations.query.temporal.grammar import Built, Hit, Rule
+from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch
 from recall_integrations.query.temporal.lexicon import PART_OF_DAY
 from recall_integrations.query.temporal.rules_calendar import clear_weekday, cued_weekday
 from recall_integrations.query.temporal.rules_parts import bare_unit
@@ -17,7 +17,7 @@ def _hours(start: int, length: int, slack: timedelta = timedelta(0)) -> tuple[ti
     return timedelta(minutes=start) - slack, timedelta(minutes=start + length) + slack
 
 
-def _on_day(hit: Hit, first: timedelta, last: timedelta) -> Built:
+def _on_day(hit: RuleMatch, first: timedelta, last: timedelta) -> Built:
     """The same hours of the day (or of every such day) of `d`."""
     period: Period = hit.value("d")
     if period.unit != "day":
@@ -26,7 +26,7 @@ def _on_day(hit: Hit, first: timedelta, last: timedelta) -> Built:
     return ("D", built) if built else None
 
 
-def _part_of_day(hit: Hit) -> Built:
+def _part_of_day(hit: RuleMatch) -> Built:
     first, last = PART_OF_DAY[hit.word("k")]
     if hit.token("early"):
         last = (first + last) // 2
@@ -35,20 +35,20 @@ def _part_of_day(hit: Hit) -> Built:
     return _on_day(hit, *_hours(60 * first, 60 * (last - first)))
 
 
-def _clock(hit: Hit) -> Built:
+def _clock(hit: RuleMatch) -> Built:
     """3pm is the hour from 3; 3:30 the half hour; "around" adds half an hour on both sides."""
     start, length = hit.value("t")
     return _on_day(hit, *_hours(start, length, SLACK if hit.says("around", "about") else timedelta(0)))
 
 
-def _clock_range(hit: Hit) -> Built:
+def _clock_range(hit: RuleMatch) -> Built:
     (first, _), (last, _) = _start(hit), hit.value("t2")
     if last <= first:
         last += 24 * 60
     return _on_day(hit, timedelta(minutes=first), timedelta(minutes=last))
 
 
-def _start(hit: Hit) -> tuple[int, int]:
+def _start(hit: RuleMatch) -> tuple[int, int]:
     """The first time of a range; "from 3 to 5pm" gives it as a number that borrows the half of the day."""
     if hit.token("t"):
         start: tuple[int, int] = hit.value("t")
@@ -58,14 +58,14 @@ def _start(hit: Hit) -> tuple[int, int]:
     return (hour + 720 if end >= 720 and hour + 720 < end else hour), 60
 
 
-def _clock_bound(hit: Hit) -> Built:
+def _clock_bound(hit: RuleMatch) -> Built:
     moment = timedelta(minutes=hit.value("t")[0])
     if hit.says("after", "since", "from"):
         return _on_day(hit, moment, DAY)
     return _on_day(hit, timedelta(0), moment) if moment else None
 
 
-def _today_part(hit: Hit) -> Built:
+def _today_part(hit: RuleMatch) -> Built:
     if hit.word("k") in ("lunch", "breakfast"):
         return None  # "this lunch" is a meal
     first, last = PART_OF_DAY[hit.word("k")]
@@ -73,7 +73,7 @@ def _today_part(hit: Hit) -> Built:
     return "D", Period("time", Interval(today + timedelta(hours=first), today + timedelta(hours=last)))
 
 
-def _bare_clock(hit: Hit) -> Built:
+def _bare_clock(hit: RuleMatch) -> Built:
     """ "at 3pm" without a day: the last time it was that late."""
     start, length = hit.value("t")
     first, last = _hours(start, length, SLACK if hit.says("around", "about") else timedelta(0))
@@ -81,7 +81,7 @@ def _bare_clock(hit: Hit) -> Built:
     return "D", Period("time", Interval(day + first, day + last))
 
 
-def _noon(hit: Hit) -> Built:
+def _noon(hit: RuleMatch) -> Built:
     return "t", ((720, 60) if hit.says("noon", "midday") else (0, 60))
 
 

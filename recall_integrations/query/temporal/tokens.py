@@ -69,7 +69,7 @@ _TWO = re.compile(r"(\d+)([-/.])(\d+)")
 
 
 @dataclass(slots=True)
-class Token:
+class DateToken:
     """A token, or what a rule has made of several.
 
     Args:
@@ -107,9 +107,9 @@ def full_year(value: int, now: datetime) -> int:
     return value + 2000 if value <= max(29, now.year % 100) else value + 1900
 
 
-def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[Token]:
+def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[DateToken]:
     """The tokens of `text` in order; `vocabulary` gives the symbol of a word, `now` the century of two-digit years."""
-    out: list[Token] = []
+    out: list[DateToken] = []
     position = 0
     while match := _SCAN.search(text, position):
         position = match.end()
@@ -118,12 +118,12 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[Token
         if kind == "word":
             out.append(_word(raw, start, bool(match["junk"]), vocabulary))
         elif kind == "mark":
-            out.append(Token(_MARKS.get(raw, raw), raw, start, position))
+            out.append(DateToken(_MARKS.get(raw, raw), raw, start, position))
         elif kind == "number":
             spaced = _SPACED_DATE.match(text, start) if len(raw) == 4 else None
             if spaced and (found := _date(spaced[1], spaced[2], spaced[3], now)):
                 position = spaced.end()
-                out.append(Token("D", Period("day", found), start, position))
+                out.append(DateToken("D", Period("day", found), start, position))
             else:
                 _number(raw, bool(match["tail"]), start, out, now)
         elif kind == "compact":
@@ -131,13 +131,13 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[Token
         elif kind == "glued":
             out += _glued(raw, start, out, vocabulary, now)
         elif kind == "decade" and not _is_decade(raw, out, text, position):
-            out.append(Token("x", None, start, position))
+            out.append(DateToken("x", None, start, position))
         else:
             out.append(_special(kind or "", raw, start, now))
     return out
 
 
-def _is_decade(raw: str, out: list[Token], text: str, position: int) -> bool:
+def _is_decade(raw: str, out: list[DateToken], text: str, position: int) -> bool:
     """ "1990s" and "'90s" are decades; "60s" may be a minute, and needs a word beside it that says otherwise."""
     if raw[:4].isdigit() or "'" in raw or "’" in raw:
         return True
@@ -149,39 +149,39 @@ def _is_decade(raw: str, out: list[Token], text: str, position: int) -> bool:
     return " " not in raw and _ERA.match(text, position) is not None
 
 
-def _word(raw: str, start: int, junk: bool, vocabulary: dict[str, str]) -> Token:
+def _word(raw: str, start: int, junk: bool, vocabulary: dict[str, str]) -> DateToken:
     word = raw.lower().replace("’", "'")
     end = start + len(raw)
     if junk:
-        return Token("x", None, start, end, word)
+        return DateToken("x", None, start, end, word)
     symbol = vocabulary.get(word)
     if symbol is None and word.endswith("'s"):
         word = word[:-2]
         symbol = vocabulary.get(word)
-    return Token(symbol or "x", None, start, end, word)
+    return DateToken(symbol or "x", None, start, end, word)
 
 
-def _compact(raw: str, start: int, vocabulary: dict[str, str]) -> list[Token]:
+def _compact(raw: str, start: int, vocabulary: dict[str, str]) -> list[DateToken]:
     """ "3d ago", "2mo ago": a number and its unit."""
     digits, letters = re.findall(r"\d+|[a-z]+", raw.lower())
     middle = start + len(digits)
     unit = _LETTERS[letters]
-    number = Token(number_symbol(int(digits)), int(digits), start, middle)
-    return [number, Token(vocabulary[unit], None, middle, start + len(raw), unit)]
+    number = DateToken(number_symbol(int(digits)), int(digits), start, middle)
+    return [number, DateToken(vocabulary[unit], None, middle, start + len(raw), unit)]
 
 
-def _glued(raw: str, start: int, out: list[Token], vocabulary: dict[str, str], now: datetime) -> list[Token]:
+def _glued(raw: str, start: int, out: list[DateToken], vocabulary: dict[str, str], now: datetime) -> list[DateToken]:
     """ "Dec31", "22April", "05Mar21": a day, a month and a year without spaces; a junk word where it is none."""
-    parts: list[Token] = []
+    parts: list[DateToken] = []
     for match in _GLUED.finditer(raw):
         piece, at = match.group(), start + match.start()
         if piece.isdigit():
-            parts.append(_plain(piece, at, now) or Token("x", None, at, at + len(piece)))
+            parts.append(_plain(piece, at, now) or DateToken("x", None, at, at + len(piece)))
         elif piece[0].isdigit():
             parts.append(_special("ordinal", piece, at, now))
         else:
             parts.append(_word(piece, at, False, vocabulary))
-    junk = [Token("x", None, start, start + len(raw), raw.lower())]
+    junk = [DateToken("x", None, start, start + len(raw), raw.lower())]
     days = [part.symbol for part in parts if part.symbol in "abo"]
     if not days and not any(part.symbol == "y" for part in parts):
         return junk
@@ -191,14 +191,14 @@ def _glued(raw: str, start: int, out: list[Token], vocabulary: dict[str, str], n
     return parts if cued else junk
 
 
-def _special(kind: str, raw: str, start: int, now: datetime) -> Token:
+def _special(kind: str, raw: str, start: int, now: datetime) -> DateToken:
     end = start + len(raw)
-    junk = Token("x", None, start, end)
+    junk = DateToken("x", None, start, end)
     digits = [int(d) for d in re.findall(r"\d+", raw)]
     if kind == "ordinal":
-        return Token("o" if 1 <= digits[0] <= 31 else "v" if 31 < digits[0] <= 366 else "x", digits[0], start, end)
+        return DateToken("o" if 1 <= digits[0] <= 31 else "v" if 31 < digits[0] <= 366 else "x", digits[0], start, end)
     if kind == "short":
-        return Token("u", full_year(digits[0], now), start, end)
+        return DateToken("u", full_year(digits[0], now), start, end)
     if kind == "clock":
         return _clock(raw, digits, start)
     if kind == "stamp":
@@ -208,18 +208,18 @@ def _special(kind: str, raw: str, start: int, now: datetime) -> Token:
         year = first if first > 99 else 1900 + first if first > (now.year % 100) else 2000 + first
         if not 1200 <= year <= 2190:
             return junk
-        return Token("S", Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1))), start, end)
+        return DateToken("S", Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1))), start, end)
     if kind == "week" and 1 <= digits[1] <= 53 and digits[0] > 1:
         monday = day(digits[0], 1, 4).start
         assert monday is not None
         monday += timedelta(days=7 * (digits[1] - 1) - monday.weekday())
-        return Token("W", Period("week", Interval(monday, monday + timedelta(days=7))), start, end)
+        return DateToken("W", Period("week", Interval(monday, monday + timedelta(days=7))), start, end)
     if kind == "label":
         return _label(raw, start, now) or junk
-    return Token("!" if kind == "other" else "x", None, start, end)
+    return DateToken("!" if kind == "other" else "x", None, start, end)
 
 
-def _label(raw: str, start: int, now: datetime) -> Token | None:
+def _label(raw: str, start: int, now: datetime) -> DateToken | None:
     """`Q3 2024`, `2021-H1`, `FY24`; without a year the value is `(months, which)` under the symbol `q`."""
     end = start + len(raw)
     year_text = re.search(r"(?<![qQhH\d])\d{4}|(?<=['’])\d\d|(?<=y)\d\d$|(?<=y )\d\d$", raw.lower())
@@ -229,12 +229,12 @@ def _label(raw: str, start: int, now: datetime) -> Token | None:
     if part is None:
         if not 1 <= year < 9999:
             return None
-        return Token("Y", Period("year", Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1))), start, end)
+        return DateToken("Y", Period("year", Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1))), start, end)
     months, which = (3 if part[1] == "q" else 6), int(part[2])
     if not year_text:
-        return Token("q", (months, which), start, end)
+        return DateToken("q", (months, which), start, end)
     found = year_part(year, months, which)
-    return Token("Q", Period("quarter" if months == 3 else "half", found), start, end) if found else None
+    return DateToken("Q", Period("quarter" if months == 3 else "half", found), start, end) if found else None
 
 
 def year_part(year: int, months: int, which: int) -> Interval | None:
@@ -246,17 +246,17 @@ def year_part(year: int, months: int, which: int) -> Interval | None:
     return Interval(datetime(year, last - months + 1, 1), end)
 
 
-def _clock(raw: str, digits: list[int], start: int) -> Token:
+def _clock(raw: str, digits: list[int], start: int) -> DateToken:
     hour, minute = digits[0], digits[1] if len(digits) > 1 else 0
     end = start + len(raw)
     letter = "p" if "p" in raw.lower() else "a" if "a" in raw.lower() else ""
     if hour > (12 if letter else 24) or minute > 59 or (letter and not hour):
-        return Token("x", None, start, end)
+        return DateToken("x", None, start, end)
     hour = hour % 12 + (12 if letter == "p" else 0) if letter else hour % 24
-    return Token("t", (60 * hour + minute, 60 if len(digits) == 1 else 30), start, end)
+    return DateToken("t", (60 * hour + minute, 60 if len(digits) == 1 else 30), start, end)
 
 
-def _stamp(raw: str, start: int) -> Token | None:
+def _stamp(raw: str, start: int) -> DateToken | None:
     """An ISO 8601 date and time. Seconds give a window of a minute, minutes one of half an hour."""
     parts = [int(d) for d in re.findall(r"\d+", raw)[:5]]
     seconds = raw.count(":", 0, 19) > 1
@@ -267,21 +267,21 @@ def _stamp(raw: str, start: int) -> Token | None:
         value = Period("time", Interval(moment, moment + length))
     except (ValueError, OverflowError):
         return None
-    return Token("D", value, start, start + len(raw), word=zone[0] if zone else "")
+    return DateToken("D", value, start, start + len(raw), word=zone[0] if zone else "")
 
 
-def _number(raw: str, tail: bool, start: int, out: list[Token], now: datetime) -> None:
+def _number(raw: str, tail: bool, start: int, out: list[DateToken], now: datetime) -> None:
     """Append what a run of digits and separators means: a number, a date, a time, two of them, or nothing."""
     end = start + len(raw)
     if tail or not raw[0].isdigit() or raw.endswith("%") or not raw.replace("–", "-").isascii():
-        out.append(Token("x", None, start, end))
+        out.append(DateToken("x", None, start, end))
         return
     run = raw.replace("–", "-")
     if match := re.fullmatch(r"(\d{1,2}),(\d{4})", run):  # December 1,2023
         comma = start + len(match[1])
         parts = (_plain(match[1], start, now), _plain(match[2], comma + 1, now))
         if parts[0] and parts[1]:
-            out += [parts[0], Token(",", ",", comma, comma + 1), parts[1]]
+            out += [parts[0], DateToken(",", ",", comma, comma + 1), parts[1]]
             return
     beside_month = len(out) > 1 and out[-1].symbol in "-/" and out[-2].word in MONTH and out[-2].end == out[-1].start
     if found := _run(run, start, beside_month, now):
@@ -296,16 +296,16 @@ def _number(raw: str, tail: bool, start: int, out: list[Token], now: datetime) -
         first = _run(left, start, False, now)
         second = _run(right, end - len(right), False, now)
         if first and second and (_range_like(first.symbol, second.symbol) or beside_month):
-            out += [first, Token("~" if separator == "~" else "-", mark, first.end, second.start), second]
+            out += [first, DateToken("~" if separator == "~" else "-", mark, first.end, second.start), second]
             return
-    out.append(Token("x", None, start, end))
+    out.append(DateToken("x", None, start, end))
 
 
 def _range_like(left: str, right: str) -> bool:
     return left + right in {"yy", "sD", "DD", "ss", "aa", "ab", "bb", "NN"}
 
 
-def _run(run: str, start: int, beside_month: bool, now: datetime) -> Token | None:
+def _run(run: str, start: int, beside_month: bool, now: datetime) -> DateToken | None:
     end = start + len(run)
     if run.isdigit():
         return _plain(run, start, now)
@@ -313,32 +313,32 @@ def _run(run: str, start: int, beside_month: bool, now: datetime) -> Token | Non
         if match[2] == "." and len(match[4]) != 4 and len(match[1]) != 4:
             return None  # a version number
         found = _date(match[1], match[3], match[4], now)
-        return Token("D", Period("day", found), start, end) if found else None
+        return DateToken("D", Period("day", found), start, end) if found else None
     if match := re.fullmatch(r"(\d{1,2}):(\d\d)(?::\d\d)?", run):
         hour, minute = int(match[1]), int(match[2])
-        return Token("t", (60 * hour + minute, 30), start, end) if hour < 24 and minute < 60 else None
+        return DateToken("t", (60 * hour + minute, 30), start, end) if hour < 24 and minute < 60 else None
     match = _TWO.fullmatch(run)
     if not match or beside_month:
         return None
     left, mark, right = match[1], match[2], match[3]
     if len(left) == 4 and len(right) <= 2 and mark != "." and 1 <= int(right) <= 12 and 1500 <= int(left) <= 2199:
-        return Token("N", Period("month", _month(int(left), int(right))), start, end)
+        return DateToken("N", Period("month", _month(int(left), int(right))), start, end)
     if len(right) == 4 and len(left) <= 2 and mark != "." and 1 <= int(left) <= 12 and 1500 <= int(right) <= 2199:
-        return Token("N", Period("month", _month(int(right), int(left))), start, end)
+        return DateToken("N", Period("month", _month(int(right), int(left))), start, end)
     if len(left) <= 2 and len(right) <= 2 and (pair := _month_day(int(left), int(right))):
-        return Token("s" if mark == "/" else "m", pair, start, end)
+        return DateToken("s" if mark == "/" else "m", pair, start, end)
     return None
 
 
-def _plain(run: str, start: int, now: datetime) -> Token | None:
+def _plain(run: str, start: int, now: datetime) -> DateToken | None:
     end = start + len(run)
     if len(run) == 8 and run[:2] in ("19", "20") and (found := _date(run[:4], run[4:6], run[6:], now)):
-        return Token("D", Period("day", found), start, end)
+        return DateToken("D", Period("day", found), start, end)
     if len(run) > 9:
         return None
     value = int(run)
     symbol = number_symbol(value)
-    return Token("g" if symbol == "y" and len(run) != 4 else symbol, value, start, end)
+    return DateToken("g" if symbol == "y" and len(run) != 4 else symbol, value, start, end)
 
 
 def _month(year: int, month: int) -> Interval:

@@ -36,10 +36,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features.bm25 import K1, Values
+from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.formulas import Features
 from recall_integrations.ranking.rankers.fixed_weights import Ranking
 from recall_integrations.text import idf
+from recall_integrations.text.bm25 import K1
 
 SHIPPED = Path(__file__).resolve().parent / "weights" / "calibration.json"
 FORMAT = "recall-calibration-2"

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.text.bm25 import K1, B
+
 Values = NDArray[np.float32]
 
-K1, B = 1.2, 0.75
-PIVOT, PIVOT_1, PIVOT_2 = 30, 75, 120  # of one text, of a window of ±1, of ±2
+PIVOT_1, PIVOT_2 = 75, 120  # of a window of ±1, of ±2 texts; `text.bm25.PIVOT` is of one text
 
 
 def length_term(lengths: Values, pivot: float) -> Values:

@@ -30,8 +30,6 @@ from recall_integrations.indexes.lexicon import Ids, QueryTerms
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.ranking.features import exchange, nearby
 from recall_integrations.ranking.features.bm25 import (
-    K1,
-    PIVOT,
     PIVOT_1,
     PIVOT_2,
     Values,
@@ -40,6 +38,7 @@ from recall_integrations.ranking.features.bm25 import (
     weighted,
 )
 from recall_integrations.text import idf, is_character, length_in_words
+from recall_integrations.text.bm25 import K1, PIVOT
 
 SESSION_LENGTH = 3.0  # K of a thread's candidates taken together, whatever they hold
 NEAR = 0.5

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recall_integrations.ranking.features.bm25 import PIVOT, Values, length_term, saturated
+from recall_integrations.ranking.features.bm25 import Values, length_term, saturated
 from recall_integrations.text import idf
+from recall_integrations.text.bm25 import PIVOT
 
 if TYPE_CHECKING:
     from recall_integrations.ranking.features.formulas import Match

@@ -28,6 +28,7 @@ import numpy as np
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.formulas import FORMULAS, Features
+from recall_integrations.types.numbers import is_number
 
 # Feature → gate → weight.
 WEIGHTS: Mapping[str, Mapping[str, float]] = {
@@ -152,7 +153,7 @@ class FixedWeights:
         for feature, weight in changed.items():
             if feature not in FORMULAS:
                 raise InvalidArgument(f"There is no feature {feature!r}. Known: {', '.join(FORMULAS)}.")
-            if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+            if not is_number(weight) or not math.isfinite(weight):
                 raise InvalidArgument(f"The weight of {feature!r} must be a finite number, not {weight!r}.")
         if changed:
             self.version = f"{self.version} with {', '.join(f'{k} {v:g}' for k, v in sorted(changed.items()))}"

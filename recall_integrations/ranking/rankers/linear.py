@@ -23,6 +23,7 @@ from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.formulas import FORMULAS, Features
 from recall_integrations.ranking.rankers import weight_files
 from recall_integrations.ranking.rankers.fixed_weights import FLOORS, Ranking, spread_scores, total
+from recall_integrations.types.numbers import is_number
 
 FORMAT = "recall-linear-1"
 
@@ -125,6 +126,6 @@ def _weights(fields: Mapping[str, Any], part: str, where: str) -> dict[str, floa
 
 
 def _number(value: object, what: str, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_number(value) or not math.isfinite(value):
         raise InvalidArgument(f"{where}: {what} must be a finite number, not {value!r}.")
     return float(value)

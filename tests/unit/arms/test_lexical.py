@@ -10,10 +10,11 @@ import pytest
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.lexical import LexicalRetriever
 from recall_integrations.errors import IndexUnavailable, RecallTimeout
-from recall_integrations.indexes.words import PIVOT, LexicalIndex, idf
+from recall_integrations.indexes.words import LexicalIndex, idf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems
+from recall_integrations.text.bm25 import PIVOT
 from recall_integrations.types import Filters, Memory, MemoryType, Scope
 
 Ask = Callable[..., ArmRequest]

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
-from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.scope_view import TYPE_CODES, ScopeView, of_types
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Memory, Scope
+from recall_integrations.types import Memory, MemoryType, Scope
 
 OpenStore = Callable[..., MemoryStore]
 
@@ -45,6 +46,15 @@ def test_rows_of_leaves_out_what_is_not_there() -> None:
     assert view.rows_of([18, 10, 11, 14, 999, -1]).tolist() == [4, 0]  # 11 unknown, 14 dead
     assert view.rows_of([]).tolist() == [] and plain(0).rows_of([1]).tolist() == []
     assert view.size == 5 and view.count == 4
+
+
+def test_of_types() -> None:
+    kinds = ["fact", "chunk", "skill", "chunk", "fact"]
+    view = replace(plain(), types=np.asarray([TYPE_CODES[k] for k in kinds], dtype=np.int8))
+    assert of_types(view, (MemoryType.CHUNK,)).tolist() == [False, True, False, True, False]
+    assert of_types(view, (MemoryType.FACT, MemoryType.SKILL)).tolist() == [True, False, True, False, True]
+    assert of_types(view, (MemoryType.CHUNK,), np.asarray([3, 0])).tolist() == [True, False]
+    assert not of_types(view, ()).any()
 
 
 def test_top_breaks_ties_by_id_also_on_a_plateau() -> None:

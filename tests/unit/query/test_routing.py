@@ -1,4 +1,4 @@
-"""The rule of seed 001 on its own worked queries and with its guard; the router modes of seed 003."""
+"""The small-talk rule on its own worked queries and with its guard; the router modes."""
 
 from __future__ import annotations
 

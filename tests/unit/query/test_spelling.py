@@ -17,11 +17,11 @@ from recall_integrations.query.spelling import (
     Correction,
     Speller,
     Vocabulary,
+    corrected_query,
     edits_max,
     is_known,
     lexicon,
     prompt,
-    reread,
     similarity,
     verdict_of,
 )
@@ -142,8 +142,8 @@ def test_a_word_written_as_a_name_is_read_as_another_name_only_if_very_like_it()
 def test_the_query_is_reread_as_it_was_meant() -> None:
     query = "Which restarant's calandar? The RESTARANT."
     found = speller().corrections(query, tokenize(query), now=NOW)
-    assert reread(query, tokenize(query), found) == "Which restaurant calendar? The restaurant."
-    assert reread(query, tokenize(query), ()) == query
+    assert corrected_query(query, tokenize(query), found) == "Which restaurant calendar? The restaurant."
+    assert corrected_query(query, tokenize(query), ()) == query
 
 
 def test_hyphenated_prose_is_no_identifier() -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timezone
 
 import pytest
 
-from recall_integrations.query.temporal import explain, parse_window
-from recall_integrations.query.temporal.calendar import easter, nth_weekday
+from recall_integrations.query.temporal import explain, holidays, parse_window, parser
+from recall_integrations.query.temporal.calendar import nth_weekday
 from recall_integrations.query.temporal.grammar import Grammar, Rule
-from recall_integrations.query.temporal.holidays import HOLIDAYS, TRIGGERS, needed_words, phrases
+from recall_integrations.query.temporal.holidays import HOLIDAYS, Holiday, needed_words, phrases, triggers
 from recall_integrations.query.temporal.parser import all_rules
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
@@ -44,7 +45,8 @@ def test_a_broken_pattern_is_named() -> None:
     ("year", "month", "day"), [(1961, 4, 2), (2000, 4, 23), (2018, 4, 1), (2024, 3, 31), (2025, 4, 20)]
 )
 def test_easter(year: int, month: int, day: int) -> None:
-    assert easter(year) == datetime(year, month, day)
+    window = parse_window(f"Easter {year}", NOW)
+    assert window is not None and window.start == datetime(year, month, day, tzinfo=timezone.utc)
 
 
 def test_nth_weekday() -> None:
@@ -59,11 +61,43 @@ def test_a_row_of_the_holiday_table_is_all_that_a_holiday_needs() -> None:
         assert parse_window(row.example, NOW) is not None, row.example
 
 
+@pytest.fixture
+def bloomsday(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A holiday of which no word is known, added to the table and to nothing else."""
+    row = Holiday("(bloomsday|joyce fest)", lambda year: datetime(year, 6, 16), "on Bloomsday")
+    caches = (parser._grammar, parser._triggers)
+    assert parse_window("on Bloomsday", NOW) is None and parse_window("at the Joyce Fest", NOW) is None
+    monkeypatch.setattr(holidays, "HOLIDAYS", (*HOLIDAYS, row))
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    monkeypatch.undo()
+    for cache in caches:
+        cache.cache_clear()
+
+
+@pytest.mark.usefixtures("bloomsday")
+def test_a_holiday_is_added_by_a_row_alone() -> None:
+    day = datetime(2026, 6, 16, tzinfo=timezone.utc)
+    for text in ("what happened on Bloomsday", "who came to the Joyce Fest?"):
+        window = parse_window(text, NOW)
+        assert window is not None and window.start == day, text
+    last = parse_window("Bloomsday 2024", NOW)
+    assert last is not None and last.start == day.replace(year=2024)
+    assert "holiday_bloomsday" in explain("on Bloomsday", NOW)
+
+
+def test_a_holiday_of_one_word_passes_the_gate() -> None:
+    window = parse_window("on Diwali", NOW)
+    assert window is not None and window.start == datetime(2025, 10, 20, tzinfo=timezone.utc)
+
+
 def test_every_way_to_say_a_holiday_has_a_word_that_lets_it_in() -> None:
+    gate = triggers(HOLIDAYS)
     for row in HOLIDAYS:
         assert phrases(row.pattern)
         for phrase in phrases(row.pattern):
-            assert not TRIGGERS.isdisjoint(phrase), phrase
+            assert not gate.isdisjoint(phrase), phrase
 
 
 def test_phrases_of_a_pattern() -> None:

@@ -1,0 +1,6 @@
+"""The constants of BM25, one for the index, the ranking features and whatever else scores by it."""
+
+from __future__ import annotations
+
+K1, B = 1.2, 0.75
+PIVOT = 30  # stems; shorter texts count as this long, so that a three-word turn does not beat a telling one
