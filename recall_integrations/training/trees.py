@@ -52,7 +52,7 @@ FALLING = frozenset({"u_rank"})  # and more of these never better
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
-    """Of an example: the scores of the fixed weights, what the first pass looks at, and the rows that are kept for training."""
+    """Of an example: scores of the fixed weights, what the first pass looks at, and the rows kept for training."""
 
     example: Example
     u: Values
