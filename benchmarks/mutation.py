@@ -61,7 +61,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "recall/stages/rerank.py": ("tests/unit/recall", "tests/unit/reranking", *_RECALL),
     "recall/stages/arrange.py": ("tests/unit/recall", "tests/unit/ranking/arranging", *_RECALL),
     "recall/stages/deliver.py": ("tests/unit/recall", "tests/unit/delivery", *_RECALL),
-    "retriever.py": ("tests/integration", "tests/contract/test_langchain_standard.py"),
+    "retriever.py": ("tests/integration/test_frameworks.py", "tests/contract/test_langchain_standard.py"),
     "reranking/gate.py": ("tests/unit/reranking",),
     "resilience/deadline.py": ("tests/unit/resilience", *_RECALL),
     "delivery/packing.py": ("tests/unit/delivery", *_RECALL),
@@ -114,7 +114,7 @@ def mutants_of(module: str, source: bytes) -> list[Mutant]:
 
 
 def _behaviour(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """Nodes that do something: no annotations, decorators, docstrings, assertions, messages of errors or in f-strings."""
+    """Nodes that do something: no annotations, decorators, docstrings, assertions, or messages."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_comment", "bases"):
             continue
