@@ -94,8 +94,8 @@ def test_a_repeat_yields_to_something_new_and_the_scores_stay_where_they_are() -
 
 
 def test_relevance_weighs_by_log_odds() -> None:
-    # by hand: odds of .5, .1, .01 are 0, -2.20, -4.60: relevances 1, .52, 0. With share .7 row 1 gives .7·.52 - .3 = .07
-    # and row 2 gives 0 - 0. As plain probabilities they would be 1, .18, 0, and row 2 would come first.
+    # by hand: log odds of .5, .1, .01 are 0, -2.20, -4.60: relevances 1, .52, 0. With share .7 row 1 is worth .07
+    # (.7 · .52 - .3) and row 2 nothing. As plain probabilities they would be 1, .18, 0, and row 2 would come first.
     found = diversified(fused([0.5, 0.1, 0.01]), view([EAST, EAST, NORTH]), 3, 0.7)
     assert rows_of(found) == [0, 1, 2]
 
