@@ -257,11 +257,11 @@ def run(mutants: Sequence[Mutant], processes: int) -> dict[Mutant, bool] | None:
             (Path(temporary) / str(i)).mkdir()
             copies.put(Copy(Path(temporary) / str(i)))
 
-        def unbroken(tests: tuple[str, ...]) -> tuple[str | None, float]:
+        def unbroken(test: str) -> tuple[str | None, float]:
             place = copies.get()
             try:
                 begun = time.perf_counter()
-                return place.fails(tests), time.perf_counter() - begun
+                return place.fails([test]), time.perf_counter() - begun
             finally:
                 copies.put(place)
 
@@ -273,15 +273,16 @@ def run(mutants: Sequence[Mutant], processes: int) -> dict[Mutant, bool] | None:
                 copies.put(place)
 
         with ThreadPoolExecutor(processes) as pool:
-            sets = sorted({TESTS[m.module] for m in mutants})
-            print(f"{len(sets)} sets of tests on unbroken code …", flush=True)
-            limits = {}
-            for tests, (failed, took) in zip(sets, pool.map(unbroken, sets), strict=True):
+            tests = sorted({test for m in mutants for test in TESTS[m.module] if (ROOT / test).exists()})
+            took: dict[str, float] = {}
+            for test, (failed, seconds) in zip(tests, pool.map(unbroken, tests), strict=True):
                 if failed is not None:
-                    print(f"The tests fail on unbroken code: {failed}", flush=True)
+                    print(f"{test} fails on unbroken code: {failed}", flush=True)
                     return None
-                limits[tests] = 3 * took + SPARE_S
-            jobs = {pool.submit(one, m, limits[TESTS[m.module]]): m for m in mutants}
+                took[test] = seconds
+                print(f"{len(took):4} of {len(tests)}  unbroken {seconds:6.1f} s  {test}", flush=True)
+            limits = {m.module: SPARE_S + 3 * sum(took.get(test, 0) for test in TESTS[m.module]) for m in mutants}
+            jobs = {pool.submit(one, m, limits[m.module]): m for m in mutants}
             for done, job in enumerate(as_completed(jobs), 1):
                 mutant = jobs[job]
                 killed[mutant] = job.result()

@@ -571,3 +571,45 @@ def test_the_confidence_is_within_what_the_scores_add_up_to(optimizer, query, k)
     for tokens_max in (None, 12):
         result = optimizer.recall(query, scope=U1, now=NOW, k=k, tokens_max=tokens_max, time_budget_ms=60_000)
         assert 0 <= result.confidence <= sum(h.score for h in result.hits) + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("query", "plan"),
+    [
+        ("something about our things", "exploratory"),
+        ("anything about tea, not Sam", "exploratory"),
+        ("who is my manager", None),
+        ("what did Priya say yesterday", None),
+        ("my preferences", None),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["fixed_weights", "weighted", "boosts", "rrf"])
+def test_a_scope_in_which_all_was_forgotten_is_an_empty_one(query, plan, strategy):
+    with MemoryStore.open() as store:
+        store.remember_many([Memory("I like tea", id="a", actor="Priya"), Memory("Sam ships", id="b", actor="Sam")])
+        optimizer = QueryOptimizer(store, config=RecallConfig(fusion=FusionConfig(strategy=strategy)))
+        assert optimizer.recall(query, now=NOW).hits
+        store.forget("a")
+        store.forget("b")
+        result = optimizer.recall(query, now=NOW)
+        assert (result.hits, result.degraded, result.confidence) == ((), (), 0.0)
+        assert plan in (None, result.plan.name)
+        store.remember(Memory("Priya likes coffee", id="c"))
+        assert ids(optimizer.recall(query, now=NOW)) == ["c"]
+        optimizer.close()
+
+
+@pytest.mark.parametrize("query", ["green tea", "something about our things", "not tea", "what do I like"])
+@pytest.mark.parametrize("strategy", ["fixed_weights", "weighted", "boosts", "rrf"])
+def test_where_all_memories_are_equal_k_of_them_come(query, strategy):
+    with MemoryStore.open() as store:
+        store.remember_many([Memory("I like green tea", id=f"m{i}", type="chunk") for i in range(12)])
+        optimizer = QueryOptimizer(store, config=RecallConfig(fusion=FusionConfig(strategy=strategy)))
+        result = optimizer.recall(query, k=5, now=NOW)
+        assert not result.degraded
+        assert len(result.hits) == 5 and len(set(ids(result))) == 5
+        scores = [hit.score for hit in result.hits]
+        assert np.isfinite(scores).all() and scores == sorted(scores, reverse=True)
+        folded = [one for hit in result.hits for one in hit.duplicates]
+        assert sorted([*ids(result), *folded]) == sorted(f"m{i}" for i in range(12))
+        optimizer.close()
