@@ -220,7 +220,7 @@ class Copy:
     def fails(self, tests: Sequence[str], limit: float | None = None) -> str | None:
         """The first test that fails, `"time limit"`, or `None` where all pass."""
         there = [test for test in tests if (self.path / test).exists()]
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *there]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "-rfE", *there]
         done = subprocess.Popen(
             command, cwd=self.path, env=self._env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )

@@ -99,7 +99,9 @@ def test_applied_entries_go_once_many_have_gathered(store: MemoryStore) -> None:
         assert journal.last_seq(connection) == newest
 
 
-@pytest.mark.parametrize(("applied", "keep", "pruned"), [(30, 30, False), (30, 29, True), (20, 20, False), (20, 19, True)])
+@pytest.mark.parametrize(
+    ("applied", "keep", "pruned"), [(30, 30, False), (30, 29, True), (20, 20, False), (20, 19, True)]
+)
 def test_entries_go_once_there_are_more_than_are_kept(engine: Engine, applied: int, keep: int, pruned: bool) -> None:
     """What counts is what the slower index has applied; what it has not stays."""
     with engine.begin() as connection:
