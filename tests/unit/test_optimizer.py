@@ -613,3 +613,38 @@ def test_where_all_memories_are_equal_k_of_them_come(query, strategy):
         folded = [one for hit in result.hits for one in hit.duplicates]
         assert sorted([*ids(result), *folded]) == sorted(f"m{i}" for i in range(12))
         optimizer.close()
+
+
+@pytest.mark.parametrize("strategy", ["fixed_weights", "weighted"])
+def test_below_the_confidence_asked_for_nothing_is_returned(store, strategy):
+    """Where the scores are not calibrated, the best of them stands for the confidence."""
+    fusion = FusionConfig(strategy=strategy)
+    plain = QueryOptimizer(store, config=RecallConfig(fusion=fusion))
+    result = plain.recall("badge number", scope=U1, now=NOW)
+    assert result.hits and 0.01 < result.confidence < 1
+    for factor, some in ((0.99, True), (1.01, False)):
+        ranking = RankingConfig(abstain_below=min(factor * result.confidence, 1.0))
+        unsure = QueryOptimizer(store, config=RecallConfig(fusion=fusion, ranking=ranking))
+        found = unsure.recall("badge number", scope=U1, now=NOW)
+        assert bool(found.hits) is some
+        assert [(d.stage, d.reason) for d in found.degraded] == ([] if some else [("deliver", "abstain")])
+        unsure.close()
+    plain.close()
+
+
+def test_what_a_reranker_is_said_to_add_is_what_the_score_is_more_or_less(store):
+    ranking = RankingConfig(diversity_lambda=1.0)  # relevance alone, so that nothing else moves
+    config = RecallConfig(planner=VAGUE, ranking=ranking)
+    plain = QueryOptimizer(store, config=config)
+    turning = QueryOptimizer(store, config=config, reranker=lambda _q, texts: [float(i) for i in range(len(texts))])
+    before, after = (
+        one.recall("something about updates", scope=U1, k=7, now=NOW, time_budget_ms=5_000) for one in (plain, turning)
+    )
+    assert after.rerank.used
+    alone = {hit.memory.id: hit.score for hit in before.hits}
+    said = {h.memory.id: c.added for h in after.hits for c in h.contributions if c.source == "rerank"}
+    assert len(said) == 7 and max(said.values()) > 0.01 > -0.01 > min(said.values())
+    for hit in after.hits:
+        assert hit.score == pytest.approx(alone[hit.memory.id] + said[hit.memory.id], abs=1e-6)
+    plain.close()
+    turning.close()
