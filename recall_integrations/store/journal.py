@@ -101,5 +101,5 @@ def prune_applied(connection: Connection, *, keep: int = KEPT_ENTRIES) -> None:
     """
     applied = min((cursors(connection).get(name, 0) for name in (LEXICAL, SEMANTIC)), default=0)
     oldest = connection.execute(select(func.min(schema.changes.c.seq))).scalar()
-    if oldest is not None and applied - oldest > keep:
+    if oldest is not None and applied - oldest + 1 > keep:
         prune(connection, applied)

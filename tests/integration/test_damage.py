@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_integrations.arms import semantic as semantic_module
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.errors import (
@@ -27,6 +26,7 @@ from recall_integrations.errors import (
     StorePathError,
     StoreVersionError,
 )
+from recall_integrations.indexes import vectors as vectors_module
 from recall_integrations.indexes.vectors import SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.optimizer import QueryOptimizer
@@ -49,8 +49,8 @@ def original(tmp_path_factory: pytest.TempPathFactory, module_embedding: object)
     """A store with a scope in a collection of its own whose HNSW files are on disk, closed in order."""
     directory = tmp_path_factory.mktemp("original") / "store"
     patch = pytest.MonkeyPatch()
-    patch.setitem(semantic_module.HNSW, "batch_size", 50)
-    patch.setitem(semantic_module.HNSW, "sync_threshold", 100)
+    patch.setitem(vectors_module.HNSW, "batch_size", 50)
+    patch.setitem(vectors_module.HNSW, "sync_threshold", 100)
     with MemoryStore.open(directory, embedding=module_embedding, config=CONFIG) as store:
         store.remember_many([Memory(text(i), id=f"m{i}") for i in range(COUNT)], scope=SCOPE, batch_size=100)
         store.remember_many([Memory(text(i), id=f"m{i}") for i in range(5)])

@@ -571,3 +571,80 @@ def test_the_confidence_is_within_what_the_scores_add_up_to(optimizer, query, k)
     for tokens_max in (None, 12):
         result = optimizer.recall(query, scope=U1, now=NOW, k=k, tokens_max=tokens_max, time_budget_ms=60_000)
         assert 0 <= result.confidence <= sum(h.score for h in result.hits) + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("query", "plan"),
+    [
+        ("something about our things", "exploratory"),
+        ("anything about tea, not Sam", "exploratory"),
+        ("who is my manager", None),
+        ("what did Priya say yesterday", None),
+        ("my preferences", None),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["fixed_weights", "weighted", "boosts", "rrf"])
+def test_a_scope_in_which_all_was_forgotten_is_an_empty_one(query, plan, strategy):
+    with MemoryStore.open() as store:
+        store.remember_many([Memory("I like tea", id="a", actor="Priya"), Memory("Sam ships", id="b", actor="Sam")])
+        optimizer = QueryOptimizer(store, config=RecallConfig(fusion=FusionConfig(strategy=strategy)))
+        assert optimizer.recall(query, now=NOW).hits
+        store.forget("a")
+        store.forget("b")
+        result = optimizer.recall(query, now=NOW)
+        assert (result.hits, result.degraded, result.confidence) == ((), (), 0.0)
+        assert plan in (None, result.plan.name)
+        store.remember(Memory("Priya likes coffee", id="c"))
+        assert ids(optimizer.recall(query, now=NOW)) == ["c"]
+        optimizer.close()
+
+
+@pytest.mark.parametrize("query", ["green tea", "something about our things", "not tea", "what do I like"])
+@pytest.mark.parametrize("strategy", ["fixed_weights", "weighted", "boosts", "rrf"])
+def test_where_all_memories_are_equal_k_of_them_come(query, strategy):
+    with MemoryStore.open() as store:
+        store.remember_many([Memory("I like green tea", id=f"m{i}", type="chunk") for i in range(12)])
+        optimizer = QueryOptimizer(store, config=RecallConfig(fusion=FusionConfig(strategy=strategy)))
+        result = optimizer.recall(query, k=5, now=NOW)
+        assert not result.degraded
+        assert len(result.hits) == 5 and len(set(ids(result))) == 5
+        scores = [hit.score for hit in result.hits]
+        assert np.isfinite(scores).all() and scores == sorted(scores, reverse=True)
+        folded = [one for hit in result.hits for one in hit.duplicates]
+        assert sorted([*ids(result), *folded]) == sorted(f"m{i}" for i in range(12))
+        optimizer.close()
+
+
+@pytest.mark.parametrize("strategy", ["fixed_weights", "weighted"])
+def test_below_the_confidence_asked_for_nothing_is_returned(store, strategy):
+    """Where the scores are not calibrated, the best of them stands for the confidence."""
+    fusion = FusionConfig(strategy=strategy)
+    plain = QueryOptimizer(store, config=RecallConfig(fusion=fusion))
+    result = plain.recall("badge number", scope=U1, now=NOW)
+    assert result.hits and 0.01 < result.confidence < 1
+    for factor, some in ((0.99, True), (1.01, False)):
+        ranking = RankingConfig(abstain_below=min(factor * result.confidence, 1.0))
+        unsure = QueryOptimizer(store, config=RecallConfig(fusion=fusion, ranking=ranking))
+        found = unsure.recall("badge number", scope=U1, now=NOW)
+        assert bool(found.hits) is some
+        assert [(d.stage, d.reason) for d in found.degraded] == ([] if some else [("deliver", "abstain")])
+        unsure.close()
+    plain.close()
+
+
+def test_what_a_reranker_is_said_to_add_is_what_the_score_is_more_or_less(store):
+    ranking = RankingConfig(diversity_lambda=1.0)  # relevance alone, so that nothing else moves
+    config = RecallConfig(planner=VAGUE, ranking=ranking)
+    plain = QueryOptimizer(store, config=config)
+    turning = QueryOptimizer(store, config=config, reranker=lambda _q, texts: [float(i) for i in range(len(texts))])
+    before, after = (
+        one.recall("something about updates", scope=U1, k=7, now=NOW, time_budget_ms=5_000) for one in (plain, turning)
+    )
+    assert after.rerank.used
+    alone = {hit.memory.id: hit.score for hit in before.hits}
+    said = {h.memory.id: c.added for h in after.hits for c in h.contributions if c.source == "rerank"}
+    assert len(said) == 7 and max(said.values()) > 0.01 > -0.01 > min(said.values())
+    for hit in after.hits:
+        assert hit.score == pytest.approx(alone[hit.memory.id] + said[hit.memory.id], abs=1e-6)
+    plain.close()
+    turning.close()

@@ -10,9 +10,10 @@ import pytest
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.graph import GraphRetriever
 from recall_integrations.errors import RecallTimeout
+from recall_integrations.query.features import IMPLICIT
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope
+from recall_integrations.types import EntityRef, Filters, Memory, MemoryType, Relation, Scope
 
 Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]
@@ -224,3 +225,92 @@ def test_scopes_and_names_that_are_kept_are_bounded(store: MemoryStore, monkeypa
         assert hop is not None
         hop.look(np.asarray([0]))
     assert len(graph._holders) == len(graph._said) == 2
+
+
+def test_what_is_known_of_a_name_counts_by_how_sure_it_is(store: MemoryStore, ask: Ask) -> None:
+    store.remember_many([Memory("one", id="priya", actor="Priya"), Memory("two", id="sam", actor="Sam")])
+    request = ask(store, "x", entities={"Priya": 0.9, "Sam": 0.3})
+    found = support(request, arm(store).search(request))
+    assert found["priya"] == pytest.approx(0.9 / 1.2)  # of what both together would be worth
+    assert found["sam"] == pytest.approx(0.3 / 1.2)
+
+
+def test_edges_of_a_name_count_by_how_sure_it_is(store: MemoryStore, ask: Ask) -> None:
+    store.remember_many(
+        [
+            Memory("one", id="priya", relations=(Relation("Priya", "r", "A"),)),
+            Memory("two", id="sam", relations=(Relation("Sam", "r", "B"),)),
+        ]
+    )
+    request = ask(store, "x", entities={"Priya": 1.0, "Sam": 0.25})
+    found = support(request, arm(store, hops=1).search(request))
+    # each is a mention (w), states an edge (2 · .5 · w) and mentions its other end (.5 · w)
+    assert found["sam"] / found["priya"] == pytest.approx(0.25)
+
+
+def test_of_a_name_that_is_meant_twice_the_surer_counts(store: MemoryStore, ask: Ask) -> None:
+    store.remember_many([Memory("one", id="priya", actor="Priya"), Memory("two", id="sam", actor="Sam")])
+    request = ask(store, "x", entities={"Priya": 0.3, "Sam": 0.5})
+    again = replace(request.parsed.entity_refs[0], confidence=0.9, span=(5, 9))
+    for refs in ((again, *request.parsed.entity_refs), (*request.parsed.entity_refs, again)):
+        twice = replace(request, parsed=replace(request.parsed, entity_refs=refs))
+        found = support(twice, arm(store).search(twice))
+        assert found["priya"] / found["sam"] == pytest.approx(0.9 / 0.5)
+
+
+def test_what_states_the_edge_asked_for_is_named(family: MemoryStore, ask: Ask) -> None:
+    request = ask(family, "x", entities={"Priya": 1.0}, hints=["manager_of"])
+    result = arm(family).search(request)
+    assert [request.view.ids[row] for row in result.stated_rows] == ["edge1"]
+    for other in (ask(family, "x", entities={"Priya": 1.0}), ask(family, "x", entities={"Lee": 1.0}, hints=["likes"])):
+        assert not len(arm(family).search(other).stated_rows)
+
+
+def test_a_predicate_without_a_named_anchor_starts_from_the_user(family: MemoryStore, ask: Ask) -> None:
+    """ "who is my manager": the user is meant and not named. Without a predicate nothing leads from the user."""
+    request = ask(family, "x", entities={"Priya": 0.8}, hints=["manager_of"])
+    (named,) = request.parsed.entity_refs
+    mine = replace(named, stage=IMPLICIT, mention="my")
+
+    def asked(*refs: EntityRef, hints: tuple[str, ...] = ("manager_of",), plan: str = "balanced") -> ArmResult:
+        parsed = replace(request.parsed, entity_refs=refs, predicate_hints=hints)
+        changed = replace(request, parsed=parsed, plan=replace(request.plan, name=plan))
+        return arm(family).search(changed)
+
+    assert [request.view.ids[row] for row in asked(mine).stated_rows] == ["edge1"]
+    assert not len(asked(mine, hints=()).rows)
+    assert not len(asked(replace(mine, mention="")).rows)  # nobody says "my"
+    sam = replace(named, entity_id=family.entities(request.view.scope_id).index.lookup("Sam")[0])
+    assert [request.view.ids[row] for row in asked(mine, sam, hints=("lives_with",)).stated_rows] == ["edge2"]
+    nobody = asked(plan="exploratory")  # starts from what was said of late: no answer is stated by that
+    assert len(nobody.rows) and not len(nobody.stated_rows)
+
+
+def test_edges_in_memory_follow_the_store(store: MemoryStore, ask: Ask) -> None:
+    """What is read after a write is what is new, each edge once: as if all were read anew."""
+    store.remember(Memory("one", id="a", relations=(Relation("Priya", "r", "A"), Relation("Priya", "q", "B"))))
+    old = arm(store)
+    first = ask(store, "x", entities={"Priya": 1.0})
+    assert set(support(first, old.search(first))) == {"a"}
+    for text, other in (("two", "C"), ("three", "D")):
+        store.remember(Memory(text, id=text, relations=(Relation("Priya", "r", other, 0.5),)))
+        request = ask(store, "x", entities={"Priya": 1.0})
+        found = support(request, old.search(request))
+        known = store.entities(request.view.scope_id)
+        known.edges.clear()
+        known.mentions.clear()
+        assert found == pytest.approx(support(request, arm(store).search(request)))
+        old.search(request)
+    assert set(found) == {"a", "two", "three"}
+
+
+def test_nothing_starts_where_all_was_forgotten(store: MemoryStore, ask: Ask) -> None:
+    store.remember_many([Memory("one", id="a", actor="Priya"), Memory("two", id="b", actor="Sam")])
+    graph = arm(store)
+    request = ask(store, "x", plan="exploratory")
+    assert len(graph.search(request).rows) == 2
+    store.forget("a")
+    store.forget("b")
+    for entities in ({}, {"Priya": 1.0}):
+        request = ask(store, "x", plan="exploratory", entities=entities)
+        assert not len(graph.search(request).rows)

@@ -194,3 +194,65 @@ def test_every_rule_is_accounted_for():
 
 def test_noise_in_the_last_digits_does_not_flip_a_plan():
     assert make_plan(parsed(0.8 - 1e-9), RecallConfig()).name == make_plan(parsed(0.8), RecallConfig()).name
+
+
+TICKET = (Identifier(text="ABC-123", kind="ticket", span=(0, 7)),)
+
+
+@pytest.mark.parametrize(
+    ("given", "weight"),
+    [
+        (parsed(0.5, rarity=0.9), 3.0),  # precision: 2 · 1.5
+        (parsed(0.5, window=DAY), 1.5),
+        (parsed(0.5), 1.5),
+        (parsed(0.9), 1.0),  # precise: has none, and gets one
+    ],
+)
+def test_an_identifier_raises_the_lexical_arm(given, weight):
+    plain, plan = (make_plan(g, RecallConfig()) for g in (given, replace(given, identifiers=TICKET)))
+    assert plan.arm("lexical").weight == weight
+    assert plan.arm("lexical").limit == RecallConfig().planner.arm_limit
+    assert [a for a in plan.arms if a.name != "lexical"] == [a for a in plain.arms if a.name != "lexical"]
+    assert plan.exact_match and not plain.exact_match
+    assert "exact match of ticket ABC-123" in plan.reason
+
+
+def graph_asked(given: ParsedQuery) -> ParsedQuery:
+    return replace(given, router=Router(mode="neural", graph_bias=True, reason="ownership"))
+
+
+@pytest.mark.parametrize(
+    ("given", "entity_weight", "weight"),
+    [
+        (parsed(0.5, ref("Sam", 0.5)), 2.0, 2.0),  # balanced: 1 · 2
+        (parsed(0.5, ref("Sam", 0.5)), 1.5, 1.5),  # no more than in a plan about an entity
+        (parsed(0.5, ref("Sam", 0.5)), 0.5, 1.0),  # and never lowered
+        (parsed(0.5, ref("Sam", 0.9)), 2.0, 2.0),  # is there already
+        (parsed(0.5, ref("Sam", 0.5), window=DAY), 2.0, 1.0),  # temporal: has none, and gets one
+    ],
+)
+def test_an_ownership_question_raises_the_graph_arm(given, entity_weight, weight):
+    config = RecallConfig(planner=PlannerConfig(entity_weight=entity_weight))
+    plan = make_plan(graph_asked(given), config)
+    assert plan.arm("graph").weight == weight
+    assert "graph bias (ownership)" in plan.reason
+
+
+def test_the_graph_arm_is_raised_only_where_an_entity_is_named():
+    given = parsed(0.5, ref("user", 1.0, "implicit"))
+    plan = make_plan(graph_asked(given), RecallConfig())
+    assert plan.arm("graph").weight == 1.0 and "graph bias" not in plan.reason
+
+
+def test_a_rule_that_is_switched_off_raises_nothing():
+    rules = tuple(r for r in PlannerConfig().rules if r not in ("identifiers", "graph_bias"))
+    given = replace(graph_asked(parsed(0.5, ref("Sam", 0.5))), identifiers=TICKET)
+    plan = make_plan(given, RecallConfig(planner=PlannerConfig(rules=rules)))
+    assert {a.weight for a in plan.arms} == {1.0} and not plan.exact_match
+
+
+def test_the_runner_up_is_the_plan_that_the_smallest_change_would_have_chosen():
+    plan = make_plan(parsed(0.79, ref("A", 0.5), window=DAY), RecallConfig())  # .01 short of precise
+    assert (plan.name, plan.runner_up, plan.runner_up_margin) == ("temporal", "precise", 0.01)
+    plan = make_plan(parsed(0.5, ref("A", 0.86), window=DAY), RecallConfig())  # .01 over the entity rule's threshold
+    assert (plan.name, plan.runner_up, plan.runner_up_margin) == ("entity_centric", "temporal", 0.01)

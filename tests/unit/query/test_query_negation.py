@@ -64,6 +64,9 @@ EXCLUDES = [
     ("Besides Python, what do I know", ["Python"]),
     ("not Python, what else did I write", ["Python"]),
     ("hobbies, not running or swimming", ["running", "swimming"]),
+    ("No meetings, please", ["meetings"]),
+    ("No meetings please", ["meetings"]),
+    ("no tea", ["tea"]),
 ]
 
 KEEPS = [
@@ -139,6 +142,8 @@ KEEPS = [
     "notes about the note app",
     "notable cannot-miss events",
     "10 minus 3",
+    "no tea?",
+    "No tea for Sam?",
     "no",
     "not",
     "without",

@@ -11,7 +11,7 @@ from recall_integrations.arms.base import ArmResult
 from recall_integrations.config import FusionConfig
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.ranking.fusion import FusionInput, fuse
+from recall_integrations.ranking.fusion import BOOSTS, FusionInput, fuse, lifted
 from recall_integrations.types import ArmPlan, RetrievalPlan, TemporalWindow
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
@@ -134,3 +134,52 @@ def test_rrf_gives_equals_the_mean_of_their_places():
     expected = {0: 1 / 63 + 1 / 62, 1: 1 / 63 + 1 / 61, 2: 1 / 61}  # rows 0, 1 and 3 share places 2 to 4
     got = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
     assert got == pytest.approx({row: value / best for row, value in expected.items()})
+
+
+def test_boosts_by_hand():
+    """All boosts together are the scale: what matches fully and has every boost would score 1."""
+    columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32))
+    query = np.asarray([[1.0, 0.0]], dtype=np.float32)
+    config = FusionConfig(strategy="boosts", vector=0.6, lexical=0.3, graph=0.0, recency=0.0, importance=0.1)
+    both = [arm("semantic", [0], [1.0]), arm("lexical", [1, 0], [4.0, 1.0])]
+    fused = fuse(both, given(columns=columns, vectors=query), config)
+    assert {name for name in BOOSTS if name in fused.added} == {"recency", "importance"}
+    whole = 1.05 * 1.05
+    # bases .6·1 + .3·(1/4) and .6·.6 + .3·1; both are of now (recency 1) and of importance .5
+    assert [int(r) for r in fused.rows] == [0, 1]
+    assert fused.scores == pytest.approx([0.675 * 1.05 * 1.025 / whole, 0.66 * 1.05 * 1.025 / whole], rel=1e-5)
+    assert fused.added["semantic"] == pytest.approx([0.6 / whole, 0.36 / whole], rel=1e-5)
+    assert fused.added["recency"] == pytest.approx([0.05 * 0.675 / whole, 0.05 * 0.66 / whole], rel=1e-5)
+
+
+def test_boosts_make_no_match_out_of_nothing():
+    columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32))
+    query = np.asarray([[1.0, 0.0]], dtype=np.float32)
+    both = [arm("semantic", [0, 1], [1.0, 0.0]), arm("lexical", [0], [4.0])]
+    fused = fuse(both, given(columns=columns, vectors=query), FusionConfig(strategy="boosts"))
+    assert [int(r) for r in fused.rows] == [0, 1]
+    assert fused.scores[1] == 0 < fused.scores[0] < 1
+
+
+@pytest.mark.parametrize("strategy", ["rrf", "weighted", "boosts"])
+def test_contributions_sum_to_the_score_also_after_a_lift(strategy):
+    columns = view(4, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, 1.0]], dtype=np.float32))
+    query = np.asarray([[1.0, 0.0]], dtype=np.float32)
+    both = [arm("semantic", [0, 2], [1.0, 0.8]), arm("lexical", [1, 3, 0], [4.0, 2.0, 1.0])]
+    fused = fuse(both, given(columns=columns, vectors=query), FusionConfig(strategy=strategy))
+    assert sum(fused.added.values()) == pytest.approx(fused.scores, rel=1e-5)
+    by_row = {0: 0.0, 1: 0.0, 2: 0.5, 3: 1.0}
+    values = np.asarray([by_row[int(row)] for row in fused.rows], dtype=np.float32)
+    before = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
+    after = lifted(columns, fused, "exact", values, 3.0)
+    assert sum(after.added.values()) == pytest.approx(after.scores, rel=1e-5)
+    wanted = {row: (before[row] + 3 * by_row[row]) / 4 for row in by_row}  # still in [0, 1]
+    assert dict(zip(after.rows.tolist(), after.scores.tolist(), strict=True)) == pytest.approx(wanted, rel=1e-5)
+    assert (np.diff(after.scores) <= 0).all() and int(after.rows[0]) == 3
+    assert [by_row[int(row)] for row in after.rows] == after.raw["exact"].tolist()
+    assert after.added["exact"] == pytest.approx([0.75 * by_row[int(row)] for row in after.rows])
+
+
+def test_a_lift_of_nothing_is_no_lift():
+    fused = fuse([arm("semantic", [0, 1], [0.9, 0.8])], given(), RRF)
+    assert lifted(view(), fused, "exact", np.zeros(2, dtype=np.float32), 3.0) is fused

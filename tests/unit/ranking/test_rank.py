@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
+import numpy as np
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
@@ -179,3 +180,40 @@ def test_a_ranking_is_the_same_live_and_reopened(open_store: OpenStore) -> None:
         for (one, score, parts), (_, score_then, parts_then) in zip(now, then, strict=True):
             assert score == pytest.approx(score_then, rel=1e-4), (query, one)
             assert parts == pytest.approx(parts_then, rel=1e-3, abs=1e-5), (query, one)
+
+
+@pytest.mark.parametrize(
+    ("query", "sources"),
+    [
+        (CENTRIC, {"graph"}),
+        ("What is KST-4411?", {"exact"}),
+        ("What is the latest on Kestrel?", {"recency"}),
+        ("What are my preferences about tea?", {"type_filter"}),
+        ("what happened with Kestrel", {"router"}),
+    ],
+)
+def test_what_is_said_to_be_added_sums_to_the_order(store: MemoryStore, query: str, sources: set[str]) -> None:
+    """With every lift of the plan: a lift that counts and is not said, or the other way round, shows here."""
+    found = recalled(store, query)
+    assert sources <= {c.source for hit in found.hits for c in hit.contributions if c.added}
+    sums = [sum(c.added for c in hit.contributions) for hit in found.hits]
+    assert len(set(sums)) > 5
+    assert np.diff(sums).max() < 1e-4
+
+
+def test_arms_that_weigh_more_are_said_to_and_do(store: MemoryStore) -> None:
+    """An identifier raises the lexical arm: what it stands for counts one and a half times, in the order as well."""
+    rules = PlannerConfig().rules
+    without = tuple(rule for rule in rules if rule != "identifiers")
+    query = "Which ticket of Kestrel is KST-4411?"
+    plain, raised = (recalled(store, query, planner=PlannerConfig(rules=r)) for r in (without, rules))
+    assert plain.plan.name == raised.plan.name
+    assert {a.name: a.weight for a in raised.plan.arms if a.weight != 1} != {
+        a.name: a.weight for a in plain.plan.arms if a.weight != 1
+    }
+    factor = 1.5 if plain.plan.arm("lexical") is not None else 1.0
+    before, after = added(plain), added(raised)
+    assert any(set(EVIDENCE["lexical"]) & set(parts) for parts in before.values())
+    for memory_id, parts in before.items():
+        left = {name: value for name, value in after[memory_id].items() if name != "exact"}
+        assert left == pytest.approx(times(factor, parts, EVIDENCE["lexical"]), rel=1e-4), memory_id

@@ -1,29 +1,30 @@
-"""The runner does for a stage what no stage does for itself."""
+"""The runner, with stages that are told what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Any
 
 import pytest
 
-from recall_integrations import MemoryStore, QueryOptimizer
-from recall_integrations.errors import InvalidArgument, RecallTimeout
-from recall_integrations.recall import RecallState, Runner, Stage, StageEvent, Turn
-from recall_integrations.recall.runner import arranged
+from recall_integrations.errors import EmbeddingError, InvalidArgument
+from recall_integrations.recall.runner import Runner, Stage, StageEvent, Turn, arranged, degradation
+from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Degradation, Filters, Scope
 from recall_integrations.types.request import RecallRequest
 
-NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+NOW = datetime(2026, 6, 15, tzinfo=timezone.utc)
 REQUEST = RecallRequest(
-    text="tea",
-    k=1,
+    text="q",
+    k=5,
     scope=Scope(),
     filters=Filters(),
     now=NOW,
-    time_budget_ms=100.0,
+    time_budget_ms=1_000,
     tokens_max=None,
     privacy="allow",
     window=None,
@@ -31,152 +32,164 @@ REQUEST = RecallRequest(
     context=0,
     vector=None,
 )
+STATE = RecallState(request=REQUEST)
 
 
-class Step(Stage):
-    """Notes its name in `trust`'s place: what it was given is kept."""
+class Told(Stage):
+    """Does what it is told, wherever the recall stands."""
 
-    def __init__(self, name: str, does: Callable[[RecallState, Turn], RecallState] | None = None, **fields: object):
-        self.name = name
-        self._does = does
-        for field, value in fields.items():
-            setattr(self, field, value)
+    def __init__(self, name: str, does: Callable[[RecallState, Turn], RecallState] | None = None, **given: Any) -> None:
+        self.name, self._does = name, does or (lambda state, _turn: state)
+        for key, value in given.items():
+            setattr(self, key, value)
 
     def applies(self, _state: RecallState) -> bool:
         return True
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        return state if self._does is None else self._does(state, turn)
+        return self._does(state, turn)
 
 
-class Late(Step):
+class Idle(Stage):
+    """As a stage is that says nothing of when it applies."""
+
+    name = "idle"
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        raise AssertionError("there is nothing to do")
+
+
+class Falls(Told):
     def fallback(self, state: RecallState) -> RecallState:
-        return replace(state, trust=0.5)
+        return replace(state, trust=0.25)
 
 
-def fails(error: Exception) -> Callable[[RecallState, Turn], RecallState]:
+def trusting(value: float) -> Callable[[RecallState, Turn], RecallState]:
+    return lambda state, _turn: replace(state, trust=state.trust * value)
+
+
+def failing(error: BaseException) -> Callable[[RecallState, Turn], RecallState]:
     def run(_state: RecallState, _turn: Turn) -> RecallState:
         raise error
 
     return run
 
 
-def run(*stages: Stage, observers: tuple[Callable[[StageEvent], None], ...] = (), ms: float | None = None):
-    return Runner(stages, observers).run(RecallState(request=REQUEST), Deadline.after(ms))
+def test_stages_follow_each_other_and_each_is_timed() -> None:
+    def steps(state: RecallState, turn: Turn) -> RecallState:
+        turn.timings_ms["arm.x"] = 7.0
+        return replace(state, trust=state.trust + 1)
+
+    state, timings = Runner([Told("a", trusting(0.5)), Told("b", steps)]).run(STATE, Deadline.after(None))
+    assert state.trust == 1.5
+    assert list(timings) == ["a", "b", "arm.x", "total"]
+    assert timings["arm.x"] == 7.0
+    assert 0 <= timings["a"] + timings["b"] <= timings["total"] < 60_000
 
 
-def test_stages_run_in_order_and_are_timed() -> None:
-    order: list[str] = []
-    steps = [Step(n, lambda s, _t, n=n: (order.append(n), s)[1]) for n in ("a", "b", "c")]
-    _, timings = run(*steps)
-    assert order == ["a", "b", "c"]
-    assert list(timings) == ["a", "b", "c", "total"]
-    assert timings["total"] >= timings["a"] >= 0
+def test_a_stage_does_nothing_where_the_scope_holds_nothing() -> None:
+    state, timings = Runner([Idle()]).run(STATE, Deadline.after(None))
+    assert state is STATE and list(timings) == ["total"]
+
+
+def test_a_stage_that_fails_takes_its_fallback_and_is_named() -> None:
+    stages = [Told("a", trusting(0.5)), Falls("b", failing(ValueError("no"))), Told("c", trusting(2))]
+    state, timings = Runner(stages).run(STATE, Deadline.after(None))
+    assert state.trust == 0.5  # .25 of the fallback, twice
+    assert state.degraded == (Degradation(stage="b", reason="error", detail="ValueError: no"),)
+    assert set(timings) == {"a", "b", "c", "total"}
+
+
+def test_without_a_fallback_the_state_stays_and_without_an_essential_stage_there_is_no_answer() -> None:
+    state, _ = Runner([Told("a", failing(ValueError("no"))), Told("b", trusting(0.5))]).run(STATE, Deadline.after(None))
+    assert (state.trust, len(state.degraded)) == (0.5, 1)
+    with pytest.raises(ValueError, match="no"):
+        Runner([Told("a", failing(ValueError("no")), essential=True)]).run(STATE, Deadline.after(None))
 
 
 @pytest.mark.parametrize(
     ("error", "reason"),
-    [(RuntimeError("boom"), "error"), (RecallTimeout("late"), "timeout"), (TimeoutError(), "timeout")],
+    [
+        (ValueError("x"), "error"),
+        (TimeoutError("x"), "timeout"),
+        (FutureTimeout("x"), "timeout"),
+        (EmbeddingError("x"), EmbeddingError("x").code.lower()),
+    ],
 )
-def test_what_fails_is_named_and_its_fallback_taken(error: Exception, reason: str) -> None:
-    state, _ = run(Late("a", fails(error)), Step("b", lambda s, _t: replace(s, confidence=s.trust)))
-    assert [(d.stage, d.reason) for d in state.degraded] == [("a", reason)]
-    assert (state.trust, state.confidence) == (0.5, 0.5)
+def test_the_reason_says_what_went_wrong(error: BaseException, reason: str) -> None:
+    assert degradation("s", error) == Degradation(stage="s", reason=reason, detail=f"{type(error).__name__}: x")
+    assert degradation("s", error, "given").reason == "given"
 
 
-def test_what_is_essential_raises() -> None:
-    with pytest.raises(RuntimeError, match="boom"):
-        run(Step("a", fails(RuntimeError("boom")), essential=True))
+def test_a_stage_has_its_share_of_the_time_that_is_left() -> None:
+    moment = [100.0]
+    deadline = Deadline.after(1_000, lambda: moment[0])
+    left: list[float] = []
+
+    def look(state: RecallState, turn: Turn) -> RecallState:
+        left.append(turn.deadline.remaining_ms())
+        moment[0] += 0.5
+        return state
+
+    Runner([Told("a", look, share=0.5), Told("b", look, share=0.5), Told("c", look)]).run(STATE, deadline)
+    assert left == pytest.approx([500, 250, 0])
 
 
-def test_a_share_is_of_the_time_that_is_left() -> None:
-    left: dict[str, float] = {}
-
-    def note(name: str) -> Callable[[RecallState, Turn], RecallState]:
-        def step(state: RecallState, turn: Turn) -> RecallState:
-            left[name] = turn.deadline.remaining_ms()
-            return state
-
-        return step
-
-    run(Step("half", note("half"), share=0.5), Step("all", note("all")), ms=60_000)
-    assert 25_000 < left["half"] <= 30_000 < 55_000 < left["all"] <= 60_000
-
-
-def test_a_stage_that_does_not_apply_is_left_out() -> None:
-    class Never(Step):
-        def applies(self, _state: RecallState) -> bool:
-            return False
-
-    state, timings = run(Never("a", fails(RuntimeError("boom"))))
-    assert state.degraded == () and list(timings) == ["total"]
-
-
-def test_observers_are_told_what_happened() -> None:
+def test_observers_are_told_of_every_stage_in_order() -> None:
     events: list[StageEvent] = []
 
     def steps(state: RecallState, turn: Turn) -> RecallState:
-        turn.timings_ms["arm.x"] = 1.5
-        return state.degraded_by(Degradation(stage="x", reason="timeout", detail="late"))
+        turn.timings_ms["arm.x"] = 7.0
+        return state.degraded_by(Degradation(stage="arm", reason="timeout"))
 
-    _, timings = run(Step("a", steps), Late("b", fails(RuntimeError("boom"))), observers=(events.append,))
-    assert [(e.stage, e.failed, [d.stage for d in e.degraded]) for e in events] == [
-        ("a", False, ["x"]),
-        ("b", True, ["b"]),
-    ]
-    assert events[0].timings_ms == {"arm.x": 1.5} and timings["arm.x"] == 1.5
-    assert 0 <= events[0].began_ms <= events[1].began_ms
+    stages = [Told("a", steps), Idle(), Falls("b", failing(ValueError("no")))]
+    state, timings = Runner(stages, [events.append]).run(STATE, Deadline.after(None))
+    first, second = events
+    assert (first.stage, first.failed, second.stage, second.failed) == ("a", False, "b", True)
+    assert [d.stage for d in first.degraded] == ["arm"]
+    assert [d.stage for d in second.degraded] == ["b"]  # its own only
+    assert first.timings_ms == {"arm.x": 7.0} and second.timings_ms == {}
+    assert (first.took_ms, second.took_ms) == (timings["a"], timings["b"])
+    assert 0 <= first.began_ms <= first.began_ms + first.took_ms <= second.began_ms
+    assert second.began_ms + second.took_ms <= timings["total"]
+    assert second.state == state and first.state.trust == 1.0
 
 
-def test_an_observer_that_raises_is_named_and_costs_nothing_else() -> None:
+def test_an_observer_that_fails_costs_nothing_and_is_named() -> None:
+    told: list[str] = []
+
     def broken(_event: StageEvent) -> None:
-        raise ValueError("no disk")
+        raise ValueError("no")
 
-    state, _ = run(Step("a"), Step("b", lambda s, _t: replace(s, trust=0.25)), observers=(broken,))
+    stages = [Told("a", trusting(0.5)), Told("b", trusting(0.5))]
+    state, _ = Runner(stages, [broken, lambda event: told.append(event.stage)]).run(STATE, Deadline.after(None))
+    assert told == ["a", "b"]
     assert state.trust == 0.25
-    assert [(d.stage, d.detail) for d in state.degraded] == [("observer", "ValueError: no disk")] * 2
+    assert state.degraded == (Degradation(stage="observer", reason="error", detail="ValueError: no"),) * 2
 
 
-def test_own_stages_are_placed_or_take_a_place() -> None:
-    known = [Step("a"), Step("b"), Step("c")]
-    own, other = Step("x", after="a"), Step("b")
-    placed = arranged(known, [own, other])
-    assert [s.name for s in placed] == ["a", "x", "b", "c"]
-    assert placed[1] is own and placed[2] is other
+def test_a_stage_of_ones_own_comes_behind_the_one_it_names_or_in_the_place_of_its_namesake() -> None:
+    known = [Told("a"), Told("b"), Told("c")]
+    mine, other = Told("mine", after="a"), Told("b")
+    assert [s.name for s in arranged(known, [mine])] == ["a", "mine", "b", "c"]
+    assert [s.name for s in arranged(known, [Told("last", after="c")])] == ["a", "b", "c", "last"]
+    replaced = arranged(known, [mine, other, Told("next", after="mine")])
+    assert [s.name for s in replaced] == ["a", "mine", "next", "b", "c"]
+    assert replaced[3] is other
+    assert [s.name for s in known] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
-    ("stage", "message"),
+    ("stage", "says"),
     [
-        (Step("x"), "must say `after`"),
-        (Step("x", after="nowhere"), "must say `after`"),
-        (Step(""), "with a name"),
-        ("x", "with a name"),
-        (Step("x", after="a", share=0), "share"),
-        (Step("x", after="a", share=1.5), "share"),
+        (object(), "Stage objects"),
+        (Told(""), "with a name"),
+        (Told("x"), "after"),
+        (Told("x", after="nowhere"), "a, b"),
+        (Told("x", after="a", share=0), "share"),
+        (Told("x", after="a", share=1.01), "share"),
     ],
 )
-def test_a_stage_without_a_place_is_an_error(stage: object, message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
-        arranged([Step("a")], [stage])  # type: ignore[list-item]
-
-
-def test_what_is_not_known_yet_says_where_it_comes_from() -> None:
-    state = RecallState(request=REQUEST)
-    for name, stage in (("query", "parse"), ("plan", "plan"), ("scope", "plan"), ("candidates", "rank")):
-        with pytest.raises(InvalidArgument, match=f"after '{stage}'"):
-            getattr(state, name)
-
-
-def test_a_recall_goes_through_the_stages_it_shows() -> None:
-    told: list[str] = []
-    with MemoryStore.open() as store:
-        store.remember("Tea is in the shed")
-        optimizer = QueryOptimizer(store, observers=[lambda event: told.append(event.stage)])
-        result = optimizer.recall("tea", now=NOW)
-        assert told == [stage.name for stage in optimizer.stages]
-        assert set(told) <= set(result.timings_ms)
-        told.clear()
-        optimizer.recall("tea", scope=Scope(user_id="nobody"), now=NOW)
-        assert told == ["parse", "plan", "rewrite"]  # nothing was ever remembered there
-        optimizer.close()
+def test_a_stage_that_has_no_place_is_refused(stage: Any, says: str) -> None:
+    with pytest.raises(InvalidArgument, match=says):
+        arranged([Told("a"), Told("b")], [stage])

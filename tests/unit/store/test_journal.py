@@ -97,3 +97,38 @@ def test_applied_entries_go_once_many_have_gathered(store: MemoryStore) -> None:
         journal.prune_applied(connection, keep=10)
         assert connection.execute(select(func.count()).select_from(schema.changes)).scalar_one() == 0
         assert journal.last_seq(connection) == newest
+
+
+@pytest.mark.parametrize(
+    ("applied", "keep", "pruned"), [(30, 30, False), (30, 29, True), (20, 20, False), (20, 19, True)]
+)
+def test_entries_go_once_there_are_more_than_are_kept(engine: Engine, applied: int, keep: int, pruned: bool) -> None:
+    """What counts is what the slower index has applied; what it has not stays."""
+    with engine.begin() as connection:
+        journal.append(connection, [put(i) for i in range(101, 141)])
+        journal.move(connection, journal.LEXICAL, 140)
+        journal.move(connection, journal.SEMANTIC, 100 + applied)
+        journal.prune_applied(connection, keep=keep)
+    first = 101 + applied if pruned else 101
+    assert [c.seq for c in journal.pending(engine, 0, 100)] == list(range(first, 141))
+
+
+def test_nothing_goes_that_an_index_never_applied(engine: Engine) -> None:
+    with engine.begin() as connection:
+        journal.append(connection, [put(i) for i in range(1, 41)])
+        journal.prune_applied(connection, keep=1)
+        journal.move(connection, journal.LEXICAL, 40)
+        journal.prune_applied(connection, keep=1)
+    assert len(journal.pending(engine, 0, 100)) == 40
+
+
+def test_ten_thousand_entries_are_kept_unless_told_otherwise(engine: Engine) -> None:
+    with engine.begin() as connection:
+        for index in (journal.LEXICAL, journal.SEMANTIC):
+            journal.move(connection, index, 10_001)
+        journal.append(connection, [put(i) for i in range(2, 10_002)])
+        journal.prune_applied(connection)
+        assert connection.execute(select(func.count()).select_from(schema.changes)).scalar_one() == 10_000
+        journal.append(connection, [put(1)])
+        journal.prune_applied(connection)
+        assert connection.execute(select(func.count()).select_from(schema.changes)).scalar_one() == 0

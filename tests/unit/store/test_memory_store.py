@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from recall_integrations.errors import (
     StoreClosed,
     StoreLocked,
 )
+from recall_integrations.store import journal, seal
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Relation, Scope
 
@@ -500,3 +502,38 @@ def test_an_extractor_that_fails_costs_its_findings_only(fast_path: Path, caplog
         assert store.get("a") is not None
         assert store.stats()["entities"] == 1
     assert "RuntimeError" in caplog.text
+
+
+def test_a_seal_comes_off_before_the_words_are_written(open_store: OpenStore) -> None:
+    """Else a crash after the first write would look like damage, and the index be made anew for nothing."""
+    store = open_store()
+    store.remember(Memory("one", id="a"))
+    sealed = store.path / "lexical.0" / seal.SEAL
+    store.close()
+    assert sealed.exists()
+    store = open_store()
+    assert sealed.exists()  # only read so far
+    written = store.indexes.lexical.apply
+    seen: list[bool] = []
+
+    def apply(*args: Any, **named: Any) -> None:
+        seen.append(sealed.exists())
+        written(*args, **named)
+
+    store.indexes.lexical.apply = apply  # type: ignore[method-assign]
+    store.remember(Memory("two", id="b"))
+    assert seen == [False]
+    store.close()
+    assert sealed.exists()
+
+
+@pytest.mark.parametrize("name", [journal.LEXICAL, journal.SEMANTIC])
+def test_a_rebuild_moves_the_cursor_to_what_it_holds(store: MemoryStore, name: str) -> None:
+    store.remember_many([Memory("one", id="a"), Memory("two", id="b")])
+    with store.engine.begin() as connection:  # as if it had missed the second
+        head = journal.last_seq(connection)
+        journal.move(connection, name, head - 1)
+    store.indexes.rebuild(name)
+    with store.engine.connect() as connection:
+        assert journal.cursors(connection) == {journal.LEXICAL: head, journal.SEMANTIC: head}
+    assert not any(store.indexes.lag.values())

@@ -141,6 +141,9 @@ FAMILIES = {
         the last business day | 2026-06-16 2026-06-17
         at least 3 days ago | - 2026-06-15
         Friday after next | 2026-07-03 2026-07-04
+        Monday after next | 2026-06-29 2026-06-30
+        on the Sunday after next | 2026-07-05 2026-07-06
+        Monday before last | 2026-06-08 2026-06-09
         last year's summer | 2025-06-01 2025-09-01
         present month | 2026-06-01 2026-07-01
     """,

@@ -428,3 +428,34 @@ def test_rarity_by_hand():
     found = run(columns, ask("shed", "invoice", "zebra"), df={"shed": 2, "invoic": 1, "zebra": 0})
     rarity = (log(1 + 3.5 / 2.5) + log(1 + 4.5 / 1.5)) / 2 / log(1 + 5.5 / 0.5)
     assert found.gates == pytest.approx(kind.gates(3, rarity))
+
+
+def test_the_question_that_is_answered_is_that_of_the_text_right_before_by_another():
+    """Who spoke two texts before, or after, is neither here nor there."""
+
+    def answers(*actors):
+        texts = ["Which one?", "Which shed?", "The green one.", "Thanks, that is it."]
+        columns = chat(texts=list(zip(actors, texts, strict=True)))
+        return run(columns, ask("shed"))["previous_question_match"].tolist()
+
+    assert answers("Sam", "Sam", "Priya", "Sam") == [0, 0, 1, 0]
+    assert answers("Priya", "Sam", "Priya", "Priya") == [0, 0, 1, 0]
+    assert answers("Ann", "Sam", "Priya", "Ann") == [0, 0, 1, 0]
+    assert answers("Sam", "Priya", "Priya", "Sam") == [0, 0, 0, 0]  # nobody answers themself
+    assert answers("Sam", None, "Priya", "Sam") == [0, 0, 0, 0]
+    assert answers("Sam", "Sam", None, "Sam") == [0, 0, 0, 0]
+
+
+def test_texts_of_one_actor_lend_terms_whoever_speaks_between():
+    texts = [("Sam", "the shed"), ("Priya", "oh"), ("Sam", "green it is"), ("Sam", "nice")]
+    found = run(chat(texts=texts), ask("shed"))
+    assert found["speaker_prior_match"].tolist() == [0, 0, 1, 0]
+    assert run(chat(texts=[(None, t) for _, t in texts]), ask("shed"))["speaker_prior_match"].tolist() == [0] * 4
+
+
+def test_where_all_say_the_same_no_feature_tells_them_apart():
+    columns = columns_of([TextRow(num=i + 1, text="The green shed") for i in range(6)], Lexicon())
+    found = run(columns, ask("shed"), df={"shed": 6}, detail=True)
+    for name, column in found.columns.items():
+        assert np.isfinite(column).all(), name
+        assert np.ptp(column) == 0, name

@@ -1,0 +1,50 @@
+"""What a recall knows so far, and that it goes through the stages that the optimizer shows."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from recall_integrations import MemoryStore, QueryOptimizer
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.recall import RecallState
+from recall_integrations.types import Filters, Scope
+from recall_integrations.types.request import RecallRequest
+
+NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+REQUEST = RecallRequest(
+    text="tea",
+    k=1,
+    scope=Scope(),
+    filters=Filters(),
+    now=NOW,
+    time_budget_ms=100.0,
+    tokens_max=None,
+    privacy="allow",
+    window=None,
+    zone=None,
+    context=0,
+    vector=None,
+)
+
+
+def test_what_is_not_known_yet_says_where_it_comes_from() -> None:
+    state = RecallState(request=REQUEST)
+    for name, stage in (("query", "parse"), ("plan", "plan"), ("scope", "plan"), ("candidates", "rank")):
+        with pytest.raises(InvalidArgument, match=f"after '{stage}'"):
+            getattr(state, name)
+
+
+def test_a_recall_goes_through_the_stages_it_shows() -> None:
+    told: list[str] = []
+    with MemoryStore.open() as store:
+        store.remember("Tea is in the shed")
+        optimizer = QueryOptimizer(store, observers=[lambda event: told.append(event.stage)])
+        result = optimizer.recall("tea", now=NOW)
+        assert told == [stage.name for stage in optimizer.stages]
+        assert set(told) <= set(result.timings_ms)
+        told.clear()
+        optimizer.recall("tea", scope=Scope(user_id="nobody"), now=NOW)
+        assert told == ["parse", "plan", "rewrite"]  # nothing was ever remembered there
+        optimizer.close()
