@@ -29,6 +29,13 @@ N = TypeVar("N", bound=float | None)
 ARMS = ("semantic", "lexical", "graph", "temporal", "type_filter")
 RANKERS = ("fixed_weights", "linear", "trees")
 STRATEGIES = (*RANKERS, "weighted", "boosts", "rrf")
+# Settings of `fusion` → the strategies that read them; the others all do. `weighted` stands in for a ranker.
+_WEIGHTED = tuple(strategy for strategy in STRATEGIES if strategy != "rrf")
+_READ_BY: Mapping[str, tuple[str, ...]] = {
+    "weights": ("linear", "trees"),
+    "rrf_k": ("rrf",),
+    **dict.fromkeys(("vector", "lexical", "graph", "recency", "importance", "profile", "time_bias", "mode"), _WEIGHTED),
+}
 PLAN_RULES = (
     "identifiers",
     "graph_bias",
@@ -56,6 +63,10 @@ def _check_ranges(section: Any, owner: str) -> None:
         number = is_number(value) and not math.isnan(value)
         if not number or not low <= value <= high:
             raise ConfigError(f"{owner}.{known.name} must be a number between {low:g} and {high:g}, not {value!r}.")
+
+
+def _default_of(section: type[Any], name: str) -> Any:
+    return next(known.default for known in dataclasses.fields(section) if known.name == name)
 
 
 def _chosen(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -149,7 +160,7 @@ class SpecificityConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FusionConfig:
-    """How candidates of several arms become one list.
+    """How candidates of several arms become one list. A setting that the strategy does not read cannot be set.
 
     Args:
         strategy: `fixed_weights` (a fixed sum of ranking features, docs/ranking.md), `linear` or `trees` (learned
@@ -183,6 +194,22 @@ class FusionConfig:
         if self.strategy not in STRATEGIES:
             raise ConfigError(f"fusion.strategy must be one of {', '.join(STRATEGIES)}, not {self.strategy!r}.")
         _check_ranges(self, "fusion")
+        for name, readers in _READ_BY.items():
+            if self.strategy not in readers and getattr(self, name) != _default_of(FusionConfig, name):
+                raise ConfigError(
+                    f"fusion.{name} has no effect with fusion.strategy {self.strategy!r}. Leave it out, or choose one "
+                    f"of the strategies that read it: {', '.join(readers)}."
+                )
+
+    def with_strategy(self, strategy: str) -> FusionConfig:
+        """The same with another strategy; what that does not read has its default, and there is no file of weights.
+
+        Raises:
+            ConfigError: there is no such strategy.
+        """
+        unread = [name for name, readers in _READ_BY.items() if strategy not in readers or name == "weights"]
+        reset = {name: _default_of(FusionConfig, name) for name in unread}
+        return dataclasses.replace(self, strategy=strategy, **reset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +272,7 @@ class RankingConfig:
     rerank_min_k: int = _number(3, 1, 1_000)
     rerank_answer: str = "order"
     rerank_regret_max: float = _number(0.02, 0, 100)
-    rerank_risk: float = _number(0.05, 0, 1)
+    rerank_risk: float = _number(0.05, 0, 0.999)
     rerank_weight: float = _number(1.0, 0, 1)
     rerank_threshold: float | None = _number(None, -1e6, 1e6)
     disable_rerank_when_slow: bool = True

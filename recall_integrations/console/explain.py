@@ -16,6 +16,7 @@ from recall_integrations.arms.registry import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
 from recall_integrations.console.rendering import (
+    moves,
     pairs,
     reference_words,
     role_words,
@@ -356,7 +357,7 @@ def _brought(arm: str, result: RecallResult | None) -> str:
 
 
 def _show_hits(console: Console, hits: Sequence[Hit]) -> None:
-    """One line each."""
+    """One line each, and a second where something moved it after ranking."""
     if not hits:
         console.print("Nothing found.")
         return
@@ -369,6 +370,8 @@ def _show_hits(console: Console, hits: Sequence[Hit]) -> None:
         text = plain(memory.text, console.width) or "(text withheld)"
         said = f"{plain(memory.actor)}: {text}" if memory.actor else text
         table.add_row(f"{place}  {hit.score:.2f}", Text(said), Text(plain(hit.reason)))
+        if moved := moves(hit):
+            table.add_row("", "", Text(f"moved: {moved}"))
     console.print(table)
 
 

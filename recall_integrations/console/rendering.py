@@ -19,6 +19,7 @@ from rich.text import Text
 
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.arranging.moves import MOVERS
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import (
     EntityRef,
@@ -32,7 +33,7 @@ from recall_integrations.types import (
 )
 
 TEXT_CHARS_SHOWN = 400
-SMALL = 0.0005  # what a source added below this is not shown
+SMALL = 0.0005  # what a source added or took below this is not shown
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -152,12 +153,19 @@ def show_degraded(console: Console, result: RecallResult) -> None:
         console.print(Text(plain(words), style="yellow"))
 
 
+def moves(hit: Hit) -> str:
+    """What moved a hit after ranking: "negation -2.100"; empty where nothing did."""
+    found = (c for c in hit.contributions if c.source in MOVERS and abs(c.added) >= SMALL)
+    return "; ".join(f"{c.source} {c.added:+.3f}" for c in found)
+
+
 def _contributions(hit: Hit) -> str:
     parts = []
     for c in hit.contributions:
         place = f" #{c.rank}" if c.rank else ""
-        if c.added >= SMALL:
-            parts.append(f"{c.source}{place} {c.score:.3g} → +{c.added:.3f}")
+        own = "" if c.rank is None and c.score == c.added else f" {c.score:.3g} →"  # most movers have no score
+        if abs(c.added) >= SMALL:
+            parts.append(f"{c.source}{place}{own} {c.added:+.3f}")
         elif c.rank or c.source == "rerank":
             parts.append(f"{c.source}{place} {c.score:.3g}")
     return "; ".join(parts)

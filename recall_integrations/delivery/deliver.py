@@ -184,7 +184,10 @@ class Delivery:
 def contributions(
     fused: Fused, places: Sequence[int], reranked: Mapping[int, Contribution], ways: Mapping[int, str]
 ) -> dict[int, tuple[Contribution, ...]]:
-    """What each source added, by place; the columns are read once for all of them. `ways`: row → note of the graph."""
+    """What each source added, by place; the columns are read once for all of them. `ways`: row → note of the graph.
+
+    What `reranked` says of a row stands for what the candidates say of the reranker.
+    """
     at = np.asarray(places, dtype=np.int64)
     sources = {**fused.added, **fused.raw}
     names = sorted(sources)
@@ -199,6 +202,7 @@ def contributions(
     scores, added, ranks = values.tolist()
     found = {}
     for i, (place, row) in enumerate(zip(places, fused.rows[at].tolist(), strict=True)):
+        judged = reranked.get(row)
         parts = [
             Contribution(
                 source=names[n],
@@ -208,8 +212,9 @@ def contributions(
                 note=ways.get(row, "") if names[n] == "graph" else "",
             )
             for n in np.flatnonzero(effective[:, i]).tolist()
+            if judged is None or names[n] != judged.source
         ]
-        if (judged := reranked.get(row)) is not None:
+        if judged is not None:
             parts.append(judged)
         found[place] = tuple(sorted(parts, key=_most_first))
     return found

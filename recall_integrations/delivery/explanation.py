@@ -130,8 +130,8 @@ def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool)
         yield "recent"
     if memory.importance >= IMPORTANT:
         yield "important"
-    if "rerank" in by_source:
-        judged = by_source["rerank"]
+    judged = by_source.get("rerank")
+    if judged is not None and judged.rank is not None:  # it gave a score, and did not only drop the memory
         yield f"reranked ({judged.score:.2f}{f', {judged.note}' if judged.note else ''})"
 
 

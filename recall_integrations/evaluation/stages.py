@@ -122,7 +122,7 @@ def _strategies(config: RecallConfig, left_out: dict[str, str]) -> Iterator[Stag
     for strategy in STRATEGIES:
         if strategy == config.fusion.strategy:
             continue
-        fusion = replace(config.fusion, strategy=strategy, weights="")
+        fusion = config.fusion.with_strategy(strategy)
         try:
             resolve_ranker(fusion)
         except RecallError as e:  # needs a file or an extra

@@ -20,6 +20,7 @@ from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.planning.planner import WITHOUT, filters
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.talk import ABOUT, ALL
+from recall_integrations.ranking.arranging.moves import TIME_FIRST, longest_falling, moved, sums
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.types import ParsedQuery, RetrievalPlan, TemporalWindow
 from recall_integrations.types.roles import ROLE_CODES
@@ -88,7 +89,9 @@ class Asked:
             own = own[np.argsort(places[rows[own]], kind="stable")]
             scores = np.where(inside, np.float32(self.confidence), scores)
         order = np.concatenate([own, np.flatnonzero(~inside)])
-        return fused.take(order, np.minimum.accumulate(scores[order]))
+        stays = np.zeros(len(order), dtype=np.bool_)
+        stays[: len(own)] = longest_falling(sums(fused)[own])
+        return moved(fused, order, np.minimum.accumulate(scores[order]), TIME_FIRST, stays)
 
 
 def settled(parsed: ParsedQuery, view: ScopeView | None) -> tuple[ParsedQuery, Settled | None]:

@@ -15,10 +15,11 @@ class Contribution:
     """What one source added to a hit.
 
     Args:
-        source: an arm (`semantic`, `lexical`, …) or a ranking term (`recency`, `importance`, …).
+        source: an arm (`semantic`, `lexical`, …), a ranking term (`recency`, `importance`, …), or what moved the hit
+            after ranking (`rerank`, `diversity`, `type_first`, `time_first`, `negation`, `duplicate`).
         rank: 1-based place in that arm's list; `None` for terms that do not rank.
         score: the source's own score (cosine, BM25, …), on its own scale.
-        added: what it added to the fused score.
+        added: what it added to the sum that orders the hits, or took from it, in the ranker's units.
         note: what the score means in words, where that is known (`relevant`).
     """
 
@@ -39,7 +40,8 @@ class Hit:
             (docs/ranking.md); of the other strategies a number in [0, 1] that only orders. Hits come in falling order
             of it. A reranker or the diversity stage changes the order and shares out the scores.
         reason: why it is here, in words.
-        contributions: what each source added, largest first.
+        contributions: what each source added, largest first. Their sums fall along the hits, but for the rounding of
+            float32.
         duplicates: ids of memories that say the same, best first; a place is theirs only where nothing else is left.
         context: with `recall(context=n)`, the memories up to n places before and after in the same thread, in order;
             without the hit itself, withheld as it is under `redact` and `block`.

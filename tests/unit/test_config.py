@@ -141,3 +141,35 @@ def test_fingerprint_follows_every_setting() -> None:
         RecallConfig(planner=PlannerConfig(arm_limit=7)),
     ]
     assert len({c.fingerprint for c in [base, *changed]}) == 5
+
+
+@pytest.mark.parametrize(
+    ("strategy", "setting", "value"),
+    [
+        ("fixed_weights", "rrf_k", 10),
+        ("weighted", "rrf_k", 10),
+        ("fixed_weights", "weights", "mine.json"),
+        ("rrf", "vector", 0.5),
+        ("rrf", "mode", 0.5),
+        ("rrf", "time_bias", 0.5),
+    ],
+)
+def test_a_setting_that_its_strategy_does_not_read_is_refused(strategy: str, setting: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=rf"fusion\.{setting} has no effect .*{strategy}.* Leave it out, or choose"):
+        RecallConfig.from_mapping({"fusion": {"strategy": strategy, setting: value}})
+    default = getattr(FusionConfig(), setting)  # untouched, it may be written down
+    assert RecallConfig.from_mapping({"fusion": {"strategy": strategy, setting: default}}).fusion.strategy == strategy
+
+
+def test_another_strategy_keeps_what_it_reads() -> None:
+    mine = FusionConfig(strategy="linear", weights="mine.json", vector=0.5, exact=0.7)
+    assert mine.with_strategy("weighted") == FusionConfig(strategy="weighted", vector=0.5, exact=0.7)
+    assert mine.with_strategy("rrf") == FusionConfig(strategy="rrf", exact=0.7)
+    assert FusionConfig(strategy="rrf", rrf_k=10).with_strategy("fixed_weights") == FusionConfig()
+    with pytest.raises(ConfigError, match=r"fusion\.strategy must be one of"):
+        mine.with_strategy("magic")
+
+
+def test_the_risk_of_the_rerank_gate_has_one_range() -> None:
+    with pytest.raises(ConfigError, match=r"ranking\.rerank_risk"):
+        RankingConfig(rerank_risk=1.0)

@@ -1,5 +1,6 @@
 """What changes the order after ranking: types first, diversity, negation, repeats. Nothing is lost by any of it, but
-for repeats, which are listed with the hit that they repeat."""
+for repeats, which are listed with the hit that they repeat. Whatever is moved has a contribution that says so
+(`moves.py`)."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.ranking.arranging.diversify import mmr
 from recall_integrations.ranking.arranging.duplicates import fold
+from recall_integrations.ranking.arranging.moves import DIVERSITY, DUPLICATE, NEGATION, TYPE_FIRST, moved
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
 from recall_integrations.ranking.fusion import Fused, Scores
 
@@ -24,7 +26,7 @@ def wanted_first(fused: Fused, wanted: Mask) -> Fused:
     """The wanted rows first, in their order; the others score no more than the last of them."""
     inside = wanted[fused.rows]
     order = np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)])
-    return fused.take(order, np.minimum.accumulate(fused.scores[order]))
+    return moved(fused, order, np.minimum.accumulate(fused.scores[order]), TYPE_FIRST, inside[order])
 
 
 def diversified(fused: Fused, view: ScopeView, k: int, relevance_share: float) -> Fused:
@@ -34,7 +36,7 @@ def diversified(fused: Fused, view: ScopeView, k: int, relevance_share: float) -
         return fused
     vectors = np.asarray(view.vectors[fused.rows[:n]], dtype=np.float32)
     order = mmr(_relevance(fused.scores[:n]), vectors, n, relevance_share)
-    return fused.take(np.concatenate([order, np.arange(n, len(fused.rows))]), fused.scores)
+    return moved(fused, np.concatenate([order, np.arange(n, len(fused.rows))]), fused.scores, DIVERSITY)
 
 
 def demote_negated(
@@ -45,11 +47,16 @@ def demote_negated(
     if not terms or not n:
         return fused, frozenset()
     against = negation_scores(texts(fused.rows[:n]), terms, language)
-    moved = demote(fused.scores[:n], against, threshold)
-    order = np.concatenate([moved.order, np.arange(n, len(fused.rows))])
-    scores = np.concatenate([moved.scores, np.minimum(fused.scores[n:], moved.scores.min())]).astype(np.float32)
-    denied = fused.rows[:n][(against > threshold).any(axis=1)]
-    return fused.take(order, scores), frozenset(denied.tolist())
+    lower = demote(fused.scores[:n], against, threshold)
+    order = np.concatenate([lower.order, np.arange(n, len(fused.rows))])
+    scores = np.concatenate([lower.scores, np.minimum(fused.scores[n:], lower.scores.min())]).astype(np.float32)
+    about = np.full(len(fused.rows), np.nan, dtype=np.float32)  # of those that are about a negated term: how much
+    about[:n] = np.where((against > threshold).any(axis=1), against.max(axis=1), np.nan)
+    denied = ~np.isnan(about)
+    if not denied.any():
+        return fused.take(order, scores), frozenset()
+    arranged = moved(fused, order, scores, NEGATION, ~denied[order], {NEGATION: about})
+    return arranged, frozenset(fused.rows[denied].tolist())
 
 
 def folded(fused: Fused, view: ScopeView, texts: Texts, k: int, threshold: float) -> tuple[Fused, dict[int, list[int]]]:
@@ -77,7 +84,8 @@ def folded(fused: Fused, view: ScopeView, texts: Texts, k: int, threshold: float
         elif leader != place:
             into.setdefault(int(fused.rows[leader]), []).append(int(fused.rows[place]))
     order = np.asarray([*kept, *range(n, len(fused.rows)), *again], dtype=np.int64)
-    return fused.take(order, np.minimum.accumulate(fused.scores[order])), into
+    stays = np.arange(len(order)) < len(order) - len(again)
+    return moved(fused, order, np.minimum.accumulate(fused.scores[order]), DUPLICATE, stays), into
 
 
 def _leaders(view: ScopeView, rows: Rows, texts: Texts, threshold: float) -> list[int]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from recall_integrations.delivery.deliver import Delivery
+from recall_integrations.ranking.arranging.moves import RERANK, giving, sums
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
@@ -15,7 +16,7 @@ from recall_integrations.types import Contribution
 
 
 class Rerank(Stage):
-    """The reranked share out the scores that they had.
+    """The reranked share out the scores that they had, and the sums of what was added to them.
 
     Args:
         reranking: the gate and the reranker.
@@ -48,18 +49,20 @@ class Rerank(Stage):
                 deadline=turn.deadline,
             )
         )
-        scores = fused.scores[: len(done.order)]
-        place_of = {int(before): after for after, before in enumerate(done.order)}
+        places = done.order.tolist()
+        before = sums(fused)
+        added = before[: len(places)] - before[done.order]
+        given = dict(zip(places, added.tolist(), strict=True))
         judged = {
-            int(fused.rows[before]): Contribution(
-                source="rerank",
+            int(fused.rows[place]): Contribution(
+                source=RERANK,
                 rank=said.rank,
                 score=said.score,
-                added=float(scores[place_of[before]] - fused.scores[before]),
+                added=given[place],
                 note=str(said.band or ""),
             )
-            for before, said in done.judged.items()
-            if before in place_of
+            for place, said in done.judged.items()
+            if place in given
         }
-        ordered = fused.take(done.order, scores)
+        ordered = giving(fused.take(done.order, fused.scores[: len(places)]), RERANK, added)
         return replace(state, fused=ordered, reranked=judged, rerank=done.outcome).degraded_by(*done.degraded)

@@ -444,3 +444,12 @@ def test_json_without_a_search(result: RecallResult) -> None:
     assert (data["searched"], data["k"], data["hits"], data["timings_ms"]) == (False, None, [], {})
     assert data["parsed"]["type_hints"] == ["fact"]
     assert {a["name"] for a in data["arms"] if a["asked"]} == asked and all(a["ms"] is None for a in data["arms"])
+
+
+def test_what_moved_a_hit_is_below_it(result: RecallResult) -> None:
+    negation = Contribution(source="negation", score=0.8, added=-2.1)
+    first = replace(result.hits[0], contributions=(negation,))
+    text = shown(replace(result, hits=(first,)))
+    assert "moved: negation -2.100" in text
+    still = replace(first, contributions=(replace(negation, added=0.0),))
+    assert "moved: " not in shown(replace(result, hits=(still,)))

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from recall_integrations.console.as_json import dumps, result_data
-from recall_integrations.console.rendering import show_result, window_words
+from recall_integrations.console.rendering import moves, show_result, window_words
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import (
     ArmPlan,
@@ -88,6 +88,23 @@ def test_explain_adds_rules_arms_and_contributions() -> None:
     for words in ("specificity 0.500 < 0.8", "yes: chosen", "lexical #1 7.5 → +0.500", "not asked", "1.25", "terms"):
         assert words in text
         assert words not in shown()
+
+
+def test_explain_shows_what_moved_a_hit_and_hides_what_added_next_to_nothing() -> None:
+    parts = (
+        Contribution(source="cosine", score=0.3, added=-0.25),
+        Contribution(source="importance", score=0.5, added=-0.0004),
+        Contribution(source="negation", score=0.7, added=-2.1),
+        Contribution(source="diversity", score=-0.5, added=-0.5),
+    )
+    hit = replace(RESULT.hits[0], contributions=parts)
+    text = shown(replace(RESULT, hits=(hit,)), explain=True, width=160)
+    assert "cosine 0.3 → -0.250; negation 0.7 → -2.100; diversity -0.500" in text
+    assert "importance" not in text
+    assert moves(hit) == "negation -2.100; diversity -0.500"
+    assert moves(RESULT.hits[0]) == ""
+    data = result_data(replace(RESULT, hits=(hit,)), Scope("ann"), 5)["hits"][0]["contributions"]
+    assert {"source": "negation", "rank": None, "score": 0.7, "added": -2.1} in data
 
 
 def test_memory_text_is_never_markup() -> None:
