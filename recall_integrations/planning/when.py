@@ -20,8 +20,6 @@ from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.planning.planner import WITHOUT, filters
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.talk import ABOUT, ALL
-from recall_integrations.ranking.arranging.moves import TIME_FIRST, longest_falling, moved, sums
-from recall_integrations.ranking.fusion import Fused
 from recall_integrations.types import ParsedQuery, RetrievalPlan, TemporalWindow
 from recall_integrations.types.roles import ROLE_CODES
 
@@ -73,25 +71,6 @@ class Asked:
         first = np.zeros_like(self.mask)
         first[self.order] = True
         return first
-
-    def first(self, fused: Fused) -> Fused:
-        """These rows first, in the order of the conversation or in their own; the others score no more than they do.
-
-        Whatever is said then answers a query that asks for nothing in particular: such rows score what the reading is
-        sure of.
-        """
-        rows, scores = fused.rows, fused.scores
-        inside = self.mask[rows]
-        own = np.flatnonzero(inside)
-        if self.order is not None and len(own):
-            places = np.full(len(self.mask), len(self.order), dtype=np.int64)
-            places[self.order] = np.arange(len(self.order))
-            own = own[np.argsort(places[rows[own]], kind="stable")]
-            scores = np.where(inside, np.float32(self.confidence), scores)
-        order = np.concatenate([own, np.flatnonzero(~inside)])
-        stays = np.zeros(len(order), dtype=np.bool_)
-        stays[: len(own)] = longest_falling(sums(fused)[own])
-        return moved(fused, order, np.minimum.accumulate(scores[order]), TIME_FIRST, stays)
 
 
 def settled(parsed: ParsedQuery, view: ScopeView | None) -> tuple[ParsedQuery, Settled | None]:

@@ -10,9 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.arranging.diversify import mmr
 from recall_integrations.ranking.arranging.duplicates import fold
-from recall_integrations.ranking.arranging.moves import DIVERSITY, DUPLICATE, NEGATION, TYPE_FIRST, moved
+from recall_integrations.ranking.arranging.moves import (
+    DIVERSITY,
+    DUPLICATE,
+    NEGATION,
+    TIME_FIRST,
+    TYPE_FIRST,
+    longest_falling,
+    moved,
+    sums,
+)
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
 from recall_integrations.ranking.fusion import Fused, Scores
 
@@ -109,3 +119,24 @@ def _relevance(scores: Scores) -> Scores:
     odds = np.log(bounded / (1 - bounded))
     spread = odds.max() - odds.min()
     return np.asarray((odds - odds.min()) / spread if spread > 0 else np.ones_like(odds), dtype=np.float32)
+
+
+def asked_first(fused: Fused, asked: Asked) -> Fused:
+    """The rows of the time or session that decides first, in the order of the conversation or in their own; the others
+    score no more than they do.
+
+    Whatever is said then answers a query that asks for nothing in particular: such rows score what the reading is sure
+    of.
+    """
+    rows, scores = fused.rows, fused.scores
+    inside = asked.mask[rows]
+    own = np.flatnonzero(inside)
+    if asked.order is not None and len(own):
+        places = np.full(len(asked.mask), len(asked.order), dtype=np.int64)
+        places[asked.order] = np.arange(len(asked.order))
+        own = own[np.argsort(places[rows[own]], kind="stable")]
+        scores = np.where(inside, np.float32(asked.confidence), scores)
+    order = np.concatenate([own, np.flatnonzero(~inside)])
+    stays = np.zeros(len(order), dtype=np.bool_)
+    stays[: len(own)] = longest_falling(sums(fused)[own])
+    return moved(fused, order, np.minimum.accumulate(scores[order]), TIME_FIRST, stays)

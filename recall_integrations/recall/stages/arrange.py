@@ -35,7 +35,7 @@ class Arrange(Stage):
         if state.wanted is not None:
             fused = arrange.wanted_first(fused, state.wanted)
         if state.asked is not None:
-            fused = state.asked.first(fused)
+            fused = arrange.asked_first(fused, state.asked)
         denied: frozenset[int] = frozenset()
         if parsed.negations:
             fused, denied = arrange.demote_negated(

@@ -102,13 +102,13 @@ def asked(mask: list[bool], order: list[int] | None) -> Asked:
 
 
 def test_a_time_that_decides_takes_from_what_lies_outside() -> None:
-    fused = asked([False, True, True], None).first(candidates(5, 4, 3))
+    fused = arrange.asked_first(candidates(5, 4, 3), asked([False, True, True], None))
     assert fused.rows.tolist() == [1, 2, 0]
     assert fused.added["time_first"].tolist() == pytest.approx([0, 0, -2 - HAIR])
 
 
 def test_the_order_of_a_conversation_moves_as_few_as_it_can() -> None:
-    fused = asked([True, True, True, False], [2, 0, 1]).first(candidates(5, 4, 3, 2))
+    fused = arrange.asked_first(candidates(5, 4, 3, 2), asked([True, True, True, False], [2, 0, 1]))
     assert fused.rows.tolist() == [2, 0, 1, 3]
     assert fused.added["time_first"].tolist() == pytest.approx([2 + HAIR, 0, 0, 0])
     assert fused.scores[:3].tolist() == pytest.approx([0.8] * 3)
