@@ -459,3 +459,12 @@ def test_where_all_say_the_same_no_feature_tells_them_apart():
     for name, column in found.columns.items():
         assert np.isfinite(column).all(), name
         assert np.ptp(column) == 0, name
+
+
+def test_a_text_counts_in_its_own_window():
+    """With neighbours that say nothing of it, and with none: what it says itself is in the window around it."""
+    among = chat(texts=[("Sam", "hello"), ("Priya", "the shed"), ("Sam", "bye")])
+    for columns, row in ((among, 1), (chat(texts=[("Priya", "the shed")]), 0)):
+        found = run(columns, ask("shed"), rows=[row])
+        for name in ("near_match_w1", "near_match_w2"):
+            assert found[name][0] > 0.9, name
