@@ -630,21 +630,3 @@ def test_below_the_confidence_asked_for_nothing_is_returned(store, strategy):
         assert [(d.stage, d.reason) for d in found.degraded] == ([] if some else [("deliver", "abstain")])
         unsure.close()
     plain.close()
-
-
-def test_what_a_reranker_is_said_to_add_is_what_the_score_is_more_or_less(store):
-    ranking = RankingConfig(diversity_lambda=1.0)  # relevance alone, so that nothing else moves
-    config = RecallConfig(planner=VAGUE, ranking=ranking)
-    plain = QueryOptimizer(store, config=config)
-    turning = QueryOptimizer(store, config=config, reranker=lambda _q, texts: [float(i) for i in range(len(texts))])
-    before, after = (
-        one.recall("something about updates", scope=U1, k=7, now=NOW, time_budget_ms=5_000) for one in (plain, turning)
-    )
-    assert after.rerank.used
-    alone = {hit.memory.id: hit.score for hit in before.hits}
-    said = {h.memory.id: c.added for h in after.hits for c in h.contributions if c.source == "rerank"}
-    assert len(said) == 7 and max(said.values()) > 0.01 > -0.01 > min(said.values())
-    for hit in after.hits:
-        assert hit.score == pytest.approx(alone[hit.memory.id] + said[hit.memory.id], abs=1e-6)
-    plain.close()
-    turning.close()

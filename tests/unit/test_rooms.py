@@ -14,7 +14,7 @@ PACKAGE = ROOT / "recall_integrations"
 # Lower rooms first. Rooms of one line of the table may import the ones before them in it.
 ORDER = tuple(
     """
-    errors config types resilience observability text languages embeddings query extraction database indexes reranking
+    errors types config resilience observability text languages embeddings query extraction database indexes reranking
     adapters store planning rewriting arms ranking delivery recall optimizer retriever testing evaluation training
     console cli
     """.split()
