@@ -1,4 +1,4 @@
-"""What a caller may see of a memory: `allow`, `redact` or `block` (seed 004).
+"""What a caller may see of a memory: `allow`, `redact` or `block`.
 
 `redact` replaces personal data and secrets by tokens such as `[email]`. In doubt it redacts: a number that only looks
 like a card is a smaller loss than a card that leaks. Dates, times, versions, UUIDs and ordinary numbers stay.

@@ -55,7 +55,7 @@ class RecallState:
         confidence: probability that one of the first k is relevant; `None` = not known (`rank`).
         reranked: row → what the reranker made of it (`rerank`).
         rerank: what the reranker did.
-        denied: row → what it lost for being about a negated term (`arrange`).
+        denied: rows that are about a negated term (`arrange`).
         folded: row → rows that repeat it (`arrange`).
         hits: the answer (`deliver`).
         degraded: what did not work.

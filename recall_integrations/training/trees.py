@@ -25,12 +25,12 @@ from recall_integrations.ranking.rankers.trees import (
     TreesRanker,
     Z,
     around_first,
+    fixed_scores,
     in_order,
     looked_at,
     looked_at_again,
     require_lightgbm,
     tree_matrix,
-    unlearned_scores,
 )
 from recall_integrations.training.linear import Example, need_some, standardised
 
@@ -167,7 +167,7 @@ def fit_trees(
 
 
 def _rows(example: Example, columns: Sequence[str]) -> _Rows:
-    u = unlearned_scores(example.features)
+    u = fixed_scores(example.features)
     among, right = looked_at(u), np.flatnonzero(example.relevant)
     kept = np.union1d(right, among)
     return _Rows(

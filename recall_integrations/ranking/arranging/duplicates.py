@@ -1,4 +1,4 @@
-"""Near-duplicates: what says the same again is folded into the first that says it (seed 001: similarity 0.90).
+"""Near-duplicates: what says the same again is folded into the first that says it (similarity 0.90).
 
 Two memories are near-duplicates if the cosine of their vectors *and* the overlap of their words reach the threshold,
 if the same words stand in the same order, and if neither denies what the other says. The vectors alone are not enough:

@@ -1,4 +1,4 @@
-"""What the query excludes goes to the bottom of the list, and nothing is removed (seed 000).
+"""What the query excludes goes to the bottom of the list, and nothing is removed.
 
 Every candidate is scored against every negated term with BM25 (rank-bm25 over the candidates alone: they are few, and
 the index lives for one query). BM25 has no upper end and depends on the other candidates, so the scale is fixed:
@@ -24,10 +24,8 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.text import is_character, language_of, length_in_words, stems
+from recall_integrations.text.bm25 import K1, PIVOT, B
 
-K1 = 1.2
-B = 0.75
-PIVOT = 30.0
 THRESHOLD = 0.6
 
 
@@ -105,7 +103,7 @@ def demote(scores: NDArray[np.floating], penalties: NDArray[np.floating], thresh
     Args:
         scores: in ranking order, best first, shape `(n,)`, not negative.
         penalties: of `negation_scores`, rows in the same order, shape `(n, terms)`.
-        threshold: in [0, 1]; .4 is strict, .75 soft (seed 000).
+        threshold: in [0, 1]; .4 is strict, .75 soft.
 
     Raises:
         InvalidArgument: shapes that do not fit, or a threshold outside [0, 1].

@@ -118,7 +118,7 @@ class TreesRanker:
         """The second pass's sum for each candidate that it looks at; what follows goes on from the lowest of them."""
         if not features.size:
             return Ranking(scores=np.zeros(0, dtype=np.float32), added={})
-        u = unlearned_scores(features)
+        u = fixed_scores(features)
         among, matrix = looked_at(u), tree_matrix(features, self.columns, u)
         sums = matrix * self._linear
         own = predicted(self._first, matrix[among])[:, 0] + np.float32(LINEAR_FIRST) * sums[among].sum(axis=1)
@@ -190,13 +190,13 @@ def around_first(features: Features, first: Values) -> Values:
     return np.stack([made[name] for name in AROUND], axis=1).astype(np.float32, copy=False)
 
 
-def unlearned_scores(features: Features) -> Values:
+def fixed_scores(features: Features) -> Values:
     """What the fixed weights makes of the candidates."""
     return _FIXED_WEIGHTS.score(features).scores
 
 
 def tree_matrix(features: Features, columns: Sequence[str], u: Values) -> Values:
-    """What the first pass looks at, `(candidates, columns)`; `u` as `unlearned_scores` gives it."""
+    """What the first pass looks at, `(candidates, columns)`; `u` as `fixed_scores` gives it."""
     spread = [c.removeprefix(Z) for c in columns if c.startswith(Z)]
     z = dict(zip(spread, spread_scores(features, spread).T, strict=True))
     beside = around(features, u) if not AROUND.keys().isdisjoint(columns) else {}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from recall_integrations.arms.registry import ArmSpec, with_own
 from recall_integrations.config import RecallConfig
-from recall_integrations.indexes.scope_view import TYPE_CODES, Mask
+from recall_integrations.indexes.scope_view import of_types
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.planning.when import asked_for, settled
 from recall_integrations.recall.runner import Stage, Turn
@@ -77,7 +75,7 @@ def _typed(state: RecallState) -> RecallState:
     plan, view = state.plan, state.scope
     if not plan.type_filter:
         return state
-    wanted: Mask = np.isin(view.types, [TYPE_CODES[t.value] for t in plan.type_hints])
+    wanted = of_types(view, plan.type_hints)
     allowed = wanted if state.searched is None else wanted & state.searched
     count = int((allowed & view.alive).sum())
     if count >= state.request.k:
