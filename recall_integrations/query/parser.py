@@ -263,7 +263,9 @@ class QueryParser:
         tokens = [t for t in found.tokens if t.start not in negated]
         content = [t for t in tokens if not words.is_stop(t.word)]
         if language != ENGLISH:
-            content = _without(content, found.guard("parse.no_keywords", lambda: no_keywords(text, language), []))
+            asks: list[tuple[int, int]] = []
+            asks = found.guard("parse.no_keywords", lambda: no_keywords(text, language), asks)
+            content = _without(content, asks, None if found.window is None else found.window.span)
         if language == ENGLISH and found.asked.strength >= SAID_FROM:
             content = _without_saying(content)
         found.corrections = self._corrections(found, content, now)
@@ -588,8 +590,11 @@ def _starts_inside(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) ->
     return inside
 
 
-def _without(tokens: list[Token], spans: Spans) -> list[Token]:
-    """The words that share no letter with a span, if any do not; of a pair of Chinese signs both have to be outside."""
+def _without(tokens: list[Token], spans: Spans, when: tuple[int, int] | None) -> list[Token]:
+    """The words that share no letter with a span; of a pair of Chinese signs both have to be outside.
+
+    If all do: those of the time that is asked for ("was ist gestern passiert"), or all where none is.
+    """
     marked = sorted(spans)
     kept, at, reach = [], 0, 0
     for token in tokens:
@@ -598,7 +603,7 @@ def _without(tokens: list[Token], spans: Spans) -> list[Token]:
             at += 1
         if token.start >= reach:
             kept.append(token)
-    return kept or tokens
+    return kept or [t for t in tokens if when is not None and _inside(t, [when])] or tokens
 
 
 def _overlap(span: tuple[int, int], session: SessionRef | None) -> bool:

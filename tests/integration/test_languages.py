@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
@@ -259,7 +259,7 @@ def test_arabic_words_of_content_are_found(query: str, place: int) -> None:
         assert QueryOptimizer(store).recall(query).hits[0].memory.text == ARABIC[place]
 
 
-NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
+NOW = datetime(2026, 3, 20, 12, tzinfo=timezone.utc)
 ASKED_WHAT_WAS_DONE = [
     (
         "What did I do last Tuesday?",
@@ -336,3 +336,26 @@ def test_what_was_done_in_a_time_is_what_lies_in_it(query: str, then: tuple[str,
         terms = set(result.query.terms)
         assert not any(terms & set(stems(text, result.query.language)) for text in else_)
         assert {hit.memory.text for hit in result.hits[:3]} == set(then)
+
+
+@pytest.mark.parametrize(
+    ("code", "question"),
+    [
+        ("de", "Was ist gestern passiert?"),
+        ("de", "Was war gestern los?"),
+        ("es", "¿Qué pasó ayer?"),
+        ("fr", "Que s'est-il passé hier ?"),
+        ("it", "Che cosa è successo ieri?"),
+        ("pt", "O que aconteceu ontem?"),
+        ("ru", "Что случилось вчера?"),
+        ("zh", "昨天发生了什么？"),
+    ],
+)
+def test_what_happened_is_no_keyword(code: str, question: str) -> None:
+    now = datetime(2026, 6, 10, 12, tzinfo=timezone.utc)
+    with MemoryStore.open() as store:
+        optimizer = QueryOptimizer(store)
+        parsed = optimizer.parse(question, now=now)
+        optimizer.close()
+    assert (parsed.language, parsed.terms) == (code, ())
+    assert parsed.temporal_window is not None
