@@ -630,3 +630,8 @@ def test_below_the_confidence_asked_for_nothing_is_returned(store, strategy):
         assert [(d.stage, d.reason) for d in found.degraded] == ([] if some else [("deliver", "abstain")])
         unsure.close()
     plain.close()
+
+
+async def test_five_hits_come_where_nobody_says_how_many(optimizer):
+    assert len(optimizer.recall("something", scope=U1, now=NOW).hits) == 5
+    assert len((await optimizer.arecall("something", scope=U1, now=NOW)).hits) == 5
