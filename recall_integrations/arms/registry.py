@@ -185,9 +185,17 @@ def worth_asking(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan, arms: t
     return spec is None or spec.applies(parsed, plan)
 
 
+def _wanted(spec: ArmSpec, parsed: ParsedQuery, plan: RetrievalPlan) -> bool:
+    """Whether one's own arm applies. One that cannot say stays in the plan: asking it names what is wrong with it."""
+    try:
+        return spec.applies(parsed, plan)
+    except Exception:  # noqa: BLE001 - raised again by the stage `arms`, which names it in `degraded`
+        return True
+
+
 def with_own(plan: RetrievalPlan, parsed: ParsedQuery, arms: tuple[ArmSpec, ...], limit: int) -> RetrievalPlan:
     """A plan that asks one's own arms as well, where they apply."""
-    own = [s for s in arms if s.name not in ARMS and s.applies(parsed, plan)]
+    own = [s for s in arms if s.name not in ARMS and _wanted(s, parsed, plan)]
     if not own:
         return plan
     asked = (ArmPlan(name=s.name, weight=s.weight, limit=limit) for s in own)

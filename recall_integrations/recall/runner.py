@@ -109,7 +109,7 @@ class Runner:
             own = deadline if stage.share == 1 else deadline.child(deadline.remaining_ms() * stage.share)
             turn, failed = Turn(own), False
             try:
-                state = stage.run(state, turn)
+                state = _extended(stage, state, turn)
             except Exception as e:
                 if stage.essential:
                     raise
@@ -135,6 +135,15 @@ class Runner:
         for observer in self._observers:
             state = _shown(observer, event, state)
         return state
+
+
+def _extended(stage: Stage, state: RecallState, turn: Turn) -> RecallState:
+    after: object = stage.run(state, turn)
+    if not isinstance(after, RecallState):
+        raise InvalidArgument(
+            f"The stage {stage.name!r} gave {type(after).__name__}. Return the state: replace(state, …)."
+        )
+    return after
 
 
 def _shown(observer: Observer, event: StageEvent, state: RecallState) -> RecallState:

@@ -13,10 +13,10 @@ from recall_integrations.arms.fan_out import FanOut
 from recall_integrations.arms.registry import ArmSpec, MakeArm
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.windows import asked_mask
-from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
-from recall_integrations.types import ArmPlan
+from recall_integrations.types import ArmPlan, Degradation
 
 
 class Arms(Stage):
@@ -43,15 +43,26 @@ class Arms(Stage):
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`similarities` and `results`."""
-        parsed, plan = state.query, state.plan
-        asked = [arm for arm in plan.arms if self._specs[arm.name].applies(parsed, plan)]
+        plan = state.plan
+        asked, problems = [], []
+        for arm in plan.arms:
+            applies, problem = self._applies(arm, state)
+            asked += [arm] * applies
+            problems += [] if problem is None else [problem]
         fan = FanOut(self._pool, self._made, turn.deadline, turn.timings_ms)
         early = [arm for arm in asked if self._specs[arm.name].by_words]
         fan.start([(arm.name, self._request(arm, state, turn)) for arm in early])
         state = replace(state, similarities=state.scope.scan(state.vectors))
         fan.start([(arm.name, self._request(arm, state, turn)) for arm in asked if arm not in early])
         results, late = fan.collect([arm.name for arm in asked])
-        return replace(state, results=tuple(results)).degraded_by(*late)
+        return replace(state, results=tuple(results)).degraded_by(*problems, *late)
+
+    def _applies(self, arm: ArmPlan, state: RecallState) -> tuple[bool, Degradation | None]:
+        """Whether an arm has anything to look for, or why it cannot say: one of the user's own may raise."""
+        try:
+            return bool(self._specs[arm.name].applies(state.query, state.plan)), None
+        except Exception as e:  # noqa: BLE001 - costs that arm's results only, and is named
+            return False, degradation(arm.name, e)
 
     def _request(self, arm: ArmPlan, state: RecallState, turn: Turn) -> ArmRequest:
         k = state.request.k

@@ -120,3 +120,9 @@ def test_built_in_arms_are_those_of_the_settings() -> None:
     assert own_lifts(BUILT_IN) == {}
     assert evidence_of([spec(Broken())]) == {"own": ("own",)}
     assert RecallConfig().planner.arms == ARMS
+
+
+def test_one_that_cannot_say_whether_it_applies_costs_itself_only(store: MemoryStore) -> None:
+    result = ask(store, spec(Fixed({"2": 1.0}), applies=lambda _parsed, _plan: 1 / 0))
+    assert [(d.stage, d.reason) for d in result.degraded] == [("own", "error")]
+    assert [h.memory.id for h in result.hits] == [h.memory.id for h in ask(store).hits]

@@ -8,7 +8,7 @@ import pytest
 
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.recall import RecallState
+from recall_integrations.recall import RecallState, Stage, Turn
 from recall_integrations.types import Filters, Scope
 from recall_integrations.types.request import RecallRequest
 
@@ -48,3 +48,19 @@ def test_a_recall_goes_through_the_stages_it_shows() -> None:
         optimizer.recall("tea", scope=Scope(user_id="nobody"), now=NOW)
         assert told == ["parse", "plan", "rewrite"]  # nothing was ever remembered there
         optimizer.close()
+
+
+def test_a_stage_that_forgets_to_return_is_named_and_costs_nothing() -> None:
+    class Forgets(Stage):
+        name, after = "forgets", "rank"
+
+        def run(self, state: RecallState, turn: Turn) -> RecallState:
+            return None  # type: ignore[return-value]
+
+    with MemoryStore.open() as store:
+        store.remember("Tea is in the shed")
+        optimizer = QueryOptimizer(store, stages=[Forgets()])
+        result = optimizer.recall("tea", now=NOW)
+        optimizer.close()
+    assert len(result.hits) == 1
+    assert [(d.stage, "Return the state" in d.detail) for d in result.degraded] == [("forgets", True)]
