@@ -255,8 +255,6 @@ class RankingConfig:
         rerank_threshold: lower scores of the reranker are left out; -10 suits ms-marco-MiniLM-L-6-v2.
         disable_rerank_when_slow: whether it is off while the 95th percentile of its recent runs is beyond
             `limits.rerank_budget_ms`.
-        rerank_failures_max: so many failures in a row switch it off …
-        rerank_open_s: … for so many seconds.
         coarse_factor: with a reranker, arms are asked for at least this many times k candidates.
         score_percentile: candidates below this percentile of the scores leave before the rerank; 0 = off.
         diversity_lambda: share of relevance against novelty in maximal marginal relevance, in [0, 1].
@@ -276,8 +274,6 @@ class RankingConfig:
     rerank_weight: float = _number(1.0, 0, 1)
     rerank_threshold: float | None = _number(None, -1e6, 1e6)
     disable_rerank_when_slow: bool = True
-    rerank_failures_max: int = _number(3, 1, 1_000)
-    rerank_open_s: float = _number(60.0, 0, 86_400)
     coarse_factor: float = _number(10.0, 1, 1_000)
     score_percentile: float = _number(0.0, 0, 99)
     diversity_lambda: float = _number(0.9, 0, 1)
@@ -300,7 +296,8 @@ class LimitsConfig:
         rewrite_timeout_ms: longest wait for the LLM rewrite.
         rerank_budget_ms: longest wait for the cross-encoder.
         query_chars_max: longer queries are refused.
-        workers: threads of the optimizer's pool.
+        workers: calls at once of each component that runs in threads of its own (an index, the LLM, …), and recalls at
+            once of `arecall`.
     """
 
     time_budget_ms: float = _number(2_000.0, 0.1, 3_600_000)
@@ -311,6 +308,22 @@ class LimitsConfig:
 
     def __post_init__(self) -> None:
         _check_ranges(self, "limits")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakerConfig:
+    """When a component that failed (LLM, reranker, remote embedding, an index) is left alone for a while.
+
+    Args:
+        failures_max: so many failures in a row switch it off …
+        open_s: … for so many seconds; then one call may try.
+    """
+
+    failures_max: int = _number(3, 1, 1_000)
+    open_s: float = _number(300.0, 0, 86_400)
+
+    def __post_init__(self) -> None:
+        _check_ranges(self, "breakers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +342,7 @@ class RecallConfig:
     retrieval: RetrievalConfig = field(default_factory=RetrievalConfig)
     ranking: RankingConfig = field(default_factory=RankingConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
+    breakers: BreakerConfig = field(default_factory=BreakerConfig)
     timezone: str = "UTC"
     week_start: int = _number(0, 0, 6)
 

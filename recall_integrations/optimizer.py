@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, cast
 
-from recall_integrations.adapters.llm import resolve_llm
+from recall_integrations.adapters.llm import LlmError, resolve_llm
 from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
@@ -44,8 +44,10 @@ from recall_integrations.reranking.depth import MultiStage
 from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankSettings, RerankStage
-from recall_integrations.resilience.daemons import DaemonThreads
+from recall_integrations.resilience.breaker import FileShelf
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import Guard, Health
+from recall_integrations.resilience.guards import Guards
 from recall_integrations.rewriting.stage import Rewriting
 from recall_integrations.store.memory_store import MemoryStore, utc_now
 from recall_integrations.types import (
@@ -58,6 +60,9 @@ from recall_integrations.types import (
     checked_time,
 )
 from recall_integrations.types.request import RecallRequest, Window
+
+BREAKERS_FILE = "breakers.json"
+EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest to ask again, and the dearest to do without
 
 
 class QueryOptimizer:
@@ -110,18 +115,15 @@ class QueryOptimizer:
         self._clock = clock
         specs = registered(arms)
         workers = self.config.limits.workers
-        # Arms and whole recalls have pools of their own: a recall that waits for its arms must not hold their threads.
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="recall-arm")
+        self._guards = Guards(self.config.breakers, FileShelf(store.path / BREAKERS_FILE), workers)
         self._callers = ThreadPoolExecutor(workers, thread_name_prefix="recall-async")
-        # What users bring (LLM, cross-encoder) may hang; it must not take the arms' threads with it.
-        self._outside = DaemonThreads(workers, "recall-model")
         self._reranking = self._rerank_stage(resolve_reranker(reranker))
         known = self._default_stages(resolve_llm(llm), ranker, specs)
         self._runner = Runner(arranged(known, stages), observers)
         # What `parse` and `plan` do without a recall is what they do in one.
         self._parse = next((s for s in self.stages if isinstance(s, Parse)), cast("Parse", known[0]))
         self._plan = next((s for s in self.stages if isinstance(s, Plan)), cast("Plan", known[1]))
-        self._finalizer = weakref.finalize(self, _shutdown, self._pool, self._callers)
+        self._finalizer = weakref.finalize(self, _shutdown, self._callers)
 
     def _default_stages(
         self, llm: Callable[[str], str] | None, ranker: Ranker | None, specs: tuple[ArmSpec, ...]
@@ -133,17 +135,18 @@ class QueryOptimizer:
         reasons = {spec.name: spec.reason for spec in specs if spec.reason}
         delivery = Delivery(store, config.fusion.recency_half_life_days, reasons)
         depth = MultiStage(coarse_factor=ranking.coarse_factor, score_percentile=ranking.score_percentile)
-        rewriting = Rewriting(llm, self._outside.submit, timeout_ms=config.limits.rewrite_timeout_ms)
+        guards, limits = self._guards, config.limits
+        rewriting = Rewriting(llm, guards.of("rewrite", limit_ms=limits.rewrite_timeout_ms))
         makers = {spec.name: spec.make(store, config) for spec in specs}
         unsure = None
         if config.query.entity_llm and llm is not None:
-            unsure = EntityFallback(llm, self._outside.submit, timeout_ms=config.query.entity_llm_timeout_ms)
+            unsure = EntityFallback(llm, guards.of("entities", limit_ms=config.query.entity_llm_timeout_ms))
         return [
-            Parse(store, config, llm, unsure),
+            Parse(store, config, None if llm is None else self._validating(llm), unsure),
             Plan(store, config, specs),
             Rewrite(rewriting),
-            Embed(store, self._outside.submit),
-            Arms(specs, makers, self._pool, None if self._reranking is None else depth),
+            Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS)),
+            Arms(specs, makers, self._arm_guard, None if self._reranking is None else depth),
             Rank(store, config, delivery, ranker, specs, makers),
             *([] if self._reranking is None else [Rerank(self._reranking, depth, delivery)]),
             Arrange(ranking, delivery),
@@ -167,10 +170,23 @@ class QueryOptimizer:
             top_n=r.rerank_top_n,
             weight=r.rerank_weight,
             threshold=r.rerank_threshold,
-            failures_max=r.rerank_failures_max,
-            open_s=r.rerank_open_s,
         )
-        return RerankStage(reranker, settings, self._outside.submit)
+        return RerankStage(reranker, settings, self._guards.of("rerank", limit_ms=limits.rerank_budget_ms))
+
+    def _validating(self, llm: Callable[[str], str]) -> Callable[[str], str]:
+        """The LLM as the speller asks it, beside the recall, about corrections that it has made."""
+        guard = self._guards.of("spelling", limit_ms=self.config.limits.rewrite_timeout_ms)
+
+        def ask(prompt: str) -> str:
+            answer = guard.call(Deadline.after(None), llm, prompt, empty=lambda text: not text.strip())
+            if answer.value is None:
+                raise LlmError(answer.detail) from answer.error
+            return answer.value
+
+        return ask
+
+    def _arm_guard(self, name: str) -> Guard:
+        return self._guards.of(f"arm.{name}")
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -187,6 +203,11 @@ class QueryOptimizer:
         loading = None if self._reranking is None else self._reranking.warm()
         if loading is not None:
             loading.result(timeout)
+
+    def health(self) -> tuple[Health, ...]:
+        """How each component is that may fail or hang (LLM, reranker, embedding, indexes): its breaker, calls under
+        way, calls that hang, the usual time. In the order of names; those that were never used are left out."""
+        return self._guards.health()
 
     def close(self) -> None:
         """Stop the threads. Recalls that are under way lose their arms; later ones raise `StoreClosed`."""

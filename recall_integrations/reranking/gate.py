@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import ConfigError
+from recall_integrations.resilience.pace import Estimate
 from recall_integrations.types.numbers import is_number
 
 ORDER, SET = "order", "set"
@@ -74,14 +75,6 @@ class GateSettings:
         ):
             if not is_number(value) or not low <= value <= high:
                 raise ConfigError(f"{name} must be a number between {low:g} and {high:g}, not {value!r}.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """What a rerank will take, by the recent ones: median and 95th percentile, in milliseconds."""
-
-    median_ms: float
-    p95_ms: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

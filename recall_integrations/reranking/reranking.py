@@ -4,16 +4,14 @@
          ─▶ Reranked(order, judgements, RerankOutcome, degradations)
 
 It never raises: whatever the reranker does, the order before it stands and the result names what happened. One stage
-belongs to one reranker and remembers its costs, its movements and its failures. Thread-safe.
+belongs to one reranker and remembers how far it moved candidates; its guard knows its costs and failures. Thread-safe.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,15 +22,15 @@ from recall_integrations.errors import ConfigError, RecallError
 from recall_integrations.reranking.bands import Band, band, has_bands
 from recall_integrations.reranking.blend import blend
 from recall_integrations.reranking.gate import GateInput, GateSettings, movement, regret_max, should_rerank
-from recall_integrations.reranking.history import Breaker, CostHistory, MovementHistory, work_of
+from recall_integrations.reranking.history import MovementHistory, work_of
 from recall_integrations.reranking.reranker import Judged, LoadedReranker, Reranker, judge
+from recall_integrations.resilience.breaker import Pass
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import BUSY, CANCELLED, EMPTY, LATE, OPEN, SUCCESS, TIMEOUT, Answer, Guard
 from recall_integrations.types import Degradation, RerankOutcome
 
 STAGE = "rerank"
-Submit = Callable[..., Future[Any]]
 WORKER_SHARE = 0.9  # of its time, for a reranker that stops by itself, so that its answer is there before we give up
-LATE = 2.0  # a run that did not end in time is taken to need this many times the time it had
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +44,6 @@ class RerankSettings:
         threshold: candidates that the reranker scores below this, on its own scale, are left out, and so are those that
             it did not get to see; `None` = nothing is left out. Not applied where the rerank was skipped, failed or
             did not see all: other scores have another scale.
-        failures_max: so many failures in a row switch it off.
-        open_s: for so many seconds.
 
     Raises:
         ConfigError: a value out of its range.
@@ -57,8 +53,6 @@ class RerankSettings:
     top_n: int = 20
     weight: float = 1.0
     threshold: float | None = None
-    failures_max: int = 3
-    open_s: float = 60.0
 
     def __post_init__(self) -> None:
         if self.top_n < 1:
@@ -127,25 +121,15 @@ class RerankStage:
     """Args:
     reranker: what scores.
     settings: how the stage works.
-    submit: starts a call in a thread and gives its future; the call may hang.
-    clock: monotonic seconds.
+    guard: what calls the reranker; its time limit is the gate's budget.
     """
 
-    def __init__(
-        self,
-        reranker: Reranker,
-        settings: RerankSettings,
-        submit: Submit,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, reranker: Reranker, settings: RerankSettings, guard: Guard) -> None:
         self._reranker = reranker
         self._settings = settings
-        self._submit = submit
-        self._clock = clock
-        self._breaker = Breaker(settings.failures_max, settings.open_s, clock)
-        self._costs = CostHistory()
+        self._guard = guard
         self._movements = MovementHistory(settings.gate.risk)
-        self._warming: Future[Any] | None = None
+        self._warming: tuple[Future[Any], Pass] | None = None
         self._lock = threading.Lock()
         self._banded = has_bands(reranker.name)
 
@@ -155,8 +139,9 @@ class RerankStage:
             return None
         with self._lock:
             if self._warming is None:
-                self._warming = self._submit(self._reranker.warm)
-            return self._warming
+                given = self._guard.breaker.enter() or Pass()
+                self._warming = (self._guard.threads.submit(self._reranker.warm), given)
+            return self._warming[0]
 
     def run(self, request: RerankRequest) -> Reranked:
         """Rerank, or say why not."""
@@ -176,20 +161,19 @@ class RerankStage:
         except Exception as e:  # noqa: BLE001 - the store may fail here; the order before stands
             return self._left(request, replace(outcome, reason="failure.error"), e)
         work = work_of(request.query, texts)
-        given = replace(given, estimate=self._costs.estimate(work), remaining_ms=request.deadline.remaining_ms())
+        pace = self._guard.pace
+        given = replace(given, estimate=pace.estimate(work), remaining_ms=request.deadline.remaining_ms())
         go, reason = should_rerank(given, self._settings.gate)
-        probe = not go and reason in ("skip.slow", "skip.budget") and given.remaining_ms > 0 and self._costs.refused()
+        probe = not go and reason in ("skip.slow", "skip.budget") and given.remaining_ms > 0 and pace.refused()
         if not go and not probe:
             return self._skipped(request, outcome, reason)
-        if not self._breaker.enter():
-            return self._skipped(request, outcome, "skip.breaker")
         return self._ask(request, texts, work, replace(outcome, audited=given.audit), probe)
 
     # -- before --------------------------------------------------------------------------------------------------------
 
     def _seen(self, request: RerankRequest, n: int) -> GateInput:
         ready = not isinstance(self._reranker, LoadedReranker) or self._reranker.ready
-        open_breaker = self._breaker.is_open
+        open_breaker = self._guard.breaker.refuses
         may_ask = request.allowed and ready and not open_breaker and n >= max(2, self._settings.gate.min_k)
         return GateInput(
             allowed=request.allowed,
@@ -206,11 +190,14 @@ class RerankStage:
     def _load_failure(self) -> BaseException | None:
         """Why the model could not be loaded, told once for each try."""
         with self._lock:
-            if self._warming is None or not self._warming.done():
+            if self._warming is None or not self._warming[0].done():
                 return None
-            error, self._warming = self._warming.exception(), None
-        if error is not None:
-            self._breaker.failed()
+            (loading, given), self._warming = self._warming, None
+        error = loading.exception()
+        if error is None:
+            self._guard.breaker.succeeded(given)
+        else:
+            self._guard.breaker.failed(given, type(error).__name__)
         return error
 
     def _skipped(self, request: RerankRequest, outcome: RerankOutcome, reason: str) -> Reranked:
@@ -218,12 +205,14 @@ class RerankStage:
         if reason == "skip.cold":
             self.warm()
             degraded = (_degradation(reason, "Its model is being loaded. QueryOptimizer.warm() waits for it."),)
-        elif reason == "skip.breaker":
+        elif reason == OPEN:
             degraded = (_degradation(reason, f"{self._reranker.name} failed several times in a row."),)
+        elif reason == BUSY:
+            degraded = (_degradation(reason, f"As many calls of {self._reranker.name} as may be have not returned."),)
         elif reason in ("skip.slow", "skip.budget"):
             degraded = (_degradation(reason, f"{self._reranker.name} takes longer than there is time."),)
         saved = outcome.candidates
-        done = replace(outcome, reason=reason, pairs_saved=saved, saved_ms=self._costs.median_ms(saved))
+        done = replace(outcome, reason=reason, pairs_saved=saved, saved_ms=self._guard.pace.median_ms(saved))
         return Reranked(order=_same(request), outcome=done, degraded=degraded)
 
     # -- the rerank ----------------------------------------------------------------------------------------------------
@@ -231,38 +220,43 @@ class RerankStage:
     def _ask(
         self, request: RerankRequest, texts: Sequence[str], work: float, outcome: RerankOutcome, probe: bool
     ) -> Reranked:
+        n = len(texts)
         limit = request.deadline.child(self._settings.gate.budget_ms)
         worker = limit.child(limit.remaining_ms() * WORKER_SHARE)
-        begin = self._clock()
-        future = self._submit(judge, self._reranker, request.query, texts, worker)
-        error: BaseException | None = None
-        judged = Judged(scores=(), unscored=frozenset(range(len(texts))))
-        late = False
-        try:
-            judged = future.result(timeout=min(limit.remaining(), threading.TIMEOUT_MAX))
-            late = len(judged.unscored) == len(texts)
-        except FutureTimeout as e:  # ours: what a reranker raises comes as a RerankError
-            error, late = e, True
+        guard = self._guard
+        begun = guard.begin(
+            limit,
+            judge,
+            self._reranker,
+            request.query,
+            texts,
+            worker,
+            work=work,
+            pieces=n,
+            paced=False,
+            probe=probe,
+        )
+        if isinstance(begun, Answer):
+            return self._skipped(request, outcome, begun.reason)
+
+        def done(judged: Judged) -> tuple[float, int]:
+            scored = [text for i, text in enumerate(texts) if i not in judged.unscored]
+            return work_of(request.query, scored), len(scored)
+
+        answer = guard.ended(begun, lambda judged: len(judged.unscored) == n, done)
+        outcome = replace(outcome, duration_ms=answer.took_ms)
+        if answer.reason == SUCCESS and answer.value is not None:
+            scored = n - len(answer.value.unscored)
+            return self._ordered(request, answer.value, replace(outcome, scored=scored, used=True))
+        if answer.reason == CANCELLED:  # nobody waits any more: no fault of the reranker
             worker.cancel()
-            future.cancel()
-        except Exception as e:  # noqa: BLE001 - users bring rerankers; the order before stands
-            error = e
-        ms = (self._clock() - begin) * 1e3
-        outcome = replace(outcome, duration_ms=ms)
-        if late:
-            if request.deadline.cancelled:  # nobody waits any more: no fault of the reranker
-                return self._left(request, replace(outcome, reason="skip.budget"), None)
-            self._costs.record(LATE * ms, work, len(texts))
-            self._breaker.failed()
-            return self._left(request, replace(outcome, reason="failure.timeout"), error or FutureTimeout())
-        if error is not None:
-            self._breaker.failed()
-            return self._left(request, replace(outcome, reason="failure.error"), error)
-        self._breaker.succeeded()
-        scored = len(texts) - len(judged.unscored)
-        done = work_of(request.query, [text for i, text in enumerate(texts) if i not in judged.unscored])
-        self._costs.record(ms, done, scored, probe=probe and not judged.unscored)
-        return self._ordered(request, judged, replace(outcome, scored=scored, used=True))
+            return self._left(request, replace(outcome, reason="skip.budget"), None)
+        if answer.reason == EMPTY:  # it stopped in time by itself, with nothing
+            guard.pace.record(LATE * answer.took_ms, work, n)
+        if answer.reason in (EMPTY, TIMEOUT):
+            worker.cancel()
+            return self._left(request, replace(outcome, reason="failure.timeout"), TimeoutError())
+        return self._left(request, replace(outcome, reason="failure.error"), answer.error)
 
     def _left(self, request: RerankRequest, outcome: RerankOutcome, error: BaseException | None) -> Reranked:
         """The order stands."""

@@ -12,6 +12,8 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.types.numbers import is_number
@@ -27,7 +29,7 @@ class Deadline:
         clock: monotonic seconds; a parameter so that tests need not sleep.
     """
 
-    __slots__ = ("__weakref__", "_children", "_clock", "_end", "_event", "_lock", "_parent")
+    __slots__ = ("__weakref__", "_children", "_clock", "_end", "_event", "_lock", "_parent", "_waiting")
 
     def __init__(
         self, end: float, clock: Callable[[], float] = time.monotonic, *, parent: Deadline | None = None
@@ -37,6 +39,7 @@ class Deadline:
         self._event = threading.Event()
         self._lock = threading.Lock()
         self._children: weakref.WeakSet[Deadline] = weakref.WeakSet()
+        self._waiting: set[threading.Event] = set()
         self._parent = parent  # kept alive, so that its cancellation reaches this one however long it lives
 
     @classmethod
@@ -94,6 +97,9 @@ class Deadline:
             with deadline._lock:
                 deadline._event.set()
                 stack.extend(deadline._children)
+                waiting = list(deadline._waiting)
+            for event in waiting:
+                event.set()
 
     def wait(self, seconds: float) -> bool:
         """Sleep up to `seconds`, but not beyond the end; wake at once when cancelled.
@@ -103,6 +109,32 @@ class Deadline:
         """
         self._event.wait(min(max(0.0, seconds), self.remaining(), threading.TIMEOUT_MAX))
         return self.over
+
+    def wait_for(self, *futures: Future[Any]) -> bool:
+        """Wait until all of these are done; no longer than the end, and not once cancelled.
+
+        Returns:
+            whether all are done.
+        """
+        left = [future for future in futures if not future.done()]
+        if not left:
+            return True
+        woken = threading.Event()
+
+        def done(_future: Future[Any]) -> None:
+            if all(future.done() for future in left):
+                woken.set()
+
+        with self._lock:
+            self._waiting.add(woken)
+        try:
+            for future in left:
+                future.add_done_callback(done)
+            woken.wait(min(self.remaining(), threading.TIMEOUT_MAX))
+        finally:
+            with self._lock:
+                self._waiting.discard(woken)
+        return all(future.done() for future in left)
 
     def __repr__(self) -> str:
         state = "cancelled" if self.cancelled else f"{self.remaining() * 1000:.1f} ms left"

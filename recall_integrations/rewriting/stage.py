@@ -1,21 +1,25 @@
-"""The rewrite stage: asks an LLM for alternative phrasings, where that is worth its time, and never waits for long."""
+"""Asks an LLM for alternative phrasings, where that is worth its time, and never waits for long."""
 
 from __future__ import annotations
 
-import statistics
-import threading
-import time
-from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import EMPTY, ERROR, NO_TIME, OPEN, SUCCESS, TIMEOUT, Answer, Guard
 from recall_integrations.rewriting.rewrite import parse_rewrites, prompt_for, skip_reason
-from recall_integrations.types import ParsedQuery, RetrievalPlan, RewriteOutcome
+from recall_integrations.types import Degradation, ParsedQuery, RetrievalPlan, RewriteOutcome
 
-REMEMBERED = 32  # recent durations that the budget check looks at
+STAGE = "rewrite"
+# What the guard says → what the outcome says, in the words of the rewrite contract.
+_REASONS: Mapping[str, str] = {
+    SUCCESS: "success",
+    EMPTY: "failure.empty",
+    TIMEOUT: "failure.timeout",
+    ERROR: "failure.error",
+    OPEN: "circuit_open",
+    NO_TIME: "skip.budget",
+}
 
 
 class Rewriting:
@@ -23,59 +27,46 @@ class Rewriting:
 
     Args:
         llm: text in, text out; `None` = no rewrites.
-        submit: runs a call in a thread that may hang.
-        timeout_ms: longest wait.
+        guard: what calls it.
     """
 
-    def __init__(
-        self, llm: Callable[[str], str] | None, submit: Callable[..., Future[Any]], *, timeout_ms: float
-    ) -> None:
-        self._llm = llm
-        self._submit = submit
-        self._timeout_ms = timeout_ms
-        self._recent_ms: deque[float] = deque(maxlen=REMEMBERED)
-        self._lock = threading.Lock()
+    def __init__(self, llm: Callable[[str], str] | None, guard: Guard) -> None:
+        self._llm, self._guard = llm, guard
 
     def run(
-        self, parsed: ParsedQuery, plan: RetrievalPlan, budget_ms: float
-    ) -> tuple[ParsedQuery, RewriteOutcome, BaseException | None]:
-        """The query with its rewrites, what was done or why nothing was, and the error if there was one.
+        self, parsed: ParsedQuery, plan: RetrievalPlan, deadline: Deadline
+    ) -> tuple[ParsedQuery, RewriteOutcome, Degradation | None]:
+        """The query with its rewrites, what was done or why nothing was, and what did not work.
 
         Args:
             parsed, plan: the query.
-            budget_ms: what the deadline leaves for it.
+            deadline: of the stage.
         """
         if self._llm is None:
             return parsed, RewriteOutcome(), None
         skip = "skip.specific_query" if not plan.rewrite else skip_reason(parsed.original)
-        budget = min(self._timeout_ms, budget_ms)
-        if skip is None and self._too_slow_for(budget):
-            skip = "skip.budget"
         if skip is not None:
             return parsed, RewriteOutcome(strategy="skipped", reason=skip), None
-        begin, error = time.perf_counter(), None
-        future = self._submit(self._llm, prompt_for(parsed.original))
-        try:
-            rewrites = parse_rewrites(future.result(timeout=budget / 1e3), parsed.original)
-            why = "success" if rewrites else "failure.empty"
-        except FutureTimeout:
-            rewrites, why = (), "failure.timeout"
-            future.cancel()
-        except Exception as e:  # noqa: BLE001 - a rewrite is an optimisation; its failure is named in the result
-            rewrites, why, error = (), "failure.error", e
-        duration = (time.perf_counter() - begin) * 1e3
-        with self._lock:
-            self._recent_ms.append(duration)
+        answer = self._guard.call(deadline, self._phrasings, parsed.original, empty=_none)
+        rewrites = answer.value or ()
         outcome = RewriteOutcome(
-            strategy="llm" if rewrites else "fallback", reason=why, duration_ms=duration, used=bool(rewrites)
+            strategy="llm" if rewrites else "fallback" if answer.begun else "skipped",
+            reason=_REASONS.get(answer.reason, answer.reason),
+            duration_ms=answer.took_ms,
+            used=bool(rewrites),
         )
-        return replace(parsed, rewrites=rewrites), outcome, error
+        return replace(parsed, rewrites=rewrites), outcome, _problem(answer)
 
-    def _too_slow_for(self, budget_ms: float) -> bool:
-        """Whether recent rewrites took longer than there is time. What is refused by fades, so that a model that was
-        slow once (cold, say) is tried again."""
-        with self._lock:
-            if not self._recent_ms or statistics.median(self._recent_ms) <= budget_ms:
-                return False
-            self._recent_ms.popleft()
-            return True
+    def _phrasings(self, query: str) -> tuple[str, ...]:
+        assert self._llm is not None
+        return parse_rewrites(self._llm(prompt_for(query)), query)
+
+
+def _none(rewrites: tuple[str, ...]) -> bool:
+    return not rewrites
+
+
+def _problem(answer: Answer[tuple[str, ...]]) -> Degradation | None:
+    if answer.reason == SUCCESS:
+        return None
+    return Degradation(stage=STAGE, reason=answer.code, detail=answer.detail)

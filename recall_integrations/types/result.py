@@ -88,7 +88,8 @@ class RerankOutcome:
         reranker: its name; empty where none is configured.
         reason: a reason code:
             `skip.disabled` no reranker; `skip.plan` the plan does without; `skip.few` too few candidates;
-            `skip.breaker` it failed several times in a row and is off for a while; `skip.cold` its model is still being
+            `skip.breaker` it failed several times in a row and is off for a while; `skip.busy` as many calls as may be
+            have not returned; `skip.cold` its model is still being
             loaded; `skip.certain` even a perfect reranker could add next to nothing; `skip.stable` its recent reranks
             never overcame such gaps; `skip.budget` it does not fit into the time that is left; `skip.slow` it does not
             fit into its own budget; `success`; `success.partial` the time sufficed for some of the candidates only;

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +15,7 @@ from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
+from recall_integrations.resilience.guard import Guard
 from recall_integrations.types import ArmPlan, Degradation
 
 
@@ -25,7 +25,7 @@ class Arms(Stage):
     Args:
         specs: the arms that there are.
         made: what makes each of them for a call: opening an index is a part of the arm that may fail.
-        pool: of threads, for the arms alone.
+        guards: what calls an arm that needs a thread, by name.
         depth: how many candidates each is asked for where they are reranked; `None` = as many as the plan says.
     """
 
@@ -36,10 +36,10 @@ class Arms(Stage):
         self,
         specs: tuple[ArmSpec, ...],
         made: Mapping[str, MakeArm],
-        pool: ThreadPoolExecutor,
+        guards: Callable[[str], Guard],
         depth: MultiStage | None = None,
     ) -> None:
-        self._specs, self._made, self._pool, self._depth = {s.name: s for s in specs}, made, pool, depth
+        self._specs, self._made, self._guards, self._depth = {s.name: s for s in specs}, made, guards, depth
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`similarities` and `results`."""
@@ -49,7 +49,7 @@ class Arms(Stage):
             applies, problem = self._applies(arm, state)
             asked += [arm] * applies
             problems += [] if problem is None else [problem]
-        fan = FanOut(self._pool, self._made, turn.deadline, turn.timings_ms)
+        fan = FanOut(self._guards, self._made, turn.deadline, turn.timings_ms)
         early = [arm for arm in asked if self._specs[arm.name].by_words]
         fan.start([(arm.name, self._request(arm, state, turn)) for arm in early])
         state = replace(state, similarities=state.scope.scan(state.vectors))

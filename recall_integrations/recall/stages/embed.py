@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +10,9 @@ from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.stages.parse import SHARE_BEFORE_ARMS
 from recall_integrations.recall.state import RecallState
+from recall_integrations.resilience.guard import Guard
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import Degradation
 
 
 class Embed(Stage):
@@ -21,14 +20,14 @@ class Embed(Stage):
 
     Args:
         store: whose embedding it is.
-        submit: runs a call in a thread that may hang.
+        guard: what calls an embedding that is not the bundled one.
     """
 
     name = "embed"
     share = SHARE_BEFORE_ARMS
 
-    def __init__(self, store: MemoryStore, submit: Callable[..., Future[Any]]) -> None:
-        self._store, self._submit = store, submit
+    def __init__(self, store: MemoryStore, guard: Guard) -> None:
+        self._store, self._guard = store, guard
 
     def applies(self, state: RecallState) -> bool:
         """Where the plan asks the semantic arm."""
@@ -43,5 +42,10 @@ class Embed(Stage):
         embedding = self._store.embedding
         if not texts or isinstance(embedding, StaticEmbedding):  # microseconds; a thread costs more
             return replace(state, vectors=np.stack([*first, *map(embedding.embed_query, texts)]))
-        future = self._submit(lambda: [embedding.embed_query(text) for text in texts])
-        return replace(state, vectors=np.stack([*first, *future.result(turn.deadline.remaining())]))
+        answer = self._guard.call(
+            turn.deadline, lambda: [embedding.embed_query(text) for text in texts], work=len(texts)
+        )
+        if answer.value is None:
+            problem = Degradation(stage=self.name, reason=answer.code, detail=answer.detail)
+            return self.fallback(state).degraded_by(problem)
+        return replace(state, vectors=np.stack([*first, *answer.value]))

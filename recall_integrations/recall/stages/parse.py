@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -82,7 +81,7 @@ class Parse(Stage):
                 index,
                 scope_id=scope_id,
                 threshold=self._config.planner.entity_confidence_min,
-                budget_ms=math.inf if deadline is None else deadline.remaining_ms(),
+                deadline=Deadline.after(None) if deadline is None else deadline,
                 reserved=reserved,
             )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from recall_integrations.recall.runner import Stage, Turn, degradation
+from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.stages.parse import SHARE_BEFORE_ARMS
 from recall_integrations.recall.state import RecallState
 from recall_integrations.rewriting.stage import Rewriting
@@ -29,6 +29,6 @@ class Rewrite(Stage):
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`parsed.rewrites` and `rewrite`."""
-        parsed, outcome, error = self._rewriting.run(state.query, state.plan, turn.deadline.remaining_ms())
+        parsed, outcome, problem = self._rewriting.run(state.query, state.plan, turn.deadline)
         state = replace(state, parsed=parsed, rewrite=outcome)
-        return state if error is None else state.degraded_by(degradation(self.name, error))
+        return state if problem is None else state.degraded_by(problem)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,10 +12,12 @@ from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.fan_out import FanOut, InMemory
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import Guard
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory
 
 Ask = Callable[..., ArmRequest]
+Guards = Callable[[str], Guard]
 
 
 class Told:
@@ -31,9 +32,9 @@ class Told:
 
 
 @pytest.fixture
-def pool() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(2, thread_name_prefix="arm") as made:
-        yield made
+def guards() -> Guards:
+    made: dict[str, Guard] = {}
+    return lambda name: made.setdefault(name, Guard(f"arm.{name}"))
 
 
 @pytest.fixture
@@ -50,12 +51,12 @@ def raising(error: Exception) -> Callable[[], None]:
 
 
 def test_results_come_in_the_order_asked_for_and_each_arm_is_timed(
-    pool: ThreadPoolExecutor, request_: ArmRequest
+    guards: Guards, request_: ArmRequest
 ) -> None:
     done = threading.Event()
     slow, quick = Told("slow", lambda: done.wait(10)), Told("quick", done.set)
     timings: dict[str, float] = {}
-    fan = FanOut(pool, {"slow": lambda: slow, "quick": lambda: quick}, Deadline.after(60_000), timings)
+    fan = FanOut(guards, {"slow": lambda: slow, "quick": lambda: quick}, Deadline.after(60_000), timings)
     fan.start([("slow", request_), ("quick", request_)])
     results, degraded = fan.collect(["slow", "quick", "never asked"])
     assert [r.arm for r in results] == ["slow", "quick"] and degraded == []
@@ -64,20 +65,20 @@ def test_results_come_in_the_order_asked_for_and_each_arm_is_timed(
 
 
 def test_what_is_in_memory_is_asked_without_a_thread(
-    pool: ThreadPoolExecutor, request_: ArmRequest, store: MemoryStore, ask: Ask
+    guards: Guards, request_: ArmRequest, store: MemoryStore, ask: Ask
 ) -> None:
     here, there = Told("here"), Told("there")
     made: dict[str, Any] = {"here": InMemory(lambda: here), "there": lambda: there}
-    fan = FanOut(pool, made, Deadline.after(60_000), {})
+    fan = FanOut(guards, made, Deadline.after(60_000), {})
     fan.start([("here", request_), ("there", request_)])
     assert [r.arm for r in fan.collect(["here", "there"])[0]] == ["here", "there"]
     assert here.threads == [threading.current_thread().name]
-    assert there.threads[0].startswith("arm")
+    assert there.threads[0].startswith("recall-arm.there")
     far = ask(store, "x", scanned=False)  # vectors that are not in memory have to be searched
-    fan = FanOut(pool, made, Deadline.after(60_000), {})
+    fan = FanOut(guards, made, Deadline.after(60_000), {})
     fan.start([("here", far)])
     fan.collect(["here"])
-    assert here.threads[1].startswith("arm")
+    assert here.threads[1].startswith("recall-arm.here")
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
@@ -85,14 +86,14 @@ def test_what_is_in_memory_is_asked_without_a_thread(
     ("error", "reason"), [(ValueError("no"), "error"), (IndexUnavailable("no"), IndexUnavailable("no").code.lower())]
 )
 def test_an_arm_that_fails_is_named_and_timed(
-    pool: ThreadPoolExecutor, request_: ArmRequest, error: Exception, reason: str, in_memory: bool
+    guards: Guards, request_: ArmRequest, error: Exception, reason: str, in_memory: bool
 ) -> None:
     def make() -> Any:
         return Told("bad", raising(error))
 
     made: dict[str, Any] = {"bad": InMemory(make) if in_memory else make, "good": lambda: Told("good")}
     timings: dict[str, float] = {}
-    fan = FanOut(pool, made, Deadline.after(60_000), timings)
+    fan = FanOut(guards, made, Deadline.after(60_000), timings)
     fan.start([("bad", request_), ("good", request_)])
     results, degraded = fan.collect(["bad", "good"])
     assert [r.arm for r in results] == ["good"]
@@ -101,10 +102,10 @@ def test_an_arm_that_fails_is_named_and_timed(
 
 
 @pytest.mark.parametrize("reason", ["timeout", "cancelled"])
-def test_an_arm_that_is_late_is_left_behind(pool: ThreadPoolExecutor, request_: ArmRequest, reason: str) -> None:
+def test_an_arm_that_is_late_is_left_behind(guards: Guards, request_: ArmRequest, reason: str) -> None:
     let_go = threading.Event()
     deadline = Deadline.after(50 if reason == "timeout" else 60_000)
-    fan = FanOut(pool, {"late": lambda: Told("late", lambda: let_go.wait(30))}, deadline, {})
+    fan = FanOut(guards, {"late": lambda: Told("late", lambda: let_go.wait(30))}, deadline, {})
     fan.start([("late", request_)])
     if reason == "cancelled":
         deadline.cancel()
@@ -113,11 +114,24 @@ def test_an_arm_that_is_late_is_left_behind(pool: ThreadPoolExecutor, request_: 
     assert results == [] and [(d.stage, d.reason) for d in degraded] == [("late", reason)]
 
 
-def test_a_pool_that_is_shut_down_is_said(request_: ArmRequest) -> None:
-    closed = ThreadPoolExecutor(1)
-    closed.shutdown()
-    fan = FanOut(closed, {"a": lambda: Told("a"), "b": InMemory(lambda: Told("b"))}, Deadline.after(1_000), {})
-    fan.start([("a", request_), ("b", request_)])
-    results, degraded = fan.collect(["a", "b"])
-    assert [r.arm for r in results] == ["b"]
-    assert [(d.stage, d.reason) for d in degraded] == [("a", "error")] and "shutdown" in degraded[0].detail
+def test_an_arm_that_hangs_takes_no_thread_of_another(guards: Guards, request_: ArmRequest) -> None:
+    let_go = threading.Event()
+    made: dict[str, Any] = {"hung": lambda: Told("hung", lambda: let_go.wait(60)), "good": lambda: Told("good")}
+    for _ in range(20):
+        fan = FanOut(guards, made, Deadline.after(5), {})
+        fan.start([("hung", request_)])
+        fan.collect(["hung"])
+    fan = FanOut(guards, made, Deadline.after(60_000), {})
+    fan.start([("good", request_)])
+    results, degraded = fan.collect(["good"])
+    let_go.set()
+    assert [r.arm for r in results] == ["good"] and degraded == []
+
+
+def test_an_arm_that_fails_again_and_again_is_left_alone(guards: Guards, request_: ArmRequest) -> None:
+    reasons = []
+    for _ in range(4):
+        fan = FanOut(guards, {"bad": lambda: Told("bad", raising(IndexUnavailable("no")))}, Deadline.after(60_000), {})
+        fan.start([("bad", request_)])
+        reasons += [d.reason for d in fan.collect(["bad"])[1]]
+    assert reasons == ["index_unavailable"] * 3 + ["skip.breaker"]

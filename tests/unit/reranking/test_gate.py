@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from recall_integrations.errors import ConfigError
 from recall_integrations.reranking.gate import (
-    Estimate,
     GateInput,
     GateSettings,
     margin,
@@ -17,14 +16,8 @@ from recall_integrations.reranking.gate import (
     regret_max,
     should_rerank,
 )
-from recall_integrations.reranking.history import (
-    AUDIT_EVERY,
-    PROBE_EVERY,
-    Breaker,
-    CostHistory,
-    MovementHistory,
-    work_of,
-)
+from recall_integrations.reranking.history import AUDIT_EVERY, MovementHistory, work_of
+from recall_integrations.resilience.pace import Estimate
 
 UNSURE = np.array([0.5, 0.45, 0.4, 0.35, 0.3])
 ANSWERS = st.sampled_from(["order", "set"])
@@ -159,29 +152,8 @@ def test_an_answer_that_changed_overcame_the_margin(p, k, answer, random) -> Non
 # -- what is remembered
 
 
-def test_costs_grow_with_number_and_length_of_texts() -> None:
-    costs = CostHistory()
-    small, large = work_of("q", ["tea"] * 2), work_of("q", ["tea " * 100] * 20)
-    assert large > 10 * small
-    for ms in (10, 10, 40):
-        assert costs.estimate(small) is None and costs.median_ms(1) is None
-        costs.record(ms, small, 2)
-    assert costs.estimate(small) == Estimate(median_ms=pytest.approx(10), p95_ms=pytest.approx(40))
-    assert costs.estimate(large).median_ms == pytest.approx(10 * large / small)  # type: ignore[union-attr]
-    assert costs.median_ms(4) == pytest.approx(20)
-
-
 def test_texts_beyond_what_a_model_reads_cost_no_more() -> None:
     assert work_of("q", ["x" * 10_000]) == work_of("q", ["x" * 1_000_000])
-
-
-def test_a_probe_forgets_what_was_before() -> None:
-    costs = CostHistory()
-    for _ in range(50):
-        costs.record(5_000, 100, 1)
-    assert [costs.refused() for _ in range(2 * PROBE_EVERY)].count(True) == 2
-    costs.record(10, 100, 1, probe=True)
-    assert costs.estimate(100) == Estimate(median_ms=pytest.approx(10), p95_ms=pytest.approx(10))
 
 
 def test_the_quantile_needs_enough_movements_for_its_risk() -> None:
@@ -219,54 +191,3 @@ def test_the_stability_test_keeps_its_promise() -> None:
             wrong += moved > 0
     assert skipped > 0.2 * recalls
     assert wrong <= 0.05 * recalls
-
-
-# -- the breaker
-
-
-class Clock:
-    now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_the_breaker_opens_after_failures_in_a_row_and_lets_one_try() -> None:
-    clock = Clock()
-    breaker = Breaker(3, 60, clock)
-    for _ in range(2):
-        breaker.failed()
-    breaker.succeeded()
-    for _ in range(2):
-        breaker.failed()
-    assert breaker.enter() and not breaker.is_open
-    breaker.failed()
-    assert breaker.is_open and not breaker.enter()
-    clock.now += 59.9
-    assert not breaker.enter()
-    clock.now += 0.2
-    assert not breaker.is_open
-    assert [breaker.enter(), breaker.enter()] == [True, False]  # one try at a time
-    breaker.failed()
-    clock.now += 59
-    assert not breaker.enter()
-    clock.now += 2
-    assert breaker.enter()
-    breaker.succeeded()
-    assert breaker.enter() and breaker.enter()
-
-
-def test_a_try_that_never_reports_back_does_not_block_for_ever() -> None:
-    clock = Clock()
-    breaker = Breaker(1, 60, clock)
-    breaker.failed()
-    clock.now += 61
-    assert breaker.enter()
-    clock.now += 61
-    assert breaker.enter()
-
-
-@pytest.mark.parametrize(("failures", "seconds"), [(0, 60), (1, -1), (1, math.nan)])
-def test_a_breaker_out_of_range(failures: int, seconds: float) -> None:
-    with pytest.raises(ConfigError):
-        Breaker(failures, seconds, Clock())

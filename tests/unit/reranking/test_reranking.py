@@ -12,10 +12,13 @@ import pytest
 from recall_integrations.errors import ConfigError, StoreClosed
 from recall_integrations.reranking.bands import Band
 from recall_integrations.reranking.gate import GateSettings
-from recall_integrations.reranking.history import PROBE_EVERY
 from recall_integrations.reranking.reranker import Judged, RerankError
 from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankSettings, RerankStage
+from recall_integrations.resilience.breaker import Breaker
+from recall_integrations.resilience.bulkhead import Busy
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import Guard
+from recall_integrations.resilience.pace import PROBE_EVERY
 
 P = np.array([0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
 BACKWARDS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
@@ -65,17 +68,28 @@ class Heavy(Fake):
         self.ready = True
 
 
-def at_once(call: Callable[..., Any], *args: Any) -> Future[Any]:
-    future: Future[Any] = Future()
-    try:
-        future.set_result(call(*args))
-    except Exception as e:
-        future.set_exception(e)
-    return future
+class AtOnce:
+    """Threads that answer before anybody waits."""
+
+    active = hanging = 0
+
+    def submit(self, call: Callable[..., Any], *args: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(call(*args))
+        except Exception as e:
+            future.set_exception(e)
+        return future
+
+    def give_up(self, future: Future[Any]) -> None:
+        pass
 
 
-def never(call: Callable[..., Any], *args: Any) -> Future[Any]:
-    return Future()
+class Never(AtOnce):
+    """Threads in which everything hangs."""
+
+    def submit(self, call: Callable[..., Any], *args: Any) -> Future[Any]:
+        return Future()
 
 
 def request(**changes: Any) -> RerankRequest:
@@ -90,8 +104,16 @@ def request(**changes: Any) -> RerankRequest:
     return replace(asked, **changes)
 
 
-def stage(reranker: Fake, submit: Any = at_once, **changes: Any) -> RerankStage:
-    return RerankStage(reranker, RerankSettings(**{"gate": GATE, **changes}), submit, clock=lambda: reranker.now)
+def guarded(reranker: Fake, threads: Any, budget_ms: float, failures_max: int = 3) -> Guard:
+    clock = lambda: reranker.now  # noqa: E731
+    breaker = Breaker("rerank", failures_max=failures_max, open_s=60, clock=clock)
+    return Guard("rerank", limit_ms=budget_ms, breaker=breaker, threads=threads, clock=clock)
+
+
+def stage(reranker: Fake, threads: Any = None, failures_max: int = 3, **changes: Any) -> RerankStage:
+    settings = RerankSettings(**{"gate": GATE, **changes})
+    guard = guarded(reranker, threads or AtOnce(), settings.gate.budget_ms, failures_max)
+    return RerankStage(reranker, settings, guard)
 
 
 def untouched(done: Reranked) -> bool:
@@ -254,7 +276,7 @@ def test_texts_that_cannot_be_read_are_an_error_and_no_fault_of_the_reranker() -
 
 
 def test_one_that_hangs_is_left_behind() -> None:
-    done = stage(Fake(), never, gate=replace(GATE, budget_ms=5.0)).run(request())
+    done = stage(Fake(), Never(), gate=replace(GATE, budget_ms=5.0)).run(request())
     assert untouched(done) and done.outcome.reason == "failure.timeout"
     assert [(d.stage, d.reason) for d in done.degraded] == [("rerank", "timeout")]
 
@@ -281,16 +303,32 @@ def test_several_failures_switch_it_off_for_a_while() -> None:
 def test_a_caller_who_left_is_no_failure() -> None:
     deadline = Deadline.after(None)
 
-    def leaves(call: Callable[..., Any], *args: Any) -> Future[Any]:
-        deadline.cancel()
-        return Future()
+    class Leaving(AtOnce):
+        left = False
 
-    reranker = Fake()
-    own = RerankStage(reranker, RerankSettings(gate=GATE, failures_max=1), leaves, clock=lambda: reranker.now)
+        def submit(self, call: Callable[..., Any], *args: Any) -> Future[Any]:
+            if self.left:
+                return super().submit(call, *args)
+            self.left = True
+            deadline.cancel()
+            return Future()
+
+    own = stage(Fake(), Leaving(), failures_max=1)
     done = own.run(request(deadline=deadline))
     assert untouched(done) and done.outcome.reason == "skip.budget" and not done.degraded
-    own._submit = at_once
     assert own.run(request()).outcome.reason == "success"
+
+
+def test_when_too_many_calls_hang_none_begins() -> None:
+    class Full(AtOnce):
+        def submit(self, call: Callable[..., Any], *args: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(Busy("8 calls of rerank are under way."))
+            return future
+
+    done = stage(Fake(), Full()).run(request())
+    assert untouched(done) and done.outcome.reason == "skip.busy"
+    assert [d.reason for d in done.degraded] == ["skip.busy"]
 
 
 # -- loading

@@ -11,9 +11,13 @@ import pytest
 
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.fallback import STAGE, EntityFallback
+from recall_integrations.resilience.breaker import Breaker
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import Guard
 from recall_integrations.types import Degradation, EntityRef
 
 THRESHOLD = 0.85
+OFF_SECONDS = 60.0
 
 
 class Clock:
@@ -41,14 +45,29 @@ class Model:
         return answer
 
 
-class Later:
-    """A `submit` whose calls run when the test says so."""
+class AtOnce:
+    """Threads that answer before anybody waits."""
+
+    active = hanging = 0
+
+    def submit(self, call: Callable[..., Any], *args: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        _run(future, call, *args)
+        return future
+
+    def give_up(self, future: Future[Any]) -> None:
+        pass
+
+
+class Later(AtOnce):
+    """Threads whose calls run when the test says so; `limit` at once, given up or not."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = []
 
-    def __call__(self, call: Callable[..., Any], *args: Any) -> Future[Any]:
+    def submit(self, call: Callable[..., Any], *args: Any) -> Future[Any]:
         future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
         self.calls.append((future, call, args))
         return future
 
@@ -62,12 +81,6 @@ def _run(future: Future[Any], call: Callable[..., Any], *args: Any) -> None:
         future.set_result(call(*args))
     except BaseException as e:
         future.set_exception(e)
-
-
-def at_once(call: Callable[..., Any], *args: Any) -> Future[Any]:
-    future: Future[Any] = Future()
-    _run(future, call, *args)
-    return future
 
 
 def _index_of(*names: str, **aliases: Sequence[str]) -> EntityIndex:
@@ -84,6 +97,7 @@ def _ask(
     *,
     scope_id: int = 1,
     budget_ms: float = 50.0,
+    clock: Clock | None = None,
     reserved: list[tuple[int, int]] | None = None,
 ) -> tuple[tuple[EntityRef, ...], list[str]]:
     refs, problems = fallback.resolve(
@@ -92,7 +106,8 @@ def _ask(
         index,
         scope_id=scope_id,
         threshold=THRESHOLD,
-        budget_ms=budget_ms,
+        # Its clock stands still: how long a machine takes to get there is no matter of the test.
+        deadline=Deadline.after(budget_ms, clock or Clock()),
         reserved=reserved or [],
     )
     assert all(isinstance(p, Degradation) and p.stage == STAGE for p in problems)
@@ -121,8 +136,23 @@ def scripted() -> type[Model]:
 def made() -> Callable[..., EntityFallback]:
     """A fallback over a model, which answers at once if nothing else is said."""
 
-    def make(model: Any, submit: Any = at_once, **given: Any) -> EntityFallback:
-        return EntityFallback(model, submit, **{"timeout_ms": 1_000.0, **given})
+    def make(
+        model: Any,
+        threads: Any = None,
+        *,
+        timeout_ms: float = 1_000.0,
+        clock: Any = None,
+        **given: Any,
+    ) -> EntityFallback:
+        clock = clock or Clock()
+        guard = Guard(
+            "entities",
+            limit_ms=timeout_ms,
+            breaker=Breaker("entities", open_s=OFF_SECONDS, clock=clock),
+            threads=threads or AtOnce(),
+            clock=clock,
+        )
+        return EntityFallback(model, guard, **given)
 
     return make
 

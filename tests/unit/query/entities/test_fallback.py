@@ -16,6 +16,7 @@ from recall_integrations.query.entities.choice import (
     OPEN_CONFIDENCE,
 )
 from recall_integrations.query.entities.fallback import EntityFallback
+from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import EntityRef
 
 Made = Callable[..., EntityFallback]
@@ -92,7 +93,7 @@ def test_one_reference_per_entity_the_surest(office: EntityIndex, made: Made, sc
     sure = EntityRef(entity_id="Sam Lee", name="Sam Lee", mention="x", span=(0, 9), confidence=0.97, stage="exact")
     twice = (sure, *office.resolve("                     Sam"))
     fallback = made(scripted("1"))
-    refs, _ = fallback.resolve(text, twice, office, scope_id=1, threshold=THRESHOLD, budget_ms=50)
+    refs, _ = fallback.resolve(text, twice, office, scope_id=1, threshold=THRESHOLD, deadline=Deadline.after(None))
     assert refs == (sure,)
 
 
@@ -100,7 +101,7 @@ def test_the_implicit_user_is_never_asked_about_and_stays(office: EntityIndex, m
     user = EntityRef(entity_id="u", name="user", mention="", span=(0, 0), confidence=0.5, stage="implicit")
     fallback = made(scripted("1"))
     refs, _ = fallback.resolve(
-        TWO_SAMS, (*office.resolve(TWO_SAMS), user), office, scope_id=1, threshold=THRESHOLD, budget_ms=50
+        TWO_SAMS, (*office.resolve(TWO_SAMS), user), office, scope_id=1, threshold=THRESHOLD, deadline=Deadline.after(None)
     )
     assert [r.stage for r in refs] == ["llm", "implicit"]
 
@@ -151,7 +152,7 @@ def test_only_a_choice_among_names_of_which_one_is_meant_is_closed(
         EntityRef(entity_id=n, name=n, mention="Sam", span=(9, 12), confidence=confidence, stage=stage)
         for n in ("Sam Lee", "Sam Roe")
     )
-    refs, _ = made(scripted("1")).resolve(TWO_SAMS, given, office, scope_id=1, threshold=THRESHOLD, budget_ms=50)
+    refs, _ = made(scripted("1")).resolve(TWO_SAMS, given, office, scope_id=1, threshold=THRESHOLD, deadline=Deadline.after(None))
     assert [(r.name, r.confidence) for r in refs] == [("Sam Lee", expected)]
 
 
@@ -161,7 +162,7 @@ def test_a_reference_is_not_made_less_sure(office: EntityIndex, made: Made, scri
         entity_id="Henrietta", name="Henrietta", mention="Henrietta", span=(9, 18), confidence=0.84, stage="fuzzy"
     )
     fallback = made(scripted("1"))
-    refs, _ = fallback.resolve(text, (before,), office, scope_id=1, threshold=THRESHOLD, budget_ms=50)
+    refs, _ = fallback.resolve(text, (before,), office, scope_id=1, threshold=THRESHOLD, deadline=Deadline.after(None))
     assert [(r.confidence, r.stage) for r in refs] == [(0.84, "llm")]
 
 

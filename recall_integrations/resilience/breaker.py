@@ -1,0 +1,299 @@
+"""Whether a component that failed lately is asked again.
+
+    closed ── failures in a row ──▶ open ── after a pause ──▶ one trial ── it works ──▶ closed
+                                     ▲                            └────── it fails ──▶ open
+
+After Nygard, *Release It!* (2007). It decides under its lock; the call is made outside of it. What is known is kept on
+a shelf, which may be a file: then it survives the process, and processes of one store share it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from filelock import FileLock, Timeout
+
+from recall_integrations.errors import ConfigError
+from recall_integrations.types.numbers import is_number, is_whole
+
+FAILURES_MAX = 3
+OPEN_SECONDS = 300.0
+WHY_CHARS_MAX = 200
+LOCK_SECONDS = 0.05  # a recall does not wait longer for another process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakerState:
+    """What is known of a component.
+
+    Args:
+        failures: in a row.
+        since: when the last of them was; seconds of the breaker's clock.
+        trial: when the trial that is under way began; `None` = there is none.
+        why: what the last failure was, in a word.
+    """
+
+    failures: int = 0
+    since: float = 0.0
+    trial: float | None = None
+    why: str = ""
+
+
+Change = Callable[[BreakerState], BreakerState]
+
+
+class Shelf(Protocol):
+    """Where the states of breakers are kept."""
+
+    def read(self, name: str) -> BreakerState: ...
+
+    def update(self, name: str, change: Change) -> BreakerState:
+        """Replace a state by what `change` makes of it, with nobody else in between; gives the new one."""
+        ...
+
+
+class MemoryShelf:
+    """In this process only. Threads share it."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, BreakerState] = {}
+        self._lock = threading.Lock()
+
+    def read(self, name: str) -> BreakerState:
+        """The state of a component."""
+        return self._states.get(name, BreakerState())
+
+    def update(self, name: str, change: Change) -> BreakerState:
+        """See `Shelf.update`."""
+        with self._lock:
+            state = self._states[name] = change(self.read(name))
+            return state
+
+
+class FileShelf:
+    """In a JSON file that processes share. Threads share it.
+
+    Where the file cannot be read or written, what this process knows goes on to count; `trouble` says why.
+
+    Args:
+        path: of the file; made when a component first fails.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._states: dict[str, BreakerState] = {}
+        self._seen: tuple[int, int, int] | None = None
+        self.trouble = ""
+
+    def read(self, name: str) -> BreakerState:
+        """The state of a component, as the file says now: costs one `stat`, microseconds."""
+        with self._lock:
+            self._refresh()
+            return self._states.get(name, BreakerState())
+
+    def update(self, name: str, change: Change) -> BreakerState:
+        """See `Shelf.update`."""
+        with self._lock:
+            try:
+                if not self._path.parent.is_dir():  # the lock would make it
+                    raise FileNotFoundError(f"{self._path.parent} is no directory.")
+                with FileLock(f"{self._path}.lock", timeout=LOCK_SECONDS):
+                    return self._updated(name, change, write=True)
+            except (OSError, Timeout) as e:
+                self.trouble = f"{type(e).__name__}: {e}"
+                return self._updated(name, change, write=False)
+
+    def _updated(self, name: str, change: Change, *, write: bool) -> BreakerState:
+        self._refresh()
+        state = change(self._states.get(name, BreakerState()))
+        self._states = {**self._states, name: state}
+        if state == BreakerState():
+            del self._states[name]
+        if write:
+            self._write()
+            self.trouble = ""
+        return state
+
+    def _refresh(self) -> None:
+        try:
+            sign = _sign(self._path)
+            if sign != self._seen:
+                self._states = _states_of(self._path.read_text(encoding="utf-8"))
+                self._seen = sign
+        except FileNotFoundError:
+            if self._seen is not None:  # somebody removed it: nothing is known
+                self._states, self._seen = {}, None
+        except (OSError, ValueError) as e:
+            self.trouble = f"{type(e).__name__}: {e}"
+
+    def _write(self) -> None:
+        text = json.dumps({name: asdict(state) for name, state in sorted(self._states.items())}, indent=1)
+        handle, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(temporary).replace(self._path)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        self._seen = _sign(self._path)
+
+
+def _sign(path: Path) -> tuple[int, int, int]:
+    """Changes whenever the file is replaced."""
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _states_of(text: str) -> dict[str, BreakerState]:
+    """What a file says. Raises `ValueError` if it is none of ours."""
+    loaded = json.loads(text)
+    if not isinstance(loaded, Mapping):
+        raise ValueError("The states of breakers must be a JSON object.")
+    return {str(name): _state_of(fields) for name, fields in loaded.items()}
+
+
+def _state_of(fields: Any) -> BreakerState:
+    if not isinstance(fields, Mapping):
+        raise ValueError("The state of a breaker must be a JSON object.")
+    failures, since, trial = (fields.get(key) for key in ("failures", "since", "trial"))
+    if not is_whole(failures) or not _is_time(since) or not (trial is None or _is_time(trial)):
+        raise ValueError("The state of a breaker has a field that is no number.")
+    return BreakerState(failures=max(0, failures), since=since, trial=trial, why=str(fields.get("why", "")))
+
+
+def _is_time(value: object) -> bool:
+    return is_number(value) and math.isfinite(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A call may be made; `trial`: it decides whether the component works again."""
+
+    trial: bool = False
+
+
+class Breaker:
+    """Threads and, through its shelf, processes share it.
+
+    Args:
+        name: of the component, on the shelf.
+        failures_max: so many failures in a row open it.
+        open_s: seconds until a trial is let through; also how long a trial is waited for that never reports back.
+        clock: seconds that processes agree on, so the wall clock. If it jumps back, the pause starts again.
+        shelf: where its state is.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        failures_max: int = FAILURES_MAX,
+        open_s: float = OPEN_SECONDS,
+        clock: Callable[[], float] = time.time,
+        shelf: Shelf | None = None,
+    ) -> None:
+        if not is_whole(failures_max) or failures_max < 1 or not is_number(open_s) or not 0 <= open_s < math.inf:
+            raise ConfigError(
+                "breakers.failures_max must be at least 1 and breakers.open_s at least 0, "
+                f"not {failures_max!r} and {open_s!r}."
+            )
+        self.name = name
+        self._failures_max, self._open_s = failures_max, open_s
+        self._clock = clock
+        self._shelf: Shelf = MemoryShelf() if shelf is None else shelf
+
+    @property
+    def state(self) -> str:
+        """`closed`; `open`: no call is let through; `half_open`: the next call, or the one under way, decides."""
+        known = self._shelf.read(self.name)
+        if known.failures < self._failures_max:
+            return "closed"
+        return "half_open" if known.trial is not None or self._left(known) <= 0 else "open"
+
+    @property
+    def known(self) -> BreakerState:
+        """All that is known."""
+        return self._shelf.read(self.name)
+
+    @property
+    def refuses(self) -> bool:
+        """Whether a call would be refused now."""
+        known = self._shelf.read(self.name)
+        return known.failures >= self._failures_max and self._left(known) > 0
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until a trial may be made; 0 if one may be made now."""
+        known = self._shelf.read(self.name)
+        return max(0.0, self._left(known)) if known.failures >= self._failures_max else 0.0
+
+    def enter(self) -> Pass | None:
+        """Whether a call may be made now. After the pause only the first to ask may, until it reports back."""
+        if self._shelf.read(self.name).failures < self._failures_max:
+            return Pass()
+        granted: list[Pass] = []
+
+        def admit(known: BreakerState) -> BreakerState:
+            granted.clear()
+            if known.failures < self._failures_max:
+                granted.append(Pass())
+                return known
+            now = self._clock()
+            if self._began(known) > now:  # the clock was put back
+                return _replace(known, since=now, trial=None if known.trial is None else now)
+            if now - self._began(known) < self._open_s:
+                return known
+            granted.append(Pass(trial=True))
+            return _replace(known, trial=now)
+
+        self._shelf.update(self.name, admit)
+        return granted[0] if granted else None
+
+    def succeeded(self, given: Pass) -> None:
+        """The call worked. While the breaker is open, only its trial closes it."""
+        if self._shelf.read(self.name).failures:
+            self._shelf.update(self.name, lambda known: BreakerState() if self._decides(given, known) else known)
+
+    def failed(self, given: Pass, why: str = "") -> None:
+        """The call failed, gave nothing or did not return in time."""
+
+        def count(known: BreakerState) -> BreakerState:
+            if not self._decides(given, known):
+                return known
+            failures = min(known.failures + 1, self._failures_max)
+            return BreakerState(failures=failures, since=self._clock(), why=why[:WHY_CHARS_MAX])
+
+        self._shelf.update(self.name, count)
+
+    def released(self, given: Pass) -> None:
+        """Nobody waited for the call to end: no word on the component. A trial is for the next to make."""
+        if given.trial:
+            self._shelf.update(self.name, lambda known: _replace(known, trial=None))
+
+    def _decides(self, given: Pass, known: BreakerState) -> bool:
+        return given.trial or known.failures < self._failures_max
+
+    def _began(self, known: BreakerState) -> float:
+        return known.since if known.trial is None else known.trial
+
+    def _left(self, known: BreakerState) -> float:
+        """Seconds until the next trial."""
+        return self._open_s - max(0.0, self._clock() - self._began(known))
+
+
+def _replace(known: BreakerState, **changes: Any) -> BreakerState:
+    return BreakerState(**{**asdict(known), **changes})

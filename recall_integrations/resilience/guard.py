@@ -1,0 +1,285 @@
+"""One guard for everything that a user brings: a language model, a reranker, an embedding, an extractor, an arm.
+
+    breaker closed? ─ does it fit into the time? ─ a place free? ─▶ the call, in a thread, under its time limit
+           └──────────────────── no ──────────────────┴──────────▶ an `Answer` that says why
+
+Whatever the component does (raise, hang, give nothing, end the thread), the caller gets an `Answer` in time.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from recall_integrations.errors import RecallError, RecallTimeout
+from recall_integrations.resilience.breaker import Breaker, Pass
+from recall_integrations.resilience.bulkhead import Bulkhead, Busy, Threads
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.pace import Pace
+
+T = TypeVar("T")
+FAIR_MS = 1_000.0  # a call that had less than this, and less than its whole limit, may be late and not have failed
+FAIR_SHARE = 0.9  # of these: something was spent before the call began
+LATE = 2.0  # a run that did not end in time is taken to need this many times the time it had
+RETRY_SECONDS, RETRY_SECONDS_MAX = 0.05, 1.0
+SUCCESS, EMPTY, TIMEOUT, ERROR, CANCELLED = "success", "empty", "timeout", "error", "cancelled"
+NO_TIME, OPEN, BUSY = "skip.budget", "skip.breaker", "skip.busy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[T]):
+    """What came of a call.
+
+    Args:
+        reason: `success`; `empty`: it gave nothing that can be used; `timeout`; `error`: it raised; `cancelled`: nobody
+            waited any more; `skip.budget`: it does not fit into the time; `skip.breaker`: it failed several times in a
+            row; `skip.busy`: as many calls as may be are under way, or hang.
+        value: its result; `None` but for `success` and `empty`.
+        detail: for people.
+        error: what it raised.
+        took_ms: since it was begun; 0 if it was not.
+    """
+
+    reason: str
+    value: T | None = None
+    detail: str = ""
+    error: BaseException | None = None
+    took_ms: float = 0.0
+
+    @property
+    def begun(self) -> bool:
+        """Whether the component was asked at all."""
+        return not self.reason.startswith("skip.")
+
+    @property
+    def code(self) -> str:
+        """The reason, for `degraded`: an error of our tree has a code of its own."""
+        if self.reason == ERROR and isinstance(self.error, RecallError):
+            return self.error.code.lower()
+        return self.reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How a component is.
+
+    Args:
+        component: its name.
+        breaker: `closed`, `open` or `half_open`.
+        failures: in a row.
+        why: what the last of them was.
+        active: calls under way.
+        hanging: calls that were given up and have not returned.
+        median_ms: of the recent calls; `None` = not known yet.
+    """
+
+    component: str
+    breaker: str
+    failures: int
+    why: str
+    active: int
+    hanging: int
+    median_ms: float | None
+
+
+@dataclass(slots=True, eq=False)
+class Call(Generic[T]):
+    """A call that is under way. Whoever began it calls `Guard.ended`; others may wait for `future`."""
+
+    future: Future[T]
+    given: Pass
+    began: float
+    limit: Deadline
+    work: float
+    pieces: int
+    probe: bool
+    fair: bool
+
+
+class Guard:
+    """Calls one component. Threads share it.
+
+    Args:
+        name: of the component.
+        limit_ms: longest wait.
+        breaker: whether it is asked at all; default one that only this guard knows of.
+        threads: where it runs; default a bulkhead of its own.
+        attempts: how often a call that raises is tried within its time, with growing pauses of random length.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        limit_ms: float = math.inf,
+        breaker: Breaker | None = None,
+        threads: Threads | None = None,
+        attempts: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name, self.limit_ms = name, limit_ms
+        self.breaker = Breaker(name) if breaker is None else breaker
+        self.threads: Threads = Bulkhead(name) if threads is None else threads
+        self.pace = Pace()
+        self._attempts, self._clock = attempts, clock
+
+    def call(
+        self,
+        deadline: Deadline,
+        function: Callable[..., T],
+        *args: object,
+        empty: Callable[[T], bool] | None = None,
+        work: float = 1.0,
+    ) -> Answer[T]:
+        """The function's result, or why there is none. Never raises, never waits beyond the deadline.
+
+        Args:
+            deadline: of whoever asks.
+            function: the component; it runs in a thread.
+            args: for it.
+            empty: whether a result is one that cannot be used; that counts as a failure.
+            work: the size of the call, in any unit that its time grows with.
+        """
+        begun = self.begin(deadline, function, *args, work=work)
+        return begun if isinstance(begun, Answer) else self.ended(begun, empty)
+
+    def begin(
+        self,
+        deadline: Deadline,
+        function: Callable[..., T],
+        *args: object,
+        work: float = 1.0,
+        pieces: int = 1,
+        paced: bool = True,
+        probe: bool = False,
+    ) -> Call[T] | Answer[T]:
+        """Start a call, or say why not. Arguments as for `call`.
+
+        Args:
+            pieces: for `Pace.median_ms`.
+            paced: whether one that recent calls say does not fit into the time is refused.
+            probe: it runs although it was slow, to see whether it still is.
+        """
+        limit = deadline.child(None if self.limit_ms == math.inf else self.limit_ms)
+        left = limit.remaining_ms()
+        if not left > 0:
+            return Answer(reason=NO_TIME, detail="No time is left.")
+        if self.breaker.refuses:
+            return self._off()
+        if paced and (usual := self.pace.estimate(work)) is not None and usual.median_ms > left:
+            probe = self.pace.refused()
+            if not probe:
+                detail = f"Recent calls took {usual.median_ms:.0f} ms; there are {left:.0f}."
+                return Answer(reason=NO_TIME, detail=detail)
+        given = self.breaker.enter()
+        if given is None:
+            return self._off()  # somebody else makes the trial
+        began = self._clock()
+        future = self.threads.submit(self._tried, limit, function, *args)
+        if future.done() and isinstance(busy := _raised(future), Busy):
+            self.breaker.released(given)
+            return Answer(reason=BUSY, detail=str(busy))
+        fair = left >= FAIR_SHARE * min(self.limit_ms, FAIR_MS)
+        return Call(future, given, began, limit, work, pieces, probe, fair)
+
+    def ended(
+        self,
+        call: Call[T],
+        empty: Callable[[T], bool] | None = None,
+        done: Callable[[T], tuple[float, int]] | None = None,
+    ) -> Answer[T]:
+        """Wait for a call to end, or for its time to be over, and learn from it.
+
+        Args:
+            call: begun here.
+            empty: whether a result is one that cannot be used.
+            done: work and pieces that a result stands for, if it may be less than was asked.
+        """
+        call.limit.wait_for(call.future)
+        took_ms = (self._clock() - call.began) * 1e3
+        if not call.future.done():
+            self.threads.give_up(call.future)
+            if call.limit.cancelled:
+                self.breaker.released(call.given)
+                return Answer(reason=CANCELLED, detail="Nobody waits for the answer any more.", took_ms=took_ms)
+            return self._late(call, took_ms)
+        answer = self.seen(call, empty, took_ms)
+        if answer.reason == TIMEOUT:
+            return self._late(call, took_ms)
+        if answer.reason == SUCCESS:
+            self.breaker.succeeded(call.given)
+            work, pieces = (call.work, call.pieces) if done is None else done(call.future.result())
+            self.pace.record(took_ms, work, pieces, probe=call.probe and pieces == call.pieces)
+        else:
+            self.breaker.failed(call.given, EMPTY if answer.error is None else type(answer.error).__name__)
+        return answer
+
+    def seen(self, call: Call[T], empty: Callable[[T], bool] | None = None, took_ms: float = 0.0) -> Answer[T]:
+        """What a call that has ended gave, for those who did not begin it. Nothing is learned from it."""
+        error = _raised(call.future)
+        if isinstance(error, RecallTimeout):
+            return Answer(reason=TIMEOUT, detail=str(error), error=error, took_ms=took_ms)
+        if error is not None:
+            return Answer(reason=ERROR, detail=f"{type(error).__name__}: {error}", error=error, took_ms=took_ms)
+        value = call.future.result()
+        if empty is not None and empty(value):
+            detail = f"{self.name} gave nothing that can be used."
+            return Answer(reason=EMPTY, value=value, detail=detail, took_ms=took_ms)
+        return Answer(reason=SUCCESS, value=value, took_ms=took_ms)
+
+    def _late(self, call: Call[T], took_ms: float) -> Answer[T]:
+        """A call has used up its time."""
+        self.pace.record(LATE * took_ms, call.work, call.pieces)
+        if call.fair:
+            self.breaker.failed(call.given, TIMEOUT)
+        else:
+            self.breaker.released(call.given)
+        detail = f"{self.name} did not answer within {took_ms:.0f} ms."
+        return Answer(reason=TIMEOUT, detail=detail, took_ms=took_ms)
+
+    def health(self) -> Health:
+        """How the component is."""
+        known = self.breaker.known
+        return Health(
+            component=self.name,
+            breaker=self.breaker.state,
+            failures=known.failures,
+            why=known.why,
+            active=self.threads.active,
+            hanging=self.threads.hanging,
+            median_ms=self.pace.median_ms(),
+        )
+
+    def _off(self) -> Answer[T]:
+        known = self.breaker.known
+        why = f" ({known.why})" if known.why else ""
+        seconds = math.ceil(self.breaker.left_s)
+        detail = f"{self.name} failed {known.failures} times in a row{why}; it is tried again in {seconds} s."
+        return Answer(reason=OPEN, detail=detail)
+
+    def _tried(self, limit: Deadline, function: Callable[..., T], *args: object) -> T:
+        if self._attempts == 1:
+            return function(*args)
+        retrying = Retrying(
+            stop=stop_after_attempt(self._attempts),
+            wait=wait_random_exponential(multiplier=RETRY_SECONDS, max=RETRY_SECONDS_MAX),
+            retry=retry_if_exception_type(Exception) & (lambda _: not limit.over),
+            sleep=lambda seconds: _slept(limit, seconds),
+            reraise=True,
+        )
+        return retrying(function, *args)
+
+
+def _slept(limit: Deadline, seconds: float) -> None:
+    limit.wait(seconds)
+
+
+def _raised(future: Future[T]) -> BaseException | None:
+    return CancelledError() if future.cancelled() else future.exception()

@@ -1,0 +1,60 @@
+"""The guards of one optimizer: one for each component, which share the shelf of their breakers."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+
+from recall_integrations.config import BreakerConfig
+from recall_integrations.resilience.breaker import Breaker, Shelf
+from recall_integrations.resilience.bulkhead import Bulkhead
+from recall_integrations.resilience.guard import Guard, Health
+
+
+class Guards:
+    """Threads share it.
+
+    Args:
+        settings: of the breakers.
+        shelf: where their states are; `None` = in this object only.
+        threads: calls of one component at once.
+        clock: wall seconds.
+    """
+
+    def __init__(
+        self,
+        settings: BreakerConfig,
+        shelf: Shelf | None = None,
+        threads: int = 8,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings, self._shelf, self._threads, self._clock = settings, shelf, threads, clock
+        self._made: dict[str, Guard] = {}
+        self._lock = threading.Lock()
+
+    def of(self, name: str, *, limit_ms: float = math.inf, attempts: int = 1) -> Guard:
+        """The guard of a component. The first call says what it is like.
+
+        Args:
+            name: of the component.
+            limit_ms: longest wait.
+            attempts: how often a call that raises is tried.
+        """
+        made = self._made.get(name)
+        if made is not None:
+            return made
+        settings = self._settings
+        breaker = Breaker(
+            name, failures_max=settings.failures_max, open_s=settings.open_s, clock=self._clock, shelf=self._shelf
+        )
+        threads = Bulkhead(name, self._threads)
+        with self._lock:
+            return self._made.setdefault(
+                name, Guard(name, limit_ms=limit_ms, breaker=breaker, threads=threads, attempts=attempts)
+            )
+
+    def health(self) -> tuple[Health, ...]:
+        """How each component is, by name."""
+        return tuple(guard.health() for _, guard in sorted(dict(self._made).items()))
