@@ -47,7 +47,8 @@ from recall_integrations.reranking.reranking import RerankSettings, RerankStage
 from recall_integrations.resilience.daemons import DaemonThreads
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.rewriting.stage import Rewriting
-from recall_integrations.store.memory_store import MemoryStore, utc_now
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.store.parts import utc_now
 from recall_integrations.types import (
     Filters,
     ParsedQuery,
