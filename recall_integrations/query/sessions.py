@@ -1,6 +1,6 @@
 """Which session of the conversation a query asks for: "our first session", "the 2nd chat", "session 16", "last time".
 
-A session is a thread; which one is meant is settled against the scope (`store.sessions`), for the text only says a
+A session is a thread; which one is meant is settled against the scope (`indexes.sessions`), for the text only says a
 place in their order. Only sessions of the conversation that is remembered count, not those that are talked about in it:
 "our third session", "the last conversation we had", "session 3"; not "my therapy session", "the first session of the
 course", "our last chat with Tom", "our first conversation about the dog". Where it is open, nothing is read: a session
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from recall_integrations.query.by_table import sessions as by_table
@@ -37,12 +37,12 @@ from recall_integrations.query.session_words import (
     TOPICAL,
     alternatives,
 )
+from recall_integrations.query.spans import Spans
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
 
 CHARS_MAX = 2_000  # of a query that are read; who names a session does so in a question, not in a page of text
 PLACES_MAX = 20  # sessions that one reference may name
-Spans = Sequence[tuple[int, int]]
 
 _GATE = re.compile(
     r"session|conversation|chat|talk|discuss|dialog|convo|\btime\b|\bfirst (?:thing|topic|subject|message|question)"

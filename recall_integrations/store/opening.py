@@ -96,12 +96,11 @@ def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
         half_way = get_meta(connection, renewal.REEMBEDDING)
         parts.worth.load(connection, made_by)
     parts.stamped = made_by is not None
-    fingerprint = parts.embedding.fingerprint
-    changed = made_by is not None and made_by != fingerprint
-    if changed and not reindex and half_way != fingerprint:
+    changed = made_by is not None and made_by != parts.embedding.fingerprint  # asking for it may call the embedding
+    if changed and not reindex and half_way != parts.embedding.fingerprint:
         raise EmbeddingMismatch(
             f"This store was made with the embedding {made_by!r} and is opened with "
-            f"{fingerprint!r}. Open it with the one that made it, or pass `reindex=True` "
+            f"{parts.embedding.fingerprint!r}. Open it with the one that made it, or pass `reindex=True` "
             "(`recall reindex STORE`) to make every vector anew."
         )
     return half_way, changed
