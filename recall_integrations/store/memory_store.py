@@ -34,13 +34,13 @@ from recall_integrations.query import warming
 from recall_integrations.query.spelling import Speller
 from recall_integrations.store import opening, renewal
 from recall_integrations.store.declaring import Declarations
-from recall_integrations.store.entity_catalog import ScopeEntities
 from recall_integrations.store.filtering import filter_mask
 from recall_integrations.store.given import Chat, checked
 from recall_integrations.store.histories import Remembered
 from recall_integrations.store.indexes import Indexes, Progress
 from recall_integrations.store.parts import Clock, StoreParts, utc_now
 from recall_integrations.store.reader import Reader
+from recall_integrations.store.scope_entities import ScopeEntities
 from recall_integrations.store.writer import BATCH, Writer
 from recall_integrations.text.spoken import Spoken
 from recall_integrations.types import Filters, Memory, Scope, checked_id, checked_scope

@@ -18,7 +18,7 @@ from recall_integrations.languages import READ
 from recall_integrations.observability.progress import progress_bar
 from recall_integrations.query import warming
 from recall_integrations.store import histories, journal, languages, rows
-from recall_integrations.store.entity_catalog import EntityRows
+from recall_integrations.store.entity_rows import EntityRows
 from recall_integrations.store.given import Chat
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
