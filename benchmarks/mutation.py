@@ -42,6 +42,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "planning/planner.py": ("tests/unit/planning", *_RECALL),
     "query/negation.py": ("tests/unit/query/test_query_negation.py", "tests/property/test_negation_properties.py"),
     "query/parser.py": ("tests/unit/query/test_query_parser.py", "tests/unit/query", *_RECALL),
+    "query/terms.py": ("tests/unit/query/test_query_parser.py", "tests/unit/query", *_RECALL),
+    "query/wanted_times.py": ("tests/unit/query/test_query_parser.py", "tests/unit/query", *_RECALL),
     "query/temporal/rules_relative.py": ("tests/unit/query/temporal",),
     "ranking/fusion.py": ("tests/unit/ranking/test_fusion.py", *_RECALL),
     "ranking/arranging/arrange.py": ("tests/unit/ranking/arranging", *_RECALL),

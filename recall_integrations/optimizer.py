@@ -49,7 +49,8 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard, Health
 from recall_integrations.resilience.guards import Guards
 from recall_integrations.rewriting.stage import Rewriting
-from recall_integrations.store.memory_store import MemoryStore, utc_now
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.store.parts import utc_now
 from recall_integrations.types import (
     Filters,
     ParsedQuery,

@@ -34,7 +34,8 @@ from recall_integrations.evaluation.datasets import Collection, EvaluationData, 
 from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
 from recall_integrations.indexes.lexicon import query_terms, shared
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.query.parser import QueryParser, ScopeKnowledge
+from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.parser import QueryParser
 from recall_integrations.ranking.features.formulas import FeatureInput, Features, Values, compute
 from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, FixedWeights, Ranker
 from recall_integrations.ranking.rankers.trees import require_lightgbm

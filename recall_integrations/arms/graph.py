@@ -28,8 +28,8 @@ from recall_integrations.arms.second_hop.names import DocumentNames, said_in
 from recall_integrations.database import schema
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
-from recall_integrations.store.entity_catalog import EdgeColumns, ScopeEntities
 from recall_integrations.store.fetching import texts_by_num
+from recall_integrations.store.scope_entities import EdgeColumns, ScopeEntities
 
 HOP_FACTOR = 0.5
 HINT_FACTOR = 2.0

@@ -108,11 +108,18 @@ class Delivery:
                     context=around.get(row, ()),
                 )
             )
-        if request.tokens_max is None:
+        return self._within_tokens(hits, request.tokens_max, problems)
+
+    @staticmethod
+    def _within_tokens(
+        hits: list[Hit], tokens_max: int | None, problems: list[Degradation]
+    ) -> tuple[tuple[Hit, ...], list[Degradation]]:
+        """The hits that fit, and the problems so far with those that do not."""
+        if tokens_max is None:
             return tuple(hits), problems
-        kept, dropped = packing.pack(hits, request.tokens_max)
+        kept, dropped = packing.pack(hits, tokens_max)
         if dropped:
-            detail = f"{dropped} hits did not fit into {request.tokens_max} tokens."
+            detail = f"{dropped} hits did not fit into {tokens_max} tokens."
             problems.append(Degradation(stage="pack", reason="budget.tokens", detail=detail))
         return tuple(kept), problems
 

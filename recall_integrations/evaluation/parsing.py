@@ -33,7 +33,7 @@ from recall_integrations.evaluation.probe import SCOPE, in_fresh_process
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
 from recall_integrations.evaluation.synthetic import END
 from recall_integrations.evaluation.timing import frozen
-from recall_integrations.query.parser import observed
+from recall_integrations.query.findings import observed
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer

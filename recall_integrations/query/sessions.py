@@ -1,6 +1,6 @@
 """Which session of the conversation a query asks for: "our first session", "the 2nd chat", "session 16", "last time".
 
-A session is a thread; which one is meant is settled against the scope (`store.sessions`), for the text only says a
+A session is a thread; which one is meant is settled against the scope (`indexes.sessions`), for the text only says a
 place in their order. Only sessions of the conversation that is remembered count, not those that are talked about in it:
 "our third session", "the last conversation we had", "session 3"; not "my therapy session", "the first session of the
 course", "our last chat with Tom", "our first conversation about the dog". Where it is open, nothing is read: a session
@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from recall_integrations.query.by_table import sessions as by_table
+from recall_integrations.query.session_places import PLACES_MAX, number_of, part_of, place_of, places_counted
 from recall_integrations.query.session_words import (
     BEFORE_NUMBER,
     CARDINAL,
@@ -37,12 +38,11 @@ from recall_integrations.query.session_words import (
     TOPICAL,
     alternatives,
 )
+from recall_integrations.query.spans import Spans
 from recall_integrations.text import STOP_WORDS
-from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
+from recall_integrations.types.readings import END, WHOLE, SessionRef
 
 CHARS_MAX = 2_000  # of a query that are read; who names a session does so in a question, not in a page of text
-PLACES_MAX = 20  # sessions that one reference may name
-Spans = Sequence[tuple[int, int]]
 
 _GATE = re.compile(
     r"session|conversation|chat|talk|discuss|dialog|convo|\btime\b|\bfirst (?:thing|topic|subject|message|question)"
@@ -136,7 +136,7 @@ def _placed(query: _Query) -> Iterator[_FoundSession]:
         one, many = match["noun"].casefold(), match["also"] is not None
         if one.endswith("s") and not many:
             continue
-        places = tuple(_place(p) for p in (match["place"], match["also"]) if p is not None)
+        places = tuple(place_of(p) for p in (match["place"], match["also"]) if p is not None)
         # "What did we say last session about the dog": without an article it says when, and nothing belongs to it.
         when = not match["det"] and query.text[match.end() :].startswith(" about ")
         if _excused(query, match.start()) or not (when or _ends_well(query, match.end())):
@@ -149,7 +149,7 @@ def _placed(query: _Query) -> Iterator[_FoundSession]:
         if match["ours"] is None and match["names"] is None and not _ours(query, match, det, one):
             continue
         at = match.start() if match["names"] is None else match.end("det")
-        part = _part(match["part"]) if match["part"] else _edge(query, match.end())
+        part = part_of(match["part"]) if match["part"] else _edge(query, match.end())
         yield places, part, False, (at, match.end()), 0.95 if match["ours"] else 0.9
 
 
@@ -232,7 +232,7 @@ def _numbers(query: _Query) -> Iterator[_FoundSession]:
             more = ""
         else:
             end, more = match.end(), match["more"]
-        places = _counted(match["first"], more)
+        places = places_counted(match["first"], more)
         before = _word_before(query.text, match.start())
         if before and before not in BEFORE_NUMBER and not _ends_clause(query.text, match.start()):
             continue
@@ -242,7 +242,7 @@ def _numbers(query: _Query) -> Iterator[_FoundSession]:
         framed = match.start() <= len("during the ") and re.match(r"\s*[:,]", query.text[end:])
         if _told_by_another(query.text) or (not framed and FOREIGN.search(_without_topic(query.text))):
             continue
-        part = _part(match["part"]) if match["part"] else _edge(query, end)
+        part = part_of(match["part"]) if match["part"] else _edge(query, end)
         yield places, part, True, (match.start(), end), 0.95
 
 
@@ -256,7 +256,7 @@ _SEVERAL = re.compile(
 def _several(query: _Query) -> Iterator[_FoundSession]:
     """ "Our last three conversations"."""
     for match in _SEVERAL.finditer(query.text):
-        count = _number(match["count"])
+        count = number_of(match["count"])
         if not 1 <= count <= PLACES_MAX or _excused(query, match.start()) or not _ends_well(query, match.end()):
             continue
         own = match["det"].strip().casefold() == "our"
@@ -274,7 +274,7 @@ def _ago(query: _Query) -> Iterator[_FoundSession]:
     """ "Two sessions ago": the last one is one session ago."""
     for match in _AGO.finditer(query.text):
         word = match["count"].casefold()
-        count = 1 if word == "a" else 2 if word.startswith("a ") else _number(word)
+        count = 1 if word == "a" else 2 if word.startswith("a ") else number_of(word)
         if not _excused(query, match.start()) and not FOREIGN.search(_without_topic(query.text)):
             yield (-count,), WHOLE, False, match.span(), 0.9
 
@@ -325,7 +325,7 @@ def _times(query: _Query) -> Iterator[_FoundSession]:
             continue
         start = re.search(r"(?:the |that )$", query.text[: match.start()], re.I)
         end = match.end("place") + len(" time") if match["names"] is not None else match.end()
-        yield (_place(match["place"]),), WHOLE, False, (match.start() if start is None else start.start(), end), 0.9
+        yield (place_of(match["place"]),), WHOLE, False, (match.start() if start is None else start.start(), end), 0.9
 
 
 _LAST_TIME = re.compile(
@@ -383,14 +383,14 @@ def _edges(query: _Query) -> Iterator[_FoundSession]:
         if det == "the" and FOREIGN.search(_without_topic(query.text)):
             continue
         if not _excused(query, match.start()) and _ends_well(query, match.end()):
-            yield (), _part(match["part"]), False, match.span(), 0.85 if det == "our" else 0.75
+            yield (), part_of(match["part"]), False, match.span(), 0.85 if det == "our" else 0.75
     for match in _STARTED.finditer(query.text):
         if match["det"].casefold() == "the" and not match["noun"].casefold().startswith(("conversation", "chat")):
             continue
         if _ends_well(query, match.end()):
-            yield (), _part(match["how"]), False, match.span(), 0.8
+            yield (), part_of(match["how"]), False, match.span(), 0.8
     for match in _FIRST_SAID.finditer(query.text):
-        yield (), _part(match["which"].replace("first", "start").replace("last", "end")), False, match.span(), 0.8
+        yield (), part_of(match["which"].replace("first", "start").replace("last", "end")), False, match.span(), 0.8
     for match in _WHEN_FIRST.finditer(query.text):
         if _ends_well(query, match.end()) and re.search(r"\w", query.text[: match.start()] + query.text[match.end() :]):
             yield (1,), WHOLE, False, match.span(), 0.8
@@ -411,53 +411,6 @@ _RULES: tuple[Callable[[_Query], Iterator[_FoundSession]], ...] = (
 # -- what the rules share ----------------------------------------------------------------------------------------------
 
 
-def _place(words: str) -> int:
-    """ "Third" → 3, "last" → -1, "second-to-last" → -2; 0 where it is none."""
-    said = words.casefold().removeprefix("very ").strip()
-    if re.fullmatch(rf"{LAST}", said):
-        return -1
-    if said in ("earliest", "initial"):
-        return 1
-    if said in ("penultimate", "second last", "last but one") or said.startswith("next"):
-        return -2
-    if said == "last but two":
-        return -3
-    backwards = re.match(rf"({ORDINAL})[- ](?:to|from)[- ](?:the )?last", said)
-    if backwards:
-        return -_ordinal(backwards[1])
-    return _ordinal(said)
-
-
-def _ordinal(word: str) -> int:
-    return int(re.sub(r"\D", "", word)) if word[0].isdigit() else ORDINALS.get(word.replace(" ", "-"), 0)
-
-
-def _number(word: str) -> int:
-    said = word.casefold()
-    digits = re.search(r"\d+", said)
-    if digits:
-        return int(digits[0])
-    return CARDINALS.get(said.split()[-1], 0) if said.split() else 0
-
-
-def _counted(first: str, more: str) -> tuple[int, ...]:
-    """ "2 to 4" → (2, 3, 4); "2, 3 and 7" → (2, 3, 7). 0 stands for what is none."""
-    places = [_number(first)]
-    for joint, word in re.findall(
-        rf"(, ?and |, ?|-|–|and|to|through|or|&) ?(?:{NUMBERABLE} )?({CARDINAL})\b", more, re.I
-    ):
-        number = _number(word)
-        if joint.strip().casefold() in ("-", "–", "to", "through") and places[-1] < number <= places[-1] + PLACES_MAX:
-            places.extend(range(places[-1] + 1, number))
-        places.append(number)
-    return tuple(dict.fromkeys(places))
-
-
-def _part(words: str) -> str:
-    said = words.casefold().removeprefix("very ")
-    return END if said.startswith(("end", "close", "conclu", "finish", "last")) else BEGINNING
-
-
 def _edge(query: _Query, end: int) -> str:
     """Whether how it started or ended is asked: "how did our first conversation start"."""
     if not re.search(r"\bhow (?:did|does)\b", query.text[:end], re.I):
@@ -465,7 +418,7 @@ def _edge(query: _Query, end: int) -> str:
     match = re.match(
         r" (?:first )?(start|begin|open|kick off|end|finish|close|conclude|wrap up)\b", query.text[end:], re.I
     )
-    return WHOLE if match is None else END if match[1].casefold() == "wrap up" else _part(match[1])
+    return WHOLE if match is None else END if match[1].casefold() == "wrap up" else part_of(match[1])
 
 
 def _personal(text: str) -> bool:

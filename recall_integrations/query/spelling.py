@@ -4,293 +4,40 @@
          └─ unknown ─▶ Vocabulary.close_to ─▶ best by similarity, frequency, spelling ─▶ Correction (learned, counted)
 
 A correction adds a reading and takes none away, so the word itself is still looked for. Correctly written words are
-left alone even if the scope never used them: the lexicon is the whole-word part of the bundled model's tokenizer
-(about 20,000 English words and names) and the words of `entities.words`; it costs no further file.
-
-**Similarity** is the mean of the optimal string alignment similarity `1 - edits / longer length` (Damerau 1964, with
-swaps of neighbours as one edit) and Jaro-Winkler (Winkler 1990), the better of the word and its stem against every way
-a stem is written; a lone slip of the fingers counts as three quarters of an edit. At .80 it finds clearly more than
-alignment alone, which can never accept one edit in four letters, with far fewer wrong ones than Jaro-Winkler alone
-(`scripts/measure_spelling.py` compares them).
-
-**Lookup** needs no postings. Every spelling has a 64-bit signature: which letters (modulo 32) occur at least once and
-at least twice. An edit changes two bits at most, a swap none, so everything within `d` edits is among the spellings
-of near length whose signature differs in at most `2·d` bits; numpy finds these in one pass, rapidfuzz checks them.
-Memory is about 70 bytes a stem beside the strings themselves: 3.4 MB for 50,000.
+left alone even if the scope never used them (`known_words`); which stems are close to a word, and how close, is said by
+`vocabulary`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import threading
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
-from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from recall_integrations.embeddings.static import BUNDLED
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.query.entities.words import is_ordinary, ordinary_words
-from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, fold, stem
+from recall_integrations.query.entities.words import is_ordinary
+from recall_integrations.query.known_words import CANDIDATE_LETTERS_MIN, LETTERS_MIN, is_known
+from recall_integrations.query.vocabulary import LETTERS_MAX, THRESHOLD, Match, Vocabulary, alike, edits_max, worded
+from recall_integrations.text import STOP_WORDS, Token, fold, stem
 from recall_integrations.types import checked_time
 from recall_integrations.types.readings import Correction
 
-THRESHOLD = 0.80  # least similarity of a correction, as `query.spelling_threshold`
 LEARNED_MAX = 1_000  # corrections kept per scope, as `query.spelling_learned_max`
-SLIP = 0.75  # edits that a slip of the fingers counts as
 NAME_SIMILARITY = 0.88  # from which a word written as a name may be meant as another one
-LETTERS_MIN = 4  # shorter words have neighbours everywhere
-LETTERS_MAX = 40
-CANDIDATE_LETTERS_MIN = 3
 WORDS_MAX = 16  # unknown words of one query that are looked up: bounds the cost of hostile ones
-CLOSE_MAX = 16  # matches returned at most
 VALIDATIONS_MAX = 4  # questions to the language model under way at once
 ATTEMPTS_MAX = 3  # failed or unclear answers after which a correction is not asked about again
 
-# What English puts behind a word or in front of it, so that a word of the lexicon is left. Not any "s" or "d": what
-# fingers double ("breedss") or hit beside ("emotiond") is no form of the word.
-_ENDINGS = (
-    "ed",
-    "er",
-    "ers",
-    "ing",
-    "ly",
-    "ness",
-    "less",
-    "ful",
-    "ment",
-    "able",
-    "al",
-    "ial",
-    "ary",
-    "ive",
-    "or",
-    "ors",
-)
-_BEHIND = tuple(
-    re.compile(ending + "$")
-    for ending in ("(?<![sxzy])s", "(?<=[sxzho])es", "(?<=e)[dr]s?", *_ENDINGS, "ist", "ism", "ups?")
-)
-_INSTEAD = (("ies", "y"), ("ied", "y"), ("ing", "e"), ("ily", "y"), ("ier", "y"), ("iest", "y"), ("able", "e"))
-_BEFORE = re.compile("^(?:re|un|pre|non|over|under|out|mis|dis|co|super|anti)")
-_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-_NEIGHBOURS = frozenset(pair for row in _KEYS for a, b in pairwise(row) for pair in ((a, b), (b, a)))
-_JOINED_MIN = 4  # letters of either half of a compound
 _STOP_WORDS = sorted(w for w in STOP_WORDS if len(w) >= CANDIDATE_LETTERS_MIN)
 _IDENTIFIER = frozenset("_@#/\\=$%&+<>{}[]|~^`")  # next to a word, they make it a part of something that is not prose
 _JOINTS = frozenset(".:-")  # the same, if a letter or digit follows: "foo.bar", "std::sort"
 _HYPHENATED = re.compile(r"[^\W\d_]+-[^\W\d_]+")  # prose ("low-impact"); longer chains and digits are identifiers
 _CHAIN = re.compile(r"[^\s,;!?\"“”()]+")
 _CHAIN_MAX = 128  # characters
-
-
-@cache
-def lexicon() -> frozenset[str]:
-    """Correctly written words of four letters and more, and irregular verbs, in normal form. Read once, in 20 ms.
-
-    Raises:
-        OSError: the package's own model files are missing.
-    """
-    tokens = json.loads((BUNDLED / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
-    words = {token for token in tokens if len(token) >= LETTERS_MIN and token.isalpha()}
-    verbs = {word for word in (*IRREGULAR, *IRREGULAR.values()) if len(word) >= CANDIDATE_LETTERS_MIN}
-    return frozenset(words | verbs)
-
-
-@cache
-def _spellings() -> dict[str, tuple[str, ...]]:
-    """Words of the lexicon, and the ordinary words that it lacks, by their stem."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for word in sorted(lexicon() | {w for w in ordinary_words() if len(w) >= LETTERS_MIN and w.isalpha()}):
-        found[stem(word)].append(word)
-    return {root: tuple(words) for root, words in found.items()}
-
-
-def is_known(word: str) -> bool:
-    """Whether a normal form is a correctly written word: in the lexicon, a form of one, or two of them joined."""
-    words = lexicon()
-    if word in words or is_ordinary(word):
-        return True
-    bare = {_BEFORE.sub("", word), *(ending.sub("", word) for ending in _BEHIND)}
-    bare.update(word[: -len(ending)] + instead for ending, instead in _INSTEAD if word.endswith(ending))
-    if any(part in words for part in bare):
-        return True
-    return any(word[:i] in words and word[i:] in words for i in range(_JOINED_MIN, len(word) - _JOINED_MIN + 1))
-
-
-class Match(NamedTuple):
-    """A stem of the vocabulary that is close to a word, and the way of writing it that is closest."""
-
-    stem: str
-    similarity: float
-    frequency: int
-    spelling: str
-
-
-class _Bucket:
-    """Spellings of one length. Appended to by one writer; readers see the published part."""
-
-    __slots__ = ("_entries", "_room", "signatures")
-
-    def __init__(self) -> None:
-        self._room: NDArray[np.uint64] = np.empty(8, dtype=np.uint64)
-        self._entries: NDArray[np.object_] = np.empty((8, 2), dtype=object)  # spelling, stem
-        self.signatures: NDArray[np.uint64] = self._room[:0]
-
-    def extend(self, entries: Sequence[tuple[str, str]]) -> None:
-        start, end = len(self.signatures), len(self.signatures) + len(entries)
-        if end > len(self._room):
-            size = max(end, 2 * len(self._room))
-            room, texts = np.empty(size, dtype=np.uint64), np.empty((size, 2), dtype=object)
-            room[:start], texts[:start] = self.signatures, self._entries[:start]
-            self._room, self._entries = room, texts
-        self._room[start:end] = _signatures([spelling for spelling, _ in entries])
-        self._entries[start:end] = entries
-        self.signatures = self._room[:end]  # last: what a reader finds here has its entry
-
-    def within(self, signature: np.uint64, bits: int) -> list[list[str]]:
-        """`[spelling, stem]` of those whose signature differs in at most so many bits."""
-        near = np.flatnonzero(np.bitwise_count(self.signatures ^ signature) <= bits)
-        found: list[list[str]] = self._entries[near].tolist()
-        return found
-
-
-def _signatures(words: Sequence[str]) -> NDArray[np.uint64]:
-    """Which letters occur once (low half) and twice (high half) in each of these words of equal length."""
-    codes = np.array(words, dtype=np.dtype(f"U{len(words[0])}")).view(np.uint32).reshape(len(words), -1)
-    bits = np.uint64(1) << (codes & 31).astype(np.uint64)
-    once = np.zeros(len(words), dtype=np.uint64)
-    twice = np.zeros(len(words), dtype=np.uint64)
-    for column in bits.T:
-        twice |= once & column
-        once |= column
-    found: NDArray[np.uint64] = once | twice << np.uint64(32)
-    return found
-
-
-class Vocabulary:
-    """The stems of one scope with their document frequencies, and which of them are close to a word.
-
-    Any number of threads may look up while others update.
-    """
-
-    def __init__(self, terms: Iterable[tuple[str, int]] = ()) -> None:
-        self._lock = threading.Lock()
-        self._frequencies: dict[str, int] = {}
-        self._buckets: dict[int, _Bucket] = {}
-        self.update(terms)
-
-    def __len__(self) -> int:
-        """Stems ever added, those with frequency 0 included."""
-        return len(self._frequencies)
-
-    def frequency(self, term: str) -> int:
-        """Document frequency of a stem as last told; 0 if unknown."""
-        return self._frequencies.get(term, 0)
-
-    def update(self, terms: Iterable[tuple[str, int]]) -> None:
-        """Add stems or change their document frequency; 0 takes a stem out of the answers. Costs what is new."""
-        with self._lock:
-            fresh: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
-            for term, frequency in terms:
-                if term not in self._frequencies:
-                    for spelling in _written(term):
-                        fresh[len(spelling)].append((spelling, term))
-                self._frequencies[term] = frequency
-            for length, entries in fresh.items():
-                if length not in self._buckets:
-                    self._buckets[length] = _Bucket()
-                self._buckets[length].extend(entries)
-
-    def close_to(self, word: str, *, threshold: float = THRESHOLD) -> list[Match]:
-        """Stems with a spelling at least `threshold` similar to a word (normal form or stem), best first.
-
-        By falling similarity, then falling frequency, then stem; 16 at most. Stems of frequency 0 and the word's own
-        stem are left out. Words over 40 letters are like nothing.
-        """
-        own = stem(word)
-        best: dict[str, Match] = {}
-        for typed in dict.fromkeys((word, own)):
-            if not CANDIDATE_LETTERS_MIN <= len(typed) <= LETTERS_MAX:
-                continue
-            for spelling, root, likeness in self._near(typed, threshold):
-                frequency = self._frequencies.get(root, 0)
-                if frequency > 0 and root != own and (root not in best or likeness > best[root].similarity):
-                    best[root] = Match(root, likeness, frequency, spelling)
-        return sorted(best.values(), key=lambda m: (-m.similarity, -m.frequency, m.stem))[:CLOSE_MAX]
-
-    def _near(self, typed: str, threshold: float) -> list[tuple[str, str, float]]:
-        edits = edits_max(len(typed))
-        signature = _signatures([typed])[0]
-        entries: list[list[str]] = []
-        for differ in range(-edits, edits + 1):
-            bucket = self._buckets.get(len(typed) + differ)
-            if bucket is not None:
-                # Letters put in or left out change one bit; as many edits as the lengths differ are of that kind.
-                entries += bucket.within(signature, 2 * edits - abs(differ))
-        near = _alike(typed, [spelling for spelling, _ in entries], edits, threshold)
-        return [(entries[i][0], entries[i][1], likeness) for i, likeness in near]
-
-
-def _alike(word: str, texts: Sequence[str], edits: int, threshold: float) -> list[tuple[int, float]]:
-    """Place and similarity of the texts within some edits of a word that reach the threshold."""
-    from rapidfuzz import process
-    from rapidfuzz.distance import OSA
-
-    near = process.extract(word, texts, scorer=OSA.distance, score_cutoff=edits, limit=None)
-    return [(i, likeness) for text, _, i in near if (likeness := similarity(word, text)) >= threshold]
-
-
-def _written(term: str) -> set[str]:
-    """The ways a stem is written: itself, and the words of the lexicon that have it."""
-    if any(map(str.isdigit, term)):
-        return set()
-    written = {term, *_spellings().get(term, ())}
-    return {s for s in written if CANDIDATE_LETTERS_MIN <= len(s) <= LETTERS_MAX}
-
-
-def _worded(word: str, match: Match) -> Match:
-    """The match, written as a word where the stem itself was closest ("invoic"): as its word closest to `word`."""
-    words = _spellings().get(match.stem, ())
-    if not words or match.spelling in words:
-        return match
-    likeness, spelling = min((-similarity(word, w), w) for w in words)
-    # Only the stem can be equal to the word: "databas" is no way to write "database".
-    return match._replace(spelling=spelling, similarity=-likeness if match.similarity == 1 else match.similarity)
-
-
-def edits_max(letters: int) -> int:
-    """Edits within which a spelling of a word of so many letters is looked for."""
-    return 1 if letters < 6 else 2 if letters < 11 else 3
-
-
-def similarity(one: str, other: str) -> float:
-    """Mean of optimal string alignment similarity and Jaro-Winkler, in [0, 1]; 1 for equal words only.
-
-    A lone slip of the fingers counts as `SLIP` edits: a swap, a neighbouring key, a letter doubled or not.
-    """
-    from rapidfuzz.distance import OSA, JaroWinkler
-
-    edits = float(OSA.distance(one, other))
-    if edits == 1 and _is_slip(one, other):
-        edits = SLIP
-    aligned = 1 - edits / max(len(one), len(other), 1)
-    return round((aligned + JaroWinkler.normalized_similarity(one, other)) / 2, 6)
-
-
-def _is_slip(one: str, other: str) -> bool:
-    """Whether two words that are one edit apart differ by what fingers do."""
-    if len(one) != len(other):
-        return [letter for letter, _ in groupby(one)] == [letter for letter, _ in groupby(other)]
-    differ = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
-    return len(differ) == 2 or differ[0] in _NEIGHBOURS
 
 
 class LearnedRow(NamedTuple):
@@ -477,7 +224,7 @@ class Speller:
     def _best(self, word: str, manner: _Manner) -> Match | None:
         matches = [
             m
-            for m in (_worded(word, close) for close in self.vocabulary.close_to(word, threshold=self._threshold))
+            for m in (worded(word, close) for close in self.vocabulary.close_to(word, threshold=self._threshold))
             if m.frequency >= self._frequency_min and manner.allows(m)
         ]
         with self._lock:
@@ -594,7 +341,7 @@ def _in_thread(task: Callable[[], None]) -> None:
 
 def _means_stop_word(word: str, than: float) -> bool:
     """Whether a stop word is at least as close: "wtih" is "with", not "width"."""
-    return any(likeness >= than for _, likeness in _alike(word, _STOP_WORDS, edits_max(len(word)), than))
+    return any(likeness >= than for _, likeness in alike(word, _STOP_WORDS, edits_max(len(word)), than))
 
 
 def _is_identifier(text: str, token: Token) -> bool:

@@ -11,7 +11,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from recall_integrations.query.by_table import sessions as by_table
-from recall_integrations.query.sessions import Spans, spaced
+from recall_integrations.query.sessions import spaced
+from recall_integrations.query.spans import Spans
 from recall_integrations.text import STOP_WORDS, Token
 from recall_integrations.types import EntityRef
 

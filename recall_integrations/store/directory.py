@@ -1,14 +1,81 @@
-"""The directory of a store: whether a path can be one, and how large it is."""
+"""The directory of a store: whether a path can be one, holding it for this process, and how large it is."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from recall_integrations.errors import StoreCorrupt, StorePathError
+from filelock import FileLock, Timeout
+from sqlalchemy import Engine
+
+from recall_integrations.database.engine import open_sqlite
+from recall_integrations.errors import StoreCorrupt, StoreLocked, StorePathError
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 
 DATABASE = "recall.db"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldDirectory:
+    """A directory that no other process can open, and its database. Made by `hold`.
+
+    Args:
+        path: where it is.
+        temporary: whether it is removed at `release`.
+        lock: keeps others out.
+        engine: of the database.
+    """
+
+    path: Path
+    temporary: bool
+    lock: FileLock
+    engine: Engine
+
+    def release(self) -> None:
+        """Let others in; a temporary directory is removed."""
+        self.engine.dispose()
+        _let_go(self.path, self.lock, self.temporary)
+
+
+def hold(path: str | os.PathLike[str] | None) -> HeldDirectory:
+    """Make the directory if it is absent, lock it and open its database.
+
+    Args:
+        path: `None` = a temporary one.
+
+    Raises:
+        StorePathError, StoreCorrupt: as `check_directory`, or it cannot be written to.
+        StoreLocked: another process, or another object of this one, has it open.
+    """
+    directory, temporary = (Path(tempfile.mkdtemp(prefix="recall-")), True) if path is None else (Path(path), False)
+    if not temporary:
+        check_directory(directory)
+    lock = FileLock(str(directory / "LOCK"), thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise StoreLocked(
+            f"The store {directory} is open in another process (or another MemoryStore of this one). Close that, "
+            "or share one MemoryStore between threads, or give each process a path of its own."
+        ) from None
+    except OSError as e:
+        raise StorePathError(f"Cannot write to {directory}: {e.strerror or e}. Check its permissions.") from e
+    try:
+        engine = open_sqlite(directory / DATABASE)
+    except BaseException:
+        _let_go(directory, lock, temporary)
+        raise
+    return HeldDirectory(path=directory, temporary=temporary, lock=lock, engine=engine)
+
+
+def _let_go(directory: Path, lock: FileLock, temporary: bool) -> None:
+    lock.release()
+    if temporary:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def check_directory(directory: Path) -> None:

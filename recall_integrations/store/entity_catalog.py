@@ -5,18 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from recall_integrations.database import schema
 from recall_integrations.extraction import GRAPH_KINDS, Extracted, Extractor
-from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.units import entity_id_of, key_of
+from recall_integrations.query.entities.units import entity_id_of
+from recall_integrations.store.entity_rows import BatchNames, EntityRows, normal_name
+from recall_integrations.store.scope_entities import ScopeEntities
 from recall_integrations.types import Memory
 
 SCOPES_KEPT = 256
@@ -24,80 +21,6 @@ EXTRACTED_CONFIDENCE_MIN = 0.8
 EXTRACTED_MAX = 12  # names per memory
 
 logger = logging.getLogger("recall_integrations")
-
-
-def normal_name(name: str) -> str:
-    """The form under which a name is unique in its scope: the words that names are compared by, single spaces."""
-    return " ".join(key_of(name))
-
-
-def _no_numbers() -> NDArray[np.int64]:
-    return np.empty(0, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeColumns:
-    """Edges of one entity as columns, oldest first: the memory that states it, the other end, predicate, confidence."""
-
-    nums: NDArray[np.int64] = field(default_factory=_no_numbers)
-    others: NDArray[np.int64] = field(default_factory=_no_numbers)
-    predicates: NDArray[np.int64] = field(default_factory=_no_numbers)
-    confidences: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
-
-    def extended(
-        self, *, nums: list[int], others: list[int], predicates: list[int], confidences: list[float], keep: int
-    ) -> EdgeColumns:
-        """With newer edges appended, the newest `keep` of them all."""
-        return EdgeColumns(
-            nums=np.concatenate([self.nums, np.asarray(nums, dtype=np.int64)])[-keep:],
-            others=np.concatenate([self.others, np.asarray(others, dtype=np.int64)])[-keep:],
-            predicates=np.concatenate([self.predicates, np.asarray(predicates, dtype=np.int64)])[-keep:],
-            confidences=np.concatenate([self.confidences, np.asarray(confidences, dtype=np.float32)])[-keep:],
-        )
-
-
-@dataclass(slots=True)
-class ScopeEntities:
-    """One scope's entities in memory."""
-
-    index: EntityIndex = field(default_factory=EntityIndex)
-    ent_of: dict[str, int] = field(default_factory=dict)  # entity_id -> ent
-    by_norm: dict[str, int] = field(default_factory=dict)  # normal form of a *name* -> ent
-    undeclared: set[int] = field(default_factory=set)
-    id_of: dict[int, str] = field(default_factory=dict)  # ent -> entity_id
-    next_ent: int = 1
-    # ent -> (scope version, rising nums of the memories that mention it). Dropped with this object when entities merge.
-    mentions: dict[int, tuple[int, NDArray[np.int64]]] = field(default_factory=dict)
-    edges: dict[int, tuple[int, EdgeColumns]] = field(default_factory=dict)  # likewise
-    predicates: dict[str, int] = field(default_factory=dict)  # predicate -> its code in the edge columns
-
-    def put(self, ent: int, entity_id: str, name: str, norm: str, declared: bool, aliases: Iterable[str] = ()) -> None:
-        """Add or extend an entity."""
-        self.ent_of[entity_id] = ent  # first: who finds the name in the index looks here next
-        self.id_of[ent] = entity_id
-        self.index.add(entity_id, name, tuple(aliases))
-        self.by_norm[norm] = ent
-        (self.undeclared.discard if declared else self.undeclared.add)(ent)
-        self.next_ent = max(self.next_ent, ent + 1)
-
-
-@dataclass(slots=True)
-class EntityRows:
-    """What a batch of memories adds: rows for the transaction, and what goes into memory once it has committed."""
-
-    entities: list[dict[str, Any]] = field(default_factory=list)
-    mentions: list[dict[str, Any]] = field(default_factory=list)
-    edges: list[dict[str, Any]] = field(default_factory=list)
-
-    def write(self, connection: Connection) -> None:
-        """Insert the rows in the caller's transaction."""
-        for table, rows in (
-            (schema.entities, self.entities),
-            (schema.mentions, self.mentions),
-            (schema.edges, self.edges),
-        ):
-            if rows:
-                connection.execute(insert(table), rows)
 
 
 class EntityCatalog:
@@ -145,69 +68,10 @@ class EntityCatalog:
         names and relations that the extractor finds, if there is one, and at last the text is scanned for names that
         the scope knows, those of this batch included.
         """
-        known = self.of(scope_id)
-        rows = EntityRows()
-        fresh: dict[str, int] = {}  # normal form -> ent, of names first seen in this batch
-        fresh_ids: dict[str, int] = {}
-        fresh_index = EntityIndex()
+        names = BatchNames(scope_id, self.of(scope_id))
         for num, memory in items:
-            roles: dict[int, str] = {}
-
-            def resolve(name: str, role: str, roles: dict[int, str] = roles) -> int:
-                norm = normal_name(name)
-                ent = known.by_norm.get(norm) or fresh.get(norm)
-                if ent is None:
-                    found = known.index.lookup(name)
-                    ent = known.ent_of[found[0]] if len(found) == 1 else None
-                if ent is None:
-                    ent = known.next_ent + len(fresh)
-                    fresh[norm] = ent
-                    entity_id = entity_id_of(name)
-                    fresh_ids[entity_id] = ent
-                    fresh_index.add(entity_id, name)
-                    rows.entities.append(
-                        {
-                            "scope_id": scope_id,
-                            "ent": ent,
-                            "entity_id": entity_id,
-                            "name": name,
-                            "norm": norm,
-                            "declared": 0,
-                        }
-                    )
-                roles.setdefault(ent, role)
-                return ent
-
-            if memory.actor:
-                resolve(memory.actor, "actor")
-            for name in memory.entities:
-                resolve(name, "declared")
-            found = self._extract(memory)
-            for entity in found.entities:
-                resolve(entity.name, "extracted")
-            edge_keys = set()
-            for relation in (*memory.relations, *found.relations):
-                key = (resolve(relation.subject, "relation"), relation.predicate, resolve(relation.object, "relation"))
-                if key not in edge_keys:
-                    edge_keys.add(key)
-                    rows.edges.append(
-                        {
-                            "scope_id": scope_id,
-                            "num": num,
-                            "src": key[0],
-                            "predicate": key[1],
-                            "dst": key[2],
-                            "confidence": relation.confidence,
-                        }
-                    )
-            for mention in known.index.mentions(memory.text):
-                roles.setdefault(known.ent_of[mention.entity_id], "text")
-            for mention in fresh_index.mentions(memory.text) if fresh else ():
-                roles.setdefault(fresh_ids[mention.entity_id], "text")
-            rows.mentions.extend(
-                {"scope_id": scope_id, "ent": ent, "num": num, "role": role} for ent, role in roles.items()
-            )
-        return rows
+            names.add(num, memory, self._extract(memory))
+        return names.rows
 
     def _extract(self, memory: Memory) -> Extracted:
         """What the extractor is sure of. One that fails costs its findings, not the memory."""

@@ -30,7 +30,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.words import LexicalIndex
-from recall_integrations.query.spelling import LEARNED_MAX, THRESHOLD, Speller, Vocabulary, lexicon
+from recall_integrations.query.known_words import lexicon
+from recall_integrations.query.spelling import LEARNED_MAX, Speller
+from recall_integrations.query.vocabulary import THRESHOLD, Vocabulary
 from recall_integrations.store import corrections
 from recall_integrations.store.corrections import Learned
 from recall_integrations.store.journal import Change

@@ -25,6 +25,7 @@ from recall_integrations.config import RetrievalConfig
 from recall_integrations.indexes.vectors import SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.store import indexes, journal
+from recall_integrations.store.parts import StoreParts
 
 CONFIG = RecallConfig(retrieval=RetrievalConfig(exact_max=20))
 BIG, SMALL = Scope(user_id="big"), Scope(user_id="small")
@@ -86,7 +87,7 @@ def own_collection(_self: Any, home: str, nums: Sequence[int], *_: Any) -> bool:
 
 
 POINTS: dict[str, Callable[[int], None]] = {
-    "sql committed": lambda n: kill_after(MemoryStore, "_catch_up", n, before=True),
+    "sql committed": lambda n: kill_after(StoreParts, "catch_up", n, before=True),
     "before lexical": lambda n: kill_after(LexicalIndex, "apply", n, before=True),
     "lexical applied": lambda n: kill_after(LexicalIndex, "apply", n),
     "vectors stored": lambda n: kill_after(SemanticIndex, "apply", n, before=True),

@@ -16,8 +16,9 @@ from recall_integrations.languages.tables import SECTIONS
 from recall_integrations.query.asked_role import asked_role
 from recall_integrations.query.by_table.cues import courtesies, no_keywords, type_cues
 from recall_integrations.query.entities.implicit import first_person
+from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.negation import find_negations
-from recall_integrations.query.parser import QueryParser, ScopeKnowledge
+from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.sessions import read_session
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)

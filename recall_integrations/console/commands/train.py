@@ -60,7 +60,7 @@ def train(
     from recall_integrations.console.opening import existing_store
     from recall_integrations.evaluation.datasets_jsonl import load_jsonl_questions
     from recall_integrations.evaluation.reports import checked_output
-    from recall_integrations.store.memory_store import utc_now
+    from recall_integrations.store.parts import utc_now
     from recall_integrations.training.learn import learn
 
     present = moment(now) or utc_now()

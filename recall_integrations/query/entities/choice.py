@@ -168,7 +168,7 @@ def near_names(index: EntityIndex, mention: str, limit: int) -> list[tuple[str, 
     A word counts 1 where a name or alias has it, less where one has a word a typo or two away. Of a scope that has no
     more than `limit` entities all are given: a nickname shares no letters with its name.
     """
-    state = index._state
+    state = index.state
     words = list(dict.fromkeys(key_of(mention)))[:NAME_WORDS_MAX]
     telling = [w for w in words if w not in KIND_WORDS and w not in NAME_PARTICLES and w not in STOP_WORDS]
     likeness: dict[str, float] = {}

@@ -60,7 +60,7 @@ def implicit_user(scope: Scope, index: EntityIndex | None = None, speakers: Sequ
         if len(speaking) == 1:
             known = tuple(speaking)
             entity_id = known[0]
-    entity = index._state.entities.get(entity_id) if index is not None and entity_id in known else None
+    entity = index.state.entities.get(entity_id) if index is not None and entity_id in known else None
     return EntityRef(
         entity_id=entity_id,
         name=name if entity is None else entity.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from recall_integrations.query.entities.cascade import (
     SURE,
@@ -43,20 +44,23 @@ class EntityIndex:
 
     Any number of threads may read while one writes; calls that write must not overlap (the store's lock sees to it).
     A reader sees an entity completely or not at all, except that a name may become visible before its aliases.
+
+    Attributes:
+        state: the maps behind it, for readers of this folder. Only `add` changes them.
     """
 
     def __init__(self) -> None:
-        self._state = State()
+        self.state: Final = State()
 
     def __len__(self) -> int:
-        return len(self._state.entities)
+        return len(self.state.entities)
 
     def add(self, entity_id: str, name: str, aliases: Iterable[str] = ()) -> None:
         """Add an entity, or names to a known one; adding the same again changes nothing.
 
         A known entity keeps its canonical name: another `name` becomes an alias.
         """
-        state = self._state
+        state = self.state
         entity = state.entities.get(entity_id)
         if entity is None:
             entity = state.entities[entity_id] = Entity(entity_id, name)
@@ -74,14 +78,14 @@ class EntityIndex:
         Compared in normal form: case, width, possessive and punctuation between words do not count.
         """
         words = key_of(name)
-        holders = at(self._state.phrases, " ".join(words))
+        holders = at(self.state.phrases, " ".join(words))
         # Joined by spaces, a name without any word ("- -") could read like another's words.
         ranked = sorted((not p.is_name, p.entity.id) for p in holders if p.words == words)
         return tuple(dict.fromkeys(entity_id for _, entity_id in ranked))
 
     def contains_word(self, word: str) -> bool:
         """Whether `word`, in normal form, is a word of any name or alias."""
-        state = self._state
+        state = self.state
         return state.knows(word) or all(map(state.knows, key_of(word)))
 
     def mentions(self, text: str) -> list[Mention]:
@@ -91,7 +95,7 @@ class EntityIndex:
         written as a name (see `reading`). A name shared by several entities is taken for the one that the text also
         names in full or by another name, otherwise left out.
         """
-        state = self._state
+        state = self.state
         reading = Reading(text)
         if reading.language is not None:
             self._without_endings(state, reading)
@@ -152,7 +156,7 @@ class EntityIndex:
             reserved: `(start, end)` spans that are not entities (dates, negations).
         """
         reading = Reading(text[:QUERY_CHARS_MAX], reserved)
-        state = self._state
+        state = self.state
         if not reading.words or not state.entities:
             return ()
         return references(Cascade(state, reading).run(), reading)

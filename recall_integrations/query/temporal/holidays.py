@@ -1,5 +1,5 @@
 """Holidays that follow a rule. To add one, add a row: its phrase as a token pattern, and the day in a given year.
-Nothing else: the rules (`rules_calendar.holiday_rules`) and the words that let a text through the parser's gate
+Nothing else: the rules (`rules_holidays.holiday_rules`) and the words that let a text through the parser's gate
 (`triggers`) are made from the rows.
 
 Phrases are written as in the rule tables (see `grammar`): lower-case words, `?` for optional ones. A possessive "'s"

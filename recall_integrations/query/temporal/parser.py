@@ -13,11 +13,14 @@ from recall_integrations.languages import READ
 from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import Interval, Period, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
-from recall_integrations.query.temporal.rules_calendar import DATES, JULY_FOURTH, NUMBERS, TRAPS, holiday_rules
+from recall_integrations.query.temporal.rules_calendar import DATES
+from recall_integrations.query.temporal.rules_holidays import JULY_FOURTH, holiday_rules
+from recall_integrations.query.temporal.rules_numbers import NUMBERS
 from recall_integrations.query.temporal.rules_parts import PARTS
 from recall_integrations.query.temporal.rules_ranges import BOUNDS, NEIGHBOURS, OFFSETS, RANGES
 from recall_integrations.query.temporal.rules_relative import COUNTS, DAYS, DURATIONS
 from recall_integrations.query.temporal.rules_times import LATE, TIMES
+from recall_integrations.query.temporal.rules_traps import TRAPS
 from recall_integrations.query.temporal.timestamps import find_timestamp
 from recall_integrations.query.temporal.tokens import DateToken
 from recall_integrations.query.temporal.translation import Fragment, reader

@@ -1,9 +1,8 @@
-"""Rules for numbers, for what looks like a date and is none, and for dates of the calendar."""
+"""Rules for dates of the calendar."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from recall_integrations.query.temporal.calendar import (
     Cycle,
@@ -17,169 +16,17 @@ from recall_integrations.query.temporal.calendar import (
     yearly,
 )
 from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch
-from recall_integrations.query.temporal.holidays import Holiday
 from recall_integrations.query.temporal.lexicon import (
     CLEAR_MONTHS,
     CLEAR_WEEKDAYS,
     COUNTED,
     EVENT,
-    ONES,
-    ORDINAL,
     SMALL_UNIT,
-    TEENS,
-    TENS,
     UNIT,
     UNITS,
 )
-from recall_integrations.query.temporal.tokens import full_year, number_symbol, year_part
-
-# ------------------------------------------------------------------------------------------------ numbers in words
-
-
-_NUMBER_WORDS = ONES | TEENS | TENS | ORDINAL
-
-
-def _words(hit: RuleMatch, *names: str) -> int:
-    return sum(_NUMBER_WORDS.get(hit.word(name), 0) for name in names)
-
-
-def _year_hundreds(hit: RuleMatch) -> Built:
-    year = 100 * _words(hit, "h") + _words(hit, "t", "o", "s")
-    return (number_symbol(year), year) if _words(hit, "h") >= 15 else None
-
-
-def _year_thousand(hit: RuleMatch) -> Built:
-    return "y", 2000 + _words(hit, "t", "o", "s")
-
-
-def decade_from(year: int) -> Period:
-    """The ten years that begin with this one."""
-    return Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1)))
-
-
-def _worded_decade(hit: RuleMatch) -> Built:
-    """ "the nineteen seventies", "the twenty tens", "the two thousands"."""
-    if not hit.token("h"):
-        return "S", decade_from(2000)
-    hundreds = _words(hit, "h")
-    return ("S", decade_from(100 * hundreds + (hit.lex("d", "DECADE") or 1910) - 1900)) if hundreds >= 15 else None
-
-
-def _ordinal(hit: RuleMatch) -> Built:
-    value = _words(hit, "t", "o")
-    return ("o", value) if value <= 31 else None
-
-
-def _cardinal(hit: RuleMatch) -> Built:
-    value = _words(hit, "t", "o")
-    return number_symbol(value), value
-
-
-NUMBERS = (
-    Rule("year_hundreds", "h:(TEEN|twenty) hundred and? (t:TEN DASH? o:ONE?|s:(TEEN|ONE))?", _year_hundreds, 1.0,
-         "eighteen hundred forty eight"),
-    Rule("year_pair", "h:(TEEN|twenty) DASH? (t:TEN (DASH? o:ONE)?|s:TEEN|oh s2:ONE)",
-         lambda h: _year_hundreds(h) if not h.word("s2") else ("y", 100 * _words(h, "h") + _words(h, "s2")), 1.0,
-         "in nineteen eighty-six"),
-    Rule("year_thousand", "two thousand and? (t:TEN (DASH? o:ONE)?|s:(TEEN|ONE))?", _year_thousand, 1.0,
-         "in two thousand and five"),
-    Rule("decade_in_words", "the? h:(TEEN|twenty) DASH? d:(DECADE|tens)", _worded_decade, 0.9,
-         "in the nineteen seventies"),
-    Rule("the_two_thousands", "the two thousands(?!of)", _worded_decade, 0.8, "music of the two thousands"),
-    Rule("ordinal_of_two_words", "t:TEN DASH? o:ORDW", _ordinal, 1.0, "the twenty-second of May"),
-    Rule("ordinal_word", "o:ORDW", _ordinal, 1.0, "the seventeenth of April"),
-    Rule("cardinal_of_two_words", "t:TEN DASH? o:ONE", _cardinal, 1.0, "twenty-five days ago"),
-    Rule("cardinal_word", "o:(ONE|TEEN|TEN)", _cardinal, 1.0, "three weeks ago"),
-)  # fmt: skip
-
-# --------------------------------------------------------------------------------------------- holidays and traps
-
-
-def _holiday(date: Callable[[int], datetime], days: int = 1, capital: bool = False) -> Callable[[RuleMatch], Built]:
-    def build(year: int) -> Interval:
-        start = date(year)
-        return Interval(start, start + timedelta(days=days))
-
-    period = Period("day" if days == 1 else "span", cycle=yearly(build))
-    return lambda hit: None if capital and not hit.ctx.text[hit.tokens[0].start].isupper() else ("H", period)
-
-
-JULY_FOURTH = (
-    Rule("july_fourth", "(the? o:(ORD|DAYNUM) of july|july o2:(ORD|DAYNUM))(?!(SEP|of|in)? YR)",
-         lambda h: _holiday(lambda year: datetime(year, 7, 4))(h) if (h.value("o") or h.value("o2")) == 4 else None,
-         0.9, "the 4th of July"),
-)  # fmt: skip
-
-
-def holiday_rules(table: Iterable[Holiday]) -> tuple[Rule, ...]:
-    """One rule for each holiday, named by its example."""
-    return tuple(
-        Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern,
-             _holiday(row.date, row.days, row.capital), 0.85, row.example, weak=True)
-        for row in table
-    )  # fmt: skip
-
-
-def _nothing(hit: RuleMatch) -> Built:
-    return "x", None
-
-
-def _same_word(hit: RuleMatch) -> Built:
-    return ("x", None) if hit.word("a") == hit.word("b") else None
-
-
-def _measured(hit: RuleMatch) -> Built:
-    """ "the high nineties", or a decade in a text that speaks of temperatures or scores; never "the 1990s"."""
-    last = hit.tokens[-1]
-    if hit.ctx.text[last.start : last.start + 4].isdigit():
-        return None
-    return ("x", None) if hit.ctx.measures or hit.says("high", "low", "upper", "lower") else None
-
-
-def _modal_may(hit: RuleMatch) -> Built:
-    return None if hit.token("m") and hit.capital("m") else ("x", None)
-
-
-def _show(hit: RuleMatch) -> Built:
-    """ "Monday Night Football": a name, where every word has a capital."""
-    return ("x", None) if all(hit.ctx.text[token.start].isupper() for token in hit.tokens) else None
-
-
-def _always_on(hit: RuleMatch) -> Built:
-    token = hit.tokens[0]
-    return ("x", None) if hit.ctx.text[token.start : token.end] == "24/7" else None
-
-
-TRAPS = (
-    Rule("numbered_thing", "(?<!week)(NUMBERED|no) (DOT|COLON|EQ)? (NUM(?!SEP? of? MONTH)|MD|MDX|N|D)", _nothing, 1.0,
-         "which service runs on port 2020"),
-    Rule("counted_things", "NUM COUNTED", _nothing, 1.0, "in 2000 words"),
-    Rule("currency_symbol", "DOLLAR MONTH", _nothing, 1.0, "the $DEC farm"),
-    Rule("modal_may", "(PRON may|m:may COMMA? (not|(or|and) (may|might)))", _modal_may, 1.0, "who may help in this"),
-    Rule("up_to_date", "up DASH? to DASH? date", _nothing, 1.0, "is it up to date"),
-    Rule("greeting", "((happy|merry) H|H mubarak)", _nothing, 1.0, "Merry Christmas"),
-    Rule("holiday_compound", "H COMPOUND", _nothing, 1.0, "the easter egg in the app"),
-    Rule("recurring", "(every|each|any|all|most|per|another) (other|single)? (WD|UNIT|MONTH|SEASON|POD|H)", _nothing,
-         1.0, "what do I do every Monday"),
-    Rule("rate", "(once|twice|times|x|NUM UNIT) (a|per) UNIT", _nothing, 1.0, "twice a week"),
-    Rule("day_after_day", "a:UNIT1 (after|by|in|over|to) b:UNIT1", _same_word, 1.0, "day after day"),
-    Rule("always_on", "MD", _always_on, 1.0, "is it up 24/7"),
-    Rule("title_year", "TITLEWORD (of|called|titled|named|by)? YEAR", _nothing, 1.0, "who is the author of 1984"),
-    Rule("measured_decade", "the? (high|low|upper|lower)? (early|mid|late)? DASH? (DECADE|S)", _measured, 1.0,
-         "temperatures in the nineties"),
-    Rule("street", "NUM? (MONTH|WD|SEASON|H) STREET", _nothing, 1.0, "the shop at 12 May Street"),
-    Rule("good_wishes", "(have|^) (a|the)? (WISH|good|happy) (weekend|WD)",
-         _nothing, 1.0, "have a great weekend"),
-    Rule("title", "(song|album|track|band|called|titled|named|entitled) w:(yesterday|tomorrow|tonight|WD|MONTH|SEASON)",
-         lambda hit: ("x", None) if hit.capital("w") else None, 1.0, "who sings the song Yesterday"),
-    Rule("show", "WD POD (lights|live|football|fever)", _show, 1.0, "did we watch Monday Night Football"),
-    Rule("age_decade", "(my|his|her|their|our|your) DASH? (early|mid|late)? DASH? (DECADE|S)", _nothing, 1.0,
-         "when she was in her twenties"),
-    Rule("at_the_end_of_the_day", "at the end of the day", _nothing, 1.0, "at the end of the day it works"),
-    Rule("march_of", "the march (of|for|on|to|in|from)", _nothing, 1.0, "during the march of progress"),
-)  # fmt: skip
-
-# ------------------------------------------------------------------------------------------------- dates in full
+from recall_integrations.query.temporal.rules_numbers import decade_from
+from recall_integrations.query.temporal.tokens import full_year, year_part
 
 
 def _modal(hit: RuleMatch, *, number: bool = True) -> bool:

@@ -12,7 +12,9 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.indexes import lexicon
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.implicit import implicit_user
-from recall_integrations.query.parser import QueryParser, ScopeKnowledge, Settled, Spans
+from recall_integrations.query.knowledge import ScopeKnowledge, Settled
+from recall_integrations.query.parser import QueryParser
+from recall_integrations.query.spans import Spans
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline

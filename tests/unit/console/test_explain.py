@@ -22,7 +22,8 @@ from recall_integrations.console.marking import Mark, marks, show_query
 from recall_integrations.console.rendering import show_result
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import make_plan
-from recall_integrations.query.parser import QueryParser, ScopeKnowledge, clean
+from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.parser import QueryParser, clean
 from recall_integrations.types import (
     Contribution,
     Degradation,

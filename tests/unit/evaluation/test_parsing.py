@@ -14,7 +14,8 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import parsing
 from recall_integrations.evaluation.synthetic import END
 from recall_integrations.query import parser
-from recall_integrations.query.parser import QueryParser, ScopeKnowledge
+from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.parser import QueryParser
 
 
 def test_every_guarded_step_is_timed_and_known() -> None:

@@ -12,8 +12,11 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.query import features
 from recall_integrations.query import parser as module
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.parser import QueryParser, ScopeKnowledge, observed
-from recall_integrations.query.spelling import Speller, Vocabulary
+from recall_integrations.query.findings import observed
+from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.parser import QueryParser
+from recall_integrations.query.spelling import Speller
+from recall_integrations.query.vocabulary import Vocabulary
 from recall_integrations.text import IRREGULAR, stem
 from recall_integrations.types import ParsedQuery, TemporalWindow
 
@@ -143,7 +146,7 @@ def broken(*_: object, **__: object) -> Any:
         (features, "entity_density", "parse.entity_density"),
         (module, "corrected_query", "parse.corrected_query"),
         (module, "asked_role", "parse.asked_role"),
-        (module, "_marked", "parse.tokens"),
+        (module, "marked", "parse.tokens"),
     ],
 )
 def test_a_step_that_fails_is_left_out_and_named(

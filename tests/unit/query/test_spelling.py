@@ -13,19 +13,11 @@ from types import ModuleType
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.query.spelling import (
-    Correction,
-    Speller,
-    Vocabulary,
-    corrected_query,
-    edits_max,
-    is_known,
-    lexicon,
-    prompt,
-    similarity,
-    verdict_of,
-)
+from recall_integrations.query.known_words import is_known, lexicon
+from recall_integrations.query.spelling import Speller, corrected_query, prompt, verdict_of
+from recall_integrations.query.vocabulary import Vocabulary, edits_max, similarity
 from recall_integrations.text import stem, stems, tokenize
+from recall_integrations.types.readings import Correction
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 ROOT = Path(__file__).resolve().parents[3]

@@ -5,7 +5,8 @@ from datetime import datetime, timezone
 import pytest
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.query.parser import QueryParser, ScopeKnowledge
+from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.parser import QueryParser
 
 NOW = datetime(2023, 10, 23, 10, tzinfo=timezone.utc)
 PARSER = QueryParser(RecallConfig())

@@ -13,7 +13,7 @@ from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.embeddings import probe
 from recall_integrations.errors import EmbeddingError
-from recall_integrations.store import worth
+from recall_integrations.store import rows, worth
 from recall_integrations.store.worth import COSINE_WORTH
 
 
@@ -34,7 +34,7 @@ def test_an_embedding_that_is_the_same_for_all_texts_is_worth_nothing(tmp_path: 
 def test_a_write_that_fails_leaves_it_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with MemoryStore.open(tmp_path, embedding=same) as store:
         with monkeypatch.context() as broken:
-            broken.setattr(store, "_add_scope", lambda *_: 1 / 0)
+            broken.setattr(rows, "add_scope", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 store.remember("one")
         assert store.cosine_worth == 1.0

@@ -9,7 +9,7 @@ from sqlalchemy import delete, event
 from recall_integrations import Memory, MemoryStore, Scope
 from recall_integrations.database import schema
 from recall_integrations.store import languages
-from recall_integrations.store.memory_store import ANALYSER
+from recall_integrations.store.renewal import ANALYSER
 
 OpenStore = Callable[..., MemoryStore]
 TEXTS = {

@@ -10,9 +10,9 @@ from sqlalchemy import delete, select, text, update
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.database import schema
 from recall_integrations.indexes import word_rows as words
-from recall_integrations.store import memory_store
+from recall_integrations.store import renewal
 from recall_integrations.store.indexes import LEXICAL, Indexes
-from recall_integrations.store.memory_store import ANALYSER
+from recall_integrations.store.renewal import ANALYSER
 from recall_integrations.text import ANALYSER_VERSION, analyser
 
 OpenStore = Callable[..., MemoryStore]
@@ -86,7 +86,7 @@ def test_progress_is_shown_for_many(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made_by_the_old_analyser(open_store, monkeypatch)
-    monkeypatch.setattr(memory_store, "RECUT_SHOWN", 1)
+    monkeypatch.setattr(renewal, "RECUT_SHOWN", 1)
     open_store()
     assert "Reading words" in capsys.readouterr().err
 

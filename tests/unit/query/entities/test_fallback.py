@@ -121,7 +121,7 @@ def test_a_name_that_resolved_to_nothing_is_an_open_choice(
     assert office.resolve(text) == ()
     model = scripted("1")
     refs, _ = ask(made(model), text, office)
-    assert sorted(offered(model.prompts[0])) == sorted(r for r in office._state.entities)  # a small scope: all names
+    assert sorted(offered(model.prompts[0])) == sorted(r for r in office.state.entities)  # a small scope: all names
     assert [(r.mention, r.span, r.confidence, r.stage) for r in refs] == [("Etta", (10, 14), OPEN_CONFIDENCE, "llm")]
     assert OPEN_CONFIDENCE < THRESHOLD
 
@@ -300,7 +300,7 @@ def test_any_text_and_names_pass_through(text: str, names: list[str], made: Made
     assert "error" not in problems
     for ref in refs:
         assert text[slice(*ref.span)] == ref.mention
-        assert ref.stage != "llm" or ref.entity_id in index._state.entities
+        assert ref.stage != "llm" or ref.entity_id in index.state.entities
 
 
 def test_long_text_of_names_is_read_in_bounded_steps(made: Made, ask: Ask, scripted: Any, index_of: IndexOf) -> None:

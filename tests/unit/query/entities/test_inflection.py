@@ -59,7 +59,7 @@ def test_one_root_of_two_names_is_shared(index: EntityIndex) -> None:
 
 def test_never_in_english(index: EntityIndex) -> None:
     index.add("Marko", "Marko")
-    assert names_behind(index._state, "marku", None) == []
+    assert names_behind(index.state, "marku", None) == []
     assert index.mentions("Annas of the world, she said to them") == []
 
 

@@ -1,0 +1,130 @@
+"""What a parse has found so far. Each step may fail without failing the parse: what it would have found is left out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from recall_integrations.errors import RecallError
+from recall_integrations.query.asked_role import NOBODY, AskedRole
+from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.negation import Negation
+from recall_integrations.query.spans import Span, Spans
+from recall_integrations.query.words import QueryWords
+from recall_integrations.text import Token
+from recall_integrations.types import Degradation, EntityRef, TemporalWindow
+from recall_integrations.types.readings import Correction, Identifier, SessionRef
+
+T = TypeVar("T")
+Observer = Callable[[str, float, bool], None]
+
+_OBSERVER: ContextVar[Observer | None] = ContextVar("recall_parse_observer", default=None)
+
+
+@contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """Tells `observer` of each step of the parses inside: its name, seconds, whether it failed.
+
+    Holds for the running context (thread or task) and what is started with a copy of it. Of two observers the inner one
+    is told; what it raises ends the parse.
+    """
+    token = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was found in a query so far, and what failed. Steps of the parse extend it.
+
+    Args:
+        text: the query, in narrow letters.
+        known: its scope.
+        words: its words.
+        language: that it is read in.
+        window, session: when what is asked for was said or happened.
+        negations: what is excluded.
+        denied: dates that are not wanted.
+        refs: entities that are named.
+        identifiers: codes, paths, numbers.
+        corrections: second readings of misspelt words.
+        asked: whose words are asked for.
+        kept: words outside of what is excluded.
+        content: those of them that are looked for.
+        polite: places that only ask nicely.
+        plain: content words that neither say when nor ask nicely.
+        rarities: of each stem that a memory holds how rare it is.
+        degraded: steps that failed.
+        observer: told of each step.
+    """
+
+    text: str
+    known: ScopeKnowledge
+    words: QueryWords
+    language: str
+    window: TemporalWindow | None = None
+    session: SessionRef | None = None
+    negations: tuple[Negation, ...] = ()
+    denied: list[Span] = field(default_factory=list)
+    refs: tuple[EntityRef, ...] = ()
+    identifiers: tuple[Identifier, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    asked: AskedRole = NOBODY
+    kept: list[Token] = field(default_factory=list)
+    content: list[Token] = field(default_factory=list)
+    polite: Spans = ()
+    plain: list[Token] = field(default_factory=list)
+    rarities: Mapping[str, float] = field(default_factory=dict)
+    degraded: list[Degradation] = field(default_factory=list)
+    observer: Observer | None = field(default_factory=_OBSERVER.get)
+
+    @property
+    def tokens(self) -> list[Token]:
+        """All words."""
+        return self.words.tokens
+
+    @property
+    def negated(self) -> list[Span]:
+        """Places of what is excluded, dates included."""
+        return [*(n.span for n in self.negations), *self.denied]
+
+    @property
+    def wanted(self) -> str:
+        """The text without what it excludes, blanks in its place."""
+        text = self.text
+        for start, end in self.negated:
+            text = text[:start] + " " * (end - start) + text[end:]
+        return text
+
+    @property
+    def dated(self) -> list[Span]:
+        """Places of the date; none where it was given beside the text."""
+        return [self.window.span] if self.window is not None and self.window.span != (0, 0) else []
+
+    @property
+    def placed(self) -> list[Span]:
+        """Words that say when: of the date, of the session."""
+        return self.dated if self.session is None else [*self.dated, self.session.span]
+
+    def guard(self, stage: str, step: Callable[[], T], fallback: T) -> T:
+        """What `step` finds, or `fallback` and a degradation that names it."""
+        if self.observer is None:
+            return self._guarded(stage, step, fallback)
+        before, begin = len(self.degraded), time.perf_counter()
+        found = self._guarded(stage, step, fallback)
+        self.observer(stage, time.perf_counter() - begin, len(self.degraded) > before)
+        return found
+
+    def _guarded(self, stage: str, step: Callable[[], T], fallback: T) -> T:
+        try:
+            return step()
+        except Exception as e:  # noqa: BLE001 - named in the result; a recall must not fail for one reading of its text
+            code = e.code.lower() if isinstance(e, RecallError) else "error"
+            self.degraded.append(Degradation(stage=stage, reason=code, detail=f"{type(e).__name__}: {e}"))
+            return fallback

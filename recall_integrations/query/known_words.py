@@ -1,0 +1,81 @@
+"""Which English words are correctly written, whether or not the scope uses them.
+
+The lexicon is the whole-word part of the bundled model's tokenizer (about 20,000 English words and names) and the words
+of `entities.words`; it costs no further file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from functools import cache
+
+from recall_integrations.embeddings.static import BUNDLED
+from recall_integrations.query.entities.words import is_ordinary, ordinary_words
+from recall_integrations.text import IRREGULAR, stem
+
+LETTERS_MIN = 4  # shorter words have neighbours everywhere
+CANDIDATE_LETTERS_MIN = 3
+
+# What English puts behind a word or in front of it, so that a word of the lexicon is left. Not any "s" or "d": what
+# fingers double ("breedss") or hit beside ("emotiond") is no form of the word.
+_ENDINGS = (
+    "ed",
+    "er",
+    "ers",
+    "ing",
+    "ly",
+    "ness",
+    "less",
+    "ful",
+    "ment",
+    "able",
+    "al",
+    "ial",
+    "ary",
+    "ive",
+    "or",
+    "ors",
+)
+_BEHIND = tuple(
+    re.compile(ending + "$")
+    for ending in ("(?<![sxzy])s", "(?<=[sxzho])es", "(?<=e)[dr]s?", *_ENDINGS, "ist", "ism", "ups?")
+)
+_INSTEAD = (("ies", "y"), ("ied", "y"), ("ing", "e"), ("ily", "y"), ("ier", "y"), ("iest", "y"), ("able", "e"))
+_BEFORE = re.compile("^(?:re|un|pre|non|over|under|out|mis|dis|co|super|anti)")
+_JOINED_MIN = 4  # letters of either half of a compound
+
+
+@cache
+def lexicon() -> frozenset[str]:
+    """Correctly written words of four letters and more, and irregular verbs, in normal form. Read once, in 20 ms.
+
+    Raises:
+        OSError: the package's own model files are missing.
+    """
+    tokens = json.loads((BUNDLED / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    words = {token for token in tokens if len(token) >= LETTERS_MIN and token.isalpha()}
+    verbs = {word for word in (*IRREGULAR, *IRREGULAR.values()) if len(word) >= CANDIDATE_LETTERS_MIN}
+    return frozenset(words | verbs)
+
+
+@cache
+def spellings() -> dict[str, tuple[str, ...]]:
+    """Words of the lexicon, and the ordinary words that it lacks, by their stem."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for word in sorted(lexicon() | {w for w in ordinary_words() if len(w) >= LETTERS_MIN and w.isalpha()}):
+        found[stem(word)].append(word)
+    return {root: tuple(words) for root, words in found.items()}
+
+
+def is_known(word: str) -> bool:
+    """Whether a normal form is a correctly written word: in the lexicon, a form of one, or two of them joined."""
+    words = lexicon()
+    if word in words or is_ordinary(word):
+        return True
+    bare = {_BEFORE.sub("", word), *(ending.sub("", word) for ending in _BEHIND)}
+    bare.update(word[: -len(ending)] + instead for ending, instead in _INSTEAD if word.endswith(ending))
+    if any(part in words for part in bare):
+        return True
+    return any(word[:i] in words and word[i:] in words for i in range(_JOINED_MIN, len(word) - _JOINED_MIN + 1))

@@ -1,0 +1,107 @@
+"""Which words of a query are looked for, and how rare they are in the scope."""
+
+from __future__ import annotations
+
+from recall_integrations.languages.coverage import ENGLISH
+from recall_integrations.query import features
+from recall_integrations.query.by_table.cues import no_keywords
+from recall_integrations.query.date_words import in_calendar, is_unit, only_time, only_when
+from recall_integrations.query.findings import Findings
+from recall_integrations.query.spans import Span, Spans, inside, overlap, starts_inside
+from recall_integrations.text import STOP_WORDS, Token, is_character, stem, tokenize
+from recall_integrations.types import EntityRef
+
+SAID_FROM = 0.9  # strength of an asked role from which the verb of saying is no keyword
+_SAID = frozenset(map(stem, "tell say mention".split()))
+NAME_CONFIDENCE_MIN = 0.5  # of a reference, for its canonical name to be looked for as well
+SAME_WORD = 70.0  # similarity in percent from which a word of a mention stands for a word of the name
+
+
+def content_words(found: Findings) -> list[Token]:
+    """The words outside of what is excluded that say what is looked for."""
+    content = [t for t in found.kept if not found.words.is_stop(t.word)]
+    if found.language != ENGLISH:
+        asks: list[Span] = []
+        asks = found.guard("parse.no_keywords", lambda: no_keywords(found.text, found.language), asks)
+        return _without_asking(content, asks, None if found.window is None else found.window.span)
+    return _without_saying(content) if found.asked.strength >= SAID_FROM else content
+
+
+def terms(found: Findings) -> tuple[str, ...]:
+    """Stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
+
+    Words of a date stay ("summer", "March", "2023"), but not those that only say where it lies from now ("last")
+    or count ("2 weeks", "the 3rd"). Of a date in the calendar units stay too: who was there in "the last week of
+    August" said "last week". A word that was corrected is left out, and of a misspelt mention what no memory
+    holds: what no memory can say must not count as not said.
+    """
+    named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
+    misspelt = [r.span for r in named if r.stage == "fuzzy"]
+    corrected = {c.word for c in found.corrections}
+    session = found.session
+    language, stem = found.language, found.words.stem
+    relative = not in_calendar((t.word for t in found.tokens if inside(t, found.dated)), language)
+    whole = any(only_when(found.text[start:end], language) for start, end in found.dated)
+    looked_for = [
+        stem(t.word)
+        for t in found.content
+        if t.word not in corrected
+        and not (session is not None and overlap((t.start, t.end), session.span))
+        and not (
+            inside(t, found.dated)
+            and (whole or only_time(t.word, language) or (relative and is_unit(t.word, language)))
+        )
+        and not (inside(t, misspelt) and not found.known.frequency(stem(t.word)))
+    ]
+    names = (stem(word) for ref in named for word in _name_behind(ref))
+    return tuple(dict.fromkeys([*looked_for, *names, *(c.correction for c in found.corrections)]))
+
+
+def weaker_terms(found: Findings) -> tuple[str, ...]:
+    """Other forms of the words that are looked for, which memories hold beside them."""
+    return tuple(dict.fromkeys(form for t in found.content for form in found.words.weaker(t.word)))
+
+
+def rarities(found: Findings) -> dict[str, float]:
+    """Rarity of each distinct stem that a memory holds. Of a word that was corrected, that of what was meant."""
+    meant = {c.stem: c.correction for c in found.corrections}
+    roots = {t: found.words.stem(t.word) for t in found.plain}
+    counts = {root: found.known.frequency(meant.get(root, root)) for root in dict.fromkeys(roots.values())}
+    held = {t: root for t, root in roots.items() if counts[root]}
+    # A Chinese word is in the pairs of its characters; "的" beside them would make every question a common one.
+    pairs = [(t.start, t.end) for t in held if is_character(t.word[:1]) and not is_character(t.word)]
+    within = starts_inside([t for t in held if is_character(t.word)], pairs)
+    telling = (root for t, root in held.items() if not (is_character(t.word) and t.start in within))
+    return {root: features.rarity(counts[root], found.known.memories) for root in dict.fromkeys(telling)}
+
+
+def _without_saying(content: list[Token]) -> list[Token]:
+    """Without the first verb that only says that something was said: "what did I tell you about my allergies"."""
+    said = next((t for t in content if stem(t.word) in _SAID), None)
+    return content if said is None or len(content) == 1 else [t for t in content if t is not said]
+
+
+def _without_asking(tokens: list[Token], spans: Spans, when: Span | None) -> list[Token]:
+    """The words that share no letter with a span; of a pair of Chinese signs both have to be outside.
+
+    If all do: those of the time that is asked for ("was ist gestern passiert"), or all where none is.
+    """
+    marked = sorted(spans)
+    kept, at, reach = [], 0, 0
+    for token in tokens:
+        while at < len(marked) and marked[at][0] < token.end:
+            reach = max(reach, marked[at][1])
+            at += 1
+        if token.start >= reach:
+            kept.append(token)
+    return kept or [t for t in tokens if when is not None and inside(t, [when])] or tokens
+
+
+def _name_behind(ref: EntityRef) -> list[str]:
+    """Words of the canonical name that the mention stands for: of "Project Kestrel" only the second for "Kestral"."""
+    from rapidfuzz.fuzz import ratio
+
+    said = [t.word for t in tokenize(ref.mention)]
+    name = [t.word for t in tokenize(ref.name) if t.word not in STOP_WORDS]
+    like = [word for word in name if any(ratio(word, other) >= SAME_WORD for other in said)]
+    return like or name

@@ -1,0 +1,91 @@
+"""Declaring an entity: its names, and the earlier memories that say one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import insert, select
+
+from recall_integrations.database import schema
+from recall_integrations.errors import IndexUnavailable
+from recall_integrations.query.entities import EntityIndex
+from recall_integrations.store import rows
+from recall_integrations.store.journal import LEXICAL
+from recall_integrations.store.parts import StoreParts
+from recall_integrations.store.reader import Reader
+from recall_integrations.text import stems
+from recall_integrations.types import Scope
+
+BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up in
+
+
+class Declarations:
+    """Declares entities. Writes like `Writer`, under the store's write lock."""
+
+    def __init__(self, parts: StoreParts, reader: Reader) -> None:
+        self._parts = parts
+        self._reader = reader
+
+    def declare(self, name: str, aliases: Sequence[str], scope: Scope) -> str:
+        """Write an entity and its aliases, link earlier memories to it, and return its id."""
+        parts = self._parts
+        with parts.write_lock, parts.errors():
+            scope_id = parts.scopes.get(scope)
+            try:
+                with parts.engine.begin() as connection:
+                    if scope_id is None:
+                        scope_id = rows.add_scope(connection, scope)
+                    ent, _ = parts.catalog.declare(connection, scope_id, name, aliases)
+                    version = rows.bump(connection, scope_id, 0)
+            finally:
+                if scope_id is not None:
+                    parts.catalog.drop(scope_id)
+            parts.scopes[scope] = scope_id
+            try:
+                self._link_earlier(scope_id, ent, [name, *aliases])
+            finally:
+                parts.shown[scope_id] = (version, parts.shown.get(scope_id, (0, 0))[1])
+                parts.catalog.drop(scope_id)  # mentions that were read meanwhile are out of date
+            return parts.catalog.of(scope_id).id_of[ent]
+
+    def _link_earlier(self, scope_id: int, ent: int, names: Sequence[str]) -> None:
+        """Link earlier memories that say one of an entity's names."""
+        count = self._reader.count_of(scope_id)
+        if not count:
+            return
+        nums: set[int] = set()
+        for name in names:
+            nums.update(self._saying(scope_id, name, count))
+        gazetteer = EntityIndex()
+        gazetteer.add("it", names[0], tuple(names[1:]))
+        n, m = schema.mentions, schema.memories
+        with self._parts.engine.begin() as connection:
+            for part in rows.in_parts(sorted(nums)):
+                said = connection.execute(
+                    select(m.c.num, m.c.text).where(m.c.scope_id == scope_id, m.c.num.in_(part))
+                ).all()
+                linked = set(
+                    connection.execute(
+                        select(n.c.num).where(n.c.scope_id == scope_id, n.c.ent == ent, n.c.num.in_(part))
+                    ).scalars()
+                )
+                fresh = [num for num, text in said if num not in linked and gazetteer.mentions(text)]
+                if fresh:
+                    connection.execute(
+                        insert(n), [{"scope_id": scope_id, "ent": ent, "num": num, "role": "text"} for num in fresh]
+                    )
+
+    def _saying(self, scope_id: int, name: str, count: int) -> list[int]:
+        """Nums of memories that may say a name: by the lexical index, or by the text where that cannot be asked."""
+        words, indexes = stems(name), self._parts.indexes
+        if words and not indexes.lag[LEXICAL]:
+            try:
+                nums, *_ = indexes.lexical.search(scope_id, words, count, min(count, BACKFILL_MAX))
+                found: list[int] = nums.tolist()
+                return found
+            except IndexUnavailable:
+                pass  # named at the next write
+        m = schema.memories
+        query = select(m.c.num).where(m.c.scope_id == scope_id, m.c.text.icontains(name, autoescape=True))
+        with self._parts.engine.connect() as connection:
+            return list(connection.execute(query.order_by(m.c.num.desc()).limit(BACKFILL_MAX)).scalars())

@@ -1,0 +1,122 @@
+"""Opening a store: its directory is held, its database migrated, its indexes caught up; and letting all of it go."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable
+
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.database import schema
+from recall_integrations.database.meta import get_meta
+from recall_integrations.embeddings.base import Embedding
+from recall_integrations.errors import EmbeddingMismatch
+from recall_integrations.extraction import Extractor
+from recall_integrations.store import journal, languages, renewal
+from recall_integrations.store.directory import HeldDirectory, hold
+from recall_integrations.store.indexes import Indexes
+from recall_integrations.store.migrations import migrate
+from recall_integrations.store.parts import Clock, StoreParts
+from recall_integrations.store.spellers import Spellers
+from recall_integrations.types import Scope
+
+logger = logging.getLogger("recall_integrations")
+
+
+def open_parts(
+    path: str | os.PathLike[str] | None,
+    embedding: Embedding,
+    config: RecallConfig,
+    *,
+    reindex: bool,
+    clock: Clock,
+    new_id: Callable[[], str],
+    extractor: Extractor | None,
+) -> tuple[StoreParts, Iterable[str]]:
+    """The parts of the store in a directory, ready for use, and the languages that its memories are written in.
+
+    Where it fails, the directory is as free as it was. Arguments and errors are those of `MemoryStore.open`.
+    """
+    directory = hold(path)
+    parts: StoreParts | None = None
+    try:
+        parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor)
+        with parts.errors():
+            migrate(parts.engine)
+            written_in = _start(parts, reindex)
+    except BaseException:
+        if parts is not None:
+            parts.indexes.close(sealed=False)
+        directory.release()
+        raise
+    return parts, written_in
+
+
+def release(pid: int, directory: HeldDirectory, indexes: Indexes, spellers: Spellers) -> None:
+    """Write what is open and let the directory go, in the process `pid` that opened it.
+
+    It takes parts, not `StoreParts`: what a user gave (a clock, say) may hold the store, and would keep it open.
+    """
+    if os.getpid() != pid:
+        return  # a forked child that ends must not unlock, or remove, what its parent uses
+    try:
+        spellers.close()
+        indexes.close(sealed=not directory.temporary)
+    finally:
+        directory.release()
+
+
+def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
+    """Read what the store notes of itself, and repair what a crash or another version left."""
+    half_way, changed = _read_notes(parts, reindex)
+    if changed or half_way is not None:
+        renewal.reembed(parts, None, changing=True)
+    parts.indexes.open()
+    renewal.recut(parts)
+    with parts.engine.begin() as connection:  # nothing reads along with the journal yet
+        journal.prune_applied(connection)
+        written_in = languages.kept_in(connection)
+    if parts.stamped and not parts.embedding.remote:
+        _measure_late(parts)
+    return written_in
+
+
+def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
+    """The embedding that vectors were being made anew with, and whether another one made them."""
+    s = schema.scopes
+    with parts.engine.connect() as connection:
+        for row in connection.execute(select(s)):
+            parts.scopes[Scope(row.user_id, row.agent_id, row.namespace)] = row.scope_id
+            parts.shown[row.scope_id] = (row.version, journal.last_seq(connection))
+        parts.next_seq = journal.last_seq(connection) + 1
+        made_by = get_meta(connection, "embedding")
+        half_way = get_meta(connection, renewal.REEMBEDDING)
+        parts.worth.load(connection, made_by)
+    parts.stamped = made_by is not None
+    changed = made_by is not None and made_by != parts.embedding.fingerprint  # asking for it may call the embedding
+    if changed and not reindex and half_way != parts.embedding.fingerprint:
+        raise EmbeddingMismatch(
+            f"This store was made with the embedding {made_by!r} and is opened with "
+            f"{parts.embedding.fingerprint!r}. Open it with the one that made it, or pass `reindex=True` "
+            "(`recall reindex STORE`) to make every vector anew."
+        )
+    return half_way, changed
+
+
+def _measure_late(parts: StoreParts) -> None:
+    """Measure what cosines are worth for a store that was made before it was measured, and may only be read.
+
+    Not of an embedding that is called over a network: opening a store is no reason for that, its next write is.
+    """
+    measured = parts.worth.measured()
+    if not measured:
+        parts.worth.again()  # what failed now may work at the next write
+        return
+    try:
+        with parts.engine.begin() as connection:
+            parts.worth.note(connection, measured)
+    except SQLAlchemyError as e:  # a full disk or a file that may not be written: known for this process
+        logger.warning("What the embedding is worth to the ranking could not be noted: %s", e)

@@ -1,0 +1,128 @@
+"""The parts of an open store, and what its reading and its writing side both keep in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.database.engine import mapped_errors
+from recall_integrations.embeddings.base import Embedding
+from recall_integrations.errors import StoreClosed
+from recall_integrations.extraction import Extractor
+from recall_integrations.indexes.scope_view import ScopeViews
+from recall_integrations.store.directory import DATABASE, HeldDirectory
+from recall_integrations.store.entity_catalog import EntityCatalog
+from recall_integrations.store.indexes import Indexes
+from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.spellers import Spellers
+from recall_integrations.store.worth import CosineWorth
+from recall_integrations.types import Scope
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """The wall clock, timezone-aware."""
+    return datetime.now(timezone.utc)
+
+
+class StoreParts:
+    """What a `MemoryStore` is made of. None of it knows the store, so that one nobody holds is closed at once.
+
+    Args:
+        directory: where it is, and its database.
+        embedding: makes the vectors.
+        config: its settings.
+        clock: where `created_at` comes from.
+        new_id: where ids come from.
+        extractor: finds names and relations in what is remembered; `None` = declared ones only.
+    """
+
+    def __init__(
+        self,
+        directory: HeldDirectory,
+        embedding: Embedding,
+        config: RecallConfig,
+        *,
+        clock: Clock,
+        new_id: Callable[[], str],
+        extractor: Extractor | None = None,
+    ) -> None:
+        self.directory = directory
+        self.path = directory.path
+        self.engine = engine = directory.engine
+        self.embedding = embedding
+        self.config = config
+        self.clock = clock
+        self.new_id = new_id
+        self.write_lock = threading.RLock()
+        self.pid = os.getpid()
+        self.closed = False
+        self.scopes: dict[Scope, int] = {}
+        # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
+        shown: dict[int, tuple[int, int]] = {}
+        self.shown = shown
+        self.next_seq = 1
+        self.stamped = False  # whether the store notes which embedding made it
+        self.worth = CosineWorth(embedding, config.retrieval.semantic_remote)
+        self.catalog = EntityCatalog(engine, extractor)
+        self.spellers = spellers = Spellers(
+            engine,
+            lexical=lambda: indexes.lexical,
+            write_lock=self.write_lock,
+            threshold=config.query.spelling_threshold,
+            learned_max=config.query.spelling_learned_max,
+        )
+        self.indexes = indexes = Indexes(
+            engine,
+            self.path,
+            embedding,
+            exact_max=config.retrieval.exact_max,
+            write_lock=self.write_lock,
+            applied=spellers.applied,
+        )
+        self.views = ScopeViews(
+            engine,
+            shown=lambda scope_id: shown.get(scope_id, (0, 0)),  # not through self: a cycle would keep the columns
+            dimensions=lambda: embedding.dimensions,
+            exact_max=config.retrieval.exact_max,
+            budget_bytes=config.retrieval.cache_mb * 1_000_000,
+            texts=config.ranking.features,
+        )
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is open, and was opened in this process."""
+        return not self.closed and os.getpid() == self.pid
+
+    def check_open(self) -> None:
+        """Raise `StoreClosed` unless it is `usable`."""
+        if self.closed:
+            raise StoreClosed(f"The store {self.path} is closed. Open it again with MemoryStore.open.")
+        if os.getpid() != self.pid:
+            raise StoreClosed(
+                f"The store {self.path} was opened in process {self.pid} and is used in its child {os.getpid()}. "
+                "Open it after the fork."
+            )
+
+    def errors(self) -> contextlib.AbstractContextManager[None]:
+        """Inside, errors of the database are those of `recall_integrations.errors`, and name the file."""
+        return mapped_errors(self.path / DATABASE)
+
+    def version(self, scope_id: int) -> int:
+        """Bumped by every write to the scope; 0 for one never seen."""
+        return self.shown.get(scope_id, (0, 0))[0]
+
+    def catch_up(self, writing: int) -> None:
+        """Bring the indexes up to date after a write to a scope.
+
+        Columns of other scopes that only now got their vectors are loaded anew.
+        """
+        was_behind = self.indexes.lag[SEMANTIC] > 0
+        for scope_id in self.indexes.catch_up():
+            if scope_id != writing or was_behind:
+                self.views.drop(scope_id)

@@ -1,0 +1,87 @@
+"""Making anew what is derived from the memories: their words, their vectors, both indexes."""
+
+from __future__ import annotations
+
+import logging
+
+from sqlalchemy import delete, func, select
+
+from recall_integrations.database import schema
+from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.errors import IndexUnavailable
+from recall_integrations.indexes import word_rows as words
+from recall_integrations.observability.progress import progress_bar
+from recall_integrations.store import languages
+from recall_integrations.store.indexes import Progress
+from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.parts import StoreParts
+from recall_integrations.text import ANALYSER_VERSION
+
+logger = logging.getLogger("recall_integrations")
+REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
+ANALYSER = "analyser"  # key in `meta`: the version of the analyser that cut all words
+RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar: a second or two
+
+
+def reindex(parts: StoreParts, progress: Progress | None) -> None:
+    """Make both indexes and all words anew, and every vector with the embedding that the store is open with."""
+    with parts.write_lock, parts.errors():
+        with parts.engine.begin() as connection:
+            languages.recount(connection)
+            words.refill(connection)
+        parts.indexes.rebuild(LEXICAL, progress=progress)
+        try:
+            reembed(parts, progress, changing=False)
+        finally:
+            parts.views.drop()
+
+
+def reembed(parts: StoreParts, progress: Progress | None, *, changing: bool) -> None:
+    """Make every vector anew; with another embedding, a mark says until then that they may be of two kinds."""
+    if changing:
+        with parts.engine.begin() as connection:
+            put_meta(connection, REEMBEDDING, parts.embedding.fingerprint)
+    parts.indexes.rebuild(SEMANTIC, embed=True, progress=progress)
+    parts.worth.anew()
+    measured = parts.worth.measured()
+    with parts.engine.begin() as connection:
+        put_meta(connection, "embedding", parts.embedding.fingerprint)
+        parts.worth.note(connection, measured)
+        connection.execute(delete(schema.meta).where(schema.meta.c.key == REEMBEDDING))
+    parts.stamped = True
+
+
+def recut(parts: StoreParts) -> None:
+    """Cut all words anew where another analyser cut them. What it did is noted last, so a crash costs only time."""
+    with parts.engine.connect() as connection:
+        made_by = get_meta(connection, ANALYSER)
+        count = connection.execute(select(func.coalesce(func.sum(schema.scopes.c.memories), 0))).scalar_one()
+    if made_by == str(ANALYSER_VERSION):
+        return
+    if count:
+        logger.info("The words of %d memories are cut anew: this version reads them by their language.", count)
+        if not _cut(parts, count):
+            return
+    with parts.engine.begin() as connection:
+        put_meta(connection, ANALYSER, str(ANALYSER_VERSION))
+
+
+def _cut(parts: StoreParts, count: int) -> bool:
+    """Cut the words of so many memories and index them; whether the index could be made."""
+    with progress_bar("Reading words", 2 * count, shown=count >= RECUT_SHOWN) as advance:
+        with parts.engine.begin() as connection:
+            languages.recount(connection)
+            words.refill(connection, advance)
+        done = 0
+
+        def indexed(_what: str, at: int, _total: int) -> None:
+            nonlocal done
+            advance(at - done)
+            done = at
+
+        try:
+            parts.indexes.rebuild(LEXICAL, progress=indexed)
+        except (IndexUnavailable, OSError) as e:  # no space, say: the store opens, and tries again next time
+            logger.warning("The lexical index could not be made anew: %s", e)
+            return False
+    return True

@@ -1,0 +1,107 @@
+"""Rows of scopes and memories, read and changed in the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from recall_integrations.database import schema
+from recall_integrations.indexes.vectors import SHARED
+from recall_integrations.types import Memory, Scope
+
+T = TypeVar("T")
+
+
+class Place(NamedTuple):
+    """Where a memory is: its number, its thread, its place in the thread."""
+
+    num: int
+    thread: str | None
+    position: int | None
+
+
+def in_parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """As many values at a time as one statement takes."""
+    for start in range(0, len(values), schema.SQL_VARIABLES):
+        yield values[start : start + schema.SQL_VARIABLES]
+
+
+def add_scope(connection: Connection, scope: Scope) -> int:
+    """The number of a scope that is not known to be there."""
+    s = schema.scopes
+    same = [getattr(s.c, part) == getattr(scope, part) for part in ("user_id", "agent_id", "namespace")]
+    known = connection.execute(select(s.c.scope_id).where(*same)).scalar()
+    if known is not None:  # committed by a call that was interrupted before it could say so
+        return int(known)
+    scope_id = (connection.execute(select(func.max(s.c.scope_id))).scalar() or 0) + 1
+    connection.execute(
+        insert(s).values(
+            scope_id=scope_id,
+            user_id=scope.user_id,
+            agent_id=scope.agent_id,
+            namespace=scope.namespace,
+            version=0,
+            memories=0,
+            vector_home=SHARED,
+        )
+    )
+    return scope_id
+
+
+def bump(connection: Connection, scope_id: int, added: int) -> int:
+    """Count a write to a scope, and what it added; the scope's new version."""
+    s = schema.scopes
+    connection.execute(
+        update(s).where(s.c.scope_id == scope_id).values(version=s.c.version + 1, memories=s.c.memories + added)
+    )
+    return int(connection.execute(select(s.c.version).where(s.c.scope_id == scope_id)).scalar_one())
+
+
+def find(connection: Connection, scope_id: int, ids: Sequence[str]) -> dict[str, Place]:
+    """Where the memories with these ids are; those that are not there are left out."""
+    m = schema.memories
+    found: dict[str, Place] = {}
+    for part in in_parts(ids):
+        query = select(m.c.id, m.c.num, m.c.thread, m.c.position).where(m.c.scope_id == scope_id, m.c.id.in_(part))
+        found.update({i: Place(num, thread, position) for i, num, thread, position in connection.execute(query)})
+    return found
+
+
+def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
+    """Remove memories, and what hangs on them in other tables."""
+    for part in in_parts(nums):
+        for table in (schema.memories, schema.words, schema.vectors, schema.mentions, schema.edges):
+            connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))
+
+
+def positions(
+    connection: Connection,
+    scope_id: int,
+    batch: Sequence[Memory],
+    ids: Sequence[str],
+    replaced: dict[str, Place],
+) -> list[int | None]:
+    """Places in their threads: as given, else that of the memory it replaces, else the next one."""
+    m = schema.memories
+    following: dict[str, int] = {}  # next place, of threads whose last one is known
+    given: dict[str, int] = {}  # behind the places that this batch names itself
+    found: list[int | None] = []
+    for memory, memory_id in zip(batch, ids, strict=True):
+        thread, position = memory.thread, memory.position
+        if thread is not None and position is None:
+            old = replaced.get(memory_id)
+            if old is not None and old.thread == thread:
+                position = old.position
+            else:
+                if thread not in following:
+                    query = select(func.max(m.c.position)).where(m.c.scope_id == scope_id, m.c.thread == thread)
+                    newest = connection.execute(query).scalar()
+                    following[thread] = max(0 if newest is None else newest + 1, given.get(thread, 0))
+                position = following[thread]
+        if thread is not None and position is not None:
+            places = following if thread in following else given
+            places[thread] = max(places.get(thread, 0), position + 1)
+        found.append(position)
+    return found
