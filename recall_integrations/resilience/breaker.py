@@ -167,13 +167,9 @@ def _state_of(fields: Any) -> BreakerState:
     if not isinstance(fields, Mapping):
         raise ValueError("The state of a breaker must be a JSON object.")
     failures, since, trial = (fields.get(key) for key in ("failures", "since", "trial"))
-    if not is_whole(failures) or not _is_time(since) or not (trial is None or _is_time(trial)):
+    if not is_whole(failures) or not is_number(since) or not (trial is None or is_number(trial)):
         raise ValueError("The state of a breaker has a field that is no number.")
     return BreakerState(failures=max(0, failures), since=since, trial=trial, why=str(fields.get("why", "")))
-
-
-def _is_time(value: object) -> bool:
-    return is_number(value) and math.isfinite(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import RerankError, judge
 from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankSettings, RerankStage
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import Guard
 
 TOKENS = 48
 WORDS = "priya sam sarah kestrel likes tea coffee in the morning project ships on friday who what when ?".split()
@@ -89,21 +90,14 @@ def reranker(model: Path) -> CrossEncoderReranker:
     return loaded
 
 
-def at_once(call: Any, *args: Any) -> Future[Any]:
-    future: Future[Any] = Future()
-    try:
-        future.set_result(call(*args))
-    except Exception as e:
-        future.set_exception(e)
-    return future
-
-
 def reranked(source: object, texts: Sequence[str] = TEXTS, **settings: Any) -> Reranked:
     found = resolve_reranker(source)
     assert found is not None
     gate = GateSettings(min_k=2, risk=0.0, budget_ms=60_000.0)
-    stage = RerankStage(found, RerankSettings(gate=gate, **settings), at_once)
-    stage.warm()
+    stage = RerankStage(found, RerankSettings(gate=gate, **settings), Guard("rerank"))
+    loading = stage.warm()
+    if loading is not None:
+        wait([loading], 60)
     return stage.run(
         RerankRequest(
             query=QUERY,

@@ -50,9 +50,7 @@ def raising(error: Exception) -> Callable[[], None]:
     return does
 
 
-def test_results_come_in_the_order_asked_for_and_each_arm_is_timed(
-    guards: Guards, request_: ArmRequest
-) -> None:
+def test_results_come_in_the_order_asked_for_and_each_arm_is_timed(guards: Guards, request_: ArmRequest) -> None:
     done = threading.Event()
     slow, quick = Told("slow", lambda: done.wait(10)), Told("quick", done.set)
     timings: dict[str, float] = {}

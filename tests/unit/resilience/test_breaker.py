@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from pathlib import Path
 
@@ -96,7 +95,9 @@ def test_a_clock_that_jumps_back_an_hour_makes_no_pause_longer() -> None:
     assert breaker.enter() == Pass(trial=True)
 
 
-@pytest.mark.parametrize(("failures", "seconds"), [(0, 60), (True, 60), (1, -1), (1, math.nan), (1, math.inf), (1.5, 1)])
+@pytest.mark.parametrize(
+    ("failures", "seconds"), [(0, 60), (True, 60), (1, -1), (1, math.nan), (1, math.inf), (1.5, 1)]
+)
 def test_settings_out_of_range(failures: int, seconds: float) -> None:
     with pytest.raises(ConfigError, match="breakers"):
         Breaker("x", failures_max=failures, open_s=seconds)
@@ -127,7 +128,9 @@ def test_nothing_is_written_while_all_works(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"llm": 3}', '{"llm": {"failures": "x", "since": 0}}', "\x00", "null"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"llm": 3}', '{"llm": {"failures": "x", "since": 0}}', "\x00", "null"]
+)
 def test_a_file_that_is_none_is_as_if_nothing_were_known(tmp_path: Path, text: str) -> None:
     path = tmp_path / "breakers.json"
     path.write_text(text)
@@ -167,7 +170,10 @@ def test_threads_that_count_at_once_lose_nothing(tmp_path: Path, make: type[Memo
     for thread in threads:
         thread.join()
     assert shelf.read("x").failures == 40
-    assert [name for name in os.listdir(tmp_path) if name.startswith("b.json") and name != "b.json.lock"] in ([], ["b.json"])
+    assert [name for name in os.listdir(tmp_path) if name.startswith("b.json") and name != "b.json.lock"] in (
+        [],
+        ["b.json"],
+    )
 
 
 # -- the model

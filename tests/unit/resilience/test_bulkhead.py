@@ -99,7 +99,10 @@ def test_many_callers_never_lose_a_place() -> None:
 
 
 def test_a_hung_call_does_not_hold_the_process() -> None:
-    code = "import time; from recall_integrations.resilience.bulkhead import Bulkhead; Bulkhead('t').submit(time.sleep, 600)"
+    code = (
+        "import time; from recall_integrations.resilience.bulkhead import Bulkhead; "
+        "Bulkhead('t').submit(time.sleep, 600)"
+    )
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 from recall_integrations.config import QueryConfig, RecallConfig
 from recall_integrations.database import schema
 from recall_integrations.query.spelling import LEARNED_MAX, Speller
-from recall_integrations.resilience.daemons import DaemonThreads
+from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.store import spellers
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
@@ -230,7 +230,7 @@ def test_who_validates_may_come_later(open_store: OpenStore, speller_of: Speller
 
 def test_a_busy_pool_does_not_stop_validation_for_good(store: MemoryStore) -> None:
     store.remember("Kestrel migration Henrietta deployment expensive calendar")
-    pool, go_on = DaemonThreads(1, "test"), threading.Event()
+    pool, go_on = Bulkhead("test", 1), threading.Event()
     taken = pool.submit(go_on.wait)
     speller = store.speller(1, validate=lambda _prompt: "no", submit=pool.submit)
     assert speller is not None

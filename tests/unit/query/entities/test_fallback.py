@@ -24,6 +24,7 @@ Ask = Callable[..., tuple[tuple[EntityRef, ...], list[str]]]
 IndexOf = Callable[..., EntityIndex]
 Offered = Callable[[str], list[str]]
 THRESHOLD = 0.85
+NO_END = Deadline.after(None)
 TWO_SAMS = "what did Sam say about the backend deploy"
 
 
@@ -93,7 +94,7 @@ def test_one_reference_per_entity_the_surest(office: EntityIndex, made: Made, sc
     sure = EntityRef(entity_id="Sam Lee", name="Sam Lee", mention="x", span=(0, 9), confidence=0.97, stage="exact")
     twice = (sure, *office.resolve("                     Sam"))
     fallback = made(scripted("1"))
-    refs, _ = fallback.resolve(text, twice, office, scope_id=1, threshold=THRESHOLD, deadline=Deadline.after(None))
+    refs, _ = fallback.resolve(text, twice, office, scope_id=1, threshold=THRESHOLD, deadline=NO_END)
     assert refs == (sure,)
 
 
@@ -101,7 +102,12 @@ def test_the_implicit_user_is_never_asked_about_and_stays(office: EntityIndex, m
     user = EntityRef(entity_id="u", name="user", mention="", span=(0, 0), confidence=0.5, stage="implicit")
     fallback = made(scripted("1"))
     refs, _ = fallback.resolve(
-        TWO_SAMS, (*office.resolve(TWO_SAMS), user), office, scope_id=1, threshold=THRESHOLD, deadline=Deadline.after(None)
+        TWO_SAMS,
+        (*office.resolve(TWO_SAMS), user),
+        office,
+        scope_id=1,
+        threshold=THRESHOLD,
+        deadline=NO_END,
     )
     assert [r.stage for r in refs] == ["llm", "implicit"]
 
@@ -152,7 +158,7 @@ def test_only_a_choice_among_names_of_which_one_is_meant_is_closed(
         EntityRef(entity_id=n, name=n, mention="Sam", span=(9, 12), confidence=confidence, stage=stage)
         for n in ("Sam Lee", "Sam Roe")
     )
-    refs, _ = made(scripted("1")).resolve(TWO_SAMS, given, office, scope_id=1, threshold=THRESHOLD, deadline=Deadline.after(None))
+    refs, _ = made(scripted("1")).resolve(TWO_SAMS, given, office, scope_id=1, threshold=THRESHOLD, deadline=NO_END)
     assert [(r.name, r.confidence) for r in refs] == [("Sam Lee", expected)]
 
 
@@ -162,7 +168,7 @@ def test_a_reference_is_not_made_less_sure(office: EntityIndex, made: Made, scri
         entity_id="Henrietta", name="Henrietta", mention="Henrietta", span=(9, 18), confidence=0.84, stage="fuzzy"
     )
     fallback = made(scripted("1"))
-    refs, _ = fallback.resolve(text, (before,), office, scope_id=1, threshold=THRESHOLD, deadline=Deadline.after(None))
+    refs, _ = fallback.resolve(text, (before,), office, scope_id=1, threshold=THRESHOLD, deadline=NO_END)
     assert [(r.confidence, r.stage) for r in refs] == [(0.84, "llm")]
 
 

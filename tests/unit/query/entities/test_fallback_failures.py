@@ -164,7 +164,9 @@ def test_a_failure_is_told_without_names(office: EntityIndex, made: Made, script
     assert problems == (Degradation(stage=STAGE, reason="error", detail="The language model raised ValueError."),)
 
 
-@pytest.mark.parametrize(("error", "reasons"), [(Busy("all taken"), ["skip.busy"] * 4), (None, ["error"] * 3 + ["skip.breaker"])])
+@pytest.mark.parametrize(
+    ("error", "reasons"), [(Busy("all taken"), ["skip.busy"] * 4), (None, ["error"] * 3 + ["skip.breaker"])]
+)
 def test_a_call_that_never_began(
     office: EntityIndex, made: Made, ask: Ask, scripted: Any, error: Any, reasons: list[str]
 ) -> None:
