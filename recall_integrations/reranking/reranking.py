@@ -168,7 +168,7 @@ class RerankStage:
         given = self._seen(request, n)
         go, reason = should_rerank(given, self._settings.gate)
         if n >= 2 and request.allowed:
-            outcome = replace(outcome, regret_max=regret_max(given.calibrated, request.k, self._settings.gate.answer))
+            outcome = replace(outcome, regret_max=regret_max(given.calibrated, request.k))
         if not go:
             return self._skipped(request, outcome, reason)
         try:
@@ -280,7 +280,7 @@ class RerankStage:
         calibrated = request.calibrated[:n]
         first = blend(calibrated, judged.scores, settings.weight, judged.unscored)
         if outcome.audited and not judged.unscored:
-            self._movements.record(movement(calibrated, first, k, settings.gate.answer))
+            self._movements.record(movement(calibrated, first, k))
         order = np.concatenate([first, np.arange(n, len(request.calibrated), dtype=np.int64)])
         degraded: tuple[Degradation, ...] = ()
         reason = "success"
