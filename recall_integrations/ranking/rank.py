@@ -92,10 +92,10 @@ def resolve_ranker(config: RankingConfig) -> Ranker | None:
     Raises:
         ConfigError, MissingExtra: weights that cannot be read, or trees without the extra `rank`.
     """
-    if config.strategy == "fixed_weights":
-        return FixedWeights()
     if config.strategy not in RANKERS or not config.features:
         return None
+    if config.strategy == "fixed_weights":
+        return FixedWeights()
     if not config.weights:
         raise ConfigError(
             f"ranking.strategy {config.strategy!r} needs ranking.weights, a file that `recall train` makes from "

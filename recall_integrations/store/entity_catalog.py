@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
@@ -107,18 +107,14 @@ class EntityCatalog:
         self._engine = engine
         self._extractor = extractor
         self._lock = threading.Lock()
-        self._kept: OrderedDict[int, ScopeEntities] = OrderedDict()
+        self._kept: LRUCache[int, ScopeEntities] = LRUCache(SCOPES_KEPT)
 
     def of(self, scope_id: int) -> ScopeEntities:
         """The scope's entities, loaded on first use; the least recently used scopes leave memory."""
         with self._lock:
             found = self._kept.get(scope_id)
-            if found is not None:
-                self._kept.move_to_end(scope_id)
-                return found
-            found = self._kept[scope_id] = self._load(scope_id)
-            while len(self._kept) > SCOPES_KEPT:
-                self._kept.popitem(last=False)
+            if found is None:
+                found = self._kept[scope_id] = self._load(scope_id)
             return found
 
     def drop(self, scope_id: int) -> None:
