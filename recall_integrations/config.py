@@ -150,13 +150,13 @@ def _defaults(section: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: section.__pydantic_fields__[name].default for name in names}
 
 
-def _refuse_unread(section: Any, path: str, strategy: str, read_by: Mapping[str, tuple[str, ...]]) -> None:
+def _refuse_unread(section: Any, path: str, read_by: Mapping[str, tuple[str, ...]]) -> None:
     """A setting that the strategy does not read has its default, or it is a mistake."""
     for name, readers in read_by.items():
-        if strategy not in readers and getattr(section, name) != _defaults(section, [name])[name]:
+        if section.strategy not in readers and getattr(section, name) != _defaults(section, [name])[name]:
             raise ConfigError(
-                f"{path}.{name} has no effect with {path}.strategy {strategy!r}. Leave it out, or choose one of the "
-                f"strategies that read it: {', '.join(readers)}."
+                f"{path}.{name} has no effect with {path}.strategy {section.strategy!r}. Leave it out, or choose one "
+                f"of the strategies that read it: {', '.join(readers)}."
             )
 
 
@@ -306,12 +306,13 @@ class RankingConfig:
     abstain_below: Share = 0.0
 
     def __post_init__(self) -> None:
-        if not self.features and self.strategy in ("linear", "trees"):
+        _refuse_unread(self, "ranking", _RANKING_READ_BY)
+        plain = _defaults(self, ("strategy", *_RANKING_READ_BY))
+        needing = [name for name, default in plain.items() if getattr(self, name) != default]
+        if needing and not self.features and self.strategy != FALLBACK:
             raise ConfigError(
-                f"ranking.strategy {self.strategy!r} has no effect without ranking.features. Set that to true, or "
-                "leave the strategy out."
+                f"ranking.{needing[0]} has no effect without ranking.features. Leave it out, or set that to true."
             )
-        _refuse_unread(self, "ranking", self.strategy if self.features else FALLBACK, _RANKING_READ_BY)
 
 
 @_section("fallback_fusion")
@@ -343,7 +344,7 @@ class FallbackFusionConfig:
     exact: Weight = 0.6
 
     def __post_init__(self) -> None:
-        _refuse_unread(self, FALLBACK, self.strategy, _FUSION_READ_BY)
+        _refuse_unread(self, FALLBACK, _FUSION_READ_BY)
 
 
 @_section("rerank")
