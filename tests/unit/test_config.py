@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recall_integrations import config
 from recall_integrations.config import (
@@ -236,3 +238,28 @@ def test_a_configuration_is_a_value() -> None:
 def test_a_section_is_one_of_its_kind(given: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"^planner must be a mapping or a PlannerConfig|^Unknown setting magic\."):
         RecallConfig(**given)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | st.integers(), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = [f.name for f in dataclasses.fields(RecallConfig)]
+SETTINGS = [f.name for section in SECTIONS for f in dataclasses.fields(section)]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(NAMES), ANYTHING | st.dictionaries(st.sampled_from(SETTINGS), ANYTHING, max_size=2), max_size=2
+    )
+    | ANYTHING
+)
+def test_whatever_is_given_it_is_a_configuration_or_a_mistake_with_a_name(values: Any) -> None:
+    try:
+        made = RecallConfig.from_mapping(values)
+    except ConfigError as e:
+        known = [*NAMES, *SETTINGS, "setting", "recall", "specificity", "time zone"]
+        assert any(name in str(e) for name in known)
+    else:
+        assert RecallConfig.from_mapping(dataclasses.asdict(made)) == made
