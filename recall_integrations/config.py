@@ -1,41 +1,39 @@
-"""Configuration: one small, frozen value object per stage, checked when it is made.
+"""Configuration: one small, frozen value object per stage, checked by pydantic when it is made.
 
 `RecallConfig()` is the default; `RecallConfig.from_yaml(path)` reads a file whose keys are the fields below:
 
     recall:
       timezone: Europe/Berlin
       planner: {precise_threshold: 0.9}
-      fusion: {strategy: rrf}
+      ranking: {diversity_lambda: 0.8}
 
-An unknown key, a wrong type or a value out of range is a `ConfigError` that names the key.
+An unknown key, a wrong type, a value out of range and a setting that nothing would read are a `ConfigError` that names
+the key. `dataclasses.replace` makes a changed copy, checked as well.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import hashlib
-import json
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, get_args, get_origin
 from zoneinfo import ZoneInfo
 
-from recall_integrations.errors import ConfigError
-from recall_integrations.types.numbers import is_number, is_whole
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+from pydantic_core import ErrorDetails, to_json
+from typing_extensions import dataclass_transform
 
-N = TypeVar("N", bound=float | None)
+from recall_integrations.errors import ConfigError
+
+S = TypeVar("S")
 ARMS = ("semantic", "lexical", "graph", "temporal", "type_filter")
+FALLBACK = "fallback_fusion"
 RANKERS = ("fixed_weights", "linear", "trees")
-STRATEGIES = (*RANKERS, "weighted", "boosts", "rrf")
-# Settings of `fusion` → the strategies that read them; the others all do. `weighted` stands in for a ranker.
-_WEIGHTED = tuple(strategy for strategy in STRATEGIES if strategy != "rrf")
-_READ_BY: Mapping[str, tuple[str, ...]] = {
-    "weights": ("linear", "trees"),
-    "rrf_k": ("rrf",),
-    **dict.fromkeys(("vector", "lexical", "graph", "recency", "importance", "profile", "time_bias", "mode"), _WEIGHTED),
-}
+FUSIONS = ("weighted", "boosts", "rrf")
+STRATEGIES = (*RANKERS, *FUSIONS)
 PLAN_RULES = (
     "identifiers",
     "graph_bias",
@@ -46,40 +44,130 @@ PLAN_RULES = (
     "window_filter",
     "time_filter",
 )
+# Settings that not every strategy reads → the strategies that do.
+_RANKING_READ_BY: Mapping[str, tuple[str, ...]] = {
+    "weights": ("linear", "trees"),
+    **dict.fromkeys(("exact_lift", "mode_lift", "recency_lift", "profile_lift"), RANKERS),
+}
+_FUSION_READ_BY: Mapping[str, tuple[str, ...]] = {
+    "rrf_k": ("rrf",),
+    **dict.fromkeys(
+        ("vector", "lexical", "graph", "recency", "importance", "profile", "time_bias", "mode"), ("weighted", "boosts")
+    ),
+}
 
 
-def _number(default: N, low: float, high: float) -> N:
-    """A field with a default and its range, both ends included; where the default is `None`, `None` is allowed too."""
-    return field(default=default, metadata={"range": (low, high)})
+def _range(low: float, high: float) -> Any:
+    """What a number may be, both ends included. `True`, NaN and infinities are no such number."""
+    return Field(strict=True, ge=low, le=high, allow_inf_nan=False)
 
 
-def _check_ranges(section: Any, owner: str) -> None:
-    """Every field that has a range lies in it."""
-    for known in dataclasses.fields(section):
-        value = getattr(section, known.name)
-        if "range" not in known.metadata or (value is None and known.default is None):
-            continue
-        low, high = known.metadata["range"]
-        number = is_number(value) and not math.isnan(value)
-        if not number or not low <= value <= high:
-            raise ConfigError(f"{owner}.{known.name} must be a number between {low:g} and {high:g}, not {value!r}.")
+Share = Annotated[float, _range(0, 1)]
+Weight = Annotated[float, _range(0, 10)]
+Lift = Annotated[float, _range(0, 100)]
+Switch = Annotated[bool, Field(strict=True)]
+Text = Annotated[str, Field(strict=True)]
 
 
-def _default_of(section: type[Any], name: str) -> Any:
-    return next(known.default for known in dataclasses.fields(section) if known.name == name)
-
-
-def _chosen(name: str, given: object, known: tuple[str, ...]) -> tuple[str, ...]:
+def _names(setting: str, known: tuple[str, ...]) -> BeforeValidator:
     """Those of `known` that are given, in the order of `known`."""
-    if not isinstance(given, tuple | list | set | frozenset):
-        raise ConfigError(f"{name} must be a list of names, not {given!r}. Known: {', '.join(known)}.")
-    unknown = sorted(str(item) for item in given if item not in known)
-    if unknown:
-        raise ConfigError(f"Unknown name {unknown[0]!r} in {name}. Known: {', '.join(known)}.")
-    return tuple(item for item in known if item in given)
+
+    def chosen(given: object) -> tuple[str, ...]:
+        if not isinstance(given, tuple | list | set | frozenset) or not all(isinstance(item, str) for item in given):
+            raise ConfigError(f"{setting} must be a list of names, not {given!r}. Known: {', '.join(known)}.")
+        unknown = sorted(item for item in given if item not in known)
+        if unknown:
+            raise ConfigError(f"Unknown name {unknown[0]!r} in {setting}. Known: {', '.join(known)}.")
+        return tuple(item for item in known if item in given)
+
+    return BeforeValidator(chosen)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(Field,))
+def _section(path: str) -> Callable[[type[S]], type[S]]:
+    """A frozen dataclass that pydantic checks; `path` is where its settings stand in a file, "" = at the top.
+
+    Args:
+        path: for messages.
+    """
+
+    def made(plain: type[S]) -> type[S]:
+        own: Any = pydantic_dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid"))(plain)
+        check = own.__init__
+
+        @functools.wraps(check)
+        def __init__(self: Any, **given: Any) -> None:  # noqa: N807 - it is one
+            try:
+                check(self, **given)
+            except ValidationError as e:
+                _refuse(own, path, e)
+
+        own.__init__ = __init__
+        checked: type[S] = own
+        return checked
+
+    return made
+
+
+def _refuse(section: Any, path: str, found: ValidationError) -> NoReturn:
+    """Raise the first mistake as a `ConfigError`."""
+    raise ConfigError(_problem(section, path, found.errors(include_url=False)[0])) from None
+
+
+def _problem(section: Any, path: str, error: ErrorDetails) -> str:
+    """What is wrong, with the name of the setting and what is allowed."""
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, ConfigError):  # of one of our own checks
+        return str(cause)
+    known, field = section.__pydantic_fields__, None
+    for key in error["loc"]:
+        path = f"{path}.{key}" if path else str(key)
+        if key not in known:
+            return f"Unknown setting {path}. Known: {', '.join(sorted(known))}."
+        field = known[key]
+        if not hasattr(field.annotation, "__pydantic_fields__"):
+            break
+        known = field.annotation.__pydantic_fields__
+    if field is None or hasattr(field.annotation, "__pydantic_fields__"):
+        kind = "" if field is None else f" or a {field.annotation.__name__}"
+        return f"{path or 'recall'} must be a mapping{kind}, not {type(error['input']).__name__}."
+    return f"{path} must be {_allowed(field)}, not {error['input']!r}."
+
+
+def _allowed(field: Any) -> str:
+    """What a setting may be, in words."""
+    if get_origin(field.annotation) is Literal:
+        return f"one of {', '.join(get_args(field.annotation))}"
+    kinds = get_args(field.annotation) or (field.annotation,)
+    ends = [end for rule in field.metadata for end in (getattr(rule, "ge", None), getattr(rule, "le", None))]
+    low_high = [f"{end:g}" for end in ends if end is not None]
+    said = {bool: "true or false", str: "text", int: "a whole number", float: "a number"}[kinds[0]]
+    said += f" between {' and '.join(low_high)}" if low_high else ""
+    return f"{said}, or nothing" if type(None) in kinds else said
+
+
+def _defaults(section: Any, names: Iterable[str]) -> dict[str, Any]:
+    return {name: section.__pydantic_fields__[name].default for name in names}
+
+
+def _refuse_unread(section: Any, path: str, read_by: Mapping[str, tuple[str, ...]]) -> None:
+    """A setting that the strategy does not read has its default, or it is a mistake."""
+    for name, readers in read_by.items():
+        if section.strategy not in readers and getattr(section, name) != _defaults(section, [name])[name]:
+            raise ConfigError(
+                f"{path}.{name} has no effect with {path}.strategy {section.strategy!r}. Leave it out, or choose one "
+                f"of the strategies that read it: {', '.join(readers)}."
+            )
+
+
+def _with_strategy(section: S, strategy: str, read_by: Mapping[str, tuple[str, ...]], *reset: str) -> S:
+    """The same with another strategy; what that does not read has its default, and so has `reset`."""
+    unread = [name for name, readers in read_by.items() if strategy not in readers or name in reset]
+    changed: S = replace(section, strategy=strategy, **_defaults(section, unread))  # type: ignore[type-var]
+    return changed
+
+
+@_section("planner")
 class PlannerConfig:
     """Thresholds of the rule list that chooses the plan. All in [0, 1].
 
@@ -97,28 +185,27 @@ class PlannerConfig:
         arms: which arms may be asked, of `ARMS`; the others are left out of every plan.
     """
 
-    precise_threshold: float = _number(0.8, 0, 1)
-    exploratory_threshold: float = _number(0.4, 0, 1)
-    entity_confidence_min: float = _number(0.85, 0, 1)
-    rarity_promotion: float = _number(0.8, 0, 1)
-    window_confidence_min: float = _number(0.5, 0, 1)
-    entity_weight: float = _number(2.0, 0, 10)
-    arm_limit: int = _number(40, 1, 10_000)
-    precise_limit: int = _number(20, 1, 10_000)
-    rules: tuple[str, ...] = tuple(rule for rule in PLAN_RULES if rule != "conversational")
-    arms: tuple[str, ...] = ARMS
+    precise_threshold: Share = 0.8
+    exploratory_threshold: Share = 0.4
+    entity_confidence_min: Share = 0.85
+    rarity_promotion: Share = 0.8
+    window_confidence_min: Share = 0.5
+    entity_weight: Weight = 2.0
+    arm_limit: Annotated[int, _range(1, 10_000)] = 40
+    precise_limit: Annotated[int, _range(1, 10_000)] = 20
+    rules: Annotated[tuple[str, ...], _names("planner.rules", PLAN_RULES)] = tuple(
+        rule for rule in PLAN_RULES if rule != "conversational"
+    )
+    arms: Annotated[tuple[str, ...], _names("planner.arms", ARMS)] = ARMS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rules", _chosen("planner.rules", self.rules, PLAN_RULES))
-        object.__setattr__(self, "arms", _chosen("planner.arms", self.arms, ARMS))
         if not self.arms:
             raise ConfigError(f"planner.arms must name at least one arm. Known: {', '.join(ARMS)}.")
-        _check_ranges(self, "planner")
         if self.exploratory_threshold > self.precise_threshold:
             raise ConfigError("planner.exploratory_threshold must not exceed planner.precise_threshold.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_section("query")
 class QueryConfig:
     """How queries are read.
 
@@ -131,88 +218,30 @@ class QueryConfig:
         entity_llm_timeout_ms: longest wait for it.
     """
 
-    spelling: bool = True
-    spelling_threshold: float = _number(0.80, 0.01, 1)
-    spelling_learned_max: int = _number(1_000, 0, 100_000)
-    rare_share: float = _number(0.05, 0, 1)
-    entity_llm: bool = False
-    entity_llm_timeout_ms: float = _number(1_000.0, 1, 600_000)
-
-    def __post_init__(self) -> None:
-        _check_ranges(self, "query")
+    spelling: Switch = True
+    spelling_threshold: Annotated[float, _range(0.01, 1)] = 0.80
+    spelling_learned_max: Annotated[int, _range(0, 100_000)] = 1_000
+    rare_share: Share = 0.05
+    entity_llm: Switch = False
+    entity_llm_timeout_ms: Annotated[float, _range(1, 600_000)] = 1_000.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_section("specificity")
 class SpecificityConfig:
     """Weights of the specificity formula. They must add up to 1."""
 
-    entity_density: float = _number(0.35, 0, 1)
-    temporal: float = _number(0.25, 0, 1)
-    lexical_rarity: float = _number(0.25, 0, 1)
-    type_cues: float = _number(0.15, 0, 1)
+    entity_density: Share = 0.35
+    temporal: Share = 0.25
+    lexical_rarity: Share = 0.25
+    type_cues: Share = 0.15
 
     def __post_init__(self) -> None:
-        _check_ranges(self, "specificity")
-        total = sum(dataclasses.astuple(self))
+        total = self.entity_density + self.temporal + self.lexical_rarity + self.type_cues
         if abs(total - 1) > 1e-6:
             raise ConfigError(f"The four weights of specificity must add up to 1, not {total:g}.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FusionConfig:
-    """How candidates of several arms become one list. A setting that the strategy does not read cannot be set.
-
-    Args:
-        strategy: `fixed_weights` (a fixed sum of ranking features, docs/ranking.md), `linear` or `trees` (learned
-            weights over the same features; trees need the extra `rank`), `weighted` (six terms), `boosts`
-            (monotonic boosts) or `rrf` (reciprocal rank fusion). Where a scope's texts do not fit into
-            memory, `weighted` takes the place of the first three.
-        weights: file with the learned weights of `linear` or `trees`, as `recall train` writes it.
-        rrf_k: the constant of RRF; 60 as in Cormack, Clarke and Büttcher (2009).
-        vector, lexical, graph, recency, importance, profile: weights of the six terms of `weighted`.
-        recency_half_life_days: age at which the recency term has fallen to one half.
-        time_bias: weight of recency instead of `recency` where the query asks for what is new.
-        exact: added for each share of the query's identifiers that a memory holds letter by letter.
-        mode: added for memories of the types that the router mode prefers.
-    """
-
-    strategy: str = "fixed_weights"
-    weights: str = ""
-    rrf_k: int = _number(60, 1, 10_000)
-    vector: float = _number(0.6, 0, 10)
-    lexical: float = _number(0.65, 0, 10)
-    graph: float = _number(0.04, 0, 10)
-    recency: float = _number(0.01, 0, 10)
-    importance: float = _number(0.01, 0, 10)
-    profile: float = _number(0.0, 0, 10)
-    recency_half_life_days: float = _number(30.0, 1e-3, 1e6)
-    time_bias: float = _number(0.02, 0, 10)
-    exact: float = _number(0.6, 0, 10)
-    mode: float = _number(0.02, 0, 10)
-
-    def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise ConfigError(f"fusion.strategy must be one of {', '.join(STRATEGIES)}, not {self.strategy!r}.")
-        _check_ranges(self, "fusion")
-        for name, readers in _READ_BY.items():
-            if self.strategy not in readers and getattr(self, name) != _default_of(FusionConfig, name):
-                raise ConfigError(
-                    f"fusion.{name} has no effect with fusion.strategy {self.strategy!r}. Leave it out, or choose one "
-                    f"of the strategies that read it: {', '.join(readers)}."
-                )
-
-    def with_strategy(self, strategy: str) -> FusionConfig:
-        """The same with another strategy; what that does not read has its default, and there is no file of weights.
-
-        Raises:
-            ConfigError: there is no such strategy.
-        """
-        unread = [name for name, readers in _READ_BY.items() if strategy not in readers or name == "weights"]
-        reset = {name: _default_of(FusionConfig, name) for name in unread}
-        return dataclasses.replace(self, strategy=strategy, **reset)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_section("retrieval")
 class RetrievalConfig:
     """Sub-retrievers.
 
@@ -227,67 +256,125 @@ class RetrievalConfig:
             entity plan may leave the semantic arm out, and what a cosine is worth is not measured.
     """
 
-    exact_max: int = _number(20_000, 0, 10_000_000)
-    cache_mb: int = _number(512, 0, 1_000_000)
-    overfetch: float = _number(3.0, 1, 100)
-    graph_hops: int = _number(2, 1, 2)
-    graph_neighbours: int = _number(10, 1, 1_000)
-    graph_mentions: int = _number(50, 1, 10_000)
-    semantic_remote: bool = False
-
-    def __post_init__(self) -> None:
-        _check_ranges(self, "retrieval")
+    exact_max: Annotated[int, _range(0, 10_000_000)] = 20_000
+    cache_mb: Annotated[int, _range(0, 1_000_000)] = 512
+    overfetch: Annotated[float, _range(1, 100)] = 3.0
+    graph_hops: Annotated[int, _range(1, 2)] = 2
+    graph_neighbours: Annotated[int, _range(1, 1_000)] = 10
+    graph_mentions: Annotated[int, _range(1, 10_000)] = 50
+    semantic_remote: Switch = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_section("ranking")
 class RankingConfig:
-    """After fusion.
+    """How candidates of several arms become one list, and what changes its order afterwards.
+
+    A setting that the strategy does not read cannot be set.
 
     Args:
-        negation_threshold: normalised BM25 against a negated term above which a memory is demoted, in [0, 1];
-            0.4 is strict, 0.75 soft.
-        rerank_top_n: candidates given to the cross-encoder.
-        rerank_min_k: fewer candidates than this are not worth a rerank.
-        rerank_answer: what must stay the same for a rerank to be skipped: `order` or `set` of the first k.
-        rerank_regret_max: a rerank is skipped if a perfect one could add no more than this, in hits at the first place.
-        rerank_risk: share of recalls whose rerank may be skipped though it would have changed them; 0 = no such test.
-        rerank_weight: share of the reranker in the order, in [0, 1].
-        rerank_threshold: lower scores of the reranker are left out; -10 suits ms-marco-MiniLM-L-6-v2.
-        disable_rerank_when_slow: whether it is off while the 95th percentile of its recent runs is beyond
-            `limits.rerank_budget_ms`.
-        coarse_factor: with a reranker, arms are asked for at least this many times k candidates.
-        score_percentile: candidates below this percentile of the scores leave before the rerank; 0 = off.
-        diversity_lambda: share of relevance against novelty in maximal marginal relevance, in [0, 1].
-        duplicate_similarity: cosine and word overlap from which a memory is folded into a better hit that says the
-            same, in (0, 1]; above 1 folds nothing.
-        abstain_below: confidence below which nothing is returned rather than noise, in [0, 1]; 0 = always answer.
+        strategy: `fixed_weights` (a fixed sum of ranking features, docs/ranking.md), `linear` or `trees` (learned
+            weights over the same features; trees need the extra `rank`), or `fallback_fusion`: the section of that
+            name says how the arms' own scores are fused.
+        weights: file with the learned weights of `linear` or `trees`, as `recall train` writes it.
         features: whether the words of the memories are kept in memory for the ranking features (about 100 bytes a
-            memory); without them, `fusion.strategy` falls back to `weighted`.
+            memory); without them, `fallback_fusion` ranks.
+        recency_half_life_days: age at which recency has fallen to one half.
+        exact_lift: added for each share of the query's identifiers that a memory holds letter by letter, in the
+            ranker's units, like all lifts: about one is a standard deviation of a strong feature.
+        mode_lift: added for memories of the types that the router mode prefers.
+        recency_lift: added, times recency, where the query asks for what is new.
+        profile_lift: added, times the cosine with the mean vector of the scope.
+        negation_threshold: normalised BM25 against a negated term above which a memory is demoted; 0.4 is strict,
+            0.75 soft.
+        diversity_lambda: share of relevance against novelty in maximal marginal relevance.
+        duplicate_similarity: cosine and word overlap from which a memory is folded into a better hit that says the
+            same; above 1 folds nothing.
+        abstain_below: confidence below which nothing is returned rather than noise; 0 = always answer.
     """
 
-    negation_threshold: float = _number(0.6, 0, 1)
-    rerank_top_n: int = _number(20, 1, 1_000)
-    rerank_min_k: int = _number(3, 1, 1_000)
-    rerank_answer: str = "order"
-    rerank_regret_max: float = _number(0.02, 0, 100)
-    rerank_risk: float = _number(0.05, 0, 0.999)
-    rerank_weight: float = _number(1.0, 0, 1)
-    rerank_threshold: float | None = _number(None, -1e6, 1e6)
-    disable_rerank_when_slow: bool = True
-    coarse_factor: float = _number(10.0, 1, 1_000)
-    score_percentile: float = _number(0.0, 0, 99)
-    diversity_lambda: float = _number(0.9, 0, 1)
-    duplicate_similarity: float = _number(0.90, 0.01, 2)
-    abstain_below: float = _number(0.0, 0, 1)
-    features: bool = True
+    strategy: Literal["fixed_weights", "linear", "trees", "fallback_fusion"] = "fixed_weights"
+    weights: Text = ""
+    features: Switch = True
+    recency_half_life_days: Annotated[float, _range(1e-3, 1e6)] = 30.0
+    exact_lift: Lift = 8.0
+    mode_lift: Lift = 0.2
+    recency_lift: Lift = 1.0
+    profile_lift: Lift = 0.0
+    negation_threshold: Share = 0.6
+    diversity_lambda: Share = 0.9
+    duplicate_similarity: Annotated[float, _range(0.01, 2)] = 0.90
+    abstain_below: Share = 0.0
 
     def __post_init__(self) -> None:
-        _check_ranges(self, "ranking")
-        if self.rerank_answer not in ("order", "set"):
-            raise ConfigError(f"ranking.rerank_answer must be 'order' or 'set', not {self.rerank_answer!r}.")
+        _refuse_unread(self, "ranking", _RANKING_READ_BY)
+        plain = _defaults(self, ("strategy", *_RANKING_READ_BY))
+        needing = [name for name, default in plain.items() if getattr(self, name) != default]
+        if needing and not self.features and self.strategy != FALLBACK:
+            raise ConfigError(
+                f"ranking.{needing[0]} has no effect without ranking.features. Leave it out, or set that to true."
+            )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_section("fallback_fusion")
+class FallbackFusionConfig:
+    """How the arms' own scores are fused where no ranker orders the candidates.
+
+    That is so where the words of a scope do not fit into memory, where the ranker fails, and always with
+    `ranking.strategy: fallback_fusion`. A setting that the strategy does not read cannot be set.
+
+    Args:
+        strategy: `weighted` (six terms), `boosts` (monotonic boosts) or `rrf` (reciprocal rank fusion).
+        rrf_k: the constant of RRF; 60 as in Cormack, Clarke and Büttcher (2009).
+        vector, lexical, graph, recency, importance, profile: weights of the six terms.
+        time_bias: weight of recency instead of `recency` where the query asks for what is new.
+        mode: weight of the types that the router mode prefers.
+        exact: weight of the share of the query's identifiers that a memory holds letter by letter.
+    """
+
+    strategy: Literal["weighted", "boosts", "rrf"] = "weighted"
+    rrf_k: Annotated[int, _range(1, 10_000)] = 60
+    vector: Weight = 0.6
+    lexical: Weight = 0.65
+    graph: Weight = 0.04
+    recency: Weight = 0.01
+    importance: Weight = 0.01
+    profile: Weight = 0.0
+    time_bias: Weight = 0.02
+    mode: Weight = 0.02
+    exact: Weight = 0.6
+
+    def __post_init__(self) -> None:
+        _refuse_unread(self, FALLBACK, _FUSION_READ_BY)
+
+
+@_section("rerank")
+class RerankConfig:
+    """When a reranker is asked, if there is one, and what its scores do. The longest wait is in `limits`.
+
+    Args:
+        top_n: candidates given to it.
+        min_k: fewer candidates than this are not worth a rerank.
+        regret_max: a rerank is skipped if a perfect one could add no more than this, in hits at the first place; 0 =
+            only where it could change nothing.
+        weight: share of the reranker in the order.
+        threshold: lower scores of the reranker are left out; -10 suits ms-marco-MiniLM-L-6-v2.
+        disable_when_slow: whether it is off while the 95th percentile of its recent runs is beyond
+            `limits.rerank_budget_ms`.
+        coarse_factor: arms are asked for at least this many times k candidates.
+        score_percentile: candidates below this percentile of the scores leave before the rerank; 0 = off.
+    """
+
+    top_n: Annotated[int, _range(1, 1_000)] = 20
+    min_k: Annotated[int, _range(1, 1_000)] = 3
+    regret_max: Annotated[float, _range(0, 100)] = 0.02
+    weight: Share = 1.0
+    threshold: Annotated[float | None, _range(-1e6, 1e6)] = None
+    disable_when_slow: Switch = True
+    coarse_factor: Annotated[float, _range(1, 1_000)] = 10.0
+    score_percentile: Annotated[float, _range(0, 99)] = 0.0
+
+
+@_section("limits")
 class LimitsConfig:
     """Budgets and bounds.
 
@@ -300,17 +387,14 @@ class LimitsConfig:
             once of `arecall`.
     """
 
-    time_budget_ms: float = _number(2_000.0, 0.1, 3_600_000)
-    rewrite_timeout_ms: float = _number(6_000.0, 1, 600_000)
-    rerank_budget_ms: float = _number(1_000.0, 1, 600_000)
-    query_chars_max: int = _number(32_768, 1, 10_000_000)
-    workers: int = _number(8, 1, 256)
-
-    def __post_init__(self) -> None:
-        _check_ranges(self, "limits")
+    time_budget_ms: Annotated[float, _range(0.1, 3_600_000)] = 2_000.0
+    rewrite_timeout_ms: Annotated[float, _range(1, 600_000)] = 6_000.0
+    rerank_budget_ms: Annotated[float, _range(1, 600_000)] = 1_000.0
+    query_chars_max: Annotated[int, _range(1, 10_000_000)] = 32_768
+    workers: Annotated[int, _range(1, 256)] = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_section("breakers")
 class BreakerConfig:
     """When a component that failed (LLM, reranker, remote embedding, an index) is left alone for a while.
 
@@ -319,14 +403,11 @@ class BreakerConfig:
         open_s: … for so many seconds; then one call may try.
     """
 
-    failures_max: int = _number(3, 1, 1_000)
-    open_s: float = _number(300.0, 0, 86_400)
-
-    def __post_init__(self) -> None:
-        _check_ranges(self, "breakers")
+    failures_max: Annotated[int, _range(1, 1_000)] = 3
+    open_s: Annotated[float, _range(0, 86_400)] = 300.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@_section("")
 class RecallConfig:
     """Everything that can be set, by stage.
 
@@ -335,29 +416,50 @@ class RecallConfig:
         week_start: first day of the week, 0 = Monday … 6 = Sunday.
     """
 
-    query: QueryConfig = field(default_factory=QueryConfig)
-    planner: PlannerConfig = field(default_factory=PlannerConfig)
-    specificity: SpecificityConfig = field(default_factory=SpecificityConfig)
-    fusion: FusionConfig = field(default_factory=FusionConfig)
-    retrieval: RetrievalConfig = field(default_factory=RetrievalConfig)
-    ranking: RankingConfig = field(default_factory=RankingConfig)
-    limits: LimitsConfig = field(default_factory=LimitsConfig)
-    breakers: BreakerConfig = field(default_factory=BreakerConfig)
-    timezone: str = "UTC"
-    week_start: int = _number(0, 0, 6)
+    query: QueryConfig = Field(default_factory=QueryConfig)
+    planner: PlannerConfig = Field(default_factory=PlannerConfig)
+    specificity: SpecificityConfig = Field(default_factory=SpecificityConfig)
+    retrieval: RetrievalConfig = Field(default_factory=RetrievalConfig)
+    ranking: RankingConfig = Field(default_factory=RankingConfig)
+    fallback_fusion: FallbackFusionConfig = Field(default_factory=FallbackFusionConfig)
+    rerank: RerankConfig = Field(default_factory=RerankConfig)
+    limits: LimitsConfig = Field(default_factory=LimitsConfig)
+    breakers: BreakerConfig = Field(default_factory=BreakerConfig)
+    timezone: Text = "UTC"
+    week_start: Annotated[int, _range(0, 6)] = 0
 
     def __post_init__(self) -> None:
-        _check_ranges(self, "recall")
         try:
             ZoneInfo(self.timezone)
         except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
             raise ConfigError(f"Unknown time zone {self.timezone!r}. Use an IANA name such as 'Europe/Berlin'.") from e
 
     @property
+    def strategy(self) -> str:
+        """What orders the candidates, of `STRATEGIES`; where words are not in memory, `fallback_fusion` does."""
+        ranked = self.ranking.features and self.ranking.strategy in RANKERS
+        return self.ranking.strategy if ranked else self.fallback_fusion.strategy
+
+    def with_strategy(self, strategy: str) -> RecallConfig:
+        """The same with another of `STRATEGIES`; what that does not read has its default, and so has `weights`.
+
+        Raises:
+            ConfigError: there is no such strategy, or it needs `ranking.features`.
+        """
+        if strategy not in STRATEGIES:
+            raise ConfigError(f"There is no strategy {strategy!r}. Known: {', '.join(STRATEGIES)}.")
+        if strategy in FUSIONS:
+            fusion = _with_strategy(self.fallback_fusion, strategy, _FUSION_READ_BY)
+            ranking = _with_strategy(self.ranking, FALLBACK, _RANKING_READ_BY)
+            return replace(self, ranking=ranking, fallback_fusion=fusion)
+        if not self.ranking.features:
+            raise ConfigError(f"The strategy {strategy!r} needs ranking.features, which are off.")
+        return replace(self, ranking=_with_strategy(self.ranking, strategy, _RANKING_READ_BY, "weights"))
+
+    @property
     def fingerprint(self) -> str:
         """A short digest of all settings; part of cache keys."""
-        text = json.dumps(dataclasses.asdict(self), sort_keys=True, default=str)
-        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        return hashlib.blake2b(to_json(self), digest_size=8).hexdigest()
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> RecallConfig:
@@ -366,9 +468,10 @@ class RecallConfig:
         Raises:
             ConfigError: an unknown key, a wrong type, a value out of range.
         """
-        built = _build(cls, values, "recall")
-        assert isinstance(built, cls)
-        return built
+        try:
+            return TypeAdapter(cls).validate_python(dict(values) if isinstance(values, Mapping) else values)
+        except ValidationError as e:
+            _refuse(cls, "", e)
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> RecallConfig:
@@ -389,33 +492,3 @@ class RecallConfig:
             raise ConfigError(f"The configuration file {path} must hold a mapping, not {type(loaded).__name__}.")
         section = loaded.get("recall", loaded)
         return cls.from_mapping(section if section is not None else {})
-
-
-def _build(kind: type[Any], values: object, where: str) -> object:
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{where} must be a mapping, not {type(values).__name__}.")
-    hints = get_type_hints(kind)
-    given: dict[str, Any] = {}
-    for key, value in values.items():
-        if key not in hints:
-            raise ConfigError(f"Unknown setting {where}.{key}. Known: {', '.join(sorted(hints))}.")
-        hint = hints[key]
-        if dataclasses.is_dataclass(hint):
-            given[key] = _build(hint, value, f"{where}.{key}")  # type: ignore[arg-type]
-        else:
-            given[key] = _typed(hint, value, f"{where}.{key}")
-    return kind(**given)
-
-
-def _typed(hint: Any, value: Any, where: str) -> Any:
-    if get_origin(hint) is tuple:
-        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-            raise ConfigError(f"{where} must be a list of names, not {value!r}.")
-        return tuple(value)
-    allowed = get_args(hint) if get_origin(hint) is not None else (hint,)
-    if float in allowed and is_whole(value):
-        return float(value)
-    if (isinstance(value, bool) and bool not in allowed) or not isinstance(value, allowed):
-        names = " or ".join(getattr(a, "__name__", str(a)) for a in allowed)
-        raise ConfigError(f"{where} must be {names}, not {value!r}.")
-    return value

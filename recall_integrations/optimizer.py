@@ -41,7 +41,7 @@ from recall_integrations.recall.stages.rerank import Rerank
 from recall_integrations.recall.stages.rewrite import Rewrite
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
-from recall_integrations.reranking.gate import GateSettings
+from recall_integrations.reranking.gate import RISK, GateSettings
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankSettings, RerankStage
 from recall_integrations.resilience.breaker import FileShelf
@@ -76,7 +76,7 @@ class QueryOptimizer:
             node postprocessor, or `Callable[[str, list[str]], list[float]]`.
         config: all settings.
         clock: where `now` comes from when a call does not give it.
-        ranker: orders the candidates instead of the one that `fusion.strategy` names.
+        ranker: orders the candidates instead of the one that `ranking.strategy` names.
         arms: arms of your own, beside the five (`ArmSpec`).
         stages: stages of your own (`recall.Stage`); each says behind which it comes, or has the name of one whose place
             it takes.
@@ -131,11 +131,11 @@ class QueryOptimizer:
     ) -> list[Stage]:
         """The stages of a recall, in order."""
         store, config, ranking = self.store, self.config, self.config.ranking
-        if ranker is None and ranking.features:
-            ranker = resolve_ranker(config.fusion)
+        if ranker is None:
+            ranker = resolve_ranker(ranking)
         reasons = {spec.name: spec.reason for spec in specs if spec.reason}
-        delivery = Delivery(store, config.fusion.recency_half_life_days, reasons)
-        depth = MultiStage(coarse_factor=ranking.coarse_factor, score_percentile=ranking.score_percentile)
+        delivery = Delivery(store, ranking.recency_half_life_days, reasons)
+        depth = MultiStage(coarse_factor=config.rerank.coarse_factor, score_percentile=config.rerank.score_percentile)
         guards, limits = self._guards, config.limits
         rewriting = Rewriting(llm, guards.of("rewrite", limit_ms=limits.rewrite_timeout_ms))
         makers = {spec.name: spec.make(store, config) for spec in specs}
@@ -157,20 +157,19 @@ class QueryOptimizer:
     def _rerank_stage(self, reranker: Reranker | None) -> RerankStage | None:
         if reranker is None:
             return None
-        r, limits = self.config.ranking, self.config.limits
+        r, limits = self.config.rerank, self.config.limits
         gate = GateSettings(
-            min_k=r.rerank_min_k,
-            answer=r.rerank_answer,
-            regret_max=r.rerank_regret_max,
-            risk=r.rerank_risk,
+            min_k=r.min_k,
+            regret_max=r.regret_max,
+            risk=RISK if r.regret_max else 0,
             budget_ms=limits.rerank_budget_ms,
-            skip_when_slow=r.disable_rerank_when_slow,
+            skip_when_slow=r.disable_when_slow,
         )
         settings = RerankSettings(
             gate=gate,
-            top_n=r.rerank_top_n,
-            weight=r.rerank_weight,
-            threshold=r.rerank_threshold,
+            top_n=r.top_n,
+            weight=r.weight,
+            threshold=r.threshold,
         )
         return RerankStage(reranker, settings, self._guards.of("rerank", limit_ms=limits.rerank_budget_ms))
 

@@ -52,7 +52,7 @@ def variants() -> list[Variant]:
     found = [Variant(name="default")]
     found += [Variant(name="+ " + " + ".join(v), views=v) for v in (("window",), ("title",), ("window", "title"))]
     for weight in PROFILES:
-        config = replace(base, fusion=replace(base.fusion, profile=weight))
+        config = replace(base, ranking=replace(base.ranking, profile_lift=weight))
         found.append(Variant(name=f"profile {weight:g}", config=config))
     return found
 

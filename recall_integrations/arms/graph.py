@@ -11,13 +11,14 @@ Among documents it also leads from the best candidates to others, over the names
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection
 from contextlib import closing
 from functools import partial
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 from sqlalchemy import Connection, CursorResult, Engine, or_, select
 
@@ -72,8 +73,8 @@ class GraphRetriever:
         self._mentions = mentions
         self._lock = threading.Lock()
         self._recents: dict[int, tuple[int, dict[int, float]]] = {}
-        self._holders: OrderedDict[int, NamePostings] = OrderedDict()
-        self._said: OrderedDict[tuple[int, int], DocumentNames] = OrderedDict()
+        self._holders: LRUCache[int, NamePostings] = LRUCache(SCOPES_KEPT)
+        self._said: LRUCache[tuple[int, int], DocumentNames] = LRUCache(SAID_KEPT)
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Candidates with a score in [0, 1]. Without a named entity, an exploratory plan starts from recent ones."""
@@ -163,27 +164,24 @@ class GraphRetriever:
 
     def _holders_of(self, view: ScopeView) -> NamePostings:
         with self._lock:  # one thread makes it, others wait
-            holders = self._holders.pop(view.scope_id, None)
+            holders = self._holders.get(view.scope_id)
             if holders is None or not holders.serves(view):
                 holders = NamePostings(view, holders if holders is not None and holders.begins(view) else None)
-            self._holders[view.scope_id] = holders
-            if len(self._holders) > SCOPES_KEPT:
-                self._holders.popitem(last=False)
+                self._holders[view.scope_id] = holders
             return holders
 
     def _said_in(self, view: ScopeView, texts: Callable[[Rows], list[str]], rows: Rows) -> list[DocumentNames]:
         """The names that rows say; kept, for the number of a memory is never given to another."""
         assert view.text is not None
         keys = [(view.scope_id, num) for num in view.nums[rows].tolist()]
-        found = [self._said.get(key) for key in keys]
+        with self._lock:  # reading moves what is read, too
+            found = [self._said.get(key) for key in keys]
         missing = [i for i, said in enumerate(found) if said is None]
         if missing:
             for i, text in zip(missing, texts(rows[missing]), strict=True):
                 found[i] = said_in(text, view.text.lexicon)
             with self._lock:
                 self._said.update((keys[i], said) for i in missing if (said := found[i]) is not None)
-                while len(self._said) > SAID_KEPT:
-                    self._said.popitem(last=False)
         return [said for said in found if said is not None]
 
     @staticmethod

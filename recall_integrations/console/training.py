@@ -15,7 +15,7 @@ from recall_integrations.training.calibrate import MIN_OUTCOMES
 from recall_integrations.training.learn import MIN_QUERIES, Learned
 
 FEW = 10 * MIN_QUERIES
-KEEP = "Keep the default, fusion.strategy: fixed_weights"
+KEEP = "Keep the default, ranking.strategy: fixed_weights"
 
 
 def show(learned: Learned, console: Console) -> None:
@@ -78,5 +78,7 @@ def write(learned: Learned, path: Path) -> None:
 
 def usage(learned: Learned, path: Path) -> str:
     """The part of a configuration file that uses the weights."""
-    fusion = {"strategy": learned.ranker.name, "weights": str(path)}
-    return str(yaml.safe_dump({"recall": {"fusion": fusion}}, sort_keys=False, allow_unicode=True, width=1_000)).strip()
+    ranking = {"strategy": learned.ranker.name, "weights": str(path)}
+    return str(
+        yaml.safe_dump({"recall": {"ranking": ranking}}, sort_keys=False, allow_unicode=True, width=1_000)
+    ).strip()

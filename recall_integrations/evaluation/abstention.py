@@ -249,7 +249,7 @@ def fitted_on(config: RecallConfig, dataset: str) -> str:
     """What to say where the calibration was fitted on the data set; empty where it was not."""
     from recall_integrations.ranking.rank import calibration_of, resolve_ranker
 
-    ranker = resolve_ranker(config.fusion) if config.ranking.features else None
+    ranker = resolve_ranker(config.ranking)
     calibration = None if ranker is None else calibration_of(ranker.name, ranker.version)
     data = "" if calibration is None else str(calibration.about.get("data", ""))
     if dataset.lower() not in data.lower():

@@ -243,7 +243,7 @@ def find(
         raise InvalidArgument(f"{data.name} has no question with a gold memory called {', '.join(sorted(questions))}.")
     every = data.family == MULTIHOP
     first = FIRST_MULTIHOP if every else FIRST
-    ranker = resolve_ranker(settings.fusion) if settings.ranking.features else None
+    ranker = resolve_ranker(settings.ranking)
     watched = None if ranker is None else Watched(ranker)
     misses: list[Miss] = []
     with (

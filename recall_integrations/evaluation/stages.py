@@ -2,12 +2,12 @@
 
 Four kinds of changes, each against the configuration that is measured:
 
-- **strategy**: every other `fusion.strategy` that needs no file of weights.
+- **strategy**: every other of `STRATEGIES` that needs no file of weights.
 - **arm**: one arm is left out of every plan. Without the semantic arm there is no vector of the query either, so its
   cosines are missing from the ranking features; the lexical arm brings candidates, but the word features stay (switch
   those off as features); without the graph arm its support is gone too; without the temporal arm the dates still lift
   what lies in them, but no longer by the arm's weight.
-- **stage**: ranking features, spelling, dates, diversity, folding of duplicates, negation, or the planner's rules
+- **stage**: spelling, dates, diversity, folding of duplicates, negation, or the planner's rules
   (`recall bench rules` measures those one by one).
 - **features**: one group of ranking features weighs nothing.
 
@@ -109,7 +109,7 @@ def stages(config: RecallConfig) -> tuple[tuple[Stage, ...], dict[str, str]]:
     left_out: dict[str, str] = {}
     found = list(_strategies(config, left_out))
     found += [*_arms(config), *_switches(config)]
-    ranker = resolve_ranker(config.fusion) if config.ranking.features else None
+    ranker = resolve_ranker(config.ranking)
     found += [
         Stage(name=f"no {group} features", kind="features", config=config, ranker=lesser)
         for group, names in feature_groups(ranker).items()
@@ -120,15 +120,15 @@ def stages(config: RecallConfig) -> tuple[tuple[Stage, ...], dict[str, str]]:
 
 def _strategies(config: RecallConfig, left_out: dict[str, str]) -> Iterator[Stage]:
     for strategy in STRATEGIES:
-        if strategy == config.fusion.strategy:
+        if strategy == config.strategy:
             continue
-        fusion = config.fusion.with_strategy(strategy)
         try:
-            resolve_ranker(fusion)
+            other = config.with_strategy(strategy)
+            resolve_ranker(other.ranking)
         except RecallError as e:  # needs a file or an extra
             left_out[f"strategy {strategy}"] = str(e)
             continue
-        yield Stage(name=f"strategy {strategy}", kind="strategy", config=replace(config, fusion=fusion))
+        yield Stage(name=f"strategy {strategy}", kind="strategy", config=other)
 
 
 def _arms(config: RecallConfig) -> Iterator[Stage]:
@@ -141,7 +141,6 @@ def _arms(config: RecallConfig) -> Iterator[Stage]:
 def _switches(config: RecallConfig) -> Iterator[Stage]:
     ranking, query, planner = config.ranking, config.query, config.planner
     changed = {
-        "ranking features": replace(config, ranking=replace(ranking, features=False)),
         "spelling": replace(config, query=replace(query, spelling=False)),
         "diversity": replace(config, ranking=replace(ranking, diversity_lambda=1.0)),
         "folding": replace(config, ranking=replace(ranking, duplicate_similarity=2.0)),
@@ -184,7 +183,7 @@ def without_features(ranker: Ranker | None, names: Iterable[str]) -> Ranker | No
 
 def seen_before(config: RecallConfig, dataset: str) -> str:
     """What to say of a configuration whose weights were trained on the data set; empty where they were not."""
-    ranker = resolve_ranker(config.fusion) if config.ranking.features else None
+    ranker = resolve_ranker(config.ranking)
     data = str(getattr(ranker, "about", {}).get("data", ""))
     if dataset.lower() not in data.lower():
         return ""

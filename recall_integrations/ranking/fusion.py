@@ -1,6 +1,6 @@
 """Fusion: candidates of several arms become one scored list.
 
-Strategies, chosen by `fusion.strategy`:
+Strategies, chosen by `fallback_fusion.strategy`:
 
 - `rrf`: reciprocal rank fusion, `sum w / (k + rank)`, k = 60 (Cormack, Clarke and Büttcher 2009).
 - `weighted`: six terms, each in [0, 1]: vector, lexical, graph, recency, importance, profile; and boosts
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.second_hop.links import Via
-from recall_integrations.config import FusionConfig
+from recall_integrations.config import FallbackFusionConfig
 from recall_integrations.indexes.scope_view import Rows, ScopeView, of_types
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
@@ -79,7 +79,15 @@ class Fused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FusionInput:
-    """What fusion may look at besides the arms' lists."""
+    """What fusion may look at besides the arms' lists.
+
+    Args:
+        view, plan, window, now: of the recall.
+        vectors: of the query's readings.
+        similarities: their best cosine with every row, where that is known.
+        half_life_days: age at which recency has fallen to one half.
+        cosine_worth, word_worth: how much the embedding's cosines, and those of words, say; 0 = nothing.
+    """
 
     view: ScopeView
     plan: RetrievalPlan
@@ -87,11 +95,12 @@ class FusionInput:
     similarities: Scores | None
     window: TemporalWindow | None
     now: datetime
+    half_life_days: float
     cosine_worth: float = 1.0
     word_worth: float = 1.0
 
 
-def fuse(results: Sequence[ArmResult], given: FusionInput, config: FusionConfig) -> Fused:
+def fuse(results: Sequence[ArmResult], given: FusionInput, config: FallbackFusionConfig) -> Fused:
     """Fuse by the configured strategy."""
     filled = [r for r in results if len(r.rows)]
     rows = np.unique(np.concatenate([r.rows for r in filled])) if filled else np.empty(0, dtype=np.int64)
@@ -187,7 +196,7 @@ def _rrf(places: Mapping[str, Scores], plan: RetrievalPlan, k: int) -> dict[str,
 
 
 def _weighted(
-    results: Sequence[ArmResult], rows: Rows, given: FusionInput, config: FusionConfig
+    results: Sequence[ArmResult], rows: Rows, given: FusionInput, config: FallbackFusionConfig
 ) -> tuple[dict[str, Scores], dict[str, Scores]]:
     by_arm = {r.arm: r for r in results}
     view, plan = given.view, given.plan
@@ -223,7 +232,7 @@ def _weighted(
         raw["router"] = of_types(view, plan.prefers, rows).astype(np.float32)
         terms["router"] = (config.mode, raw["router"])
     age = np.maximum(to_micros(given.now) - view.at[rows], 0) / _DAY
-    raw["recency"] = (np.exp2(-age / config.recency_half_life_days) * view.dated[rows]).astype(np.float32)
+    raw["recency"] = (np.exp2(-age / given.half_life_days) * view.dated[rows]).astype(np.float32)
     terms["recency"] = (config.time_bias if plan.time_bias else config.recency, raw["recency"])
     if config.profile > 0 and (typical := profile(view, rows)) is not None:
         raw["profile"] = typical

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.second_hop.links import SecondHop, Via
-from recall_integrations.config import RANKERS, FusionConfig
+from recall_integrations.config import RANKERS, RankingConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.indexes.columns import TextColumns, window_rows
 from recall_integrations.indexes.kind import how_long
@@ -40,8 +40,8 @@ WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
 HOP_FROM, HOP_ROWS = 2, 10  # best lexical hits whose second hop become candidates, and how many do
 EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
 # What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
-TYPE_LIFT, MODE_LIFT, TIME_LIFT, EDGE_LIFT, EXACT_LIFT = 0.5, 0.2, 1.0, 8.0, 8.0
-TITLE_LIFT = 3.0
+# Those that can be set are in `RankingConfig`.
+TYPE_LIFT, EDGE_LIFT, TITLE_LIFT = 0.5, 8.0, 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,20 +86,20 @@ class Ranked:
     confidence: float | None
 
 
-def resolve_ranker(config: FusionConfig) -> Ranker | None:
-    """The ranker of the configured strategy, `None` for those that fuse the arms' scores.
+def resolve_ranker(config: RankingConfig) -> Ranker | None:
+    """The ranker of the configured strategy; `None` where the arms' scores are fused.
 
     Raises:
         ConfigError, MissingExtra: weights that cannot be read, or trees without the extra `rank`.
     """
+    if config.strategy not in RANKERS or not config.features:
+        return None
     if config.strategy == "fixed_weights":
         return FixedWeights()
-    if config.strategy not in RANKERS:
-        return None
     if not config.weights:
         raise ConfigError(
-            f"fusion.strategy {config.strategy!r} needs fusion.weights, a file that `recall train` makes from labelled "
-            "queries of your own."
+            f"ranking.strategy {config.strategy!r} needs ranking.weights, a file that `recall train` makes from "
+            "labelled queries of your own."
         )
     return linear.load(config.weights) if config.strategy == "linear" else trees.load(config.weights)
 
@@ -111,7 +111,7 @@ def calibration_of(name: str, version: str) -> Calibration | None:
 
 
 def rank(
-    results: Sequence[ArmResult], given: RankInput, text: TextColumns, ranker: Ranker, config: FusionConfig
+    results: Sequence[ArmResult], given: RankInput, text: TextColumns, ranker: Ranker, config: RankingConfig
 ) -> Ranked:
     """Order the candidates, and say how probably each is relevant."""
     view, plan = given.fusion.view, given.fusion.plan
@@ -131,7 +131,7 @@ def rank(
             graph=_support(by_arm.get("graph"), rows),
             importance=view.importance,
             now=given.fusion.now,
-            half_life_days=config.recency_half_life_days,
+            half_life_days=given.fusion.half_life_days,
             detail=ranker.detail,
             cosine_worth=given.fusion.cosine_worth,
             word_worth=given.fusion.word_worth,
@@ -219,13 +219,6 @@ def _cosines(given: FusionInput, rows: Rows) -> Scores | None:
     return best
 
 
-def _relative(config: FusionConfig, setting: str) -> np.float32:
-    """A setting as a multiple of its default: its unit is that of another strategy."""
-    default = float(getattr(FusionConfig(), setting))
-    multiple: np.float32 = np.float32(float(getattr(config, setting)) / default)
-    return multiple
-
-
 def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:
     if graph is None:
         return None
@@ -266,7 +259,7 @@ def _lifted(
     rows: Rows,
     by_arm: Mapping[str, ArmResult],
     given: RankInput,
-    config: FusionConfig,
+    config: RankingConfig,
 ) -> Ranking:
     """With what the plan asks for: the time, edges, types, types of the router mode, what is new, identifiers."""
     plan, view = given.fusion.plan, given.fusion.view
@@ -280,12 +273,12 @@ def _lifted(
         if (own := by_arm.get(name)) is not None:
             shares = scattered(rows, own.rows, own.scores, 0) / np.float32(max(own.ceiling, 1e-9))
             added[name] = np.float32(lift) * np.clip(shares, 0, 1)
-    if config.profile > 0 and (typical := profile(view, rows)) is not None:
-        added["profile"] = np.float32(config.profile) * np.clip(typical, 0, 1)
+    if config.profile_lift > 0 and (typical := profile(view, rows)) is not None:
+        added["profile"] = np.float32(config.profile_lift) * np.clip(typical, 0, 1)
     if plan.prefers:
-        added["router"] = MODE_LIFT * _relative(config, "mode") * of_types(view, plan.prefers, rows).astype(np.float32)
+        added["router"] = np.float32(config.mode_lift) * of_types(view, plan.prefers, rows).astype(np.float32)
     if plan.time_bias:
-        lift = np.float32(TIME_LIFT * _relative(config, "time_bias"))
+        lift = np.float32(config.recency_lift)
         added["recency"] = added.get("recency", np.float32(0)) + lift * features["recency"]
     for arm in plan.arms:
         if arm.weight != 1:
@@ -296,6 +289,6 @@ def _lifted(
         best = np.argsort(-scores, kind="stable")[:EXACT_POOL]
         shares = np.zeros(len(rows), dtype=np.float32)
         shares[best] = exact_shares(given.texts(rows[best]), given.parsed.identifiers)
-        added["exact"] = EXACT_LIFT * _relative(config, "exact") * shares
+        added["exact"] = np.float32(config.exact_lift) * shares
         scores = scores + added["exact"]
     return replace(ranking, scores=np.asarray(scores, dtype=np.float32), added=added)

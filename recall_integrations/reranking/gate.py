@@ -4,8 +4,8 @@
 loaded, could it change the answer, does it fit into the time. The first *no* decides and is the reason code.
 
 **Could it change the answer?** Two tests on the calibrated scores `p_1 ≥ … ≥ p_n` (probabilities of relevance) of the
-candidates. `answer` says what counts as a change: another *order* of the first k, or only another *set*. The weight of
-place i is `d_i = 1 / log2(i + 1)` for `order` (that of nDCG) and 1 for `set`, and 0 beyond k.
+candidates. The answer is the order of the first k. The weight of place i is `d_i = 1 / log2(i + 1)` (that of nDCG), and
+0 beyond k.
 
 1. *Regret* (`skip.certain`). What is expected now is `Σ d_i · p_i`. A perfect reranker puts the R relevant candidates
    first and reaches `F(R) = d_1 + … + d_R`. F is concave, so by Jensen's inequality, however the candidates depend on
@@ -14,11 +14,11 @@ place i is `d_i = 1 / log2(i + 1)` for `order` (that of nDCG) and 1 for `set`, a
 
 2. *Stability* (`skip.stable`). How far did this reranker move candidates so far? The movement of a recall is the
    largest gap `p_i - p_j` that a lower candidate j overcame such that the answer changed (0 = unchanged). The margin of
-   a recall is the least gap that has to be overcome: `p_k - p_{k+1}` for `set`, `min_{i≤k} (p_i - p_{i+1})` for
-   `order`. If the answer changes, movement ≥ margin. Let q be the `ceil((m + 1)(1 - risk))`-th smallest of m observed
-   movements: by split conformal prediction (Vovk, Gammerman and Shafer 2005) a new movement exceeds q with probability
-   at most `risk`, as long as recalls are exchangeable. The rerank is skipped if the margin exceeds q, so at most the
-   share `risk` of all recalls is skipped and would have changed: on average, not for each kind of query.
+   a recall is the least gap that has to be overcome, `min_{i≤k} (p_i - p_{i+1})`. If the answer changes, movement ≥
+   margin. Let q be the `ceil((m + 1)(1 - risk))`-th smallest of m observed movements: by split
+   conformal prediction (Vovk, Gammerman and Shafer 2005) a new movement exceeds q with probability at most `risk`, as
+   long as recalls are exchangeable. The rerank is skipped if the margin exceeds q, so at most the share `risk` of all
+   recalls is skipped and would have changed: on average, not for each kind of query.
 
 Both lean on calibrated scores: where these are wrong by a constant factor, so is the regret; the stability test needs
 nothing but the same scale from recall to recall. A threshold on the reranker's scores may drop hits however sure
@@ -33,48 +33,29 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.errors import ConfigError
 from recall_integrations.resilience.pace import Estimate
-from recall_integrations.types.numbers import is_number
 
-ORDER, SET = "order", "set"
+RISK = 0.05
 Calibrated = NDArray[np.floating]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSettings:
-    """What the gate goes by.
+    """What the gate goes by; `RerankConfig` has the ranges.
 
     Args:
         min_k: fewer candidates than this are not worth a rerank.
-        answer: what must stay the same for a rerank to be skipped: `order` or `set` of the first k.
         regret_max: see above; 0 skips only where nothing at all could be added.
         risk: see above, in [0, 1); 0 = no stability test.
         budget_ms: longest wait for the reranker.
         skip_when_slow: whether it is off while the 95th percentile of its recent runs is beyond `budget_ms`.
-
-    Raises:
-        ConfigError: a value out of its range.
     """
 
     min_k: int = 3
-    answer: str = ORDER
     regret_max: float = 0.02
-    risk: float = 0.05
+    risk: float = RISK
     budget_ms: float = 1_000.0
     skip_when_slow: bool = True
-
-    def __post_init__(self) -> None:
-        if self.answer not in (ORDER, SET):
-            raise ConfigError(f"rerank_answer must be 'order' or 'set', not {self.answer!r}.")
-        for name, value, low, high in (
-            ("rerank_min_k", self.min_k, 1, 1_000),
-            ("rerank_regret_max", self.regret_max, 0, 100),
-            ("rerank_risk", self.risk, 0, 0.999),
-            ("rerank_budget_ms", self.budget_ms, 0, math.inf),
-        ):
-            if not is_number(value) or not low <= value <= high:
-                raise ConfigError(f"{name} must be a number between {low:g} and {high:g}, not {value!r}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +100,9 @@ def should_rerank(given: GateInput, settings: GateSettings) -> tuple[bool, str]:
     if not given.ready:
         return False, "skip.cold"
     if not given.trims and not given.audit:
-        if regret_max(given.calibrated, given.k, settings.answer) <= settings.regret_max:
+        if regret_max(given.calibrated, given.k) <= settings.regret_max:
             return False, "skip.certain"
-        if settings.risk > 0 and margin(given.calibrated, given.k, settings.answer) > given.movement:
+        if settings.risk > 0 and margin(given.calibrated, given.k) > given.movement:
             return False, "skip.stable"
     if given.remaining_ms <= 0:
         return False, "skip.budget"
@@ -133,42 +114,34 @@ def should_rerank(given: GateInput, settings: GateSettings) -> tuple[bool, str]:
     return True, "run"
 
 
-def regret_max(calibrated: Calibrated, k: int, answer: str = ORDER) -> float:
+def regret_max(calibrated: Calibrated, k: int) -> float:
     """The most that a perfect reranker could add, in hits at the first place; see the module."""
     p = np.asarray(calibrated, dtype=np.float64)
     k = min(k, len(p))
-    weights = 1 / np.log2(np.arange(2, k + 2)) if answer == ORDER else np.ones(k)
+    weights = 1 / np.log2(np.arange(2, k + 2))
     relevant = float(p.sum())
     perfect = float(np.interp(relevant, np.arange(k + 1), np.concatenate([[0.0], np.cumsum(weights)])))
     return max(0.0, perfect - float(weights @ p[:k]))
 
 
-def margin(calibrated: Calibrated, k: int, answer: str = ORDER) -> float:
+def margin(calibrated: Calibrated, k: int) -> float:
     """The least gap that a candidate has to overcome to change the answer; `inf` if nothing can."""
     p = np.asarray(calibrated, dtype=np.float64)
     gaps = (p[:-1] - p[1:])[: min(k, len(p))]
-    if answer == SET:
-        gaps = gaps[k - 1 : k]
     return float(gaps.min()) if len(gaps) else math.inf
 
 
-def movement(calibrated: Calibrated, order: NDArray[np.integer], k: int, answer: str = ORDER) -> float:
+def movement(calibrated: Calibrated, order: NDArray[np.integer], k: int) -> float:
     """The largest gap that a candidate overcame in a rerank such that the answer changed; 0 if it is the same.
 
     Args:
         calibrated: scores before, falling.
         order: places before, in the order after.
         k: how many hits are wanted.
-        answer: `order` or `set`.
     """
     p = np.asarray(calibrated, dtype=np.float64)
     n = len(p)
     k = min(k, n)
-    if answer == SET:
-        after = np.asarray(order[:k])
-        came = after[after >= k]
-        left = np.setdiff1d(np.arange(k), after)
-        return float(p[left[0]] - p[came.max()]) if len(came) else 0.0
     place = np.empty(n, dtype=np.int64)
     place[np.asarray(order)] = np.arange(n)
     overtaken = np.triu(place[:k, None] > place[None, :], 1)

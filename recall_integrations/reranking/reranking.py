@@ -56,11 +56,11 @@ class RerankSettings:
 
     def __post_init__(self) -> None:
         if self.top_n < 1:
-            raise ConfigError(f"rerank_top_n must be at least 1, not {self.top_n!r}.")
+            raise ConfigError(f"rerank.top_n must be at least 1, not {self.top_n!r}.")
         if not 0 <= self.weight <= 1:
-            raise ConfigError(f"rerank_weight must be between 0 and 1, not {self.weight!r}.")
+            raise ConfigError(f"rerank.weight must be between 0 and 1, not {self.weight!r}.")
         if self.threshold is not None and not np.isfinite(self.threshold):
-            raise ConfigError(f"rerank_threshold must be a finite number or null, not {self.threshold!r}.")
+            raise ConfigError(f"rerank.threshold must be a finite number or null, not {self.threshold!r}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,7 @@ class RerankStage:
         given = self._seen(request, n)
         go, reason = should_rerank(given, self._settings.gate)
         if n >= 2 and request.allowed:
-            outcome = replace(outcome, regret_max=regret_max(given.calibrated, request.k, self._settings.gate.answer))
+            outcome = replace(outcome, regret_max=regret_max(given.calibrated, request.k))
         if not go:
             return self._skipped(request, outcome, reason)
         try:
@@ -274,7 +274,7 @@ class RerankStage:
         calibrated = request.calibrated[:n]
         first = blend(calibrated, judged.scores, settings.weight, judged.unscored)
         if outcome.audited and not judged.unscored:
-            self._movements.record(movement(calibrated, first, k, settings.gate.answer))
+            self._movements.record(movement(calibrated, first, k))
         order = np.concatenate([first, np.arange(n, len(request.calibrated), dtype=np.int64)])
         degraded: tuple[Degradation, ...] = ()
         reason = "success"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 
+from cachetools import LRUCache
 from sqlalchemy import Connection, Engine, delete, insert, select, update
 
 from recall_integrations.database import schema
@@ -30,18 +30,14 @@ class EntityCatalog:
         self._engine = engine
         self._extractor = extractor
         self._lock = threading.Lock()
-        self._kept: OrderedDict[int, ScopeEntities] = OrderedDict()
+        self._kept: LRUCache[int, ScopeEntities] = LRUCache(SCOPES_KEPT)
 
     def of(self, scope_id: int) -> ScopeEntities:
         """The scope's entities, loaded on first use; the least recently used scopes leave memory."""
         with self._lock:
             found = self._kept.get(scope_id)
-            if found is not None:
-                self._kept.move_to_end(scope_id)
-                return found
-            found = self._kept[scope_id] = self._load(scope_id)
-            while len(self._kept) > SCOPES_KEPT:
-                self._kept.popitem(last=False)
+            if found is None:
+                found = self._kept[scope_id] = self._load(scope_id)
             return found
 
     def drop(self, scope_id: int) -> None:

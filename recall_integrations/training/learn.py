@@ -171,7 +171,7 @@ def _enough(count: int, what: str) -> None:
     if count < MIN_QUERIES:
         raise InvalidArgument(
             f"There are {count} {what}; learning needs at least {MIN_QUERIES}, and some hundreds to be of use. "
-            "Label more queries, or keep fusion.strategy 'fixed_weights', which needs none."
+            "Label more queries, or keep ranking.strategy 'fixed_weights', which needs none."
         )
 
 

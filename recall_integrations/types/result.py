@@ -36,7 +36,7 @@ class Hit:
 
     Args:
         memory: the memory; under `privacy="redact"` its text is redacted, under `"block"` it is empty.
-        score: probability that the memory is relevant, in [0, 1], calibrated for `fusion.strategy: fixed_weights`
+        score: probability that the memory is relevant, in [0, 1], calibrated for `ranking.strategy: fixed_weights`
             (docs/ranking.md); of the other strategies a number in [0, 1] that only orders. Hits come in falling order
             of it. A reranker or the diversity stage changes the order and shares out the scores.
         reason: why it is here, in words.
@@ -103,7 +103,7 @@ class RerankOutcome:
         moved: of the first k places, how many hold another memory than before.
         regret_max: the most that a perfect reranker could have added, as `gate.regret_max` computes it; `None` = the
             gate did not come so far.
-        trimmed: candidates that `rerank_threshold` left out.
+        trimmed: candidates that `rerank.threshold` left out.
         audited: whether the gate let it run although it may have been certain, to learn how far it moves candidates.
     """
 

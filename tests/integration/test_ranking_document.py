@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from recall_integrations.arms.registry import BUILT_IN, evidence_of
-from recall_integrations.config import STRATEGIES, FusionConfig
+from recall_integrations.config import STRATEGIES, RankingConfig
 from recall_integrations.indexes.kind import GATES, Kind
 from recall_integrations.ranking import rank as stage
 from recall_integrations.ranking.features.formulas import FORMULAS
@@ -24,15 +24,13 @@ from recall_integrations.ranking.rankers.fixed_weights import FLOORS, WEIGHTS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ranking.md"
 BLOCK = re.compile(r"```python\n(.*?)```(\n\n```text\n)(.*?)```", re.DOTALL)
+SETTINGS = {"exact_lift": "exact", "mode_lift": "router", "recency_lift": "recency"}
 LIFTS = {
     "edge": stage.EDGE_LIFT,
     "title": stage.TITLE_LIFT,
     "type_filter": stage.TYPE_LIFT,
-    "router": stage.MODE_LIFT,
-    "recency": stage.TIME_LIFT,
-    "exact": stage.EXACT_LIFT,
+    **{source: getattr(RankingConfig(), setting) for setting, source in SETTINGS.items()},
 }
-SETTINGS = {"exact": "exact", "mode": "router", "time_bias": "recency"}
 NUMBER = re.compile(r"-?\d*\.\d+")
 BAR = re.compile(r" ?█+")
 TOLERANCE = 0.006  # cosines of quantised vectors, times a weight, rounded
@@ -119,7 +117,7 @@ def test_every_lift_setting_and_strategy_is_listed(page: str) -> None:
     for source, lift in LIFTS.items():
         assert re.search(rf"^\| `{source}` \| {lift:g} ", lifts, re.MULTILINE), source
     for setting, source in SETTINGS.items():
-        assert f"| `fusion.{setting}` | {getattr(FusionConfig(), setting):g} | `{source}` |\n" in lifts
+        assert f"| `ranking.{setting}` | `{source}` |\n" in lifts
     listed = page.split("## Which strategy", 1)[1].split("\n## ", 1)[0]
     assert set(re.findall(r"^\| `(\w+)` ", listed, re.MULTILINE)) == set(STRATEGIES)
 

@@ -14,6 +14,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation
 from recall_integrations.errors import RecallError
+from recall_integrations.types.numbers import is_number
 
 NOW = datetime(2026, 6, 17, 12, tzinfo=timezone.utc)  # a Wednesday
 PEOPLE = ("Priya", "Sam", "Henrietta", "Tomas", "Ines")
@@ -83,9 +84,9 @@ class Turn:
     own_store: bool = False
 
 
-WEIGHTED = {"fusion.strategy": "weighted"}
+WEIGHTED = {"ranking.strategy": "fallback_fusion"}
 EXPLORATORY = {"planner.exploratory_threshold": 1.0, "planner.precise_threshold": 1.0}
-RERANKED: dict[str, Any] = {"base": {**EXPLORATORY, "ranking.rerank_regret_max": 0.0}, "model": {}}
+RERANKED: dict[str, Any] = {"base": {**EXPLORATORY, "rerank.regret_max": 0.0}, "model": {}}
 FAILING: dict[str, Any] = {**RERANKED, "model": {"fails": True}}
 TURNED: dict[str, Turn] = {
     "week_start": Turn(6),
@@ -104,29 +105,33 @@ TURNED: dict[str, Turn] = {
     "specificity.temporal": Turn(0.35, with_it={"specificity.entity_density": 0.25}),
     "specificity.lexical_rarity": Turn(0.35, with_it={"specificity.entity_density": 0.25}),
     "specificity.type_cues": Turn(0.25, with_it={"specificity.entity_density": 0.25}),
-    "fusion.rrf_k": Turn(1, {"fusion.strategy": "rrf"}),
-    "fusion.vector": Turn(3.0, WEIGHTED),
-    "fusion.lexical": Turn(3.0, WEIGHTED),
-    "fusion.graph": Turn(3.0, WEIGHTED),
-    "fusion.recency": Turn(3.0, WEIGHTED),
-    "fusion.importance": Turn(3.0, WEIGHTED),
-    "fusion.profile": Turn(3.0, WEIGHTED),
-    "fusion.recency_half_life_days": Turn(1.0),
-    "fusion.time_bias": Turn(1.0),
-    "fusion.exact": Turn(0.1),
-    "fusion.mode": Turn(1.0),
+    "fallback_fusion.rrf_k": Turn(1, {**WEIGHTED, "fallback_fusion.strategy": "rrf"}),
+    "fallback_fusion.vector": Turn(3.0, WEIGHTED),
+    "fallback_fusion.lexical": Turn(3.0, WEIGHTED),
+    "fallback_fusion.graph": Turn(3.0, WEIGHTED),
+    "fallback_fusion.recency": Turn(3.0, WEIGHTED),
+    "fallback_fusion.importance": Turn(3.0, WEIGHTED),
+    "fallback_fusion.profile": Turn(3.0, WEIGHTED),
+    "fallback_fusion.time_bias": Turn(1.0, WEIGHTED),
+    "fallback_fusion.mode": Turn(1.0, WEIGHTED),
+    "fallback_fusion.exact": Turn(0.1, WEIGHTED),
+    "ranking.recency_half_life_days": Turn(1.0),
+    "ranking.exact_lift": Turn(1.0),
+    "ranking.mode_lift": Turn(5.0),
+    "ranking.recency_lift": Turn(50.0),
+    "ranking.profile_lift": Turn(1.0),
     "retrieval.cache_mb": Turn(0, own_store=True),
     "retrieval.graph_hops": Turn(1),
     "retrieval.graph_neighbours": Turn(1),
     "retrieval.graph_mentions": Turn(1),
     "ranking.negation_threshold": Turn(1.0),
-    "ranking.rerank_top_n": Turn(2, **RERANKED),
-    "ranking.rerank_min_k": Turn(1_000, **RERANKED),
-    "ranking.rerank_regret_max": Turn(100.0, **RERANKED),
-    "ranking.rerank_weight": Turn(0.0, **RERANKED),
-    "ranking.rerank_threshold": Turn(0.03, **RERANKED),
-    "ranking.coarse_factor": Turn(1.0, {**RERANKED["base"], "planner.arm_limit": 1}, model={}),
-    "ranking.score_percentile": Turn(80.0, **RERANKED),
+    "rerank.top_n": Turn(2, **RERANKED),
+    "rerank.min_k": Turn(1_000, **RERANKED),
+    "rerank.regret_max": Turn(100.0, **RERANKED),
+    "rerank.weight": Turn(0.0, **RERANKED),
+    "rerank.threshold": Turn(0.03, **RERANKED),
+    "rerank.coarse_factor": Turn(1.0, {**RERANKED["base"], "planner.arm_limit": 1}, model={}),
+    "rerank.score_percentile": Turn(80.0, **RERANKED),
     "ranking.diversity_lambda": Turn(0.1, EXPLORATORY),
     "ranking.duplicate_similarity": Turn(2.0),
     "ranking.abstain_below": Turn(1.0),
@@ -142,7 +147,6 @@ UNSEEN = {
     "query.spelling_learned_max": "how many corrections are remembered; they are learned from use over time",
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
     "retrieval.overfetch": "how far an approximate search looks; it finds all of so few",
-    "ranking.rerank_risk": "acts on the history of many reranks: tests/unit/reranking/test_gate.py",
     "limits.workers": "how many threads there are; answers are the same",
 }
 
@@ -154,10 +158,10 @@ def settings() -> dict[str, object]:
     for part in dataclasses.fields(default):
         section = getattr(default, part.name)
         if not dataclasses.is_dataclass(section):
-            found.update({part.name: section} if "range" in part.metadata else {})
+            found.update({part.name: section} if is_number(section) else {})
             continue
-        ranged = (own.name for own in dataclasses.fields(section) if "range" in own.metadata)
-        found.update((f"{part.name}.{name}", getattr(section, name)) for name in ranged)
+        numbers = (own.name for own in dataclasses.fields(section) if is_number(own.default) or own.default is None)
+        found.update((f"{part.name}.{name}", getattr(section, name)) for name in numbers)
     return found
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
-from recall_integrations.config import FusionConfig, PlannerConfig, RankingConfig
+from recall_integrations.config import PlannerConfig, RankingConfig, RerankConfig
 from recall_integrations.ranking.arranging.moves import HAIR, MOVERS, longest_falling, placed
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
@@ -47,13 +47,11 @@ EVERYWHERE = PlannerConfig(precise_threshold=1.0, exploratory_threshold=1.0)  # 
 CONFIGS = {
     "default": RecallConfig(),
     "diverse": RecallConfig(planner=EVERYWHERE, ranking=RankingConfig(diversity_lambda=0.3)),
-    "weighted": RecallConfig(fusion=FusionConfig(strategy="weighted")),
-    "rrf": RecallConfig(fusion=FusionConfig(strategy="rrf"), planner=EVERYWHERE),
+    "weighted": RecallConfig().with_strategy("weighted"),
+    "rrf": RecallConfig(planner=EVERYWHERE).with_strategy("rrf"),
     "strict": RecallConfig(ranking=RankingConfig(negation_threshold=0.1, duplicate_similarity=0.5)),
-    "reranked": RecallConfig(planner=EVERYWHERE, ranking=RankingConfig(rerank_regret_max=0, rerank_risk=0)),
-    "half reranked": RecallConfig(
-        planner=EVERYWHERE, ranking=RankingConfig(rerank_regret_max=0, rerank_weight=0.5, rerank_threshold=0.3)
-    ),
+    "reranked": RecallConfig(planner=EVERYWHERE, rerank=RerankConfig(regret_max=0)),
+    "half reranked": RecallConfig(planner=EVERYWHERE, rerank=RerankConfig(regret_max=0, weight=0.5, threshold=0.3)),
 }
 
 

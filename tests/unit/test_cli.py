@@ -281,14 +281,14 @@ def test_bench_passes_its_options_on(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     for name, module in (("quality", quality), ("latency", latency), ("temporal", temporal)):
         monkeypatch.setattr(module, "run", lambda *a, _name=name, **k: seen.update({_name: (a, k)}))
     config = tmp_path / "c.yaml"
-    config.write_text("recall: {fusion: {strategy: rrf}}")
+    config.write_text("recall: {fallback_fusion: {strategy: rrf}}")
     options = ["--dataset", "musique", "--limit", "7", "--no-peers", "--config", config, "--json", "r.json"]
     options += ["--embedding", "minilm", "--embedding-cache", tmp_path / "cache"]
     assert recall("bench", "quality", tmp_path, *options).exit_code == 0
     assert recall("bench", "latency", "--size", "10", "--size", "20", "--queries", "5").exit_code == 0
     assert recall("bench", "temporal", tmp_path, "--misses").exit_code == 0
     (path, _), given = seen["quality"]
-    assert path == tmp_path and given["config"].fusion.strategy == "rrf"
+    assert path == tmp_path and given["config"].fallback_fusion.strategy == "rrf"
     assert (given["dataset"], given["limit"], given["peers"], given["json_path"]) == (("musique",), 7, False, "r.json")
     assert (given["embedding"], given["embedding_cache"]) == ("minilm", str(tmp_path / "cache"))
     assert seen["latency"][1]["sizes"] == (10, 20) and seen["latency"][1]["queries_per_plan"] == 5

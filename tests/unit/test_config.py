@@ -1,18 +1,27 @@
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recall_integrations import config
 from recall_integrations.config import (
     ARMS,
-    FusionConfig,
+    FUSIONS,
+    RANKERS,
+    STRATEGIES,
+    FallbackFusionConfig,
     PlannerConfig,
+    QueryConfig,
     RankingConfig,
     RecallConfig,
+    RerankConfig,
     SpecificityConfig,
 )
 from recall_integrations.errors import ConfigError
@@ -34,8 +43,8 @@ def test_combinations_that_make_no_sense() -> None:
         PlannerConfig(exploratory_threshold=0.9)
     with pytest.raises(ConfigError, match="add up to 1"):
         SpecificityConfig(temporal=0.5)
-    with pytest.raises(ConfigError, match="fusion.strategy must be one of"):
-        FusionConfig(strategy="magic")
+    with pytest.raises(ConfigError, match="fallback_fusion.strategy must be one of weighted, boosts, rrf, not"):
+        FallbackFusionConfig(strategy="magic")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="Europe/Berlin"):
         RecallConfig(timezone="Mars/Olympus")
     with pytest.raises(ConfigError, match="week_start"):
@@ -44,18 +53,20 @@ def test_combinations_that_make_no_sense() -> None:
 
 def test_a_number_may_stand_at_either_end_of_its_range() -> None:
     assert PlannerConfig(precise_threshold=1, exploratory_threshold=0).precise_threshold == 1
-    with pytest.raises(ConfigError, match=r"^planner\.arm_limit must be a number between 1 and 10000, not 0\.$"):
+    with pytest.raises(ConfigError, match=r"^planner\.precise_threshold must be a number between 0 and 1, not 1\.01"):
+        PlannerConfig(precise_threshold=1.01)
+    with pytest.raises(ConfigError, match=r"^planner\.arm_limit must be a whole number between 1 and 10000, not 0\.$"):
         PlannerConfig(arm_limit=0)
     with pytest.raises(ConfigError, match="arm_limit.*not True"):
         PlannerConfig(arm_limit=True)
 
 
 def test_only_a_number_whose_default_is_none_may_be_none() -> None:
-    assert RankingConfig(rerank_threshold=None).rerank_threshold is None
-    with pytest.raises(ConfigError, match="rerank_threshold must be a number between -1e.06 and 1e.06, not 2e.17"):
-        RankingConfig(rerank_threshold=2e17)
-    with pytest.raises(ConfigError, match="rerank_weight.*not None"):
-        RankingConfig(rerank_weight=None)  # type: ignore[arg-type]
+    assert RerankConfig(threshold=None).threshold is None and RerankConfig(threshold=-10).threshold == -10
+    with pytest.raises(ConfigError, match="^rerank.threshold must be a number between -1e.06 and 1e.06, or nothing"):
+        RerankConfig(threshold=2e17)
+    with pytest.raises(ConfigError, match="rerank.weight must be a number between 0 and 1, not None"):
+        RerankConfig(weight=None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["rules", "arms"])
@@ -84,7 +95,7 @@ def test_at_least_one_arm_and_no_rule_at_all() -> None:
 def test_from_mapping() -> None:
     made = RecallConfig.from_mapping({"timezone": "Europe/Berlin", "planner": {"precise_threshold": 1}})
     assert made.timezone == "Europe/Berlin" and made.planner.precise_threshold == 1.0
-    assert made.fusion == FusionConfig()
+    assert made.fallback_fusion == FallbackFusionConfig()
     assert RecallConfig.from_mapping({}) == RecallConfig()
 
 
@@ -97,7 +108,11 @@ def test_from_mapping() -> None:
         ({"planner": {"arm_limit": "many"}}, "arm_limit"),
         ({"planner": {"arm_limit": 1.5}}, "arm_limit"),
         ({"planner": {"arm_limit": True}}, "arm_limit"),
-        ({"fusion": {"strategy": 7}}, "strategy"),
+        ({"ranking": {"strategy": 7}}, r"ranking\.strategy must be one of fixed_weights, .*, not 7"),
+        ({"planner": {7: 1}}, r"Unknown setting planner\.7"),
+        ({7: 1}, "Unknown setting 7"),
+        ({"planner": None}, "planner must be a mapping"),
+        ({"fallback_fusion": {"rrf_k": 7}}, r"fallback_fusion\.rrf_k has no effect"),
         ({"timezone": 7}, "timezone"),
         ({"retrieval": {"semantic_remote": "yes"}}, "semantic_remote"),
         (7, "mapping"),
@@ -110,8 +125,8 @@ def test_bad_mappings_name_the_key(given: Any, message: str) -> None:
 
 def test_from_yaml(tmp_path: Path) -> None:
     path = tmp_path / "recall.yaml"
-    path.write_text("recall:\n  timezone: Europe/Berlin\n  fusion: {strategy: rrf}\nother: 1\n")
-    assert RecallConfig.from_yaml(path).fusion.strategy == "rrf"
+    path.write_text("recall:\n  timezone: Europe/Berlin\n  fallback_fusion: {strategy: rrf}\nother: 1\n")
+    assert RecallConfig.from_yaml(path).fallback_fusion.strategy == "rrf"
     path.write_text("timezone: UTC\n")
     assert RecallConfig.from_yaml(str(path)) == RecallConfig()
     for empty in ("", "recall:\n", "# nothing\n"):
@@ -137,39 +152,114 @@ def test_fingerprint_follows_every_setting() -> None:
     changed = [
         RecallConfig(timezone="Europe/Berlin"),
         RecallConfig(week_start=6),
-        RecallConfig(fusion=FusionConfig(graph=0.5)),
+        RecallConfig(fallback_fusion=FallbackFusionConfig(graph=0.5)),
         RecallConfig(planner=PlannerConfig(arm_limit=7)),
     ]
     assert len({c.fingerprint for c in [base, *changed]}) == 5
 
 
 @pytest.mark.parametrize(
-    ("strategy", "setting", "value"),
+    ("section", "strategy", "setting", "value"),
     [
-        ("fixed_weights", "rrf_k", 10),
-        ("weighted", "rrf_k", 10),
-        ("fixed_weights", "weights", "mine.json"),
-        ("rrf", "vector", 0.5),
-        ("rrf", "mode", 0.5),
-        ("rrf", "time_bias", 0.5),
+        (RankingConfig, "fixed_weights", "weights", "mine.json"),
+        (RankingConfig, "fallback_fusion", "weights", "mine.json"),
+        (RankingConfig, "fallback_fusion", "exact_lift", 1.0),
+        (RankingConfig, "fallback_fusion", "profile_lift", 1.0),
+        (FallbackFusionConfig, "weighted", "rrf_k", 10),
+        (FallbackFusionConfig, "boosts", "rrf_k", 10),
+        (FallbackFusionConfig, "rrf", "vector", 0.5),
+        (FallbackFusionConfig, "rrf", "mode", 0.5),
+        (FallbackFusionConfig, "rrf", "time_bias", 0.5),
     ],
 )
-def test_a_setting_that_its_strategy_does_not_read_is_refused(strategy: str, setting: str, value: object) -> None:
-    with pytest.raises(ConfigError, match=rf"fusion\.{setting} has no effect .*{strategy}.* Leave it out, or choose"):
-        RecallConfig.from_mapping({"fusion": {"strategy": strategy, setting: value}})
-    default = getattr(FusionConfig(), setting)  # untouched, it may be written down
-    assert RecallConfig.from_mapping({"fusion": {"strategy": strategy, setting: default}}).fusion.strategy == strategy
+def test_a_setting_that_its_strategy_does_not_read_is_refused(
+    section: type[Any], strategy: str, setting: str, value: object
+) -> None:
+    with pytest.raises(ConfigError, match=rf"\.{setting} has no effect .*{strategy}.* Leave it out, or choose"):
+        section(strategy=strategy, **{setting: value})
+    default = getattr(section(), setting)  # untouched, it may be written down
+    assert section(strategy=strategy, **{setting: default}) == section(strategy=strategy)
+
+
+@pytest.mark.parametrize("given", [{"exact_lift": 1.0}, {"strategy": "trees"}, {"strategy": "linear", "weights": "w"}])
+def test_without_features_no_ranker_can_be_set(given: dict[str, Any]) -> None:
+    RankingConfig(**given, **({"weights": "w"} if given.get("strategy") == "trees" else {}))
+    with pytest.raises(ConfigError, match=rf"ranking\.{next(iter(given))} has no effect without ranking.features"):
+        RankingConfig(features=False, **given)
 
 
 def test_another_strategy_keeps_what_it_reads() -> None:
-    mine = FusionConfig(strategy="linear", weights="mine.json", vector=0.5, exact=0.7)
-    assert mine.with_strategy("weighted") == FusionConfig(strategy="weighted", vector=0.5, exact=0.7)
-    assert mine.with_strategy("rrf") == FusionConfig(strategy="rrf", exact=0.7)
-    assert FusionConfig(strategy="rrf", rrf_k=10).with_strategy("fixed_weights") == FusionConfig()
-    with pytest.raises(ConfigError, match=r"fusion\.strategy must be one of"):
+    mine = RecallConfig(
+        ranking=RankingConfig(strategy="linear", weights="mine.json", exact_lift=2, abstain_below=0.1),
+        fallback_fusion=FallbackFusionConfig(vector=0.5, exact=0.7),
+    )
+    assert (mine.strategy, [mine.with_strategy(name).strategy for name in STRATEGIES]) == ("linear", [*STRATEGIES])
+    weighted, rrf, fixed = (mine.with_strategy(name) for name in ("weighted", "rrf", "fixed_weights"))
+    assert weighted.ranking == rrf.ranking == RankingConfig(strategy="fallback_fusion", abstain_below=0.1)
+    assert weighted.fallback_fusion == mine.fallback_fusion == fixed.fallback_fusion
+    assert rrf.fallback_fusion == FallbackFusionConfig(strategy="rrf", exact=0.7)
+    assert fixed.ranking == RankingConfig(exact_lift=2, abstain_below=0.1)
+    assert mine.with_strategy("trees").ranking.weights == ""  # a file is of one ranker
+    with pytest.raises(ConfigError, match="There is no strategy 'magic'. Known: fixed_weights, "):
         mine.with_strategy("magic")
 
 
-def test_the_risk_of_the_rerank_gate_has_one_range() -> None:
-    with pytest.raises(ConfigError, match=r"ranking\.rerank_risk"):
-        RankingConfig(rerank_risk=1.0)
+def test_without_features_the_fusion_ranks() -> None:
+    off = RecallConfig(ranking=RankingConfig(features=False))
+    assert off.strategy == "weighted"
+    assert [off.with_strategy(name).strategy for name in FUSIONS] == [*FUSIONS]
+    for name in RANKERS:
+        with pytest.raises(ConfigError, match="needs ranking.features"):
+            off.with_strategy(name)
+
+
+@pytest.mark.parametrize("value", [True, "yes", 1, None])
+def test_a_switch_is_true_or_false(value: Any) -> None:
+    if value is True:
+        assert QueryConfig(spelling=value).spelling
+        return
+    with pytest.raises(ConfigError, match=r"^query\.spelling must be true or false, not "):
+        QueryConfig(spelling=value)
+
+
+def test_a_configuration_is_a_value() -> None:
+    made = RecallConfig(planner=PlannerConfig(arm_limit=7), week_start=6)
+    for other in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made), dataclasses.replace(made)):
+        assert other == made and hash(other) == hash(made) and other.fingerprint == made.fingerprint
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.week_start = 0  # type: ignore[misc]
+    assert dataclasses.replace(made, week_start=0) == RecallConfig(planner=PlannerConfig(arm_limit=7))
+    with pytest.raises(ConfigError, match=r"^planner\.arm_limit must be a whole number"):
+        dataclasses.replace(made.planner, arm_limit=0)
+    assert isinstance(PlannerConfig(precise_threshold=1).precise_threshold, float)
+
+
+@pytest.mark.parametrize("given", [{"planner": 7}, {"planner": QueryConfig()}, {"magic": 7}])
+def test_a_section_is_one_of_its_kind(given: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"^planner must be a mapping or a PlannerConfig|^Unknown setting magic\."):
+        RecallConfig(**given)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | st.integers(), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = [f.name for f in dataclasses.fields(RecallConfig)]
+SETTINGS = [f.name for section in SECTIONS for f in dataclasses.fields(section)]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(NAMES), ANYTHING | st.dictionaries(st.sampled_from(SETTINGS), ANYTHING, max_size=2), max_size=2
+    )
+    | ANYTHING
+)
+def test_whatever_is_given_it_is_a_configuration_or_a_mistake_with_a_name(values: Any) -> None:
+    try:
+        made = RecallConfig.from_mapping(values)
+    except ConfigError as e:
+        known = [*NAMES, *SETTINGS, "setting", "recall", "specificity", "time zone"]
+        assert any(name in str(e) for name in known)
+    else:
+        assert RecallConfig.from_mapping(dataclasses.asdict(made)) == made

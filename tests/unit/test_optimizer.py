@@ -22,7 +22,14 @@ from recall_integrations import (
     errors,
 )
 from recall_integrations.arms.registry import BUILT_IN
-from recall_integrations.config import ARMS, FusionConfig, LimitsConfig, PlannerConfig, RankingConfig, RetrievalConfig
+from recall_integrations.config import (
+    ARMS,
+    LimitsConfig,
+    PlannerConfig,
+    RankingConfig,
+    RerankConfig,
+    RetrievalConfig,
+)
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
@@ -100,7 +107,7 @@ def test_a_negated_topic_goes_down_but_stays(optimizer):
 @pytest.mark.parametrize("strategy", ["weighted", "rrf"])
 @pytest.mark.parametrize("query", ["who does Sam report to?", "deploy", "xyzzy", "what did we do, not the frontend"])
 def test_scores_are_in_range_and_fall(store, strategy, query):
-    optimizer = QueryOptimizer(store, config=RecallConfig(fusion=FusionConfig(strategy=strategy)))
+    optimizer = QueryOptimizer(store, config=RecallConfig().with_strategy(strategy))
     result = optimizer.recall(query, scope=U1, k=7, now=NOW)
     scores = [h.score for h in result.hits]
     assert all(0 <= s <= 1 for s in scores)
@@ -513,7 +520,7 @@ def test_privacy_holds_for_the_whole_result():
         def telling(_query, texts):
             raise RuntimeError(f"cannot score {texts}")
 
-        config = RecallConfig(planner=VAGUE, ranking=RankingConfig(rerank_min_k=1))
+        config = RecallConfig(planner=VAGUE, rerank=RerankConfig(min_k=1))
         optimizer = QueryOptimizer(store, reranker=telling, config=config)
         assert "lena@example.com" in repr(optimizer.recall("what does Lena like?"))
         for mode in ("redact", "block"):
@@ -546,7 +553,7 @@ async def test_a_closed_optimizer_says_so(store):
 
 
 def test_the_profile_term_counts(store):
-    optimizer = QueryOptimizer(store, config=RecallConfig(fusion=FusionConfig(profile=1.0)))
+    optimizer = QueryOptimizer(store, config=RecallConfig(ranking=RankingConfig(profile_lift=1.0)))
     hit = optimizer.recall("deploy", scope=U1, k=1).hits[0]
     assert any(c.source == "profile" and c.added > 0 for c in hit.contributions)
     optimizer.close()
@@ -587,7 +594,7 @@ def test_the_confidence_is_within_what_the_scores_add_up_to(optimizer, query, k)
 def test_a_scope_in_which_all_was_forgotten_is_an_empty_one(query, plan, strategy):
     with MemoryStore.open() as store:
         store.remember_many([Memory("I like tea", id="a", actor="Priya"), Memory("Sam ships", id="b", actor="Sam")])
-        optimizer = QueryOptimizer(store, config=RecallConfig(fusion=FusionConfig(strategy=strategy)))
+        optimizer = QueryOptimizer(store, config=RecallConfig().with_strategy(strategy))
         assert optimizer.recall(query, now=NOW).hits
         store.forget("a")
         store.forget("b")
@@ -604,7 +611,7 @@ def test_a_scope_in_which_all_was_forgotten_is_an_empty_one(query, plan, strateg
 def test_where_all_memories_are_equal_k_of_them_come(query, strategy):
     with MemoryStore.open() as store:
         store.remember_many([Memory("I like green tea", id=f"m{i}", type="chunk") for i in range(12)])
-        optimizer = QueryOptimizer(store, config=RecallConfig(fusion=FusionConfig(strategy=strategy)))
+        optimizer = QueryOptimizer(store, config=RecallConfig().with_strategy(strategy))
         result = optimizer.recall(query, k=5, now=NOW)
         assert not result.degraded
         assert len(result.hits) == 5 and len(set(ids(result))) == 5
@@ -618,13 +625,13 @@ def test_where_all_memories_are_equal_k_of_them_come(query, strategy):
 @pytest.mark.parametrize("strategy", ["fixed_weights", "weighted"])
 def test_below_the_confidence_asked_for_nothing_is_returned(store, strategy):
     """Where the scores are not calibrated, the best of them stands for the confidence."""
-    fusion = FusionConfig(strategy=strategy)
-    plain = QueryOptimizer(store, config=RecallConfig(fusion=fusion))
+    config = RecallConfig().with_strategy(strategy)
+    plain = QueryOptimizer(store, config=config)
     result = plain.recall("badge number", scope=U1, now=NOW)
     assert result.hits and 0.01 < result.confidence < 1
     for factor, some in ((0.99, True), (1.01, False)):
-        ranking = RankingConfig(abstain_below=min(factor * result.confidence, 1.0))
-        unsure = QueryOptimizer(store, config=RecallConfig(fusion=fusion, ranking=ranking))
+        ranking = replace(config.ranking, abstain_below=min(factor * result.confidence, 1.0))
+        unsure = QueryOptimizer(store, config=replace(config, ranking=ranking))
         found = unsure.recall("badge number", scope=U1, now=NOW)
         assert bool(found.hits) is some
         assert [(d.stage, d.reason) for d in found.degraded] == ([] if some else [("deliver", "abstain")])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
-from recall_integrations.config import ARMS, FusionConfig, PlannerConfig, RankingConfig
+from recall_integrations.config import ARMS, PlannerConfig, RankingConfig
 from recall_integrations.ranking.features.formulas import Features
 from recall_integrations.ranking.rankers.fixed_weights import Ranking
 
@@ -118,8 +118,9 @@ def test_the_ranker_that_is_given_orders_the_candidates(store: MemoryStore) -> N
 
 
 def test_it_takes_the_place_of_the_strategy(store: MemoryStore) -> None:
-    for fusion in (FusionConfig(strategy="rrf"), FusionConfig(strategy="weighted"), FusionConfig()):
-        assert ids(recalled(store, "garden", ranker=ById(), fusion=fusion)) == ["d", "c", "b", "a"]
+    for name in ("rrf", "weighted", "fixed_weights"):
+        ranking = RecallConfig().with_strategy(name).ranking
+        assert ids(recalled(store, "garden", ranker=ById(), ranking=ranking)) == ["d", "c", "b", "a"]
 
 
 def test_without_words_in_memory_there_is_nothing_to_rank_by() -> None:

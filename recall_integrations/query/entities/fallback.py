@@ -7,8 +7,9 @@ which thread, is its guard's to say.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+
+from cachetools import LRUCache
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.entities.choice import (
@@ -55,10 +56,10 @@ class EntityFallback:
             if not low <= value <= 1e9:
                 raise InvalidArgument(f"{name} must be a number from {low} on, not {value!r}.")
         self._llm, self._guard = llm, guard
-        self._cache_max, self._candidates_max = cache_max, candidates_max
+        self._candidates_max = candidates_max
         self._lock = threading.RLock()  # a call may end before `begin` is back
         self._under_way: dict[tuple[bytes, ...], Call[Answers]] = {}
-        self._cache: OrderedDict[bytes, str | None] = OrderedDict()
+        self._cache: LRUCache[bytes, str | None] = LRUCache(cache_max)
 
     def resolve(
         self,
@@ -108,10 +109,7 @@ class EntityFallback:
 
     def _remembered(self, questions: Sequence[Question]) -> Answers:
         with self._lock:
-            found = {q.key: self._cache[q.key] for q in questions if q.key in self._cache}
-            for key in found:
-                self._cache.move_to_end(key)
-            return found
+            return {q.key: self._cache[q.key] for q in questions if q.key in self._cache}
 
     def _ask(self, questions: Sequence[Question], deadline: Deadline) -> tuple[Answers, Degradation | None]:
         key = tuple(q.key for q in questions)
@@ -144,11 +142,8 @@ class EntityFallback:
         assert self._llm is not None
         answers = parse_answer(self._llm(prompt_for(questions)), questions)
         with self._lock:
-            for key, entity_id in answers.items():
-                self._cache[key] = entity_id
-                self._cache.move_to_end(key)
-            while len(self._cache) > self._cache_max:
-                self._cache.popitem(last=False)
+            if self._cache.maxsize:
+                self._cache.update(answers)
         return answers
 
 

@@ -72,12 +72,12 @@ class Rank(Stage):
             evidence=self._evidence,
             lifts=self._lifts,
         )
-        ranked = rank(state.results, wanted, view.text, self._ranker, self._config.fusion)
+        ranked = rank(state.results, wanted, view.text, self._ranker, self._config.ranking)
         return _trusted(state, ranked.fused, ranked.confidence)
 
     def fallback(self, state: RecallState) -> RecallState:
         """The arms' own scores still order."""
-        settings, view = self._config.fusion, state.scope
+        settings, view = self._config.fallback_fusion, state.scope
         fused = fuse(state.results, self._given(state), settings)
         n = min(len(fused.rows), max(EXACT_POOL, 2 * state.request.k))
         if state.plan.exact_match and n:
@@ -95,6 +95,7 @@ class Rank(Stage):
             similarities=state.similarities,
             window=parsed.temporal_window,
             now=state.request.now,
+            half_life_days=self._config.ranking.recency_half_life_days,
             cosine_worth=self._store.cosine_worth_in(parsed.language, parsed.original),
             word_worth=bundled_worth(parsed.language, parsed.original),
         )

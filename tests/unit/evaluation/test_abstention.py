@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from recall_integrations.config import FusionConfig, RecallConfig
+from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import abstention
 from recall_integrations.evaluation.abstention import ALL, OWN, Asked
@@ -147,5 +146,5 @@ def test_a_calibration_that_saw_the_data_is_named() -> None:
     config = RecallConfig()
     assert "fitted on" in abstention.fitted_on(config, "hotpotqa")
     assert abstention.fitted_on(config, "jsonl") == ""
-    assert abstention.fitted_on(replace(config, fusion=FusionConfig(strategy="weighted")), "hotpotqa") == ""
+    assert abstention.fitted_on(config.with_strategy("weighted"), "hotpotqa") == ""
     assert abstention.fitted_on(config, "locomo") == ""  # a test set

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recall_integrations import MemoryStore
-from recall_integrations.config import STRATEGIES, FusionConfig, PlannerConfig, RankingConfig, RecallConfig
+from recall_integrations.config import STRATEGIES, PlannerConfig, RankingConfig, RecallConfig
 from recall_integrations.evaluation import stages
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.stages import Stage
@@ -56,14 +56,14 @@ def test_every_stage_has_a_name_of_its_own_and_differs() -> None:
         assert stage.config != BASE or stage.ranker is not None or stage.window is False
     compared = {s.name.removeprefix("strategy ") for s in found if s.kind == "strategy"}
     missing = {name.removeprefix("strategy ") for name in left_out}
-    assert compared | missing | {BASE.fusion.strategy} == set(STRATEGIES)
+    assert compared | missing | {BASE.strategy} == set(STRATEGIES)
     assert {"weighted", "rrf"} <= compared and "trees" in missing
 
 
 def test_what_is_off_already_is_not_switched_off() -> None:
     plain = replace(BASE, ranking=replace(RankingConfig(), features=False, diversity_lambda=1.0))
     names = {stage.name for stage in stages.stages(plain)[0]}
-    assert not names & {"no ranking features", "no diversity"}
+    assert "no diversity" not in names and "strategy weighted" not in names
     assert not any(name.endswith(" features") for name in names)  # there are none to leave out
     assert "no folding" in names
 
@@ -88,7 +88,7 @@ def test_an_arm_that_is_off_is_not_asked(store: MemoryStore) -> None:
 
 
 def test_without_the_semantic_arm_no_vector_is_seen(store: MemoryStore) -> None:
-    weighted = replace(BASE, fusion=replace(FusionConfig(), strategy="weighted"))
+    weighted = BASE.with_strategy("weighted")
     assert "semantic" in sources(recalled(store, Stage(name="x", kind="arm", config=weighted)))
     assert "semantic" not in sources(recalled(store, without("semantic", weighted)))
 
@@ -137,7 +137,7 @@ def test_weights_that_saw_the_data_are_named(tmp_path: Path) -> None:
     )
     file = tmp_path / "w.json"
     file.write_text(ranker.to_json(), encoding="utf-8")
-    config = replace(BASE, fusion=FusionConfig(strategy="linear", weights=str(file)))
+    config = replace(BASE, ranking=RankingConfig(strategy="linear", weights=str(file)))
     assert "LoCoMo, 10 conversations" in stages.seen_before(config, "locomo")
     assert stages.seen_before(config, "hotpotqa") == stages.seen_before(BASE, "locomo") == ""
 

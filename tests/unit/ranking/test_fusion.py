@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from recall_integrations.arms.base import ArmResult
-from recall_integrations.config import FusionConfig
+from recall_integrations.config import FallbackFusionConfig
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.ranking.fusion import BOOSTS, FusionInput, fuse, lifted
 from recall_integrations.types import ArmPlan, RetrievalPlan, TemporalWindow
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
-RRF = FusionConfig(strategy="rrf")
+RRF = FallbackFusionConfig(strategy="rrf")
 
 
 def view(n: int = 5, vectors=None, at=None) -> ScopeView:
@@ -42,7 +42,13 @@ def given(plan_arms=(), *, columns=None, vectors=None, window=None) -> FusionInp
     plan = RetrievalPlan(name="balanced", arms=tuple(plan_arms))
     columns = columns or view()
     return FusionInput(
-        view=columns, plan=plan, vectors=vectors, similarities=columns.scan(vectors), window=window, now=NOW
+        view=columns,
+        plan=plan,
+        vectors=vectors,
+        similarities=columns.scan(vectors),
+        window=window,
+        now=NOW,
+        half_life_days=30,
     )
 
 
@@ -60,14 +66,14 @@ def test_rrf_uses_the_weights_of_the_plan():
     assert fused.scores == pytest.approx([3 / 4, 1 / 4])
 
 
-@pytest.mark.parametrize("config", [RRF, FusionConfig()])
+@pytest.mark.parametrize("config", [RRF, FallbackFusionConfig()])
 def test_a_single_source_keeps_its_own_order_and_scores(config):
     fused = fuse([arm("semantic", [3, 1, 2], [0.91, 0.4, 0.1]), arm("graph", [], [])], given(), config)
     assert [int(r) for r in fused.rows] == [3, 1, 2]
     assert fused.scores == pytest.approx([0.91, 0.4, 0.1])
 
 
-@pytest.mark.parametrize("config", [RRF, FusionConfig()])
+@pytest.mark.parametrize("config", [RRF, FallbackFusionConfig()])
 def test_ties_are_broken_by_id(config):
     fused = fuse([arm("semantic", [2, 0], [0.5, 0.5]), arm("lexical", [0, 2], [1.0, 1.0])], given(), config)
     ids = [given().view.ids[r] for r in fused.rows]
@@ -76,7 +82,7 @@ def test_ties_are_broken_by_id(config):
 
 
 def test_weighted_by_hand():
-    config = FusionConfig(vector=0.6, lexical=0.3, graph=0.0, recency=0.0, importance=0.1)
+    config = FallbackFusionConfig(vector=0.6, lexical=0.3, graph=0.0, recency=0.0, importance=0.1)
     columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
     fused = fuse(
@@ -91,7 +97,7 @@ def test_weighted_by_hand():
 def test_weights_of_arms_that_failed_are_left_out():
     columns = view(2, vectors=np.eye(2, dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
-    config = FusionConfig(vector=0.6, lexical=0.3, graph=0.5, recency=0, importance=0)
+    config = FallbackFusionConfig(vector=0.6, lexical=0.3, graph=0.5, recency=0, importance=0)
     fused = fuse(
         [arm("semantic", [0], [1.0]), arm("lexical", [0], [2.0])], given(columns=columns, vectors=query), config
     )
@@ -101,7 +107,7 @@ def test_weights_of_arms_that_failed_are_left_out():
 def test_recency_halves_at_its_half_life():
     day = 86_400_000_000
     columns = view(2, vectors=np.ones((2, 1), dtype=np.float32), at=[to_micros(NOW), to_micros(NOW) - 30 * day])
-    config = FusionConfig(vector=0.0, lexical=0.0, graph=0.0, recency=1.0, importance=0.0, recency_half_life_days=30)
+    config = FallbackFusionConfig(vector=0.0, lexical=0.0, graph=0.0, recency=1.0, importance=0.0)
     both = [arm("semantic", [0, 1], [1.0, 1.0]), arm("lexical", [0, 1], [1.0, 1.0])]
     fused = fuse(both, given(columns=columns, vectors=np.ones((1, 1), dtype=np.float32)), config)
     assert fused.scores == pytest.approx([1.0, 0.5])
@@ -113,11 +119,11 @@ def test_a_window_lifts_what_lies_in_it():
     window = TemporalWindow(start=datetime(2026, 5, 31, tzinfo=timezone.utc), end=None, span=(0, 1), confidence=0.9)
     both = [arm("semantic", [0, 1], [1.0, 1.0]), arm("lexical", [0, 1], [1.0, 1.0])]
     inputs = given(columns=columns, vectors=np.ones((1, 1), dtype=np.float32), window=window)
-    assert [int(r) for r in fuse(both, inputs, FusionConfig(recency=0)).rows] == [1, 0]
+    assert [int(r) for r in fuse(both, inputs, FallbackFusionConfig(recency=0)).rows] == [1, 0]
 
 
 def test_nothing_from_anywhere():
-    fused = fuse([arm("semantic", [], [])], given(), FusionConfig())
+    fused = fuse([arm("semantic", [], [])], given(), FallbackFusionConfig())
     assert len(fused.rows) == 0 and len(fused.scores) == 0
 
 
@@ -140,7 +146,7 @@ def test_boosts_by_hand():
     """All boosts together are the scale: what matches fully and has every boost would score 1."""
     columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
-    config = FusionConfig(strategy="boosts", vector=0.6, lexical=0.3, graph=0.0, recency=0.0, importance=0.1)
+    config = FallbackFusionConfig(strategy="boosts", vector=0.6, lexical=0.3, graph=0.0, recency=0.0, importance=0.1)
     both = [arm("semantic", [0], [1.0]), arm("lexical", [1, 0], [4.0, 1.0])]
     fused = fuse(both, given(columns=columns, vectors=query), config)
     assert {name for name in BOOSTS if name in fused.added} == {"recency", "importance"}
@@ -156,7 +162,7 @@ def test_boosts_make_no_match_out_of_nothing():
     columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
     both = [arm("semantic", [0, 1], [1.0, 0.0]), arm("lexical", [0], [4.0])]
-    fused = fuse(both, given(columns=columns, vectors=query), FusionConfig(strategy="boosts"))
+    fused = fuse(both, given(columns=columns, vectors=query), FallbackFusionConfig(strategy="boosts"))
     assert [int(r) for r in fused.rows] == [0, 1]
     assert fused.scores[1] == 0 < fused.scores[0] < 1
 
@@ -166,7 +172,7 @@ def test_contributions_sum_to_the_score_also_after_a_lift(strategy):
     columns = view(4, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, 1.0]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
     both = [arm("semantic", [0, 2], [1.0, 0.8]), arm("lexical", [1, 3, 0], [4.0, 2.0, 1.0])]
-    fused = fuse(both, given(columns=columns, vectors=query), FusionConfig(strategy=strategy))
+    fused = fuse(both, given(columns=columns, vectors=query), FallbackFusionConfig(strategy=strategy))
     assert sum(fused.added.values()) == pytest.approx(fused.scores, rel=1e-5)
     by_row = {0: 0.0, 1: 0.0, 2: 0.5, 3: 1.0}
     values = np.asarray([by_row[int(row)] for row in fused.rows], dtype=np.float32)

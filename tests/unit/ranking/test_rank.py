@@ -1,4 +1,4 @@
-"""The ranking stage: what arms' weights and settings of the fusion change, and that reopening changes nothing."""
+"""The ranking stage: what arms' weights and settings of the ranking change, and that reopening changes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.arms.registry import BUILT_IN, evidence_of
-from recall_integrations.config import ARMS, FusionConfig, PlannerConfig
+from recall_integrations.config import ARMS, PlannerConfig, RankingConfig
 from recall_integrations.ranking.features.formulas import FORMULAS
 from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS
 
@@ -113,17 +113,15 @@ def test_what_an_arm_weighs_changes_scores(store: MemoryStore) -> None:
 @pytest.mark.parametrize(
     ("setting", "source", "query"),
     [
-        ("exact", "exact", "What is KST-4411?"),
-        ("mode", "router", "what happened with Kestrel"),
-        ("time_bias", "recency", "What is the latest on Kestrel?"),
+        ("exact_lift", "exact", "What is KST-4411?"),
+        ("mode_lift", "router", "what happened with Kestrel"),
+        ("recency_lift", "recency", "What is the latest on Kestrel?"),
     ],
 )
-def test_settings_of_the_fusion_count_as_multiples_of_their_defaults(
-    store: MemoryStore, setting: str, source: str, query: str
-) -> None:
-    default = getattr(FusionConfig(), setting)
+def test_what_is_lifted_grows_with_its_setting(store: MemoryStore, setting: str, source: str, query: str) -> None:
+    default = getattr(RankingConfig(), setting)
     none, once, twice = (
-        recalled(store, query, fusion=replace(FusionConfig(), **{setting: factor * default})) for factor in (0, 1, 2)
+        recalled(store, query, ranking=replace(RankingConfig(), **{setting: factor * default})) for factor in (0, 1, 2)
     )
     left, base, right = added(none), added(once), added(twice)
     lifted = [one for one, parts in base.items() if parts.get(source, 0) > 0.001]

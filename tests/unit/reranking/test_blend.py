@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.errors import ConfigError, InvalidArgument
+from recall_integrations.errors import InvalidArgument
 from recall_integrations.reranking.bands import Band, band, has_bands
 from recall_integrations.reranking.blend import blend
 from recall_integrations.reranking.depth import MultiStage
@@ -114,17 +114,3 @@ def test_the_stages_of_seed_001() -> None:
     assert half.survivors(np.array([0.9, 0.8, 0.7, 0.2, 0.1]), 4) == 4
     assert half.survivors(np.full(6, 0.5), 1) == 6
     assert half.survivors(np.empty(0), 3) == 0
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"coarse_factor": 0.5},
-        {"coarse_factor": True},
-        {"score_percentile": 100},
-        {"score_percentile": -1},
-    ],
-)
-def test_stages_out_of_range(bad: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match=f"multi_stage.{next(iter(bad))}"):
-        MultiStage(**bad)  # type: ignore[arg-type]

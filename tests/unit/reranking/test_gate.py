@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.errors import ConfigError
 from recall_integrations.reranking.gate import (
     GateInput,
     GateSettings,
@@ -20,7 +19,6 @@ from recall_integrations.reranking.history import AUDIT_EVERY, MovementHistory, 
 from recall_integrations.resilience.pace import Estimate
 
 UNSURE = np.array([0.5, 0.45, 0.4, 0.35, 0.3])
-ANSWERS = st.sampled_from(["order", "set"])
 FALLING = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(lambda p: np.array(sorted(p, reverse=True)))
 
 
@@ -74,28 +72,6 @@ def test_without_risk_there_is_no_stability_test() -> None:
     assert should_rerank(still, GateSettings(risk=0))[0]
 
 
-def test_all_candidates_wanted_as_a_set_cannot_change() -> None:
-    assert should_rerank(asked(k=5), GateSettings(answer="set", regret_max=0)) == (False, "skip.certain")
-    assert should_rerank(asked(k=5), GateSettings(answer="order"))[0]
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"answer": "both"},
-        {"regret_max": -1},
-        {"risk": 1.0},
-        {"min_k": 0},
-        {"budget_ms": -1.0},
-        {"risk": math.nan},
-        {"regret_max": True},
-    ],
-)
-def test_settings_out_of_range(bad: dict[str, object]) -> None:
-    with pytest.raises(ConfigError, match="rerank_"):
-        GateSettings(**bad)  # type: ignore[arg-type]
-
-
 # -- regret
 
 
@@ -103,14 +79,15 @@ def test_regret_by_hand() -> None:
     # Expected relevant: 1. Perfect: one hit at place one. Now: .5 there and .5 at place two (1/log2 3 = .6309).
     assert regret_max(np.array([0.5, 0.5]), 2) == pytest.approx(1 - 0.5 - 0.5 * 0.6309, abs=1e-4)
     assert regret_max(np.array([0.5, 0.5]), 1) == pytest.approx(0.5)
-    assert regret_max(np.array([0.5, 0.5]), 2, "set") == 0
-    assert regret_max(np.array([0.8, 0.3, 0.3]), 1, "set") == pytest.approx(1 - 0.8)
 
 
-@given(FALLING, st.integers(1, 15), ANSWERS, st.randoms(use_true_random=False))
-def test_no_reranker_adds_more_than_the_regret(p, k, answer, random) -> None:
+@given(FALLING, st.integers(1, 15), st.randoms(use_true_random=False))
+def test_no_reranker_adds_more_than_the_regret(p, k, random) -> None:
     """Independent or all together: whatever is relevant, the best order gains no more on average."""
-    weight = (lambda i: 1 / math.log2(i + 2)) if answer == "order" else (lambda i: 1.0)
+
+    def weight(i: int) -> float:
+        return 1 / math.log2(i + 2)
+
     now = sum(weight(i) * p[i] for i in range(min(k, len(p))))
     ideal = [sum(weight(i) for i in range(min(k, r))) for r in range(len(p) + 1)]
     counts = np.array([1.0])  # of relevant candidates, if they are independent
@@ -121,7 +98,7 @@ def test_no_reranker_adds_more_than_the_regret(p, k, answer, random) -> None:
     for r in range(len(p) + 1):
         together[r] = edges[r] - edges[r + 1]
     for distribution in (counts, together):
-        assert float(distribution @ ideal) - now <= regret_max(p, k, answer) + 1e-9
+        assert float(distribution @ ideal) - now <= regret_max(p, k) + 1e-9
 
 
 # -- margin and movement
@@ -130,23 +107,19 @@ def test_no_reranker_adds_more_than_the_regret(p, k, answer, random) -> None:
 def test_margin_and_movement_by_hand() -> None:
     p = np.array([0.9, 0.8, 0.5, 0.1])
     assert margin(p, 2) == pytest.approx(0.1)
-    assert margin(p, 2, "set") == pytest.approx(0.3)
-    assert margin(p, 4, "set") == margin(p[:1], 1) == math.inf
+    assert margin(p[:1], 1) == math.inf
     swapped, deep = np.array([1, 0, 2, 3]), np.array([0, 1, 3, 2])
-    assert (movement(p, swapped, 2), movement(p, swapped, 2, "set")) == (pytest.approx(0.1), 0)
-    assert movement(p, deep, 2) == movement(p, deep, 2, "set") == 0
+    assert (movement(p, swapped, 2), movement(p, deep, 2)) == (pytest.approx(0.1), 0)
     assert movement(p, np.array([3, 0, 1, 2]), 2) == pytest.approx(0.8)
-    assert movement(p, np.array([3, 0, 1, 2]), 2, "set") == pytest.approx(0.7)
 
 
-@given(FALLING, st.integers(1, 15), ANSWERS, st.randoms(use_true_random=False))
-def test_an_answer_that_changed_overcame_the_margin(p, k, answer, random) -> None:
+@given(FALLING, st.integers(1, 15), st.randoms(use_true_random=False))
+def test_an_answer_that_changed_overcame_the_margin(p, k, random) -> None:
     order = list(range(len(p)))
     random.shuffle(order)
-    before, after = list(range(min(k, len(p)))), order[:k]
-    changed = before != after if answer == "order" else set(before) != set(after)
-    moved = movement(p, np.array(order), k, answer)
-    assert moved >= margin(p, k, answer) if changed else moved == 0
+    changed = list(range(min(k, len(p)))) != order[:k]
+    moved = movement(p, np.array(order), k)
+    assert moved >= margin(p, k) if changed else moved == 0
 
 
 # -- what is remembered

@@ -67,7 +67,7 @@ def test_what_can_be_learned_is_learned_and_used(store: MemoryStore, tmp_path: P
 
     path = tmp_path / "weights.json"
     path.write_text(found.ranker.to_json(), encoding="utf-8")
-    config = RecallConfig.from_mapping({"fusion": {"strategy": "linear", "weights": str(path)}})
+    config = RecallConfig.from_mapping({"ranking": {"strategy": "linear", "weights": str(path)}})
     for settings, first in ((RecallConfig(), "said"), (config, "asked")):
         optimizer = QueryOptimizer(store, config=settings)
         hits = optimizer.recall("kettle shelf", scope=ANN, now=NOW).hits
