@@ -17,8 +17,7 @@ from recall_integrations.console.commands.bench import bench
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import metrics
 from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
-from recall_integrations.evaluation.quality import comparison
-from recall_integrations.evaluation.quality.comparison import Answer, QualityReport
+from recall_integrations.evaluation.quality.report import Answer, QualityReport
 from recall_integrations.types import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
 
 
@@ -140,7 +139,7 @@ def test_what_acts_counts_and_a_reason_does_not(change: Callable[[RecallResult],
 
 
 def test_the_tables_and_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "load", lambda _path, name: replace(toy(), name=name))
+    monkeypatch.setattr(rules, "load", lambda _path, name: replace(toy(), name=name))
     out = console()
     rules.run(tmp_path, out, dataset=("toy", "other", "toy"), json_path=tmp_path / "r.json")
     text = printed(out)
@@ -159,7 +158,7 @@ def test_the_tables_and_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_every_data_set_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "load", lambda _path, name: replace(toy(), name=name))
+    monkeypatch.setattr(rules, "load", lambda _path, name: replace(toy(), name=name))
     for name in ("phone", "languages/de", "languages/ru"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "memories.jsonl").touch()

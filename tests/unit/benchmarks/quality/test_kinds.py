@@ -18,7 +18,7 @@ from recall_integrations.evaluation.metrics import METRICS, by_category
 from recall_integrations.evaluation.quality import means
 from recall_integrations.evaluation.quality.report import Answer, QualityReport
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 BY_NAME = {kind.name: kind for kind in KINDS}
 
 
