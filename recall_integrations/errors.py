@@ -9,6 +9,7 @@
     │   └── InvalidFilter              a filter that cannot be applied
     ├── ConfigError (ValueError)       a setting out of its range, an unknown key in the YAML file
     ├── MissingExtra (ImportError)     an optional package is needed; the message names the extra
+    ├── MissingBenchmark (ImportError)  a benchmark of the repository, asked for outside of a checkout
     ├── NotFound (KeyError)            an id that is not in this scope, where one was required
     ├── StoreError                     the store directory as a whole
     │   ├── StorePathError             not a directory, not readable, not writable
@@ -39,6 +40,7 @@ __all__ = [
     "InvalidMemory",
     "InvalidQuery",
     "InvalidScope",
+    "MissingBenchmark",
     "MissingExtra",
     "NotFound",
     "RecallError",
@@ -104,6 +106,12 @@ class MissingExtra(RecallError, ImportError):
     """An optional package is needed and not installed."""
 
     code = "MISSING_EXTRA"
+
+
+class MissingBenchmark(RecallError, ImportError):
+    """A benchmark that lives in the repository was asked for where there is no checkout."""
+
+    code = "MISSING_BENCHMARK"
 
 
 class NotFound(RecallError, KeyError):

@@ -33,8 +33,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.abstention import auroc
-from recall_integrations.evaluation.loading import load
-from recall_integrations.evaluation.questions import Collection, EvaluationData, Question
+from recall_integrations.evaluation.datasets.loading import load
+from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
 from recall_integrations.ranking.calibration.model import Calibration, K, from_json, to_json, unknown_share
 from recall_integrations.ranking.features.formulas import Features
 from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranking

@@ -23,11 +23,12 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.peers.systems import compared
 from recall_integrations import Memory, RecallConfig
-from recall_integrations.evaluation.loading import load
+from recall_integrations.evaluation.datasets.loading import load
+from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
 from recall_integrations.evaluation.metrics import OVERALL
-from recall_integrations.evaluation.quality import measure
-from recall_integrations.evaluation.questions import EvaluationData, Question
+from recall_integrations.evaluation.quality.comparison import measure
 from recall_integrations.text import stems
 
 STRIPPED = ("assistant", "projects", "phone", "talk")
@@ -86,7 +87,7 @@ def main() -> None:
     table = Table("nDCG@10", "ours", "BM25", "best peer", "ratio", "which")
     quiet = Console(quiet=True)
     for data in variants(given.data):
-        report, _ = measure(data, quiet, RecallConfig(), limit=given.limit)
+        report, _ = measure(data, quiet, RecallConfig(), limit=given.limit, others=[compared()])
         found = {system: of[OVERALL].values[METRIC] for system, of in report.averages.items()}
         ours, bm25 = found.pop(OURS), found[BM25]
         best = max(sorted(found), key=lambda system: found[system])

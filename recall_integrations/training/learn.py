@@ -25,7 +25,7 @@ from recall_integrations import __version__
 from recall_integrations.adapters.scopes import find_scope, scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets import Question
+from recall_integrations.evaluation.datasets.questions import Question
 from recall_integrations.evaluation.metrics import Interval, paired_difference
 from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
 from recall_integrations.ranking.rankers.linear import LinearRanker

@@ -11,7 +11,7 @@ import numpy as np
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import ConfigError
-from recall_integrations.evaluation.datasets import Question
+from recall_integrations.evaluation.datasets.questions import Question
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.calibration.model import unknown_share
 from recall_integrations.ranking.features.bm25 import Values

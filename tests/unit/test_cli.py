@@ -271,51 +271,7 @@ def test_an_id_or_text_cannot_steer_the_terminal(tmp_path: Path, recall: Recall)
     assert "\x1b" not in recall("forget", tmp_path / "s", "\x1b[31m").output
 
 
-# -- bench -------------------------------------------------------------------------------------------------------------
-
-
-def test_bench_passes_its_options_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recall: Recall) -> None:
-    from recall_integrations.evaluation import latency, quality, temporal
-
-    seen: dict[str, Any] = {}
-    for name, module in (("quality", quality), ("latency", latency), ("temporal", temporal)):
-        monkeypatch.setattr(module, "run", lambda *a, _name=name, **k: seen.update({_name: (a, k)}))
-    config = tmp_path / "c.yaml"
-    config.write_text("recall: {fallback_fusion: {strategy: rrf}}")
-    options = ["--dataset", "musique", "--limit", "7", "--no-peers", "--config", config, "--json", "r.json"]
-    options += ["--embedding", "minilm", "--embedding-cache", tmp_path / "cache"]
-    assert recall("bench", "quality", tmp_path, *options).exit_code == 0
-    assert recall("bench", "latency", "--size", "10", "--size", "20", "--queries", "5").exit_code == 0
-    assert recall("bench", "temporal", tmp_path, "--misses").exit_code == 0
-    (path, _), given = seen["quality"]
-    assert path == tmp_path and given["config"].fallback_fusion.strategy == "rrf"
-    assert (given["dataset"], given["limit"], given["peers"], given["json_path"]) == (("musique",), 7, False, "r.json")
-    assert (given["embedding"], given["embedding_cache"]) == ("minilm", str(tmp_path / "cache"))
-    assert seen["latency"][1]["sizes"] == (10, 20) and seen["latency"][1]["queries_per_plan"] == 5
-    assert seen["temporal"][0][:2] == (tmp_path, True)
-
-
-def test_bench_measures_every_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recall: Recall) -> None:
-    from recall_integrations.evaluation import quality_kinds
-
-    seen: list[Any] = []
-    monkeypatch.setattr(quality_kinds, "run", lambda *a, **k: seen.append((a, k)))
-    assert recall("bench", "quality", tmp_path, "--all", "--kind", "talk", "--skip", "phone").exit_code == 0
-    ((path, _), given) = seen[0]
-    assert (path, given["only"], given["skip"], given["limit"]) == (tmp_path, ("talk",), ("phone",), None)
-    failed(recall("bench", "quality", tmp_path, "--all", "--dataset", "locomo"), "Leave --dataset out")
-    failed(recall("bench", "quality", tmp_path, "--skip", "phone"), "Add --all")
-
-
-def test_a_missing_extra_is_a_clear_error(monkeypatch: pytest.MonkeyPatch, recall: Recall) -> None:
-    from recall_integrations.errors import MissingExtra
-    from recall_integrations.evaluation import latency
-
-    def missing(*_a: Any, **_k: Any) -> None:
-        raise MissingExtra("The benchmarks need 'x'. Install it with: pip install 'recall-integrations[bench]'")
-
-    monkeypatch.setattr(latency, "run", missing)
-    failed(recall("bench", "latency"), "recall-integrations[bench]")
+# -- errors ------------------------------------------------------------------------------------------------------------
 
 
 def test_an_interrupt_has_its_exit_code(monkeypatch: pytest.MonkeyPatch, store: Path, recall: Recall) -> None:

@@ -37,6 +37,14 @@ def imported(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE.name)
 
 
+def every_import(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
 def test_every_room_has_its_place() -> None:
     rooms = {room(path) for path in MODULES} - {"__init__"}
     assert rooms == set(ORDER)
@@ -55,6 +63,24 @@ def test_a_room_imports_only_rooms_before_it(own: str) -> None:
             if ORDER.index(parts[1]) > place:
                 wrong.append(f"{path.relative_to(ROOT)} imports {module}")
     assert wrong == []
+
+
+def test_the_package_imports_nothing_that_the_wheel_lacks() -> None:
+    lacking = {"benchmarks", "scripts", "tests"}
+    assert [p for p in MODULES if not lacking.isdisjoint(name.split(".")[0] for name in every_import(p))] == []
+
+
+def test_the_benchmarks_import_the_package_and_each_other() -> None:
+    files = sorted((ROOT / "benchmarks").rglob("*.py"))
+    assert len(files) > 20
+    for path in files:
+        assert {name.split(".")[0] for name in every_import(path)}.isdisjoint({"scripts", "tests"}), path
+
+
+def test_no_room_of_the_benchmarks_or_of_evaluation_is_crowded() -> None:
+    for top in (ROOT / "benchmarks", PACKAGE / "evaluation"):
+        for folder in {path.parent for path in top.rglob("*.py")}:
+            assert len(list(folder.glob("*.py"))) <= 15, folder
 
 
 def test_the_page_shows_the_rooms_in_this_order() -> None:

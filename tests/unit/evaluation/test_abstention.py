@@ -14,7 +14,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import abstention
 from recall_integrations.evaluation.abstention import ALL, OWN, Asked
-from recall_integrations.evaluation.datasets import Collection, EvaluationData, Question
+from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
 from recall_integrations.types import Memory, Scope
 
 

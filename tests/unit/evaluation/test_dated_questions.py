@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.temporal import evaluate_temporal, load_rows, main
+from recall_integrations.evaluation.date_accuracy import evaluate_temporal, load_rows, main
 from recall_integrations.languages import READ, tables
 
 ROOT = Path(__file__).parents[3]

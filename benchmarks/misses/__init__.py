@@ -1,0 +1,1 @@
+"""Questions that went wrong, laid out for reading."""

@@ -1,0 +1,1 @@
+"""The retrievers that people would build otherwise, and what they have in common."""

@@ -1,0 +1,112 @@
+"""The commands of `recall bench` whose code is in the repository and not in the wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from recall_integrations.console.commands.shared import (
+    CONFIG,
+    DATA,
+    REPORT,
+    console,
+    seed_option,
+    settings,
+)
+from recall_integrations.console.repository import benchmark
+from recall_integrations.errors import InvalidArgument
+
+
+@click.command("latency")
+@click.option(
+    "--size", "sizes", multiple=True, type=click.IntRange(min=1), default=(1_000, 10_000, 100_000), show_default=True,
+    help="Memories in the scope; may be given several times.",
+)  # fmt: skip
+@click.option(
+    "--queries", default=50, show_default=True, type=click.IntRange(min=1), help="Queries of each plan in a round."
+)
+@click.option("--rounds", default=3, show_default=True, type=click.IntRange(min=1), help="Measured rounds.")
+@seed_option("Of the memories and queries.")
+@click.option("--peers/--no-peers", default=True, show_default=True, help="Measure the frameworks' retrievers too.")
+@REPORT
+def latency(sizes: tuple[int, ...], queries: int, rounds: int, seed: int, peers: bool, json_path: str | None) -> None:
+    """How long remembering and recalling take.
+
+    On made-up memories, in temporary stores.
+    """
+    benchmark("speed.latency").run(
+        console(), sizes=sizes, queries_per_plan=queries, peers=peers, json_path=json_path, seed=seed, rounds=rounds
+    )
+
+
+@click.command("rules")
+@DATA
+@click.option(
+    "--dataset", "datasets", multiple=True, metavar="NAME",
+    help="As for quality; may be given several times. Default: locomo.",
+)  # fmt: skip
+@click.option("--all", "everything", is_flag=True, help="Every data set in PATH.")
+@click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions of each, evenly spread.")
+@REPORT
+def rules(path: Path, datasets: tuple[str, ...], everything: bool, limit: int | None, json_path: str | None) -> None:
+    """What each rule and each plan does to the answers.
+
+    Asks the questions of the data sets in PATH with each rule and without it, and with the plan that the rules choose
+    and with the balanced plan. For each plan and kind of memory it says whether choosing the plan pays.
+    """
+    if everything and datasets:
+        raise InvalidArgument("--all measures every data set. Leave --dataset out, or --all.")
+    benchmark("planning.rules").run(
+        path, console(), dataset=datasets or "locomo", everything=everything, limit=limit, json_path=json_path
+    )
+
+
+@click.command("parse")
+@click.option("--memories", default=100_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
+@click.option("--entities", default=10_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
+@click.option("--queries", default=2_000, show_default=True, type=click.IntRange(min=1), help="Parsed and timed.")
+@seed_option("Of the memories and queries.")
+@REPORT
+def parse(memories: int, entities: int, queries: int, seed: int, json_path: str | None) -> None:
+    """How long it takes to understand a query, step by step.
+
+    On made-up memories, in a temporary store, without a language model.
+    """
+    benchmark("speed.parsing").run(
+        console(), memories=memories, entities=entities, queries=queries, json_path=json_path, seed=seed
+    )
+
+
+@click.command("misses")
+@DATA
+@click.option("--dataset", "datasets", multiple=True, default=("locomo",), show_default=True,
+              help="As for quality; may be given several times.")  # fmt: skip
+@click.option("--question", "questions", multiple=True, metavar="ID", help="Ask only this one; several times for more.")
+@click.option("--sample", type=click.IntRange(min=1), help="List about this many of each, spread over the categories.")
+@seed_option("Of the sample.")
+@click.option("--texts", is_flag=True, help="Also print questions, gold memories and winners.")
+@CONFIG
+@REPORT
+def misses(
+    path: Path,
+    datasets: tuple[str, ...],
+    questions: tuple[str, ...],
+    sample: int | None,
+    seed: int,
+    texts: bool,
+    config_path: str | None,
+    json_path: str | None,
+) -> None:
+    """Which questions went wrong, and by what."""
+    benchmark("misses.misses").run(
+        path,
+        console(),
+        dataset=datasets,
+        questions=questions,
+        sample=sample,
+        seed=seed,
+        texts=texts,
+        json_path=json_path,
+        config=settings(config_path),
+    )

@@ -1,0 +1,82 @@
+"""Where the benchmarks are looked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recall_integrations.console import repository
+from recall_integrations.errors import MissingBenchmark
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def modules() -> Iterator[None]:
+    """As they were: other tests go on with their own."""
+    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == repository.NAME}
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == repository.NAME]:
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+def checkout(folder: Path, *, package: bool = True) -> Path:
+    (folder / "benchmarks").mkdir(parents=True)
+    (folder / "benchmarks" / "__init__.py").write_text("")
+    (folder / "benchmarks" / "one.py").write_text("from benchmarks import two\n")
+    (folder / "benchmarks" / "two.py").write_text("")
+    if package:
+        (folder / "recall_integrations").mkdir()
+        (folder / "recall_integrations" / "__init__.py").write_text("")
+    return folder
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setattr(repository, "__file__", str(folder / "recall_integrations" / "console" / "repository.py"))
+
+
+def test_next_to_the_package() -> None:
+    module = repository.benchmark("speed.timing")
+    assert module.__file__ == str(ROOT / "benchmarks" / "speed" / "timing.py")
+    assert repository.benchmark("speed.timing") is module
+
+
+def test_in_the_current_directory_where_the_package_is_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    installed(monkeypatch, tmp_path / "site")
+    monkeypatch.chdir(checkout(tmp_path / "clone"))
+    path = list(sys.path)
+    module = repository.benchmark("one")
+    assert module.__file__ == str(tmp_path / "clone" / "benchmarks" / "one.py")
+    assert module.two.__file__ == str(tmp_path / "clone" / "benchmarks" / "two.py")
+    assert sys.path == path
+
+
+def test_next_to_the_package_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    installed(monkeypatch, checkout(tmp_path / "own"))
+    monkeypatch.chdir(checkout(tmp_path / "clone"))
+    assert repository.benchmark("one").__file__ == str(tmp_path / "own" / "benchmarks" / "one.py")
+
+
+def test_a_folder_of_that_name_in_another_project_is_not_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    installed(monkeypatch, tmp_path / "site")
+    monkeypatch.chdir(checkout(tmp_path / "other", package=False))
+    with pytest.raises(MissingBenchmark, match=r"lives in the repository.*Clone it"):
+        repository.benchmark("one")
+
+
+def test_the_help_imports_no_benchmark_and_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom click.testing import CliRunner\nfrom recall_integrations.cli import main\n"
+        "assert CliRunner().invoke(main, ['bench', '--help']).exit_code == 0\n"
+        "heavy = {'benchmarks', 'numpy', 'chromadb', 'langchain_core', 'llama_index', 'ir_measures', 'rich'}\n"
+        "sys.exit(', '.join(sorted(heavy & set(sys.modules))) or None)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
