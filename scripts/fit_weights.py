@@ -41,7 +41,7 @@ import fit_calibration
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.arms.registry import BUILT_IN, evidence_of
 from recall_integrations.evaluation.questions import EvaluationData, Question
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rank import TITLE_LIFT
 from recall_integrations.ranking.rankers.fixed_weights import (
     COSINE,

@@ -35,7 +35,7 @@ from recall_integrations.evaluation.sampling import spread_sample
 from recall_integrations.evaluation.signs import SIGNS, SignReader
 from recall_integrations.evaluation.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.evaluation.terminal import progress
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking
 from recall_integrations.types import Hit, RecallResult

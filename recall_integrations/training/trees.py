@@ -37,16 +37,8 @@ from recall_integrations.training.linear import Example, need_some, standardised
 INNER = 4  # folds of the first scores
 C = 0.1  # of the linear sum, see `training.fit_linear`
 
-# More of these should never make a candidate worse.
-MONOTONE = frozenset(
-    """
-    bm25 bm25_counted bm25_of_best bm25_of_ceiling idf_coverage passage_match lead_match soft_match near_match
-    near_match_w1 near_match_w2 speaker_prior_match previous_question_match asked_before bigram_match
-    thread_bm25 thread_best_bm25 thread_best_soft_match exchange_bm25 cast_present feedback by_asked_role cosine
-    cosine_w1 date_match soft_match_w1 bm25_w1 near_match_before_2 t0 t1 t2 t3 w0 w1 w2 w3 thread_best_cosine
-    exchange_match u u_gap u_mean u_top
-    """.split()
-)
+# Of the scores around a candidate: more of these should never make it worse,
+RISING = frozenset({"u", "u_gap", "u_mean", "u_top"})
 FALLING = frozenset({"u_rank"})  # and more of these never better
 
 

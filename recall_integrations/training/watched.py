@@ -15,7 +15,7 @@ from recall_integrations.evaluation.datasets import Question
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.calibration.model import unknown_share
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.training.linear import Example

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.training.linear import Example
 
 
