@@ -29,11 +29,11 @@ from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.metrics import Interval, paired_difference
 from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
 from recall_integrations.ranking.rankers.linear import LinearRanker
-from recall_integrations.ranking.rankers.trees import COLUMNS, TreesRanker, require_lightgbm
+from recall_integrations.ranking.rankers.trees import TreesRanker, require_lightgbm
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.training.calibrate import Calibrated, calibrated, outcome, wrong_scopes
 from recall_integrations.training.calibration import Outcome
-from recall_integrations.training.linear import PLAIN, Example, fit_linear
+from recall_integrations.training.linear import Example, fit_linear
 from recall_integrations.training.trees import fit_trees
 from recall_integrations.training.watched import K, Recaller
 from recall_integrations.types import Scope
@@ -285,8 +285,8 @@ def _means(scores: Scores) -> dict[str, float]:
 def _fit(kind: str, examples: Sequence[Example], seed: int) -> LinearRanker | TreesRanker:
     """With the entity graph besides, which the data sets that the features were chosen on do not have."""
     if kind == "linear":
-        return fit_linear(examples, seed=seed, plain=(*PLAIN, "graph"))
-    return fit_trees(examples, seed=seed, columns=(*COLUMNS, "graph"))
+        return fit_linear(examples, seed=seed, besides=("graph",))
+    return fit_trees(examples, seed=seed, besides=("graph",))
 
 
 def _described(

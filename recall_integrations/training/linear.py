@@ -80,7 +80,7 @@ def fit_linear(
         InvalidArgument: no example has both a relevant and another candidate.
     """
     chosen = _sample(examples, negatives, seed)
-    known = examples[0].features.known
+    known = examples[0].features.known  # there are some: `_sample` refuses none
     spread = known.spread if spread is None else spread
     plain = (*(known.plain if plain is None else plain), *besides)
     rows = [

@@ -20,7 +20,8 @@ DAY = 86_400_000_000
 def date_words(match: Match) -> Values:
     """Who is asked "when" is told a date."""
     found = np.bincount(match.text_of[match.columns.lexicon.dated[match.tokens]], minlength=len(match.pool) + 1)
-    return np.minimum(found, WORDS_MAX)[match.at[0]].astype(np.float32)
+    counted: Values = np.minimum(found, WORDS_MAX)[match.at[0]].astype(np.float32)
+    return counted
 
 
 def date_match(match: Match) -> Values:

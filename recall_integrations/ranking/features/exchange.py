@@ -44,7 +44,9 @@ def exchange_match(match: Match) -> Values:
     """An answer together with its question."""
     at, near = match.at, match.near
     asked, same = asked_by_another(match), same_actor(match)
-    return weighted(match.share, np.maximum(near[:, at[0]], np.maximum(near[:, at[1]] * asked, near[:, at[3]] * same[3])))
+    return weighted(
+        match.share, np.maximum(near[:, at[0]], np.maximum(near[:, at[1]] * asked, near[:, at[3]] * same[3]))
+    )
 
 
 def asking_share(match: Match) -> Values:
@@ -58,14 +60,16 @@ def asking_share(match: Match) -> Values:
 def by_user(match: Match) -> Values:
     """What is known about a user is said by them."""
     said = match.columns.roles[match.rows]
-    return (said == ROLE_CODES[Role.USER]).astype(np.float32)
+    said_by: Values = (said == ROLE_CODES[Role.USER]).astype(np.float32)
+    return said_by
 
 
 def by_asked_role(match: Match) -> Values:
-    """"What did you recommend" asks for what the assistant said."""
+    """ "What did you recommend" asks for what the assistant said."""
     said, query = match.columns.roles[match.rows], match.given.query
     wanted = -1 if query.role is None else ROLE_CODES[query.role]
-    return np.float32(query.strength) * (said == wanted).astype(np.float32)
+    said_by: Values = np.float32(query.strength) * (said == wanted).astype(np.float32)
+    return said_by
 
 
 EXCHANGE = (

@@ -221,7 +221,8 @@ class Match:
     @cached_property
     def soft_match(self) -> Values:
         """Of the candidates."""
-        return weighted(self.share, self.soft[:, self.at[0]]) * self.damping[self.at[0]]
+        worth: Values = weighted(self.share, self.soft[:, self.at[0]]) * self.damping[self.at[0]]
+        return worth
 
     @cached_property
     def near_w1(self) -> Values:

@@ -13,7 +13,8 @@ from recall_integrations.text.bm25 import K1
 def near_match_w1(match: Match) -> Values:
     """What is asked may stand in the next text."""
     damping = 1 + length_term(match.lengths_at[:3].sum(0), PIVOT_1)
-    return weighted(match.share, match.near_w1) * np.float32(K1 + 1) / damping
+    worth: Values = weighted(match.share, match.near_w1) * np.float32(K1 + 1) / damping
+    return worth
 
 
 def near_match_w2(match: Match) -> Values:
@@ -21,7 +22,8 @@ def near_match_w2(match: Match) -> Values:
     at, near = match.at, match.near
     two = np.maximum(np.maximum(match.near_w1, near[:, at[3]]), near[:, at[4]])
     damping = 1 + length_term(match.lengths_at.sum(0), PIVOT_2)
-    return weighted(match.share, two) * np.float32(K1 + 1) / damping
+    worth: Values = weighted(match.share, two) * np.float32(K1 + 1) / damping
+    return worth
 
 
 def soft_match_w1(match: Match) -> Values:
@@ -29,7 +31,8 @@ def soft_match_w1(match: Match) -> Values:
     at = match.at
     soft = np.maximum(np.maximum(match.soft[:, at[0]], match.soft[:, at[1]]), match.soft[:, at[2]])
     k = length_term(match.lengths_at[:3].sum(0), PIVOT_1)
-    return weighted(match.share, soft) * np.float32(K1 + 1) / (1 + k)
+    worth: Values = weighted(match.share, soft) * np.float32(K1 + 1) / (1 + k)
+    return worth
 
 
 def bm25_w1(match: Match) -> Values:

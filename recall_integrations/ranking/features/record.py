@@ -36,7 +36,8 @@ def age(match: Match) -> Values:
     if match.given.at is None or not size:
         return np.zeros(size, dtype=np.float32)
     time = match.given.at[match.rows]
-    return ((time - time.min()) / max(float(time.max() - time.min()), 1.0)).astype(np.float32)
+    halved: Values = ((time - time.min()) / max(float(time.max() - time.min()), 1.0)).astype(np.float32)
+    return halved
 
 
 RECORD = (

@@ -28,7 +28,8 @@ def names_speaker(match: Match) -> Values:
     people = [i for i, number in enumerate(match.numbers.tolist()) if number in match.columns.actor_words]
     if not people:
         return np.zeros(len(me), dtype=np.float32)
-    return (match.tf[people][:, me].sum(0) > 0).astype(np.float32)
+    spoken_of: Values = (match.tf[people][:, me].sum(0) > 0).astype(np.float32)
+    return spoken_of
 
 
 def cast_present(match: Match) -> Values:
@@ -41,7 +42,8 @@ def cast_present(match: Match) -> Values:
         speaks = np.isin(columns.actors, group) & columns.alive
         asked += bool(speaks.any())
         share += np.isin(there, threads[speaks & (threads >= 0)]).astype(np.float32)
-    return share / np.float32(max(asked, 1))
+    share /= np.float32(max(asked, 1))
+    return share
 
 
 SPEAKERS = (

@@ -31,7 +31,8 @@ def lead_match(match: Match) -> Values:
     early = match.place[match.places] < LEAD
     held = np.zeros((len(match.idf), len(match.pool) + 1), dtype=np.float32)
     held[match.said[early], match.said_in[early]] = 1
-    return weighted(match.share, held)[match.at[0]]
+    share: Values = weighted(match.share, held)[match.at[0]]
+    return share
 
 
 def bigram_match(match: Match) -> Values:
@@ -39,9 +40,9 @@ def bigram_match(match: Match) -> Values:
     order = {s: i for i, s in enumerate(match.given.query.stems)}
     said = [order.get(s, -1) for s in match.given.query.sequence]
     pairs = {(a, b) for a, b in pairwise(said) if a >= 0 and b >= 0 and a != b}
-    found = np.zeros(len(match.pool) + 1, dtype=np.float32)
     if not pairs:
-        return found[match.at[0]]
+        return np.zeros(len(match.rows), dtype=np.float32)
+    found = np.zeros(len(match.pool) + 1, dtype=np.float32)
     beside = (np.diff(match.places) == 1) & (match.said_in[1:] == match.said_in[:-1])
     first, second, text = match.said[:-1][beside], match.said[1:][beside], match.said_in[1:][beside]
     whole = 0.0
@@ -52,7 +53,8 @@ def bigram_match(match: Match) -> Values:
         if len(hits):
             found[np.unique(hits)] += np.float32(worth)
     found /= np.float32(max(whole, 1e-9))
-    return found[match.at[0]]
+    share: Values = found[match.at[0]]
+    return share
 
 
 def char_bm25(match: Match) -> Values:

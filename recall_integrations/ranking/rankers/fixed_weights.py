@@ -75,6 +75,12 @@ class Ranker(Protocol):
         ...
 
 
+def known_of(ranker: Ranker | None) -> FeatureSet:
+    """The features that a ranker gets."""
+    known: FeatureSet = getattr(ranker, "known", FEATURES)
+    return known
+
+
 class FixedWeights:
     """The fixed sum.
 

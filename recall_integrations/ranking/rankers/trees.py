@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +201,7 @@ def fixed_scores(features: Features) -> Values:
     return _fixed_weights(features.known).score(features).scores
 
 
-@cache
+@lru_cache(maxsize=8)
 def _fixed_weights(known: FeatureSet) -> FixedWeights:
     return FixedWeights(known=known)
 
