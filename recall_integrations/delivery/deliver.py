@@ -118,13 +118,8 @@ class Delivery:
                     context=around.get(row, ()),
                 )
             )
-        if request.tokens_max is None:
-            return tuple(hits), problems
-        kept, dropped = packing.pack(hits, request.tokens_max)
-        if dropped:
-            detail = f"{dropped} hits did not fit into {request.tokens_max} tokens."
-            problems.append(Degradation(stage="pack", reason="budget.tokens", detail=detail))
-        return tuple(kept), problems
+        kept, dropped = _packed(hits, request.tokens_max)
+        return kept, [*problems, *dropped]
 
     def _recent_is_rare(
         self, view: ScopeView, made_of: Mapping[int, Sequence[Contribution]], request: RecallRequest
@@ -232,3 +227,14 @@ def contributions(
 
 def _most_first(part: Contribution) -> tuple[float, str]:
     return -part.added, part.source
+
+
+def _packed(hits: Sequence[Hit], tokens_max: int | None) -> tuple[tuple[Hit, ...], list[Degradation]]:
+    """The hits that fit into so many tokens, `None` = all; and that some did not."""
+    if tokens_max is None:
+        return tuple(hits), []
+    kept, dropped = packing.pack(hits, tokens_max)
+    if not dropped:
+        return tuple(kept), []
+    detail = f"{dropped} hits did not fit into {tokens_max} tokens."
+    return tuple(kept), [Degradation(stage="pack", reason="budget.tokens", detail=detail)]

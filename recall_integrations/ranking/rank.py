@@ -126,11 +126,44 @@ def rank(
     results: Sequence[ArmResult], given: RankInput, text: TextColumns, ranker: Ranker, config: FusionConfig
 ) -> Ranked:
     """Order the candidates, and say how probably each is relevant."""
-    view, plan = given.fusion.view, given.fusion.plan
+    view = given.fusion.view
     by_arm = {r.arm: r for r in results if len(r.rows)}
     rows = _candidates(by_arm, given, text)
-    query, known = query_terms(given.parsed), known_of(ranker)
-    features = compute(
+    query = query_terms(given.parsed)
+    features = _features(by_arm, rows, query, given, text, ranker, config)
+    ranking = _lifted(ranker.score(features), features, rows, by_arm, given, config)
+    # A question of several sentences is about its words; one that leads from document to document is short, or names
+    # something.
+    gates, long = features.gates, how_long(length_in_words(query.sequence))
+    pointed = np.float32(1 - max(gates.get("long", 0.0), long * gates.get("documents", 0.0)))
+    ranking = _titled(ranking, rows, text, query, view, pointed)
+    direct = ranking
+    ranking, via = _bridged(ranking, rows, text, given, pointed)
+    order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
+    scores, confidence = _calibrated(features, direct, ranking, order, ranker, given)
+    fused = Fused(
+        rows=rows,
+        scores=scores,
+        added=ranking.added,
+        raw=_raw(by_arm, rows, features, ranking, given),
+        ranks={name: arm_ranks(own, rows) for name, own in by_arm.items()},
+        via=via,
+    )
+    return Ranked(fused=fused.take(order, scores[order]), confidence=confidence)
+
+
+def _features(
+    by_arm: Mapping[str, ArmResult],
+    rows: Rows,
+    query: QueryTerms,
+    given: RankInput,
+    text: TextColumns,
+    ranker: Ranker,
+    config: FusionConfig,
+) -> Features:
+    """What the ranker looks at."""
+    view = given.fusion.view
+    return compute(
         FeatureInput(
             columns=text,
             rows=rows,
@@ -148,18 +181,15 @@ def rank(
             cosine_worth=given.fusion.cosine_worth,
             word_worth=given.fusion.word_worth,
         ),
-        known,
+        known_of(ranker),
     )
-    ranking = _lifted(ranker.score(features), features, rows, by_arm, given, config)
-    # A question of several sentences is about its words; one that leads from document to document is short, or names
-    # something.
-    gates, long = features.gates, how_long(length_in_words(query.sequence))
-    pointed = np.float32(1 - max(gates.get("long", 0.0), long * gates.get("documents", 0.0)))
-    ranking = _titled(ranking, rows, text, query, view, pointed)
-    direct = ranking
-    ranking, via = _bridged(ranking, rows, text, given, pointed)
-    order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
-    scores, confidence = _calibrated(features, direct, ranking, order, ranker, given)
+
+
+def _raw(
+    by_arm: Mapping[str, ArmResult], rows: Rows, features: Features, ranking: Ranking, given: RankInput
+) -> dict[str, Scores]:
+    """What the evidence was, by source, before any weight."""
+    plan, view = given.fusion.plan, given.fusion.view
     raw: dict[str, Scores] = {name: features[name] for name in ranking.added if name in features.columns}
     for name, own in by_arm.items():
         raw[name] = scattered(rows, own.rows, own.scores, np.nan)
@@ -174,15 +204,7 @@ def rank(
         raw["temporal"] = asked_mask(view, window.start, window.end)[rows].astype(np.float32)
     if plan.type_hints:
         raw["type_filter"] = of_types(view, plan.type_hints, rows).astype(np.float32)
-    fused = Fused(
-        rows=rows,
-        scores=scores,
-        added=ranking.added,
-        raw=raw,
-        ranks={name: arm_ranks(own, rows) for name, own in by_arm.items()},
-        via=via,
-    )
-    return Ranked(fused=fused.take(order, scores[order]), confidence=confidence)
+    return raw
 
 
 def _calibrated(

@@ -27,6 +27,8 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.datasets import Question
 from recall_integrations.evaluation.metrics import Interval, paired_difference
+from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
 from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.ranking.rankers.trees import TreesRanker, require_lightgbm
@@ -91,6 +93,7 @@ def learn(
     folds: int = 5,
     seed: int = 0,
     config: RecallConfig | None = None,
+    known: FeatureSet = FEATURES,
     progress: Progress = lambda _what, _done, _total: None,
 ) -> Learned:
     """Fit a ranker on labelled queries, and measure how such rankers do on queries they have not seen.
@@ -104,6 +107,7 @@ def learn(
         folds: at most so many.
         seed: of folds, of sampled candidates, of trees and of the interval.
         config: settings of the recalls; default: those of the store.
+        known: the features that there are.
         progress: called with what is being done, how much of it is done, and how much there is.
 
     Raises:
@@ -121,7 +125,7 @@ def learn(
     _enough(len(asked), "queries whose relevant memories are in the store")
     base = config or store.config
     base = replace(base, ranking=replace(base.ranking, abstain_below=0.0))  # order is compared, not silence
-    examples, fixed_weights = _recorded(store, asked, base, kind, now, progress)
+    examples, fixed_weights = _recorded(store, asked, base, kind, FixedWeights(known=known), now, progress)
     usable = [bool(e.relevant.any() and not e.relevant.all()) for e in examples]
     _enough(sum(usable), "queries with a relevant memory among the candidates that a recall finds")
     grouped_by, fold_of = _split(asked, usable, folds, seed)
@@ -176,12 +180,18 @@ def _enough(count: int, what: str) -> None:
 
 
 def _recorded(
-    store: MemoryStore, asked: Sequence[Question], base: RecallConfig, kind: str, now: datetime, progress: Progress
+    store: MemoryStore,
+    asked: Sequence[Question],
+    base: RecallConfig,
+    kind: str,
+    fixed: FixedWeights,
+    now: datetime,
+    progress: Progress,
 ) -> tuple[list[Example], Scores]:
     """Each query's candidates with labels, and how the fixed weights does."""
     examples: list[Example] = []
     scores: Scores = {}
-    with closing(Recaller(store, base, FixedWeights(), detail=kind == "trees")) as recaller:
+    with closing(Recaller(store, base, fixed, detail=kind == "trees")) as recaller:
         for scope in dict.fromkeys(q.scope for q in asked):
             store.warm(scope=scope)
         for question in asked:

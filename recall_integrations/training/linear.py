@@ -4,9 +4,10 @@ An `Example` is a query's features with the candidates that answer it; its `grou
 belongs to. `leave_one_group_out` scores every example by a ranker that was fitted without its group: nothing is
 reported on a conversation it was trained on.
 
-- `fit_linear` looks at features that are `linear`; the others double these and gained nothing, or are a habit of one data
-  set (the length of the text before, whether a question names other people). It is a logistic regression, classes balanced, features standardised, ridge penalty `1/(2·c)·|w|²`, c = .1
-  (the objective of scikit-learn's `LogisticRegression(C=c, class_weight="balanced")`), by Newton's method.
+- `fit_linear`: logistic regression, classes balanced, features standardised, ridge penalty `1/(2·c)·|w|²`, c = .1
+  (the objective of scikit-learn's `LogisticRegression(C=c, class_weight="balanced")`), by Newton's method. It looks at
+  features that are `linear`: the others double these and gained nothing, or are a habit of one data set (the length of
+  the text before, whether a question names other people).
 - `fit_trees` (`training_trees.py`): LambdaMART with LightGBM in two passes.
 """
 
@@ -80,7 +81,7 @@ def fit_linear(
         InvalidArgument: no example has both a relevant and another candidate.
     """
     chosen = _sample(examples, negatives, seed)
-    known = examples[0].features.known  # there are some: `_sample` refuses none
+    known = examples[0].features.known  # `_sample` refuses to learn from none
     spread = known.spread if spread is None else spread
     plain = (*(known.plain if plain is None else plain), *besides)
     rows = [

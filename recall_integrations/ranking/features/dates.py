@@ -11,17 +11,9 @@ from recall_integrations.ranking.features.feature import Feature
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.match import Match
 
-WORDS_MAX = 3
 AFTER_WINDOW = 0.6  # worth of a memory just after the window: people tell of things later
 AFTER_DAYS = (3.0, 30.0)  # shortest and longest time in which that fades
 DAY = 86_400_000_000
-
-
-def date_words(match: Match) -> Values:
-    """Who is asked "when" is told a date."""
-    found = np.bincount(match.text_of[match.columns.lexicon.dated[match.tokens]], minlength=len(match.pool) + 1)
-    counted: Values = np.minimum(found, WORDS_MAX)[match.at[0]].astype(np.float32)
-    return counted
 
 
 def date_match(match: Match) -> Values:
@@ -48,14 +40,14 @@ DATES = (
     Feature(
         name="date_words",
         formula="date words in the text, at most 3",
-        of=date_words,
+        of=lambda match: match.date_words,
         group="date",
         linear=True,
     ),
     Feature(
         name="date_words_asked",
         formula="date_words where the query asks for a time, else 0",
-        of=lambda match: date_words(match) * np.float32(match.given.query.when),
+        of=lambda match: match.date_words * np.float32(match.given.query.when),
         group="date",
         weight={"always": 0.2},
     ),

@@ -28,6 +28,7 @@ from recall_integrations.text.bm25 import K1, PIVOT
 
 NEAR = 0.5
 PAIRS_MAX = 1_048_576  # query stem × word of the pool; larger pools give the beginning of each text, 32 words at least
+DATE_WORDS_MAX = 3
 BLOCK = 16  # content words; a passage is two blocks beside each other
 
 
@@ -223,6 +224,13 @@ class Match:
         """Of the candidates."""
         worth: Values = weighted(self.share, self.soft[:, self.at[0]]) * self.damping[self.at[0]]
         return worth
+
+    @cached_property
+    def date_words(self) -> Values:
+        """How many the candidates hold, at most `DATE_WORDS_MAX`."""
+        found = np.bincount(self.text_of[self.columns.lexicon.dated[self.tokens]], minlength=len(self.pool) + 1)
+        counted: Values = np.minimum(found, DATE_WORDS_MAX)[self.at[0]].astype(np.float32)
+        return counted
 
     @cached_property
     def near_w1(self) -> Values:

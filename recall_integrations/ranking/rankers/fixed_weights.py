@@ -1,10 +1,10 @@
 """Rankers: features become one score per candidate, and what each of them added to it.
 
 `FixedWeights` is the default for any corpus: a sum of features with fixed weights (`Feature.weight`). Features of the
-whole candidate list enter as z-scores, so that scales of embeddings and of BM25 do not matter; those that few candidates
-have enter as they are, since a z-score of a rare value grows without limit. A spread below `Feature.floor` counts as the
-floor: where all candidates are about equal in something, the small differences must not decide (as in a scope of five
-memories). Evidence that is absent is the same for all candidates and orders nothing.
+whole candidate list enter as z-scores, so that scales of embeddings and of BM25 do not matter; those that few
+candidates have enter as they are, since a z-score of a rare value grows without limit. A spread below `Feature.floor`
+counts as the floor: where all candidates are about equal in something, the small differences must not decide (as in a
+scope of five memories). Evidence that is absent is the same for all candidates and orders nothing.
 
 Not all evidence means the same everywhere, so a weight may stand behind a gate (`kind.GATES`): a factor in [0, 1] that
 is read from the scope and the length of the query. Nobody has to say what a scope is made of.

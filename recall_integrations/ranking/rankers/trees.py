@@ -1,7 +1,8 @@
 """A ranker of boosted trees: LambdaMART in LightGBM (Burges 2010; Ke et al. 2017), behind the extra `rank`.
 
 It looks at all features, also at those that are for trees only (`Feature.detail`), as values and (where they have a
-floor) as z-scores over the candidates, and at how the candidates around a candidate score (`around.AROUND`), in two passes:
+floor) as z-scores over the candidates, and at how the candidates around a candidate score (`around.AROUND`), in two
+passes:
 
     first pass    candidates ─ the `FIRST_PASS` best of the fixed weights ─▶ trees + .2 · linear sum
     second pass   the `SECOND_PASS` best of the first pass ─▶ mean of several models + .1 · linear sum
