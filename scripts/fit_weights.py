@@ -8,10 +8,10 @@ long chats with an assistant are only judged, by what was fitted on all of `FREE
 
 Prints nDCG@10 over the candidates of a recall, for each set: by stemmed BM25, by the weights before these and by those
 that are shipped, and by what was fitted on the other kinds: the terms of `FEATURES.weights`, the linear ranker, and
-trees. All but BM25 get what a plan makes of evidence (`EVIDENCE`) and of titles; its other lifts and the second hop are left out.
-`worst` is the lowest ratio to BM25 of a kind. Trees also look at the sum of the shipped weights, which have seen all
-kinds of `FREE`. `--weights` prints fitted weights beside the shipped ones instead. Nothing is kept between runs. With
-OPENBLAS_NUM_THREADS=1 it is several times as fast on a busy machine.
+trees. All but BM25 get what a plan makes of evidence (`EVIDENCE`) and of titles; its other lifts and the second hop are
+left out. `worst` is the lowest ratio to BM25 of a kind. Trees also look at the sum of the shipped weights, which have
+seen all kinds of `FREE`. `--weights` prints fitted weights beside the shipped ones instead. Nothing is kept between
+runs. With OPENBLAS_NUM_THREADS=1 it is several times as fast on a busy machine.
 
 A fit is a listwise softmax (the cross entropy of a question's relevant candidates), then coordinate ascent on nDCG@10
 as a multiple of what the softmax reached on each set. What `--weights` prints is the mean of such fits to bootstrap

@@ -130,7 +130,6 @@ def learn(
     _enough(sum(usable), "queries with a relevant memory among the candidates that a recall finds")
     grouped_by, fold_of = _split(asked, usable, folds, seed)
     crossed = _crossed(store, asked, examples, fold_of, base, kind, seed, now, progress)
-    learned = crossed.scores
     done = Learned(
         ranker=_fit(kind, examples, seed),
         queries=len(asked),
@@ -140,10 +139,14 @@ def learn(
         grouped_by=grouped_by,
         folds=len(set(fold_of)),
         fixed_weights=_means(fixed_weights),
-        learned=_means(learned),
-        gain={m: paired_difference({q.id: learned[q.id] for q in asked}, fixed_weights, m, seed=seed) for m in METRICS},
+        learned=_means(crossed.scores),
+        gain=_gains({q.id: crossed.scores[q.id] for q in asked}, fixed_weights, seed),
     )
     return _described(done, crossed, asked, kind, seed, now)
+
+
+def _gains(learned: Scores, fixed_weights: Scores, seed: int) -> dict[str, Interval]:
+    return {m: paired_difference(learned, fixed_weights, m, seed=seed) for m in METRICS}
 
 
 # -- what is asked -----------------------------------------------------------------------------------------------------

@@ -42,13 +42,12 @@ def too_long(tree: ast.Module) -> Iterator[str]:
 
 def reaching(tree: ast.Module) -> Iterator[str]:
     """Private names of other modules: imported, or asked of an object whose class this module does not define."""
-    own = set(_given_here(tree))
+    own = {*_given_here(tree), *OF_NAMED_TUPLES}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith(PACKAGE.name)):
             yield from (alias.name for alias in node.names if _is_private(alias.name))
-        elif isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own | OF_NAMED_TUPLES:
-            if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
-                yield ast.unparse(node)
+        elif isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own:
+            yield from () if _is_self(node.value) else (ast.unparse(node),)
 
 
 def _given_here(tree: ast.Module) -> Iterator[str]:
@@ -57,10 +56,14 @@ def _given_here(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+            if _is_self(node.value):
                 yield node.attr
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
+
+
+def _is_self(value: ast.expr) -> bool:
+    return isinstance(value, ast.Name) and value.id in ("self", "cls")
 
 
 def _is_private(name: str) -> bool:
@@ -106,10 +109,7 @@ def test_a_long_function_is_noticed() -> None:
         ("def f(index):\n    return index._state", ["index._state"]),
         ("def f(index):\n    index._state = 1", ["index._state"]),
         ("class A:\n    def f(self):\n        return self._x", []),
-        (
-            "class A:\n    def __init__(self):\n        self._x = 1\n    def __eq__(self, other):\n        return other._x",
-            [],
-        ),
+        ("class A:\n    def f(self):\n        self._x = 1\n\n    def g(self, other):\n        return other._x", []),
         ("def f(row):\n    return row._replace(a=1)", []),
     ],
 )
