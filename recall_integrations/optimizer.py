@@ -27,7 +27,7 @@ from recall_integrations.planning.when import settled
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.fixed_weights import Ranker
+from recall_integrations.ranking.rankers.fixed_weights import Ranker, known_of
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
 from recall_integrations.recall.stages.arms import Arms
@@ -134,7 +134,7 @@ class QueryOptimizer:
         if ranker is None:
             ranker = resolve_ranker(ranking)
         reasons = {spec.name: spec.reason for spec in specs if spec.reason}
-        delivery = Delivery(store, ranking.recency_half_life_days, reasons)
+        delivery = Delivery(store, ranking.recency_half_life_days, reasons, known_of(ranker).labels)
         depth = MultiStage(coarse_factor=config.rerank.coarse_factor, score_percentile=config.rerank.score_percentile)
         guards, limits = self._guards, config.limits
         rewriting = Rewriting(llm, guards.of("rewrite", limit_ms=limits.rewrite_timeout_ms))

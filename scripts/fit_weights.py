@@ -7,11 +7,11 @@ Fitted to sets whose licences allow it (`FREE`: in DATA, and the made-up ones in
 long chats with an assistant are only judged, by what was fitted on all of `FREE`.
 
 Prints nDCG@10 over the candidates of a recall, for each set: by stemmed BM25, by the weights before these and by those
-that are shipped, and by what was fitted on the other kinds: the terms of `WEIGHTS`, the linear ranker, and trees. All
-but BM25 get what a plan makes of evidence (`EVIDENCE`) and of titles; its other lifts and the second hop are left out.
-`worst` is the lowest ratio to BM25 of a kind. Trees also look at the sum of the shipped weights, which have seen all
-kinds of `FREE`. `--weights` prints fitted weights beside the shipped ones instead. Nothing is kept between runs. With
-OPENBLAS_NUM_THREADS=1 it is several times as fast on a busy machine.
+that are shipped, and by what was fitted on the other kinds: the terms of `FEATURES.weights`, the linear ranker, and
+trees. All but BM25 get what a plan makes of evidence (`EVIDENCE`) and of titles; its other lifts and the second hop are
+left out. `worst` is the lowest ratio to BM25 of a kind. Trees also look at the sum of the shipped weights, which have
+seen all kinds of `FREE`. `--weights` prints fitted weights beside the shipped ones instead. Nothing is kept between
+runs. With OPENBLAS_NUM_THREADS=1 it is several times as fast on a busy machine.
 
 A fit is a listwise softmax (the cross entropy of a question's relevant candidates), then coordinate ascent on nDCG@10
 as a multiple of what the softmax reached on each set. What `--weights` prints is the mean of such fits to bootstrap
@@ -39,15 +39,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import fit_calibration
 
 from recall_integrations import MemoryStore, QueryOptimizer
-from recall_integrations.arms.registry import BUILT_IN, evidence_of
+from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
-from recall_integrations.ranking.features.formulas import Features
-from recall_integrations.ranking.rank import TITLE_LIFT
+from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.rank import TITLE_LIFT, evidence_of
 from recall_integrations.ranking.rankers.fixed_weights import (
-    COSINE,
-    FLOORS,
     FULL_SPREAD,
-    WEIGHTS,
     FixedWeights,
     Ranker,
     spread_scores,
@@ -95,10 +93,10 @@ PLAIN_2 = {
     "date_match": 3.5,
     "graph": 1.0,
 }
-VERSION_2 = {**dict.fromkeys(WEIGHTS, 0.0), **SPREAD_2, **PLAIN_2}
+VERSION_2 = {**dict.fromkeys(FEATURES.weights, 0.0), **SPREAD_2, **PLAIN_2}
 TITLE = ("title", "always")  # the lift of `stage.TITLE_LIFT`
 TIES = ("recency", "importance")  # decide between equals: not fitted
-TERMS = (*((k, gate) for k, gated in WEIGHTS.items() if k not in TIES for gate in gated), TITLE)
+TERMS = (*((k, gate) for k, gated in FEATURES.weights.items() if k not in TIES for gate in gated), TITLE)
 SCALE = 2.0  # shipped weights are this many times the fitted ones, so that the plan's lifts keep their worth
 
 K = 10
@@ -196,7 +194,7 @@ def ranked(own: Asked, ranker: Ranker) -> Values:
 def terms(own: Asked) -> NDArray[np.float32]:
     """What `TERMS` add at a weight of 1, `(candidates, terms)`."""
     features = own.example.features
-    names = list(dict.fromkeys(k for k, _ in TERMS if k in FLOORS))
+    names = list(dict.fromkeys(k for k, _ in TERMS if k in FEATURES.floors))
     spread = dict(zip(names, spread_scores(features, names).T, strict=True))
     scale = min(1.0, math.sqrt(max(features.size - 1, 0)) / FULL_SPREAD)
     columns = [own.title if t == TITLE else _term(own, features, spread, scale, *t) for t in TERMS]
@@ -207,7 +205,7 @@ def _term(
     own: Asked, features: Features, spread: Mapping[str, NDArray[np.float32]], scale: float, name: str, gate: str
 ) -> NDArray[np.float32]:
     factor = features.gates[gate] * own.factors.get(name, 1.0)
-    if gate == "always" and name == COSINE:
+    if gate == "always" and FEATURES[name].worth_max == math.inf:
         factor *= features.cosine_worth
     if name in spread:
         return spread[name] * np.float32(factor)
@@ -457,7 +455,7 @@ def beside(asked: Sequence[Asked]) -> str:
     mean, deviation = bagged(table(free, {id(a): terms(a) for a in free}))
     lines = [f"{'feature':10} {'gate':10} {'fitted':>8} {'±':>6} {'shipped':>8}"]
     for (name, gate), own, spread in zip(TERMS, SCALE * mean, SCALE * deviation, strict=True):
-        shipped = TITLE_LIFT if name == "title" else WEIGHTS[name][gate]
+        shipped = TITLE_LIFT if name == "title" else FEATURES[name].weight[gate]
         lines.append(f"{name:10} {gate:10} {own:8.2f} {spread:6.2f} {shipped:8.2f}")
     return "\n".join(lines)
 

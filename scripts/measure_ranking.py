@@ -38,11 +38,14 @@ from recall_integrations.indexes.lexicon import query_terms, shared
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.ranking.features.formulas import FeatureInput, Features, Values, compute
-from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, FixedWeights, Ranker
+from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.ranking.features.compute import Features, compute
+from recall_integrations.ranking.features.given import FeatureInput
+from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker
 from recall_integrations.ranking.rankers.trees import require_lightgbm
 from recall_integrations.text import stems
-from recall_integrations.training.linear import PLAIN, SPREAD, Example, fit_linear, leave_one_group_out
+from recall_integrations.training.linear import Example, fit_linear, leave_one_group_out
 from recall_integrations.training.trees import fit_trees
 from recall_integrations.types import Memory, indexed_text
 
@@ -213,13 +216,14 @@ def ablate_unlearned(sets: Mapping[str, Sequence[Item]]) -> dict[str, Any]:
     """The ranker with fixed weights without each of its features."""
     whole = {key: figures(measure(items, by(FixedWeights())(items))) for key, items in sets.items()}
     out: dict[str, Any] = {}
-    for name in WEIGHTS:
+    for name in FEATURES.weights:
         if name in ("graph", "recency", "importance"):  # no such columns here
             continue
         ranker = by(FixedWeights({name: 0.0}))
         out[name] = {key: figures(measure(items, ranker(items))) for key, items in sets.items()}
     rows = [
-        [name, gated(WEIGHTS[name]), *(_loss(parts[key], whole[key]) for key in sets)] for name, parts in out.items()
+        [name, gated(FEATURES[name].weight), *(_loss(parts[key], whole[key]) for key in sets)]
+        for name, parts in out.items()
     ]
     table("Fixed weights, change when a feature is left out (recall@5 / nDCG@10)", ["feature", "weights", *sets], rows)
     return out
@@ -234,8 +238,8 @@ def ablate_linear(items: Sequence[Item], whole: tuple[float, float]) -> dict[str
     """The linear ranker trained anew without each feature, one conversation left out."""
     examples = [item.example for item in items]
     out: dict[str, Any] = {}
-    for name in (*SPREAD, *PLAIN):
-        spread, plain = (tuple(n for n in names if n != name) for names in (SPREAD, PLAIN))
+    for name in (*FEATURES.spread, *FEATURES.plain):
+        spread, plain = (tuple(n for n in names if n != name) for names in (FEATURES.spread, FEATURES.plain))
         scores = leave_one_group_out(examples, lambda some: fit_linear(some, spread=spread, plain=plain))  # noqa: B023
         out[name] = figures(measure(items, scores))
     rows = [[name, _loss(value, whole)] for name, value in out.items()]

@@ -37,7 +37,7 @@ from recall_integrations.evaluation.quality import comparison
 from recall_integrations.evaluation.quality.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
 from recall_integrations.evaluation.terminal import progress
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking
 from recall_integrations.types import Hit, RecallResult

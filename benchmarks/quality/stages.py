@@ -17,7 +17,7 @@ far off, so that a busy machine changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -29,58 +29,12 @@ from recall_integrations.evaluation.quality.comparison import Other, seen_before
 from recall_integrations.evaluation.quality.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, FixedWeights, Ranker
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker, known_of
 from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.types import TemporalWindow
 
 if TYPE_CHECKING:
     from recall_integrations.store.memory_store import MemoryStore
-
-# Features that say much the same. One that is in no group is a group of its own.
-FEATURE_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "word": ("bm25", "bm25_counted", "bm25_of_best", "bm25_of_ceiling", "idf_coverage", "lead_match"),
-    "soft match": ("passage_match", "soft_match", "near_match"),
-    "spelling": ("char_bm25",),
-    "feedback": ("feedback",),
-    "neighbour": (
-        "near_match_w1",
-        "near_match_w2",
-        "soft_match_w1",
-        "bm25_w1",
-        "speaker_prior_match",
-        "near_in_time",
-        "near_match_before",
-        "near_match_after",
-        "near_match_before_2",
-        "near_match_after_2",
-    ),
-    "question": (
-        "previous_question_match",
-        "exchange_match",
-        "asked_before",
-        "is_question",
-        "asking_share",
-        "previous_is_question",
-        "next_is_question",
-    ),
-    "thread": (
-        "thread_bm25",
-        "thread_best_bm25",
-        "thread_best_soft_match",
-        "exchange_bm25",
-        "cast_present",
-        "thread_best_cosine",
-        "thread_size",
-        "thread_idf_coverage",
-    ),
-    "vector": ("cosine", "cosine_w1", "cosine_w2", "cosine_before", "cosine_after"),
-    "speaker": ("speaker_named", "names_speaker", "by_user", "by_asked_role", "query_speakers"),
-    "pair": ("bigram_match",),
-    "date": ("date_match", "date_words", "date_words_asked"),
-    "length": ("log_length", "previous_log_length", "next_log_length"),
-    "graph": ("graph",),
-    "recency": ("recency", "importance", "age"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,16 +112,14 @@ def _switches(config: RecallConfig) -> Iterator[Stage]:
 
 def feature_groups(ranker: Ranker | None) -> dict[str, tuple[str, ...]]:
     """The features that weigh something, by group."""
-    names = dict.fromkeys(_weighed(ranker))
-    groups = {group: tuple(n for n in members if n in names) for group, members in FEATURE_GROUPS.items()}
-    known = {n for members in groups.values() for n in members}
-    groups.update((name, (name,)) for name in names if name not in known)
+    names = set(_weighed(ranker))
+    groups = {g: tuple(n for n in members if n in names) for g, members in known_of(ranker).groups.items()}
     return {group: members for group, members in groups.items() if members}
 
 
 def _weighed(ranker: Ranker | None) -> Iterable[str]:
     if isinstance(ranker, FixedWeights):
-        return [name for name, gated in WEIGHTS.items() if any(gated.values())]
+        return [name for name, gated in ranker.known.weights.items() if any(gated.values())]
     if isinstance(ranker, LinearRanker):
         return [name for name, weight in {**ranker.spread, **ranker.plain}.items() if weight]
     return ()  # features cannot be taken out of trees
@@ -177,7 +129,7 @@ def without_features(ranker: Ranker | None, names: Iterable[str]) -> Ranker | No
     """The same ranker in which these features weigh nothing; `None` where that cannot be done."""
     gone = set(names)
     if isinstance(ranker, FixedWeights):
-        return FixedWeights(dict.fromkeys(gone, 0.0))
+        return FixedWeights(dict.fromkeys(gone, 0.0), ranker.known)
     if isinstance(ranker, LinearRanker):
         spread, plain = ({k: v for k, v in part.items() if k not in gone} for part in (ranker.spread, ranker.plain))
         return replace(ranker, spread=spread, plain=plain)

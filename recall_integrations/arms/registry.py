@@ -41,7 +41,7 @@ class ArmSpec:
             step: if it fails, the arm is left out and named in `degraded`.
         applies: whether a query gives it anything to look for.
         weight: in the plans that ask it; scales `evidence`.
-        evidence: the ranking features and lifts that its weight scales. Default: the arm's own score.
+        evidence: what its weight scales besides the ranking features of which it is the `arm`. Default: its own score.
         lift: of one's own arm: what its best match adds to a candidate's rank score.
         reason: of one's own arm: why a hit of it is there, in words ("near the place asked for").
         by_words: whether it needs no vectors, and may begin before they are there.
@@ -91,60 +91,29 @@ def _type_filter(_store: MemoryStore, _config: RecallConfig) -> MakeArm:
 
 
 BUILT_IN: tuple[ArmSpec, ...] = (
-    ArmSpec(name="semantic", make=_semantic, evidence=("cosine", "cosine_w1")),
+    ArmSpec(name="semantic", make=_semantic),
     ArmSpec(
         name="lexical",
         make=_lexical,
         applies=lambda parsed, _plan: bool(parsed.terms),
-        evidence=(
-            *(
-                "bm25",
-                "bm25_counted",
-                "bm25_of_best",
-                "bm25_of_ceiling",
-                "idf_coverage",
-                "passage_match",
-                "lead_match",
-                "soft_match",
-                "near_match",
-                "near_match_w1",
-                "near_match_w2",
-                "exchange_match",
-                "thread_bm25",
-                "thread_best_bm25",
-            ),
-            *(
-                "thread_best_soft_match",
-                "bigram_match",
-                "char_bm25",
-                "feedback",
-                "near_in_time",
-                "exchange_bm25",
-                "asked_before",
-                "speaker_prior_match",
-                "previous_question_match",
-            ),
-        ),
         by_words=True,
     ),
     ArmSpec(
         name="graph",
         make=_graph,
         applies=lambda parsed, plan: plan.name == "exploratory" or bool(anchoring(parsed)),
-        evidence=("graph", "edge"),
+        evidence=("edge",),
         by_names=True,
     ),
     ArmSpec(
         name="temporal",
         make=_temporal,
         applies=lambda parsed, plan: parsed.temporal_window is not None or plan.time_filter,
-        evidence=("date_match",),
     ),
     ArmSpec(
         name="type_filter",
         make=_type_filter,
         applies=lambda _parsed, plan: bool(plan.type_hints),
-        evidence=("type_filter",),
     ),
 )
 
@@ -167,11 +136,6 @@ def registered(own: Iterable[ArmSpec] = ()) -> tuple[ArmSpec, ...]:
         named.add(spec.name)
         specs[spec.name] = spec
     return tuple(specs.values())
-
-
-def evidence_of(arms: Iterable[ArmSpec]) -> dict[str, tuple[str, ...]]:
-    """What the weight of each arm scales, by its name."""
-    return {spec.name: spec.evidence or (spec.name,) for spec in arms}
 
 
 def own_lifts(arms: Iterable[ArmSpec]) -> dict[str, float]:

@@ -14,6 +14,7 @@ from recall_integrations.delivery.explanation import RECENT, led, reason
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.planning.when import Asked
+from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
@@ -46,10 +47,18 @@ class Delivery:
         store: where the memories are.
         half_life_days: of recency.
         own: of each arm of the user's own, why what it finds is there.
+        labels: what ranking features say of a hit (`FeatureSet.labels`).
     """
 
-    def __init__(self, store: MemoryStore, half_life_days: float, own: Mapping[str, str] | None = None) -> None:
-        self._store, self._half_life_days, self._own = store, half_life_days, own or {}
+    def __init__(
+        self,
+        store: MemoryStore,
+        half_life_days: float,
+        own: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] = FEATURES.labels,
+    ) -> None:
+        self._store, self._half_life_days = store, half_life_days
+        self._own, self._labels = own or {}, labels
 
     def deliver(
         self,
@@ -97,6 +106,7 @@ class Delivery:
                 when=when,
                 apart=apart,
                 own=self._own,
+                labels=self._labels,
             )
             hits.append(
                 Hit(
@@ -108,20 +118,8 @@ class Delivery:
                     context=around.get(row, ()),
                 )
             )
-        return self._within_tokens(hits, request.tokens_max, problems)
-
-    @staticmethod
-    def _within_tokens(
-        hits: list[Hit], tokens_max: int | None, problems: list[Degradation]
-    ) -> tuple[tuple[Hit, ...], list[Degradation]]:
-        """The hits that fit, and the problems so far with those that do not."""
-        if tokens_max is None:
-            return tuple(hits), problems
-        kept, dropped = packing.pack(hits, tokens_max)
-        if dropped:
-            detail = f"{dropped} hits did not fit into {tokens_max} tokens."
-            problems.append(Degradation(stage="pack", reason="budget.tokens", detail=detail))
-        return tuple(kept), problems
+        kept, dropped = _packed(hits, request.tokens_max)
+        return kept, [*problems, *dropped]
 
     def _recent_is_rare(
         self, view: ScopeView, made_of: Mapping[int, Sequence[Contribution]], request: RecallRequest
@@ -229,3 +227,14 @@ def contributions(
 
 def _most_first(part: Contribution) -> tuple[float, str]:
     return -part.added, part.source
+
+
+def _packed(hits: Sequence[Hit], tokens_max: int | None) -> tuple[tuple[Hit, ...], list[Degradation]]:
+    """The hits that fit into so many tokens, `None` = all; and that some did not."""
+    if tokens_max is None:
+        return tuple(hits), []
+    kept, dropped = packing.pack(hits, tokens_max)
+    if not dropped:
+        return tuple(kept), []
+    detail = f"{dropped} hits did not fit into {tokens_max} tokens."
+    return tuple(kept), [Degradation(stage="pack", reason="budget.tokens", detail=detail)]

@@ -10,6 +10,7 @@ from recall_integrations.arms.second_hop.links import Via
 from recall_integrations.delivery import privacy
 from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
 from recall_integrations.types import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
 
@@ -23,12 +24,6 @@ _SENTENCE_END = re.compile(r"[.!?。！？](?:\s|\Z)|[。！？]")
 _MARKUP = ' \t#*_>`|-=~"“”'
 # What leads to a memory that by itself says nothing of the query.
 NO_WORDS: Mapping[str, str] = {}
-_NEAR = {
-    "char_bm25": "words spelled like what is asked",
-    "exchange_bm25": "what is said beside it matches",
-    "near_in_time": "close in time to what matches",
-    "feedback": "shares words with what matches best",
-}
 
 
 def reason(
@@ -43,6 +38,7 @@ def reason(
     when: str = "",
     apart: bool = True,
     own: Mapping[str, str] = NO_WORDS,
+    labels: Mapping[str, str] = FEATURES.labels,
 ) -> str:
     """One line, strongest evidence first; never empty.
 
@@ -56,9 +52,10 @@ def reason(
         when: that it lies in the time or the session that decided; empty = it does not, or none did.
         apart: whether being recent sets a memory apart in its scope.
         own: of each arm of the user's own, why what it finds is there.
+        labels: what ranking features say where nothing stronger is said.
     """
     found = [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
-    text = _reason(parsed, memory, contributions, demoted, said, way, when, apart, found, names=mode != "block")
+    text = _reason(parsed, memory, contributions, demoted, said, way, when, apart, found, labels, names=mode != "block")
     return text if mode == "allow" else privacy.redact(text)[0]
 
 
@@ -72,6 +69,7 @@ def _reason(
     when: str,
     apart: bool,
     found: Sequence[str],
+    labels: Mapping[str, str],
     *,
     names: bool,
 ) -> str:
@@ -104,7 +102,7 @@ def _reason(
         parts.append(_linked(parsed, memory))
     if not parts:
         parts.append(f"weak match, nearest in meaning ({semantic.score:.2f})" if semantic is not None else "weak match")
-        parts.extend(words for source, words in _NEAR.items() if _counted(source, by_source))
+        parts.extend(words for source, words in labels.items() if _counted(source, by_source))
     parts.extend(_besides(memory, by_source, apart))
     if demoted:
         parts.append(f"moved down: about {', '.join(parsed.negations)}" if names else "moved down")
@@ -115,9 +113,9 @@ def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterato
     """What the conversation around a memory says for it."""
     told = by_source.get("asked_before")
     if told is not None and told.score >= ANSWERS and told.added > 0:
-        yield "answers a question close to yours"
+        yield words_of("asked_before")
     if not is_named and _counted("cast_present", by_source):
-        yield "who is asked about takes part in the conversation"
+        yield words_of("cast_present")
 
 
 def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool) -> Iterator[str]:
@@ -125,14 +123,21 @@ def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool)
     if memory.role is not None and "by_asked_role" in by_source and by_source["by_asked_role"].added > 0:
         yield f"the {memory.role} said it"
     elif _counted("by_user", by_source):
-        yield "the user said it"
+        yield words_of("by_user")
     if apart and by_source.get("recency") is not None and by_source["recency"].score >= RECENT:
-        yield "recent"
+        yield words_of("recency")
     if memory.importance >= IMPORTANT:
         yield "important"
     judged = by_source.get("rerank")
     if judged is not None and judged.rank is not None:  # it gave a score, and did not only drop the memory
         yield f"reranked ({judged.score:.2f}{f', {judged.note}' if judged.note else ''})"
+
+
+def words_of(feature: str) -> str:
+    """The label of one of the package's features: here is when it is said."""
+    label = FEATURES[feature].label
+    assert label is not None
+    return label.words
 
 
 def _counted(source: str, by_source: Mapping[str, Contribution]) -> bool:

@@ -1,4 +1,4 @@
-"""The ranking stage: candidates of the arms, ordered by the evidence in `features.py`.
+"""The ranking stage: candidates of the arms, ordered by the evidence in `features/`.
 
     lists of the arms ─ union, and neighbours of lexical hits ─▶ features ─▶ ranker ─▶ what the plan lifts
          ─▶ order ─▶ calibrated scores
@@ -9,7 +9,7 @@ falls back to the fusion of the arms' scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmResult
+from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.arms.second_hop.links import SecondHop, Via
 from recall_integrations.config import RANKERS, RankingConfig
 from recall_integrations.errors import ConfigError
@@ -27,12 +28,15 @@ from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_typ
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.ranking.calibration.model import Calibration, unknown_share
 from recall_integrations.ranking.features.bridge import bridged
+from recall_integrations.ranking.features.compute import Features, compute
 from recall_integrations.ranking.features.exact import exact_shares
-from recall_integrations.ranking.features.formulas import FeatureInput, Features, compute
+from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.features.given import FeatureInput
+from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.features.title import titled
 from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, nowhere, profile, scattered
 from recall_integrations.ranking.rankers import linear, trees
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker, Ranking
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker, Ranking, known_of
 from recall_integrations.text import length_in_words
 from recall_integrations.types import MemoryType, ParsedQuery
 
@@ -104,6 +108,14 @@ def resolve_ranker(config: RankingConfig) -> Ranker | None:
     return linear.load(config.weights) if config.strategy == "linear" else trees.load(config.weights)
 
 
+def evidence_of(arms: Iterable[ArmSpec], known: FeatureSet = FEATURES) -> dict[str, tuple[str, ...]]:
+    """What the weight of each arm scales, by its name: features of which it is the `arm`, and lifts."""
+    return {
+        spec.name: tuple(dict.fromkeys((*known.evidence.get(spec.name, ()), *(spec.evidence or (spec.name,)))))
+        for spec in arms
+    }
+
+
 @cache
 def calibration_of(name: str, version: str) -> Calibration | None:
     """The shipped calibration of a ranker with shipped weights."""
@@ -114,11 +126,43 @@ def rank(
     results: Sequence[ArmResult], given: RankInput, text: TextColumns, ranker: Ranker, config: RankingConfig
 ) -> Ranked:
     """Order the candidates, and say how probably each is relevant."""
-    view, plan = given.fusion.view, given.fusion.plan
+    view = given.fusion.view
     by_arm = {r.arm: r for r in results if len(r.rows)}
     rows = _candidates(by_arm, given, text)
     query = query_terms(given.parsed)
-    features = compute(
+    features = _features(by_arm, rows, query, given, text, ranker)
+    ranking = _lifted(ranker.score(features), features, rows, by_arm, given, config)
+    # A question of several sentences is about its words; one that leads from document to document is short, or names
+    # something.
+    gates, long = features.gates, how_long(length_in_words(query.sequence))
+    pointed = np.float32(1 - max(gates.get("long", 0.0), long * gates.get("documents", 0.0)))
+    ranking = _titled(ranking, rows, text, query, view, pointed)
+    direct = ranking
+    ranking, via = _bridged(ranking, rows, text, given, pointed)
+    order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
+    scores, confidence = _calibrated(features, direct, ranking, order, ranker, given)
+    fused = Fused(
+        rows=rows,
+        scores=scores,
+        added=ranking.added,
+        raw=_raw(by_arm, rows, features, ranking, given),
+        ranks={name: arm_ranks(own, rows) for name, own in by_arm.items()},
+        via=via,
+    )
+    return Ranked(fused=fused.take(order, scores[order]), confidence=confidence)
+
+
+def _features(
+    by_arm: Mapping[str, ArmResult],
+    rows: Rows,
+    query: QueryTerms,
+    given: RankInput,
+    text: TextColumns,
+    ranker: Ranker,
+) -> Features:
+    """What the ranker looks at."""
+    view = given.fusion.view
+    return compute(
         FeatureInput(
             columns=text,
             rows=rows,
@@ -135,18 +179,16 @@ def rank(
             detail=ranker.detail,
             cosine_worth=given.fusion.cosine_worth,
             word_worth=given.fusion.word_worth,
-        )
+        ),
+        known_of(ranker),
     )
-    ranking = _lifted(ranker.score(features), features, rows, by_arm, given, config)
-    # A question of several sentences is about its words; one that leads from document to document is short, or names
-    # something.
-    gates, long = features.gates, how_long(length_in_words(query.sequence))
-    pointed = np.float32(1 - max(gates.get("long", 0.0), long * gates.get("documents", 0.0)))
-    ranking = _titled(ranking, rows, text, query, view, pointed)
-    direct = ranking
-    ranking, via = _bridged(ranking, rows, text, given, pointed)
-    order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
-    scores, confidence = _calibrated(features, direct, ranking, order, ranker, given)
+
+
+def _raw(
+    by_arm: Mapping[str, ArmResult], rows: Rows, features: Features, ranking: Ranking, given: RankInput
+) -> dict[str, Scores]:
+    """What the evidence was, by source, before any weight."""
+    plan, view = given.fusion.plan, given.fusion.view
     raw: dict[str, Scores] = {name: features[name] for name in ranking.added if name in features.columns}
     for name, own in by_arm.items():
         raw[name] = scattered(rows, own.rows, own.scores, np.nan)
@@ -161,15 +203,7 @@ def rank(
         raw["temporal"] = asked_mask(view, window.start, window.end)[rows].astype(np.float32)
     if plan.type_hints:
         raw["type_filter"] = of_types(view, plan.type_hints, rows).astype(np.float32)
-    fused = Fused(
-        rows=rows,
-        scores=scores,
-        added=ranking.added,
-        raw=raw,
-        ranks={name: arm_ranks(own, rows) for name, own in by_arm.items()},
-        via=via,
-    )
-    return Ranked(fused=fused.take(order, scores[order]), confidence=confidence)
+    return raw
 
 
 def _calibrated(

@@ -26,7 +26,7 @@ from recall_integrations.ranking.calibration.model import (
     result_inputs,
 )
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.fixed_weights import Ranking
 
 Bools = NDArray[np.bool_]

@@ -27,13 +27,15 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.datasets.questions import Question
 from recall_integrations.evaluation.metrics import Interval, paired_difference
+from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
 from recall_integrations.ranking.rankers.linear import LinearRanker
-from recall_integrations.ranking.rankers.trees import COLUMNS, TreesRanker, require_lightgbm
+from recall_integrations.ranking.rankers.trees import TreesRanker, require_lightgbm
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.training.calibrate import Calibrated, calibrated, outcome, wrong_scopes
 from recall_integrations.training.calibration import Outcome
-from recall_integrations.training.linear import PLAIN, Example, fit_linear
+from recall_integrations.training.linear import Example, fit_linear
 from recall_integrations.training.trees import fit_trees
 from recall_integrations.training.watched import K, Recaller
 from recall_integrations.types import Scope
@@ -91,6 +93,7 @@ def learn(
     folds: int = 5,
     seed: int = 0,
     config: RecallConfig | None = None,
+    known: FeatureSet = FEATURES,
     progress: Progress = lambda _what, _done, _total: None,
 ) -> Learned:
     """Fit a ranker on labelled queries, and measure how such rankers do on queries they have not seen.
@@ -104,6 +107,7 @@ def learn(
         folds: at most so many.
         seed: of folds, of sampled candidates, of trees and of the interval.
         config: settings of the recalls; default: those of the store.
+        known: the features that there are.
         progress: called with what is being done, how much of it is done, and how much there is.
 
     Raises:
@@ -121,12 +125,11 @@ def learn(
     _enough(len(asked), "queries whose relevant memories are in the store")
     base = config or store.config
     base = replace(base, ranking=replace(base.ranking, abstain_below=0.0))  # order is compared, not silence
-    examples, fixed_weights = _recorded(store, asked, base, kind, now, progress)
+    examples, fixed_weights = _recorded(store, asked, base, kind, FixedWeights(known=known), now, progress)
     usable = [bool(e.relevant.any() and not e.relevant.all()) for e in examples]
     _enough(sum(usable), "queries with a relevant memory among the candidates that a recall finds")
     grouped_by, fold_of = _split(asked, usable, folds, seed)
     crossed = _crossed(store, asked, examples, fold_of, base, kind, seed, now, progress)
-    learned = crossed.scores
     done = Learned(
         ranker=_fit(kind, examples, seed),
         queries=len(asked),
@@ -136,10 +139,14 @@ def learn(
         grouped_by=grouped_by,
         folds=len(set(fold_of)),
         fixed_weights=_means(fixed_weights),
-        learned=_means(learned),
-        gain={m: paired_difference({q.id: learned[q.id] for q in asked}, fixed_weights, m, seed=seed) for m in METRICS},
+        learned=_means(crossed.scores),
+        gain=_gains({q.id: crossed.scores[q.id] for q in asked}, fixed_weights, seed),
     )
     return _described(done, crossed, asked, kind, seed, now)
+
+
+def _gains(learned: Scores, fixed_weights: Scores, seed: int) -> dict[str, Interval]:
+    return {m: paired_difference(learned, fixed_weights, m, seed=seed) for m in METRICS}
 
 
 # -- what is asked -----------------------------------------------------------------------------------------------------
@@ -176,12 +183,18 @@ def _enough(count: int, what: str) -> None:
 
 
 def _recorded(
-    store: MemoryStore, asked: Sequence[Question], base: RecallConfig, kind: str, now: datetime, progress: Progress
+    store: MemoryStore,
+    asked: Sequence[Question],
+    base: RecallConfig,
+    kind: str,
+    fixed: FixedWeights,
+    now: datetime,
+    progress: Progress,
 ) -> tuple[list[Example], Scores]:
     """Each query's candidates with labels, and how the fixed weights does."""
     examples: list[Example] = []
     scores: Scores = {}
-    with closing(Recaller(store, base, FixedWeights(), detail=kind == "trees")) as recaller:
+    with closing(Recaller(store, base, fixed, detail=kind == "trees")) as recaller:
         for scope in dict.fromkeys(q.scope for q in asked):
             store.warm(scope=scope)
         for question in asked:
@@ -285,8 +298,8 @@ def _means(scores: Scores) -> dict[str, float]:
 def _fit(kind: str, examples: Sequence[Example], seed: int) -> LinearRanker | TreesRanker:
     """With the entity graph besides, which the data sets that the features were chosen on do not have."""
     if kind == "linear":
-        return fit_linear(examples, seed=seed, plain=(*PLAIN, "graph"))
-    return fit_trees(examples, seed=seed, columns=(*COLUMNS, "graph"))
+        return fit_linear(examples, seed=seed, besides=("graph",))
+    return fit_trees(examples, seed=seed, besides=("graph",))
 
 
 def _described(

@@ -5,7 +5,9 @@ belongs to. `leave_one_group_out` scores every example by a ranker that was fitt
 reported on a conversation it was trained on.
 
 - `fit_linear`: logistic regression, classes balanced, features standardised, ridge penalty `1/(2·c)·|w|²`, c = .1
-  (the objective of scikit-learn's `LogisticRegression(C=c, class_weight="balanced")`), by Newton's method.
+  (the objective of scikit-learn's `LogisticRegression(C=c, class_weight="balanced")`), by Newton's method. It looks at
+  features that are `linear`: the others double these and gained nothing, or are a habit of one data set (the length of
+  the text before, whether a question names other people).
 - `fit_trees` (`training_trees.py`): LambdaMART with LightGBM in two passes.
 """
 
@@ -21,33 +23,10 @@ from numpy.typing import NDArray
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.calibration.logistic import fit_logistic
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.fixed_weights import Ranker, spread_scores
 from recall_integrations.ranking.rankers.linear import LinearRanker
 
-# What the linear ranker looks at. Left out: doubles of these (bm_max, cov, mt and the like), which gained nothing, and
-# what is a habit of one data set (the length of the text before, whether a question names other people).
-SPREAD = (
-    "bm25",
-    "soft_match",
-    "near_match_w1",
-    "near_match_w2",
-    "exchange_match",
-    "thread_bm25",
-    "thread_best_bm25",
-    "thread_best_soft_match",
-    "cosine",
-    "cosine_w1",
-)
-PLAIN = (
-    "speaker_prior_match",
-    "previous_question_match",
-    "is_question",
-    "bigram_match",
-    "date_words",
-    "speaker_named",
-    "date_match",
-)
 # A spread below this counts as this: what hardly varies in the sample (one date in a thousand candidates, half faded)
 # would get a weight of thousands, which decides alone where it does vary.
 SPREAD_MIN = 0.02
@@ -81,17 +60,30 @@ def fit_linear(
     c: float = 0.1,
     negatives: int = 50,
     seed: int = 0,
-    spread: Sequence[str] = SPREAD,
-    plain: Sequence[str] = PLAIN,
+    spread: Sequence[str] | None = None,
+    plain: Sequence[str] | None = None,
+    besides: Sequence[str] = (),
     version: str = "trained",
     about: Mapping[str, Any] | None = None,
 ) -> LinearRanker:
     """Learn a weight per feature.
 
+    Args:
+        examples: to learn from; of one `FeatureSet`.
+        c: the higher, the lighter the penalty.
+        negatives: candidates of an example that are looked at and not relevant, at most.
+        seed: of the choice of these.
+        spread, plain: features that enter as z-scores, and as they are; default: those that are `linear`.
+        besides: further ones that enter as they are.
+        version, about: of the ranker.
+
     Raises:
         InvalidArgument: no example has both a relevant and another candidate.
     """
     chosen = _sample(examples, negatives, seed)
+    known = examples[0].features.known  # `_sample` refuses to learn from none
+    spread = known.spread if spread is None else spread
+    plain = (*(known.plain if plain is None else plain), *besides)
     rows = [
         np.hstack([spread_scores(e.features, spread), e.features.matrix(plain)])[keep]
         for e, keep in zip(examples, chosen, strict=True)
@@ -107,6 +99,7 @@ def fit_linear(
         spread={k: by_name[k] for k in spread},
         plain={k: by_name[k] for k in plain},
         about=dict(about or {}),
+        known=known,
     )
 
 

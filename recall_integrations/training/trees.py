@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from recall_integrations.ranking.features.around import AROUND
 from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers.trees import (
-    COLUMNS,
     LINEAR_FIRST,
     TreesModel,
     TreesRanker,
     Z,
     around_first,
+    columns_of,
     fixed_scores,
     in_order,
     looked_at,
@@ -37,16 +39,8 @@ from recall_integrations.training.linear import Example, need_some, standardised
 INNER = 4  # folds of the first scores
 C = 0.1  # of the linear sum, see `training.fit_linear`
 
-# More of these should never make a candidate worse.
-MONOTONE = frozenset(
-    """
-    bm25 bm25_counted bm25_of_best bm25_of_ceiling idf_coverage passage_match lead_match soft_match near_match
-    near_match_w1 near_match_w2 speaker_prior_match previous_question_match asked_before bigram_match
-    thread_bm25 thread_best_bm25 thread_best_soft_match exchange_bm25 cast_present feedback by_asked_role cosine
-    cosine_w1 date_match soft_match_w1 bm25_w1 near_match_before_2 t0 t1 t2 t3 w0 w1 w2 w3 thread_best_cosine
-    exchange_match u u_gap u_mean u_top
-    """.split()
-)
+# Of the scores around a candidate: more of these should never make it worse,
+RISING = frozenset({"u", "u_gap", "u_mean", "u_top"})
 FALLING = frozenset({"u_rank"})  # and more of these never better
 
 
@@ -82,6 +76,7 @@ class _First:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Settings:
+    known: FeatureSet
     columns: tuple[str, ...]
     trees: int
     monotone: bool
@@ -96,15 +91,22 @@ class _Settings:
             group=[len(y) for _, y in parts],
             free_raw_data=True,
         )
-        rising = {"monotone_constraints": [_direction(c) for c in columns]} if self.monotone else {}
+        rising = {"monotone_constraints": [self.direction(c) for c in columns]} if self.monotone else {}
         return self.engine.train({"seed": seed, **rising, **self.parameters}, data, num_boost_round=self.trees)
+
+    def direction(self, column: str) -> int:
+        """1 where more is never worse, -1 where more is never better, 0 else."""
+        name = column.removeprefix(Z)
+        rising = name in RISING or (name in self.known and self.known[name].rising)
+        return int(rising) - int(name in FALLING)
 
 
 def fit_trees(
     examples: Sequence[Example],
     *,
     seed: int = 0,
-    columns: Sequence[str] = COLUMNS,
+    columns: Sequence[str] | None = None,
+    besides: Sequence[str] = (),
     trees: int = 200,
     leaves: int = 15,
     rate: float = 0.05,
@@ -120,36 +122,50 @@ def fit_trees(
 
     Split points are drawn at random (Geurts et al. 2006). The seed alone moves LoCoMo's figures by .005, so the second
     pass is the mean of `seconds` models. `monotone` holds relevance features to "more is never worse": no better
-    in-domain, meant for data unlike that of the training.
+    in-domain, meant for data unlike that of the training. Default of `columns`: all features that are not `optional`;
+    `besides` are further ones.
 
     Raises:
         InvalidArgument: no example has both a relevant and another candidate.
         MissingExtra: LightGBM is not installed.
     """
+    known = examples[0].features.known if examples else FEATURES
     settings = _Settings(
-        columns=tuple(columns),
+        known=known,
+        columns=(*(columns_of(known) if columns is None else columns), *besides),
         trees=trees,
         monotone=monotone,
         engine=require_lightgbm(),
-        parameters={
-            "objective": "lambdarank",
-            "num_leaves": leaves,
-            "learning_rate": rate,
-            "min_data_in_leaf": 50,
-            "lambda_l2": 5.0,
-            "feature_fraction": 0.5,
-            "bagging_fraction": 0.8,
-            "bagging_freq": 1,
-            "lambdarank_truncation_level": 20,
-            "extra_trees": True,
-            "max_bin": 127,
-            "verbose": -1,
-            "deterministic": True,
-            "force_row_wise": True,
-            "num_threads": threads,
-            **(parameters or {}),
-        },
+        parameters={**_parameters(leaves, rate, threads), **(parameters or {})},
     )
+    return TreesRanker(
+        _fitted(examples, settings, seconds, seed), version=version, about=about, explain=explain, known=known
+    )
+
+
+def _parameters(leaves: int, rate: float, threads: int) -> dict[str, Any]:
+    """LightGBM's."""
+    return {
+        "objective": "lambdarank",
+        "num_leaves": leaves,
+        "learning_rate": rate,
+        "min_data_in_leaf": 50,
+        "lambda_l2": 5.0,
+        "feature_fraction": 0.5,
+        "bagging_fraction": 0.8,
+        "bagging_freq": 1,
+        "lambdarank_truncation_level": 20,
+        "extra_trees": True,
+        "max_bin": 127,
+        "verbose": -1,
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": threads,
+    }
+
+
+def _fitted(examples: Sequence[Example], settings: _Settings, seconds: int, seed: int) -> TreesModel:
+    """Both passes."""
     prepared = [_rows(e, settings.columns) for e in examples if e.features.size]
     need_some([rows.kept for rows in prepared if rows.useful])
     useful = [rows for rows in prepared if rows.useful]
@@ -157,13 +173,12 @@ def fit_trees(
     again = [_second_rows(rows, scores) for rows, scores in zip(useful, crossed, strict=True)]
     names = (*settings.columns, *AROUND)
     first = _fit_first(useful, settings, seed)
-    model = TreesModel(
+    return TreesModel(
         columns=settings.columns,
         linear=tuple(float(np.float32(w)) for w in first.linear),
         first=first.model.model_to_string(),
         second=tuple(settings.train(again, names, seed + i).model_to_string() for i in range(seconds)),
     )
-    return TreesRanker(model, version=version, about=about, explain=explain)
 
 
 def _rows(example: Example, columns: Sequence[str]) -> _Rows:
@@ -185,7 +200,7 @@ def _fit_first(some: Sequence[_Rows], settings: _Settings, seed: int) -> _First:
     x, y = np.concatenate([x for x, _ in parts]).astype(np.float64), np.concatenate([y for _, y in parts])
     linear, _ = standardised(x, y, C)
     if settings.monotone:
-        way = np.asarray([_direction(c) for c in settings.columns])
+        way = np.asarray([settings.direction(c) for c in settings.columns])
         linear = np.where(linear * way < 0, 0.0, linear)
     return _First(model=settings.train(parts, settings.columns, seed), linear=linear)
 
@@ -217,9 +232,3 @@ def _second_rows(rows: _Rows, first: Values) -> tuple[Values, NDArray[np.bool_]]
     kept = np.union1d(np.flatnonzero(relevant), looked_at_again(first, rows.u))
     beside = around_first(rows.example.features, first)[kept]
     return np.hstack([rows.of(kept), beside]), relevant[kept]
-
-
-def _direction(column: str) -> int:
-    """1 where more is never worse, -1 where more is never better, 0 else."""
-    name = column.removeprefix(Z)
-    return int(name in MONOTONE) - int(name in FALLING)

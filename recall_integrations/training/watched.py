@@ -15,8 +15,9 @@ from recall_integrations.evaluation.datasets.questions import Question
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.calibration.model import unknown_share
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.formulas import Features
-from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking
+from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking, known_of
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.training.linear import Example
 
@@ -29,7 +30,7 @@ class Watched:
 
     Args:
         ranker: that is watched.
-        detail: ask for the features of `features.DETAIL` in any case.
+        detail: ask for the features that only trees look at in any case.
     """
 
     def __init__(self, ranker: Ranker, *, detail: bool = False) -> None:
@@ -46,6 +47,11 @@ class Watched:
     def version(self) -> str:
         """Of its weights."""
         return self._ranker.version
+
+    @property
+    def known(self) -> FeatureSet:
+        """The features that it gets."""
+        return known_of(self._ranker)
 
     @property
     def detail(self) -> bool:
@@ -88,7 +94,7 @@ class Recaller:
         store: that is asked.
         config: of the recalls.
         ranker: that orders the candidates.
-        detail: compute the features of `features.DETAIL` whatever the ranker needs.
+        detail: compute the features that only trees look at whatever the ranker needs.
     """
 
     def __init__(self, store: MemoryStore, config: RecallConfig, ranker: Ranker, *, detail: bool = False) -> None:

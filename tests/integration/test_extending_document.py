@@ -20,4 +20,4 @@ def test_the_examples_print_what_the_page_says() -> None:
         assert out.getvalue() == said
         shown += bool(said)
     names["store"].close()
-    assert shown == 4
+    assert shown == 5

@@ -15,12 +15,11 @@ from typing import Any
 
 import pytest
 
-from recall_integrations.arms.registry import BUILT_IN, evidence_of
+from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.config import STRATEGIES, RankingConfig
 from recall_integrations.indexes.kind import GATES, Kind
 from recall_integrations.ranking import rank as stage
-from recall_integrations.ranking.features.formulas import FORMULAS
-from recall_integrations.ranking.rankers.fixed_weights import FLOORS, WEIGHTS
+from recall_integrations.ranking.features.registry import FEATURES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ranking.md"
 BLOCK = re.compile(r"```python\n(.*?)```(\n\n```text\n)(.*?)```", re.DOTALL)
@@ -49,13 +48,18 @@ def number(value: float | None) -> str:
 
 
 def features() -> str:
-    """Every feature with its formula, the un-learned ranker's weight behind each gate, and the floor of its spread."""
+    """Every feature with its formula, its fixed weight behind each gate, the floor of its spread, and its group."""
     rows = []
-    for name, formula in FORMULAS.items():
-        own = WEIGHTS.get(name, {})
-        weight = ", ".join(f"{gate} {number(own[gate])}" for gate in GATES if gate in own)
-        rows.append((f"`{name}`", formula, weight, number(FLOORS.get(name))))
-    return table(("feature", "formula", "weight", "floor"), ("---", "---", "---", "---:"), rows)
+    for one in (FEATURES[name] for name in FEATURES.main):
+        weight = ", ".join(f"{gate} {number(one.weight[gate])}" for gate in GATES if gate in one.weight)
+        rows.append((f"`{one.name}`", one.formula, weight, number(one.floor), one.group))
+    return table(("feature", "formula", "weight", "floor", "group"), ("---", "---", "---", "---:", "---"), rows)
+
+
+def for_trees() -> str:
+    """Every feature that only trees look at."""
+    rows = ((f"`{name}`", FEATURES[name].formula, FEATURES[name].group) for name in FEATURES.detail)
+    return table(("only for trees", "formula", "group"), ("---", "---", "---"), rows)
 
 
 def gates() -> str:
@@ -72,12 +76,15 @@ def shares() -> str:
 
 def evidence() -> str:
     """What an arm's weight scales."""
-    rows = ((f"`{arm}`", ", ".join(f"`{name}`" for name in names)) for arm, names in evidence_of(BUILT_IN).items())
+    rows = (
+        (f"`{arm}`", ", ".join(f"`{name}`" for name in names)) for arm, names in stage.evidence_of(BUILT_IN).items()
+    )
     return table(("arm", "evidence"), ("---", "---"), rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "FEATURES": features,
+    "FOR_TREES": for_trees,
     "GATES": gates,
     "SHARES": shares,
     "EVIDENCE": evidence,
@@ -107,8 +114,7 @@ def test_the_tables_are_those_of_the_package(page: str, name: str) -> None:
 
 
 def test_weights_are_of_features_and_stand_behind_gates() -> None:
-    assert set(WEIGHTS) <= set(FORMULAS)
-    assert {gate for own in WEIGHTS.values() for gate in own} <= set(GATES)
+    assert {gate for own in FEATURES.weights.values() for gate in own} <= set(GATES)
     assert set(GATES) == set(Kind().gates(0))
 
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
-from recall_integrations.ranking.features.formulas import FeatureInput, compute
+from recall_integrations.ranking.features.compute import compute
+from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
 from recall_integrations.text import stem
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.text import stems
 from recall_integrations.training.linear import Example
 

@@ -12,7 +12,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.config import ARMS, PlannerConfig, RankingConfig
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.fixed_weights import Ranking
 
 MEMORIES = [

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 
 # From a score `u` of all candidates; a neighbour that is no candidate counts as the worst of them.
 AROUND: Mapping[str, str] = {

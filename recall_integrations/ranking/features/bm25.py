@@ -22,7 +22,7 @@ def length_term(lengths: Values, pivot: float) -> Values:
     return k
 
 
-def saturated(tf: Values, k: Values) -> Values:
+def saturated(tf: Values, k: Values | np.float32) -> Values:
     """BM25 of one term without its idf."""
     worth: Values = tf * np.float32(K1 + 1) / (tf + k)
     return worth

@@ -1,52 +1,173 @@
-"""Evidence of who speaks to whom: what was asked before a text, which role said it, who takes part in its thread."""
+"""Features of who speaks to whom: what was asked before a text, which role said it, what is said beside it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from recall_integrations.ranking.features.bm25 import Values, weighted
+from recall_integrations.ranking.features.feature import Feature, Label
+from recall_integrations.ranking.features.match import Match
 from recall_integrations.types.roles import ROLE_CODES, Role
 
-if TYPE_CHECKING:
-    from recall_integrations.ranking.features.formulas import Match
+
+def asked_before(match: Match) -> Values:
+    """What the sentences before it that ask, by another actor, have in common with the query."""
+    at, actors = match.at, match.actors_at
+    if match.near_asked is None:
+        return np.zeros(len(at[0]), np.float32)
+    answers: NDArray[np.bool_] = (actors[0] >= 0) & (actors[1] >= 0) & (actors[0] != actors[1])
+    return weighted(match.share, match.near_asked[:, at[1]]) * answers
 
 
-def told(match: Match, out: dict[str, Values]) -> None:
-    """`asked_before`: what the sentences before it that ask, by another actor, have in common with the query."""
-    at = match.at
-    actors = np.append(match.columns.actors[match.pool], -1)[at]
-    answers = (actors[0] >= 0) & (actors[1] >= 0) & (actors[0] != actors[1])
-    near = match.near_asked
-    out["asked_before"] = (
-        np.zeros(len(at[0]), np.float32) if near is None else weighted(match.share, near[:, at[1]]) * answers
+def same_actor(match: Match) -> NDArray[np.bool_]:
+    """Which neighbours are by the actor of the candidate, `(5, candidates)`."""
+    same: NDArray[np.bool_] = (match.actors_at[0] >= 0) & (match.actors_at == match.actors_at[0])
+    return same
+
+
+def asked_by_another(match: Match) -> Values:
+    """1 where the text before is a question of another actor."""
+    actors = match.actors_at
+    asked: Values = match.asks[match.at[1]] * ((actors[0] >= 0) & (actors[1] >= 0) & ~same_actor(match)[1])
+    return asked
+
+
+def speaker_prior_match(match: Match) -> Values:
+    """Who answers in several texts says what it is about in the first."""
+    at, same = match.at, same_actor(match)
+    best: Values = np.maximum(match.near_match[at[1]] * same[1], match.near_match[at[3]] * same[3])
+    return best
+
+
+def exchange_match(match: Match) -> Values:
+    """An answer together with its question."""
+    at, near = match.at, match.near
+    asked, same = asked_by_another(match), same_actor(match)
+    return weighted(
+        match.share, np.maximum(near[:, at[0]], np.maximum(near[:, at[1]] * asked, near[:, at[3]] * same[3]))
     )
 
 
-def roles(match: Match, out: dict[str, Values]) -> None:
-    """`user`, `role`."""
+def asking_share(match: Match) -> Values:
+    """What asks does not answer."""
+    me = match.at[0]
+    asked = np.bincount(match.text_of[match.asked], minlength=len(match.pool) + 1)[me]
+    share: Values = (asked / np.maximum(np.append(match.counts, 0)[me], 1)).astype(np.float32)
+    return share
+
+
+def by_user(match: Match) -> Values:
+    """What is known about a user is said by them."""
+    said = match.columns.roles[match.rows]
+    said_by: Values = (said == ROLE_CODES[Role.USER]).astype(np.float32)
+    return said_by
+
+
+def by_asked_role(match: Match) -> Values:
+    """ "What did you recommend" asks for what the assistant said."""
     said, query = match.columns.roles[match.rows], match.given.query
-    out["by_user"] = (said == ROLE_CODES[Role.USER]).astype(np.float32)
     wanted = -1 if query.role is None else ROLE_CODES[query.role]
-    out["by_asked_role"] = np.float32(query.strength) * (said == wanted)
+    said_by: Values = np.float32(query.strength) * (said == wanted).astype(np.float32)
+    return said_by
 
 
-def cast(match: Match, out: dict[str, Values]) -> None:
-    """`cast_present`: in a scene of many, who is asked about takes part. Who was forgotten altogether is nobody."""
-    columns = match.columns
-    threads = columns.threads
-    there = threads[match.rows]
-    share, named = np.zeros(len(there), dtype=np.float32), 0
-    for group in match.cast:
-        speaks = np.isin(columns.actors, group) & columns.alive
-        named += bool(speaks.any())
-        share += np.isin(there, threads[speaks & (threads >= 0)]).astype(np.float32)
-    out["cast_present"] = share / np.float32(max(named, 1))
-
-
-def exchange(match: Match, out: dict[str, Values]) -> None:
-    """`exchange_bm25`: the best `bm25_counted` of the thread; the same for all where there is one thread."""
-    best = np.zeros(len(match.codes), dtype=np.float32)
-    np.maximum.at(best, match.session, match.bmq)
-    out["exchange_bm25"] = np.where(match.threaded, best[match.session], np.float32(0))
+EXCHANGE = (
+    Feature(
+        name="asked_before",
+        formula="near_match of the sentences that ask in the text before it, where that is by another actor",
+        of=asked_before,
+        group="question",
+        weight={"people": 11.0},
+        arm="lexical",
+        label=Label("answers a question close to yours", ruled=True),
+        rising=True,
+    ),
+    Feature(
+        name="speaker_prior_match",
+        formula="the better near_match of the two texts before it that are by the same actor",
+        of=speaker_prior_match,
+        group="neighbour",
+        weight={"people": 1.0},
+        arm="lexical",
+        linear=True,
+        rising=True,
+    ),
+    Feature(
+        name="previous_question_match",
+        formula="near_match of the text before it, where that is a question of another actor",
+        of=lambda match: match.near_match[match.at[1]] * asked_by_another(match),
+        group="question",
+        arm="lexical",
+        linear=True,
+        rising=True,
+    ),
+    Feature(
+        name="exchange_match",
+        formula="Σ share · the best near of the text, of another's question before it, and of the actor's text two "
+        "before",
+        of=exchange_match,
+        group="question",
+        floor=0.08,
+        arm="lexical",
+        linear=True,
+        rising=True,
+    ),
+    Feature(
+        name="is_question",
+        formula="1 where the text asks something",
+        of=lambda match: match.asks[match.at[0]],
+        group="question",
+        weight={"people": -1.9},
+        linear=True,
+    ),
+    Feature(
+        name="asking_share",
+        formula="share of the text's words that stand in sentences that ask",
+        of=asking_share,
+        group="question",
+        weight={"people": -4.4},
+    ),
+    Feature(
+        name="previous_is_question",
+        formula="1 where the text before it asks something",
+        of=lambda match: match.asks[match.at[1]],
+        group="question",
+    ),
+    Feature(
+        name="next_is_question",
+        formula="1 where the text after it asks something",
+        of=lambda match: match.asks[match.at[2]],
+        group="question",
+        detail=True,
+    ),
+    Feature(
+        name="by_user",
+        formula="1 where the user of an assistant said it",
+        of=by_user,
+        group="speaker",
+        weight={"roles": 3.0},
+        label=Label("the user said it", ruled=True),
+    ),
+    Feature(
+        name="by_asked_role",
+        formula="strength · 1 where it was said by the role whose words the query asks for",
+        of=by_asked_role,
+        group="speaker",
+        weight={"roles": 5.8},
+        rising=True,
+        decisive=True,
+    ),
+    Feature(
+        name="exchange_bm25",
+        formula="the best bm25_counted among the candidates of the thread",
+        of=lambda match: match.best_of_thread(match.bm25_counted),
+        group="thread",
+        weight={"roles": 1.0},
+        floor=0.8,
+        arm="lexical",
+        label=Label("what is said beside it matches", place=1),
+        gated=True,
+        rising=True,
+    ),
+)

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated
+from recall_integrations.ranking.features.feature import Feature, Label
+from recall_integrations.ranking.features.match import Match
 from recall_integrations.text import idf
 from recall_integrations.text.bm25 import PIVOT
-
-if TYPE_CHECKING:
-    from recall_integrations.ranking.features.formulas import Match
 
 _HOUR = 3_600_000_000
 TOGETHER_HOURS = 36.0  # memories of a scope without exchanges that belong together
 FEEDBACK = 5  # best candidates whose words say what else a long question is about
 FEEDBACK_WORDS = 15  # of each of them that count, the heaviest: more bring in what it speaks of besides
-COSINE_SHARE = 0.4  # of z(d) beside z(bmq) in the choice of those that give feedback
+COSINE_SHARE = 0.4  # of z(cosine) beside z(bm25_counted) in the choice of those that give feedback
 
 
-def together(match: Match, out: dict[str, Values]) -> None:
-    """`near_in_time`: records of one matter come in runs, whatever thread (app, mailbox) they stand in."""
+def near_in_time(match: Match) -> Values | None:
+    """Records of one matter come in runs, whatever thread (app, mailbox) they stand in."""
     at, size, dated = match.given.at, len(match.rows), match.given.dated
     if at is None or size < 2 or (dated is not None and not dated[match.rows].all()):
-        return
+        return None
     times = at[match.rows].astype(np.float64) / _HOUR
     order = np.argsort(times, kind="stable")
-    rising, worth = times[order], z_scores(match.bmq)[order]
+    rising, worth = times[order], z_scores(match.bm25_counted)[order]
     if rising[-1] - rising[0] < 1:  # all at once: times say nothing
-        return
+        return None
     begins = np.searchsorted(rising, rising - TOGETHER_HOURS, side="left")
     ends = np.searchsorted(rising, rising + TOGETHER_HOURS, side="right")
     places = np.arange(size)
@@ -37,17 +34,17 @@ def together(match: Match, out: dict[str, Values]) -> None:
     best = np.where(inside, worth, worth.min()).max(axis=1)
     found = np.empty(size, dtype=np.float32)
     found[order] = best
-    out["near_in_time"] = found
+    return found
 
 
-def feedback(match: Match, out: dict[str, Values]) -> None:
-    """`feedback`: pseudo relevance feedback (Rocchio 1971) with each giver's vector of BM25 weights as a unit.
+def feedback(match: Match) -> Values | None:
+    """Pseudo relevance feedback (Rocchio 1971) with each giver's vector of BM25 weights as a unit.
 
     Words are weighed by their idf in the scope. A candidate gives no feedback to itself.
     """
     size = len(match.rows)
     if size < FEEDBACK:
-        return
+        return None
     place = np.full(len(match.pool), -1, dtype=np.int64)
     place[match.at[0]] = np.arange(size)
     of = place[match.text_of]
@@ -55,7 +52,7 @@ def feedback(match: Match, out: dict[str, Values]) -> None:
     stems, number = np.unique(match.columns.lexicon.stems[match.tokens[kept]], return_inverse=True)
     key, tf = np.unique(of[kept] * len(stems) + number, return_counts=True)
     text, term = np.divmod(key, len(stems))
-    base = z_scores(match.bmq) + np.float32(COSINE_SHARE) * z_scores(match.cosines[match.at[0]])
+    base = z_scores(match.bm25_counted) + np.float32(COSINE_SHARE) * z_scores(match.cosines[match.at[0]])
     givers = np.argsort(-base, kind="stable")[:FEEDBACK]
     share = np.exp(base[givers] - base[givers[0]])
     lexicon, frequency, count = match.columns.lexicon, match.given.frequency, match.given.count
@@ -76,10 +73,39 @@ def feedback(match: Match, out: dict[str, Values]) -> None:
         said[giver] = 0
         total += np.float32(weight) * said
         given += np.float32(weight) * (np.arange(size) != giver)
-    out["feedback"] = total / np.maximum(given, np.float32(1e-9))
+    mean: Values = total / np.maximum(given, np.float32(1e-9))
+    return mean
 
 
 def z_scores(values: Values) -> Values:
     """`(value − mean) / standard deviation` over the candidates."""
     z: Values = (values - values.mean()) / max(float(values.std()), 1e-6)
     return z
+
+
+NEARBY = (
+    Feature(
+        name="feedback",
+        formula="how much of the words of the five best other candidates by z(bm25_counted) + .4·z(cosine) the text "
+        "holds",
+        of=feedback,
+        group="feedback",
+        weight={"long": 0.8, "documents": 2.5},
+        floor=1.0,
+        arm="lexical",
+        label=Label("shares words with what matches best", place=3),
+        gated=True,
+        rising=True,
+    ),
+    Feature(
+        name="near_in_time",
+        formula="the best z(bm25_counted) of another candidate of the 36 hours around it",
+        of=near_in_time,
+        group="neighbour",
+        weight={"apart": 0.5},
+        floor=0.3,
+        arm="lexical",
+        label=Label("close in time to what matches", place=2),
+        gated=True,
+    ),
+)

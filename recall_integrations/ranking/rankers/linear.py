@@ -1,7 +1,7 @@
 """A linear ranker: a weight per feature, learned from labelled queries, kept as JSON.
 
 `score = bias + Σ weight · x`, where `x` is the feature's z-score over the candidates (with the floor of
-`ranker.FLOORS`) for those in `spread`, and its value for those in `plain`; the logit of a logistic regression that
+`Feature.floor`) for those in `spread`, and its value for those in `plain`; the logit of a logistic regression that
 tells relevant candidates from others. `training.fit_linear` makes it; the package ships none, since weights learned on
 one kind of data were no better on another than the fixed weights.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,11 @@ import numpy as np
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.calibration.model import Calibration
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.formulas import FORMULAS, Features
+from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers import weight_files
-from recall_integrations.ranking.rankers.fixed_weights import FLOORS, Ranking, spread_scores, total
+from recall_integrations.ranking.rankers.fixed_weights import Ranking, spread_scores, total
 from recall_integrations.types.numbers import is_number
 
 FORMAT = "recall-linear-1"
@@ -39,6 +41,7 @@ class LinearRanker:
         plain: weights of values.
         about: what it was trained on; kept as it is.
         calibration: turns its scores into probabilities.
+        known: the features that there are.
     """
 
     version: str
@@ -47,6 +50,7 @@ class LinearRanker:
     plain: Mapping[str, float]
     about: Mapping[str, Any]
     calibration: Calibration | None = field(default=None, compare=False)
+    known: FeatureSet = field(default=FEATURES, compare=False)
 
     @property
     def name(self) -> str:
@@ -54,7 +58,7 @@ class LinearRanker:
 
     @property
     def detail(self) -> bool:
-        """Only features of `FORMULAS` are used."""
+        """What only trees look at is not used."""
         return False
 
     def score(self, features: Features) -> Ranking:
@@ -85,8 +89,8 @@ class LinearRanker:
         return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
 
 
-def from_json(text: str, where: str = "the weights") -> LinearRanker:
-    """Read weights.
+def from_json(text: str, where: str = "the weights", known: FeatureSet = FEATURES) -> LinearRanker:
+    """Read weights of known features.
 
     Raises:
         InvalidArgument: not weights of a linear ranker, or they name an unknown feature; the message says what.
@@ -96,27 +100,28 @@ def from_json(text: str, where: str = "the weights") -> LinearRanker:
     return LinearRanker(
         version=version,
         bias=_number(fields.get("bias", 0.0), "bias", where),
-        spread=_weights(fields, "spread", where),
-        plain=_weights(fields, "plain", where),
+        spread=_weights(fields, "spread", where, known.floors),
+        plain=_weights(fields, "plain", where, known.main),
         about=weight_files.about(fields),
         calibration=weight_files.own_calibration(fields, "linear", version, where),
+        known=known,
     )
 
 
-def load(path: str | Path) -> LinearRanker:
+def load(path: str | Path, known: FeatureSet = FEATURES) -> LinearRanker:
     """Read weights from a file, as `recall train` makes them.
 
     Raises:
         InvalidArgument: the file cannot be read, or does not hold weights of a linear ranker.
     """
-    return from_json(weight_files.read(path, "the weights"), str(path))
+    return from_json(weight_files.read(path, "the weights"), str(path), known)
 
 
-def _weights(fields: Mapping[str, Any], part: str, where: str) -> dict[str, float]:
+def _weights(fields: Mapping[str, Any], part: str, where: str, names: Iterable[str]) -> dict[str, float]:
     given = fields.get(part, {})
     if not isinstance(given, dict):
         raise InvalidArgument(f"{where}: {part!r} must map features to weights, not be {type(given).__name__}.")
-    unknown = sorted(set(given) - set(FLOORS if part == "spread" else FORMULAS))
+    unknown = sorted(set(given) - set(names))
     if unknown:
         raise InvalidArgument(
             f"{where}: there is no feature {unknown[0]!r} for {part!r}. "

@@ -1,7 +1,8 @@
 """A ranker of boosted trees: LambdaMART in LightGBM (Burges 2010; Ke et al. 2017), behind the extra `rank`.
 
-It looks at all features, those of `features.DETAIL` included, as values and (where `ranker.FLOORS` has them) as
-z-scores over the candidates, and at how the candidates around a candidate score (`around.AROUND`), in two passes:
+It looks at all features, also at those that are for trees only (`Feature.detail`), as values and (where they have a
+floor) as z-scores over the candidates, and at how the candidates around a candidate score (`around.AROUND`), in two
+passes:
 
     first pass    candidates ─ the `FIRST_PASS` best of the fixed weights ─▶ trees + .2 · linear sum
     second pass   the `SECOND_PASS` best of the first pass ─▶ mean of several models + .1 · linear sum
@@ -21,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,23 +33,23 @@ from recall_integrations.errors import InvalidArgument, MissingExtra
 from recall_integrations.ranking.calibration.model import Calibration
 from recall_integrations.ranking.features.around import AROUND, around
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.formulas import DETAIL, FORMULAS, Features
+from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers import weight_files
-from recall_integrations.ranking.rankers.fixed_weights import FLOORS, FixedWeights, Ranking, spread_scores
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranking, spread_scores
 
 FORMAT = "recall-trees-2"
 FIRST_PASS, SECOND_PASS = 60, 30
 LINEAR_FIRST, LINEAR_SECOND = 0.2, 0.1
 BELOW = 0.5  # how far what the first pass did not look at lies below the lowest that it did
 Z = "z:"  # in front of a column that is a z-score
-OPTIONAL = frozenset({"graph", "recency", "importance"})  # not in every training set; left out unless asked for
-COLUMNS = (
-    *(name for name in FORMULAS if name not in OPTIONAL),
-    *DETAIL,
-    *(Z + name for name in FLOORS),
-    *AROUND,
-)
-_FIXED_WEIGHTS = FixedWeights()
+
+
+def columns_of(known: FeatureSet) -> tuple[str, ...]:
+    """What trees look at, in order, unless told otherwise."""
+    usual = (name for name in known.main if not known[name].optional)
+    return (*usual, *known.detail, *(Z + name for name in known.floors), *AROUND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,7 @@ class TreesRanker:
         about: what it was trained on; kept as it is.
         explain: compute what each feature added (SHAP); else `added` holds one entry, `trees`.
         calibration: turns its scores into probabilities.
+        known: the features that there are.
 
     Raises:
         MissingExtra: LightGBM is not installed.
@@ -93,9 +96,10 @@ class TreesRanker:
         about: Mapping[str, Any] | None = None,
         explain: bool = False,
         calibration: Calibration | None = None,
+        known: FeatureSet = FEATURES,
     ) -> None:
-        known = {*FORMULAS, *DETAIL, *AROUND, *(Z + name for name in FLOORS)}
-        unknown = [c for c in model.columns if c not in known]
+        there = {*known.main, *columns_of(known)}
+        unknown = [c for c in model.columns if c not in there]
         if unknown:
             raise InvalidArgument(f"The trees ask for the unknown feature {unknown[0]!r}. Train them again.")
         if len(model.linear) != len(model.columns) or not np.isfinite(model.linear).all() or not model.second:
@@ -105,6 +109,7 @@ class TreesRanker:
         self.about = dict(about or {})
         self.explain = explain
         self.calibration = calibration
+        self.known = known
         self._linear = np.asarray(model.linear, dtype=np.float32)
         self._first = booster(model.first, len(model.columns))
         self._second = [booster(text, len(model.columns) + len(AROUND)) for text in model.second]
@@ -147,7 +152,9 @@ class TreesRanker:
         self, *, version: str, about: Mapping[str, Any], calibration: Calibration | None = None
     ) -> TreesRanker:
         """The same trees under another version and description, with that version's calibration."""
-        return TreesRanker(self.model, version=version, about=about, explain=self.explain, calibration=calibration)
+        return TreesRanker(
+            self.model, version=version, about=about, explain=self.explain, calibration=calibration, known=self.known
+        )
 
     def to_json(self) -> str:
         """As `from_json` reads it."""
@@ -192,7 +199,12 @@ def around_first(features: Features, first: Values) -> Values:
 
 def fixed_scores(features: Features) -> Values:
     """What the fixed weights makes of the candidates."""
-    return _FIXED_WEIGHTS.score(features).scores
+    return _fixed_weights(features.known).score(features).scores
+
+
+@lru_cache(maxsize=8)
+def _fixed_weights(known: FeatureSet) -> FixedWeights:
+    return FixedWeights(known=known)
 
 
 def tree_matrix(features: Features, columns: Sequence[str], u: Values) -> Values:
@@ -229,8 +241,10 @@ def booster(text: str, columns: int) -> Any:
     return made
 
 
-def from_json(text: str, where: str = "the trees", *, explain: bool = False) -> TreesRanker:
-    """Read a model.
+def from_json(
+    text: str, where: str = "the trees", *, explain: bool = False, known: FeatureSet = FEATURES
+) -> TreesRanker:
+    """Read a model of known features.
 
     Raises:
         InvalidArgument: not trees of this package.
@@ -253,17 +267,18 @@ def from_json(text: str, where: str = "the trees", *, explain: bool = False) -> 
         about=weight_files.about(fields),
         explain=explain,
         calibration=weight_files.own_calibration(fields, "trees", version, where),
+        known=known,
     )
 
 
-def load(path: str | Path, *, explain: bool = False) -> TreesRanker:
+def load(path: str | Path, *, explain: bool = False, known: FeatureSet = FEATURES) -> TreesRanker:
     """Read a model from a file.
 
     Raises:
         InvalidArgument: the file cannot be read, or does not hold trees of this package.
         MissingExtra: LightGBM is not installed.
     """
-    return from_json(weight_files.read(path, "the trees"), str(path), explain=explain)
+    return from_json(weight_files.read(path, "the trees"), str(path), explain=explain, known=known)
 
 
 def require_lightgbm() -> Any:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.graph import GraphRetriever
-from recall_integrations.arms.registry import ArmSpec, MakeArm, evidence_of, own_lifts
+from recall_integrations.arms.registry import ArmSpec, MakeArm, own_lifts
 from recall_integrations.arms.second_hop.links import SecondHop
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.ranking.features.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
-from recall_integrations.ranking.rank import EXACT_POOL, RankInput, rank
-from recall_integrations.ranking.rankers.fixed_weights import Ranker
+from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
+from recall_integrations.ranking.rankers.fixed_weights import Ranker, known_of
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.memory_store import MemoryStore
@@ -52,7 +52,7 @@ class Rank(Stage):
         # Whatever the plan: it starts from what other arms found.
         graph = made["graph"]() if "graph" in config.planner.arms else None
         self._graph = graph if isinstance(graph, GraphRetriever) else None
-        self._evidence, self._lifts = evidence_of(arms), own_lifts(arms)
+        self._evidence, self._lifts = evidence_of(arms, known_of(ranker)), own_lifts(arms)
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
         """`fused` and `confidence`."""

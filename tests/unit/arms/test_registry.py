@@ -11,9 +11,10 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.arms import ArmRequest, ArmResult, ArmSpec
-from recall_integrations.arms.registry import BUILT_IN, evidence_of, own_lifts, registered
+from recall_integrations.arms.registry import BUILT_IN, own_lifts, registered
 from recall_integrations.config import ARMS
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.ranking.rank import evidence_of
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 TEXTS = ("The shed is green", "The shed is red", "The shed is blue", "Tea is in the kitchen")

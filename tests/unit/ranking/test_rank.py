@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
-from recall_integrations.arms.registry import BUILT_IN, evidence_of
+from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.config import ARMS, PlannerConfig, RankingConfig
-from recall_integrations.ranking.features.formulas import FORMULAS
-from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS
+from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.rank import evidence_of
 
 EVIDENCE = evidence_of(BUILT_IN)
 OpenStore = Callable[..., MemoryStore]
@@ -72,10 +72,11 @@ def times(factor: float, given: Mapping[str, float], sources: tuple[str, ...]) -
 def test_evidence_of_the_arms_is_evidence_that_there_is() -> None:
     assert set(EVIDENCE) == set(ARMS)
     known = {name for names in EVIDENCE.values() for name in names}
-    assert known <= {*FORMULAS, "edge", "type_filter"}
+    lifts = {"edge", *ARMS}  # of an arm that no feature stands for, its own score
+    assert known <= {*FEATURES.main, *lifts}
     assert sum(len(names) for names in EVIDENCE.values()) == len(known)  # each of one arm
     # who spoke, how it is said and how new it is are evidence of no arm
-    assert set(WEIGHTS) - known == {
+    assert set(FEATURES.weights) - known == {
         "speaker_named",
         "cast_present",
         "is_question",

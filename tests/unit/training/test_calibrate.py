@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.evaluation.datasets.questions import Question
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.training.calibrate import ANSWERABLE, MIN_OUTCOMES, calibrated, weighed, wrong_scopes
 from recall_integrations.training.calibration import Outcome, judge
 from recall_integrations.types import Scope

@@ -3,7 +3,7 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.calibration.model import HIT, RESULT, K
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.training.calibration import Outcome, ece, fit_calibration, judge
 
 

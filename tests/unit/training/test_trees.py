@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument, MissingExtra
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers import trees
 from recall_integrations.training import trees as training_trees
 from recall_integrations.training.linear import Example

@@ -15,7 +15,8 @@ from recall_integrations import MemoryStore
 from recall_integrations.config import STRATEGIES, PlannerConfig, RankingConfig, RecallConfig
 from recall_integrations.evaluation.datasets.questions import Question
 from recall_integrations.evaluation.quality.comparison import seen_before
-from recall_integrations.ranking.rankers.fixed_weights import WEIGHTS, FixedWeights
+from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
 from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.types import Memory, RecallResult, Scope
 
@@ -113,7 +114,7 @@ def test_features_that_are_off_add_nothing(store: MemoryStore) -> None:
 def test_every_feature_is_in_one_group() -> None:
     groups = stages.feature_groups(FixedWeights())
     members = [name for names in groups.values() for name in names]
-    assert sorted(members) == sorted(WEIGHTS)
+    assert sorted(members) == sorted(FEATURES.weights)
     assert all(names for names in groups.values())
 
 

@@ -20,7 +20,7 @@ from recall_integrations.ranking.calibration.model import (
     unknown_share,
     within,
 )
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranking
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from recall_integrations.ranking.features.around import AROUND, around
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 
 
 def test_what_stands_around_a_candidate():

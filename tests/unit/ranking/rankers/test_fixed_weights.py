@@ -3,8 +3,9 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.kind import GATES
-from recall_integrations.ranking.features.formulas import FORMULAS, Features
-from recall_integrations.ranking.rankers.fixed_weights import FLOORS, WEIGHTS, FixedWeights, Ranker, spread_scores
+from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker, spread_scores
 
 
 def features(gates=None, worth=1.0, **columns):
@@ -21,9 +22,9 @@ def features(gates=None, worth=1.0, **columns):
 
 
 def test_weights_name_features_and_gates_that_exist():
-    assert set(WEIGHTS) <= set(FORMULAS)
-    assert {gate for gated in WEIGHTS.values() for gate in gated} == set(GATES)
-    assert set(FLOORS) <= set(FORMULAS)
+    assert set(FEATURES.weights) <= set(FEATURES.main)
+    assert {gate for gated in FEATURES.weights.values() for gate in gated} == set(GATES)
+    assert set(FEATURES.floors) <= set(FEATURES.main)
     # what many candidates have in different degrees must not enter as it is
     assert {
         "bm25_counted",
@@ -37,7 +38,7 @@ def test_weights_name_features_and_gates_that_exist():
         "cosine_w1",
         "exchange_bm25",
         "cast_present",
-    } <= set(FLOORS)
+    } <= set(FEATURES.floors)
 
 
 def test_the_sum_by_hand():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers import linear
 from recall_integrations.ranking.rankers.fixed_weights import Ranker
 

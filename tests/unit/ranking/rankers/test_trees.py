@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("lightgbm", reason="LightGBM (extra `rank`) is not installed")
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features.formulas import Features
+from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers import trees
 from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker
 from recall_integrations.training.trees import fit_trees

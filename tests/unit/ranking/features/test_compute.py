@@ -13,12 +13,10 @@ from recall_integrations.indexes.lexicon import TERMS_MAX, Lexicon, QueryTerms, 
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.ranking.features.formulas import (
-    DETAIL,
-    FORMULAS,
-    FeatureInput,
-    compute,
-)
+from recall_integrations.ranking.features import match as features
+from recall_integrations.ranking.features.compute import compute
+from recall_integrations.ranking.features.given import FeatureInput
+from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.text import stem
 from recall_integrations.types import Scope, TemporalWindow
 
@@ -89,8 +87,8 @@ def test_every_feature_is_documented_and_every_document_is_computed():
         graph=np.zeros(columns.size, np.float32),
     )
     short = run(columns, ask("shed"), word_worth=0)  # the gate that a long question closes
-    assert {*found.columns, *short.columns} == {*FORMULAS, *DETAIL}
-    assert {*FORMULAS, *DETAIL} - set(found.columns) == {"char_bm25"}
+    assert {*found.columns, *short.columns} == {f.name for f in FEATURES}
+    assert {f.name for f in FEATURES} - set(found.columns) == {"char_bm25"}
     assert all(v.dtype == np.float32 and v.shape == (9,) for v in found.columns.values())
     assert all(0 < max(found.gates[gate], short.gates[gate]) <= 1 for gate in found.gates if gate != "documents")
 
@@ -340,8 +338,6 @@ def test_no_candidates_no_terms_no_words():
 
 
 def test_a_long_pool_is_cut_to_its_beginnings(monkeypatch):
-    from recall_integrations.ranking.features import formulas as features
-
     monkeypatch.setattr(features, "PAIRS_MAX", 400)
     filler = " ".join(f"zq{i}" for i in range(60))
     texts = [TextRow(num=1, text=f"budget {filler}"), TextRow(num=2, text=f"{filler} budget")]

@@ -1,0 +1,66 @@
+"""Features of the time that is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.indexes.times import to_micros
+from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.ranking.features.feature import Feature
+from recall_integrations.ranking.features.given import FeatureInput
+from recall_integrations.ranking.features.match import Match
+
+AFTER_WINDOW = 0.6  # worth of a memory just after the window: people tell of things later
+AFTER_DAYS = (3.0, 30.0)  # shortest and longest time in which that fades
+DAY = 86_400_000_000
+
+
+def date_match(match: Match) -> Values:
+    """In the window that is asked for, or told after it."""
+    given = match.given
+    window = given.query.window
+    if window is None or given.at is None:
+        return np.zeros(len(given.rows), dtype=np.float32)
+    at = given.at[given.rows].astype(np.float64)
+    start = -np.inf if window.start is None else to_micros(window.start)
+    end = np.inf if window.end is None else to_micros(window.end)
+    length = np.clip((end - start) / DAY, *AFTER_DAYS)
+    later = AFTER_WINDOW * np.exp(-np.maximum(at - end, 0) / DAY / length)
+    inside = np.where(at < start, 0.0, np.where(at < end, 1.0, later))
+    return (window.confidence * inside * is_dated(given)).astype(np.float32)
+
+
+def is_dated(given: FeatureInput) -> NDArray[np.bool_] | bool:
+    """Where the candidates' times say when they were."""
+    return True if given.dated is None else given.dated[given.rows]
+
+
+DATES = (
+    Feature(
+        name="date_words",
+        formula="date words in the text, at most 3",
+        of=lambda match: match.date_words,
+        group="date",
+        linear=True,
+    ),
+    Feature(
+        name="date_words_asked",
+        formula="date_words where the query asks for a time, else 0",
+        of=lambda match: match.date_words * np.float32(match.given.query.when),
+        group="date",
+        weight={"always": 0.2},
+    ),
+    Feature(
+        name="date_match",
+        formula="window confidence · (1 inside; .6·exp(−days past the end / length of the window) after it; 0 before, "
+        "and where no time is known)",
+        of=date_match,
+        group="date",
+        weight={"always": 2.1},
+        arm="temporal",
+        linear=True,
+        rising=True,
+        decisive=True,
+    ),
+)

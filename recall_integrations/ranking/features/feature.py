@@ -1,0 +1,168 @@
+"""What a ranking feature is. The features that there are stand in the files beside this one, a group of evidence each.
+
+A `Feature` is everything there is to say about a column of evidence, in one entry: how it is computed, how it counts in
+each ranker, and what it says of a hit. A `FeatureSet` is the features that a ranker looks at, in order; whatever else
+needs a list of features (weights, floors, groups, tables in the documents, training) reads it from there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.indexes.kind import GATES
+from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.ranking.features.match import Match
+from recall_integrations.types.numbers import is_number
+
+LAST = 99
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a feature says of a hit, in `hit.reason`.
+
+    Args:
+        words: "close in time to what matches".
+        place: among what is said where nothing stronger is; lower ones first.
+        ruled: it is said by a rule of its own in `delivery.explanation`, and not only where nothing stronger is.
+    """
+
+    words: str
+    place: int = LAST
+    ruled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """A column of evidence.
+
+    Args:
+        name: of the column and of the contribution.
+        formula: what it is, in symbols and words; in the table of docs/ranking.md.
+        of: computes it for the candidates; `None` = there is nothing to compute it from.
+        group: evidence that says much the same; `recall bench` leaves groups out.
+        weight: gate (`kind.GATES`) → weight in the fixed sum; empty = it has none.
+        floor: the least spread over the candidates that counts; with one it enters sums as a z-score. About the 5th
+            percentile of the spread over the candidates of a query. `None` = it enters as it is.
+        arm: whose weight in a plan scales it; empty = none's.
+        label: what it says of a hit; `None` = nothing.
+        gated: computed only where one of the gates of its weights is open.
+        detail: only trees look at it.
+        linear: the linear ranker learns a weight for it.
+        optional: not in every training set; trees look at it only when asked to.
+        rising: more of it should never make a candidate worse (`fit_trees(monotone=True)`).
+        decisive: what a query asks for: in a handful of candidates it counts as much as among many.
+        worth_max: up to how much of what a cosine of the store's embedding is worth its weight is multiplied with;
+            `None` = it is no such cosine.
+    """
+
+    name: str
+    formula: str
+    of: Callable[[Match], Values | None]
+    group: str
+    weight: Mapping[str, float] = field(default_factory=dict)
+    floor: float | None = None
+    arm: str = ""
+    label: Label | None = None
+    gated: bool = False
+    detail: bool = False
+    linear: bool = False
+    optional: bool = False
+    rising: bool = False
+    decisive: bool = False
+    worth_max: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise InvalidArgument(f"The name of a feature must be letters, digits and '_', not {self.name!r}.")
+        for gate, weight in self.weight.items():
+            if gate not in GATES:
+                raise InvalidArgument(f"{self.name}: there is no gate {gate!r}. Known: {', '.join(GATES)}.")
+            if not is_number(weight) or not math.isfinite(weight):
+                raise InvalidArgument(f"{self.name}: the weight must be a finite number, not {weight!r}.")
+        if self.floor is not None and not (is_number(self.floor) and 0 < self.floor < math.inf):
+            raise InvalidArgument(f"{self.name}: the floor must be a number above 0, not {self.floor!r}.")
+        if self.gated and not self.weight:
+            raise InvalidArgument(f"{self.name}: gated, but without a weight that a gate could open.")
+
+
+class FeatureSet:
+    """Features in order: that of the columns of rankers, of sums, and of tables. Names are distinct.
+
+    Args:
+        features: the features. `FeatureSet((*FEATURES, mine))` has one more than the package.
+
+    Raises:
+        InvalidArgument: there are two of one name.
+    """
+
+    def __init__(self, features: Iterable[Feature]) -> None:
+        self._by_name: dict[str, Feature] = {}
+        for feature in features:
+            if feature.name in self._by_name:
+                raise InvalidArgument(f"There are two features {feature.name!r}. Give one of them another name.")
+            self._by_name[feature.name] = feature
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __getitem__(self, name: str) -> Feature:
+        return self._by_name[name]
+
+    @cached_property
+    def main(self) -> tuple[str, ...]:
+        """Those that every ranker may look at."""
+        return tuple(f.name for f in self if not f.detail)
+
+    @cached_property
+    def detail(self) -> tuple[str, ...]:
+        """What only trees look at besides: the query itself, and terms and neighbours one by one."""
+        return tuple(f.name for f in self if f.detail)
+
+    @cached_property
+    def weights(self) -> dict[str, Mapping[str, float]]:
+        """Feature → gate → weight, of those that weigh something in the fixed sum."""
+        return {f.name: f.weight for f in self if f.weight}
+
+    @cached_property
+    def floors(self) -> dict[str, float]:
+        """Feature → floor, of those that enter as z-scores."""
+        return {f.name: f.floor for f in self if f.floor is not None}
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Group → features."""
+        names = dict.fromkeys(f.group for f in self)
+        return {group: tuple(f.name for f in self if f.group == group) for group in names}
+
+    @cached_property
+    def evidence(self) -> dict[str, tuple[str, ...]]:
+        """Arm → the features that its weight scales."""
+        arms = dict.fromkeys(f.arm for f in self if f.arm)
+        return {arm: tuple(f.name for f in self if f.arm == arm) for arm in arms}
+
+    @cached_property
+    def spread(self) -> tuple[str, ...]:
+        """What the linear ranker looks at as z-scores."""
+        return tuple(f.name for f in self if f.linear and f.floor is not None)
+
+    @cached_property
+    def plain(self) -> tuple[str, ...]:
+        """What the linear ranker looks at as it is."""
+        return tuple(f.name for f in self if f.linear and f.floor is None)
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """Feature → what it says of a hit where nothing stronger is said, in that order."""
+        told = [(f.label.place, f.name, f.label.words) for f in self if f.label is not None and not f.label.ruled]
+        return {name: words for _, name, words in sorted(told, key=lambda one: one[0])}

@@ -1,0 +1,207 @@
+"""Features of the words of a text: how rare, how often, how close to what is asked, and where they stand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from recall_integrations.ranking.features.bm25 import Values, length_term, saturated, weighted
+from recall_integrations.ranking.features.feature import Feature, Label
+from recall_integrations.ranking.features.match import Match
+from recall_integrations.text import idf
+from recall_integrations.text.bm25 import K1, PIVOT
+
+LEAD = 12  # content words that a text begins with
+
+
+def bm25_of_best(match: Match) -> Values:
+    """0 where no candidate holds a stem."""
+    share: Values = match.bm25 / max(float(match.bm25.max(initial=0)), 1e-9)
+    return share
+
+
+def idf_coverage(match: Match) -> Values:
+    """How much of the query a text holds."""
+    return weighted(match.share, (match.tf[:, match.at[0]] > 0).astype(np.float32))
+
+
+def lead_match(match: Match) -> Values:
+    """A text that is about something begins with it."""
+    early = match.place[match.places] < LEAD
+    held = np.zeros((len(match.idf), len(match.pool) + 1), dtype=np.float32)
+    held[match.said[early], match.said_in[early]] = 1
+    share: Values = weighted(match.share, held)[match.at[0]]
+    return share
+
+
+def bigram_match(match: Match) -> Values:
+    """Stems that stand side by side in the query are one thing more often than not."""
+    order = {s: i for i, s in enumerate(match.given.query.stems)}
+    said = [order.get(s, -1) for s in match.given.query.sequence]
+    pairs = {(a, b) for a, b in pairwise(said) if a >= 0 and b >= 0 and a != b}
+    if not pairs:
+        return np.zeros(len(match.rows), dtype=np.float32)
+    found = np.zeros(len(match.pool) + 1, dtype=np.float32)
+    beside = (np.diff(match.places) == 1) & (match.said_in[1:] == match.said_in[:-1])
+    first, second, text = match.said[:-1][beside], match.said[1:][beside], match.said_in[1:][beside]
+    whole = 0.0
+    for a, b in sorted(pairs):
+        worth = float(match.idf[a] + match.idf[b])
+        whole += worth
+        hits = text[(first == a) & (second == b)]
+        if len(hits):
+            found[np.unique(hits)] += np.float32(worth)
+    found /= np.float32(max(whole, 1e-9))
+    share: Values = found[match.at[0]]
+    return share
+
+
+def char_bm25(match: Match) -> Values:
+    """BM25 over runs of four letters, of the candidates.
+
+    How many of the pool hold a run takes the place of how many memories do: no run is counted in the scope.
+    """
+    runs, me = match.columns.lexicon.runs, match.at[0]
+    flat, counts = runs.of(match.distinct)
+    asked = runs.numbers_of(match.given.query.words)
+    place = np.full(len(runs), -1, dtype=np.int64)
+    place[asked] = np.arange(len(asked))
+    held = place[flat]
+    matched = np.flatnonzero(held >= 0)
+    # Of each distinct word, its runs that are asked for: where they begin in `matched`, and how many.
+    many = np.bincount(np.repeat(np.arange(len(counts)), counts)[matched], minlength=len(counts))
+    begins = np.cumsum(many) - many
+    width = len(match.pool) + 1
+    of_token = many[match.token]
+    ends = np.cumsum(of_token)
+    total = int(ends[-1]) if len(ends) else 0
+    which = matched[np.arange(total) + np.repeat(begins[match.token] - (ends - of_token), of_token)]
+    key = held[which] * width + np.repeat(match.text_of, of_token)
+    tf = np.bincount(key, minlength=len(asked) * width).astype(np.float32).reshape(len(asked), width)
+    lengths = np.bincount(match.text_of, weights=counts[match.token], minlength=width).astype(np.float32)
+    # The mean of the pool, but thirty words at least: a short turn is not better for being short.
+    of_word = float(counts[match.token].mean()) if len(match.token) else 1.0
+    pivot = max(float(lengths[:-1].mean()) if len(match.pool) else 0.0, PIVOT * of_word)
+    worth = [idf(n, len(match.pool)) for n in (tf > 0).sum(axis=1).tolist()]
+    k = length_term(lengths[me], pivot)
+    return weighted(np.asarray(worth, dtype=np.float32), saturated(tf[:, me], k))
+
+
+WORDS = (
+    Feature(
+        name="bm25",
+        formula="BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
+        of=lambda match: match.bm25,
+        group="word",
+        floor=0.8,
+        arm="lexical",
+        linear=True,
+        rising=True,
+    ),
+    Feature(
+        name="bm25_counted",
+        formula="the same, each stem as often as the query says it",
+        of=lambda match: match.bm25_counted,
+        group="word",
+        weight={"always": 0.3, "long": -0.8, "documents": 3.0},
+        floor=0.8,
+        arm="lexical",
+        rising=True,
+    ),
+    Feature(
+        name="bm25_of_best",
+        formula="bm25 / the best bm25 among the candidates",
+        of=bm25_of_best,
+        group="word",
+        floor=0.1,
+        arm="lexical",
+        rising=True,
+    ),
+    Feature(
+        name="bm25_of_ceiling",
+        formula="bm25 / (2.2·Σ idf)",
+        of=lambda match: match.bm25 / np.float32((K1 + 1) * match.total),
+        group="word",
+        floor=0.05,
+        arm="lexical",
+        rising=True,
+    ),
+    Feature(
+        name="idf_coverage",
+        formula="Σ share of the stems that the text holds",
+        of=idf_coverage,
+        group="word",
+        floor=0.05,
+        arm="lexical",
+        rising=True,
+    ),
+    Feature(
+        name="passage_match",
+        formula="the best Σ share · soft of a passage: 32 words of the text, from every 16th on",
+        of=lambda match: match.passage[match.at[0]],
+        group="soft match",
+        weight={"always": 0.8, "long": -0.3, "documents": -0.7},
+        floor=0.06,
+        arm="lexical",
+        rising=True,
+    ),
+    Feature(
+        name="char_bm25",
+        formula="BM25 of the runs of four letters of the query's words, K(len, mean len of the candidates and their "
+        "neighbours, at least 30 words), idf among these; computed where the gate `spelling` is open",
+        of=char_bm25,
+        group="spelling",
+        weight={"spelling": 1.8},
+        floor=0.8,
+        arm="lexical",
+        label=Label("words spelled like what is asked", place=0),
+        gated=True,
+    ),
+    Feature(
+        name="lead_match",
+        formula="Σ share of the stems among the first 12 words of the text",
+        of=lead_match,
+        group="word",
+        weight={"always": 0.2, "documents": -0.2},
+        floor=0.06,
+        arm="lexical",
+        rising=True,
+    ),
+    Feature(
+        name="soft_match",
+        formula="Σ share · soft, times 2.2 / (1 + K(len, 30))",
+        of=lambda match: match.soft_match,
+        group="soft match",
+        floor=0.06,
+        arm="lexical",
+        linear=True,
+        rising=True,
+    ),
+    Feature(
+        name="near_match",
+        formula="Σ share · near",
+        of=lambda match: match.near_match[match.at[0]],
+        group="soft match",
+        floor=0.06,
+        arm="lexical",
+        rising=True,
+    ),
+    Feature(
+        name="bigram_match",
+        formula="idf of the query's neighbouring stem pairs that stand side by side in the text, as a share of all",
+        of=bigram_match,
+        group="pair",
+        weight={"always": 2.4, "long": 8.6, "documents": -2.4},
+        arm="lexical",
+        linear=True,
+        rising=True,
+    ),
+    Feature(
+        name="log_length",
+        formula="ln(1 + len) − its mean over the scope",
+        of=lambda match: np.log1p(match.lengths[match.at[0]]) - np.float32(match.columns.mean_log_length),
+        group="length",
+        floor=0.3,
+    ),
+)
