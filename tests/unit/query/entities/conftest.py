@@ -119,10 +119,10 @@ def scripted() -> type[Model]:
 
 @pytest.fixture(scope="session")
 def made() -> Callable[..., EntityFallback]:
-    """A fallback over a model, which answers at once if nothing else is said."""
+    """A fallback over a model, which answers at once if nothing else is said. Its clock stands still."""
 
     def make(model: Any, submit: Any = at_once, **given: Any) -> EntityFallback:
-        return EntityFallback(model, submit, **{"timeout_ms": 1_000.0, **given})
+        return EntityFallback(model, submit, **{"timeout_ms": 1_000.0, "clock": Clock(), **given})
 
     return make
 

@@ -189,11 +189,11 @@ def test_with_real_threads_a_hung_model_holds_nobody(office: EntityIndex, made: 
         release.wait()
         return "2"
 
-    fallback = made(hangs, threads.submit)
+    fallback = made(hangs, threads.submit, timeout_ms=60_000)
     assert ask(fallback, TWO_SAMS, office, budget_ms=1)[1] == ["timeout"]
     assert ask(fallback, TWO_SAMS + " now", office, budget_ms=1)[1] == ["skip.busy"]  # the pool's own limit
     release.set()
-    refs, problems = ask(fallback, TWO_SAMS, office, budget_ms=60_000)  # waits for the call that is under way
+    refs, problems = ask(fallback, TWO_SAMS, office, budget_ms=60_000)  # waits for the call, or finds its answer
     assert ([r.name for r in refs], problems) == (["Sam Roe"], [])
 
 
