@@ -171,7 +171,7 @@ def _linear(act: Callable[[str], object], piece: str, *, chars: int = 1_500, who
 
     act(repeated(4 * chars))  # what is loaded or remembered once is not counted
     few, many = (_steps(lambda length=length: act(repeated(length))) for length in (chars, 4 * chars))
-    assert 0 < few and many < 6 * few  # quadratic would be 16 times
+    assert few > 0 and many < 6 * few  # quadratic would be 16 times
     with _comes_back():
         act(repeated(whole))
 

@@ -198,7 +198,7 @@ def test_resolve_takes_any_text(text: str, reserved: list[tuple[int, int]]) -> N
 @given(text=TEXTS)
 @settings(max_examples=300, deadline=None)
 @example(text="\u3040JOS'S")  # Japanese, with something put on behind an apostrophe
-@example(text="STRASSEŮ")  # Czech, with an ending
+@example(text="viděl jsem STRASSEŮ")  # Czech, with an ending
 @example(text="we asked Priya Raman")
 def test_mentions_do_not_overlap_and_read_like_the_name(text: str) -> None:
     """They read like it to the letter, but in a language that puts endings on names."""
@@ -218,7 +218,7 @@ def test_mentions_do_not_overlap_and_read_like_the_name(text: str) -> None:
     [
         ("\u3040JOS'S", ["José"]),
         ("\u3040JOS'0", []),  # an ending is letters
-        ("STRASSEŮ", ["Straße"]),
+        ("viděl jsem STRASSEŮ", ["Straße"]),
         ("STRASSE0Ů", []),
         ("we asked Priya Raman about C++", ["Priya Raman", "C++"]),
     ],

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta, timezone
 from itertools import cycle
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
@@ -423,6 +423,13 @@ def test_courtesies(text: str, said: list[str]) -> None:
         st.text(), st.lists(st.sampled_from("please hey can you tell me , thanks so \u00a0".split(" "))).map(" ".join)
     )
 )
+@example("please, can you tell me so, thanks")
 def test_courtesies_lie_inside_any_text(text: str) -> None:
-    for start, end in courtesies(text):
+    found = courtesies(text)
+    event(f"{min(len(found), 2)} courtesies")
+    for start, end in found:
         assert 0 <= start < end <= len(text)
+
+
+def test_courtesies_are_found() -> None:
+    assert courtesies("please, can you tell me where the shed is") != ()
