@@ -13,17 +13,20 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.base import Arm, ArmRequest, ArmResult
+from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems
-from recall_integrations.types import ArmPlan, Memory, MemoryType, Relation, RetrievalPlan
+from recall_integrations.types import ArmPlan, Memory, MemoryType, RecallResult, Relation, RetrievalPlan
 
 __all__ = ["ArmContract", "EmbeddingContract", "HashEmbedding", "SteppingClock"]
 
@@ -108,17 +111,59 @@ class EmbeddingContract:
             assert store.stats()["vectors"] == 2
 
 
-class ArmContract:
-    """What fusion relies on. A subclass gives `arm(store)`, and a query that the arm has something to say about."""
+class _Failing:
+    """An arm that raises."""
 
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def search(self, _request: ArmRequest) -> ArmResult:
+        raise RuntimeError("out of order")
+
+
+class _Late(_Failing):
+    """An arm that answers nobody until it is let go."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.over = threading.Event()
+
+    def search(self, request: ArmRequest) -> ArmResult:
+        self.over.wait(60)
+        return super().search(request)
+
+
+class _Watched:
+    """An arm that keeps what it gave."""
+
+    def __init__(self, arm: Arm) -> None:
+        self.name, self._arm = arm.name, arm
+        self.gave: list[list[str]] = []
+
+    def search(self, request: ArmRequest) -> ArmResult:
+        found = self._arm.search(request)
+        self.gave.append([request.view.ids[row] for row in found.rows.tolist()])
+        return found
+
+
+class ArmContract:
+    """What a recall relies on, of the arm alone and of the arm in a recall: asked, ranked, explained, degraded.
+
+    A subclass gives `spec`, and a query that the arm has something to say about; where it needs more than texts, times,
+    names and types, also `memories`: forty of them, with the ids `m00` to `m39`.
+    """
+
+    spec: ArmSpec
     QUERY = "who does Sam report to since March 2026?"
+    NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+    REASON = ""  # words that the reason of a hit of it holds; default: the registration's
+    LATE_MS = 500.0  # the time of a recall whose arm is late
 
     def arm(self, store: MemoryStore) -> Arm:
         """The arm under test over `store`."""
-        raise NotImplementedError
+        return self.spec.make(store, store.config)()
 
-    @staticmethod
-    def memories() -> list[Memory]:
+    def memories(self) -> list[Memory]:
         """Forty memories that every arm finds something in, several of them equal but for the id."""
         march = datetime(2026, 3, 10, tzinfo=timezone.utc)
         return [
@@ -140,7 +185,8 @@ class ArmContract:
 
         optimizer = QueryOptimizer(store)
         try:
-            parsed = optimizer.parse(self.QUERY, now=datetime(2026, 6, 1, tzinfo=timezone.utc))
+            parsed = optimizer.parse(self.QUERY, now=self.NOW)
+            hints = optimizer.plan(parsed).type_hints or (MemoryType.FACT,)
         finally:
             optimizer.close()
         scope_id = next(store.scope_id(scope) for scope, _ in store.scopes())
@@ -150,7 +196,7 @@ class ArmContract:
         arm = self.arm(store)
         request = ArmRequest(
             parsed=parsed,
-            plan=RetrievalPlan(name="balanced", arms=(ArmPlan(name=arm.name),), type_hints=(MemoryType.FACT,)),
+            plan=RetrievalPlan(name="balanced", arms=(ArmPlan(name=arm.name),), type_hints=hints),
             view=view,
             vectors=vectors,
             similarities=view.scan(vectors),
@@ -192,13 +238,14 @@ class ArmContract:
     def test_nothing_that_was_forgotten_or_replaced(self) -> None:
         with MemoryStore.open() as store:
             store.remember_many(self.memories())
-            for i in range(0, 40, 2):
-                store.forget(f"m{i:02}")
+            gone = {f"m{i:02}" for i in range(0, 40, 8)}
+            for memory_id in sorted(gone):
+                store.forget(memory_id)
             store.remember(Memory("Sam reports to Priya, note 9", id="m01", type="fact", actor="Sam"))
             found = self.ask(store, limit=40)
             view = store.view(1)
             assert view.alive[found.rows].all()
-            assert all(int(view.ids[row][1:]) % 2 for row in found.rows.tolist())
+            assert len(found.rows) and not gone & {view.ids[row] for row in found.rows.tolist()}
 
     def test_an_empty_scope_is_no_error(self) -> None:
         with MemoryStore.open() as store:
@@ -212,3 +259,61 @@ class ArmContract:
             first, again = self.ask(store), self.ask(store)
             assert first.rows.tolist() == again.rows.tolist()
             assert first.scores.tolist() == again.scores.tolist()
+
+    # -- in a recall -----------------------------------------------------------------------------------------------
+
+    def recall(self, store: MemoryStore, arm: Arm | None, *, time_budget_ms: float = 60_000.0) -> RecallResult:
+        """The answer to the query with `arm` in the place of the one under test; `None` = without it."""
+        from recall_integrations.optimizer import QueryOptimizer
+
+        made = _Failing(self.spec.name) if arm is None else arm
+        spec = replace(self.spec, make=lambda _store, _config: lambda: made)
+        if arm is None:
+            spec = replace(spec, applies=lambda _parsed, _plan: False)
+        with closing(QueryOptimizer(store, arms=[spec])) as optimizer:
+            return optimizer.recall(self.QUERY, k=10, now=self.NOW, time_budget_ms=time_budget_ms)
+
+    def test_it_is_asked(self) -> None:
+        with MemoryStore.open() as store:
+            store.remember_many(self.memories())
+            arm = _Watched(self.arm(store))
+            result = self.recall(store, arm)
+            assert arm.name == self.spec.name
+            assert result.plan.arm(arm.name) is not None
+            assert len(arm.gave) == 1 and arm.gave[0]
+            assert f"arm.{arm.name}" in result.timings_ms and result.degraded == ()
+
+    def test_what_it_finds_is_ranked_and_says_so(self) -> None:
+        with MemoryStore.open() as store:
+            store.remember_many(self.memories())
+            arm = _Watched(self.arm(store))
+            hits = self.recall(store, arm).hits
+            parts = [(str(hit.memory.id), part) for hit in hits for part in hit.contributions]
+            told = {i: part for i, part in parts if part.source == self.spec.name}
+            assert told
+            assert {i: arm.gave[0].index(i) + 1 for i in told} == {i: part.rank for i, part in told.items()}
+            assert all(part.score is not None and np.isfinite(part.score) for part in told.values())
+
+    def test_its_hits_are_explained(self) -> None:
+        with MemoryStore.open() as store:
+            store.remember_many(self.memories())
+            arm = _Watched(self.arm(store))
+            reasons = [hit.reason for hit in self.recall(store, arm).hits if hit.memory.id in arm.gave[0]]
+            assert reasons and all(reasons)
+            assert any((self.REASON or self.spec.reason) in reason for reason in reasons)
+
+    def test_without_it_the_answer_is_that_of_the_others(self) -> None:
+        """Where it raises or is late it is named, and costs what it would have found."""
+        with MemoryStore.open() as store:
+            store.remember_many(self.memories())
+            without = self.recall(store, None)
+            assert without.hits and without.degraded == ()
+            late = _Late(self.spec.name)
+            broken = {
+                "error": self.recall(store, _Failing(self.spec.name)),
+                "timeout": self.recall(store, late, time_budget_ms=self.LATE_MS),
+            }
+            late.over.set()
+            for reason, result in broken.items():
+                assert [(d.stage, d.reason) for d in result.degraded] == [(self.spec.name, reason)]
+                assert [(h.memory.id, h.score) for h in result.hits] == [(h.memory.id, h.score) for h in without.hits]

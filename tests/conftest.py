@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,3 +106,89 @@ def open_store(fast_path: Path, embedding: FakeEmbedding, clock: Callable[[], da
 @pytest.fixture
 def store(open_store: OpenStore) -> MemoryStore:
     return open_store()
+
+
+# -- what something costs, on any machine --------------------------------------------------------------------------
+
+
+def _steps(act: Callable[[], object], *, lines: bool = True) -> int:
+    """Functions that are called, those of C too, and lines that run: a cost that no busy machine changes."""
+    count = 0
+
+    def line(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return line
+
+    def note(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    traced, profiled = sys.gettrace(), sys.getprofile()
+    if lines:
+        sys.settrace(line)
+    sys.setprofile(note)
+    try:
+        act()
+    finally:
+        sys.setprofile(profiled)
+        sys.settrace(traced)
+    return count
+
+
+@contextlib.contextmanager
+def _comes_back(seconds: float = 30.0) -> Iterator[None]:
+    """Fails what is still at work after so much processor time of this process; other processes do not count.
+
+    For what no count of steps sees, such as a regular expression that backtracks.
+    """
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def over(*_: object) -> None:
+        pytest.fail(f"Still at work after {seconds:.0f} s of processor time: the cost is not linear.")
+
+    before = signal.signal(signal.SIGPROF, over)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _linear(act: Callable[[str], object], piece: str, *, chars: int = 1_500, whole: int = 200_000) -> None:
+    """Asserts that `act` on repeats of `piece` takes steps in proportion to their length.
+
+    Args:
+        chars: length of the shorter of the two texts whose steps are counted; the other is four times as long.
+        whole: length of a text that is read without counting. What is quadratic there does not come back.
+    """
+
+    def repeated(length: int) -> str:
+        return (piece * (length // len(piece) + 1))[:length]
+
+    act(repeated(4 * chars))  # what is loaded or remembered once is not counted
+    few, many = (_steps(lambda length=length: act(repeated(length))) for length in (chars, 4 * chars))
+    assert few > 0 and many < 6 * few  # quadratic would be 16 times
+    with _comes_back():
+        act(repeated(whole))
+
+
+@pytest.fixture(scope="session")
+def steps() -> Callable[..., int]:
+    """Counts the steps of a call."""
+    return _steps
+
+
+@pytest.fixture(scope="session")
+def comes_back() -> Callable[..., contextlib.AbstractContextManager[None]]:
+    """A block that must not take for ever."""
+    return _comes_back
+
+
+@pytest.fixture(scope="session")
+def linear() -> Callable[..., None]:
+    """Asserts that the cost of a call grows with its text and no faster."""
+    return _linear

@@ -1,38 +1,64 @@
-"""One suite over every arm."""
+"""One suite over every arm, and over the one of docs/extending.md."""
 
 from __future__ import annotations
 
-from recall_integrations.arms.graph import GraphRetriever
-from recall_integrations.arms.lexical import LexicalRetriever
-from recall_integrations.arms.semantic import SemanticRetriever
-from recall_integrations.arms.temporal import TemporalRetriever
-from recall_integrations.arms.type_filter import TypeFilterRetriever
-from recall_integrations.config import RetrievalConfig
+import contextlib
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from recall_integrations import Memory
+from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.testing import ArmContract
 
-DEFAULTS = RetrievalConfig()
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+SPECS = {spec.name: spec for spec in BUILT_IN}
 
 
 class TestSemantic(ArmContract):
-    def arm(self, store):
-        return SemanticRetriever(lambda: store.semantic, store.indexes.home_of, overfetch=DEFAULTS.overfetch)
+    spec = SPECS["semantic"]
+    REASON = "close in meaning"
 
 
 class TestLexical(ArmContract):
-    def arm(self, store):
-        return LexicalRetriever(store.lexical, overfetch=DEFAULTS.overfetch)
+    spec = SPECS["lexical"]
+    REASON = "says: "
 
 
 class TestGraph(ArmContract):
-    def arm(self, store):
-        return GraphRetriever(store.engine, store.entities, hops=2, neighbours=10, mentions=50)
+    spec = SPECS["graph"]
 
 
 class TestTemporal(ArmContract):
-    def arm(self, store):
-        return TemporalRetriever(store.engine)
+    spec = SPECS["temporal"]
+    REASON = "in the time asked for"
 
 
 class TestTypeFilter(ArmContract):
-    def arm(self, store):
-        return TypeFilterRetriever()
+    spec = SPECS["type_filter"]
+    QUERY = "what are my preferences?"
+
+    def memories(self) -> list[Memory]:
+        return [replace(m, type="preference") if i % 2 else m for i, m in enumerate(super().memories())]
+
+
+def on_the_page() -> type[ArmContract]:
+    """The suite of the arm of docs/extending.md, as it is written there."""
+    names: dict[str, Any] = {"__name__": __name__}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
+            exec(compile(code, str(PAGE), "exec"), names)
+    names["store"].close()
+    found: type[ArmContract] = names["TestNear"]
+    return found
+
+
+TestNear = on_the_page()
+
+
+def test_every_arm_is_tested() -> None:
+    tested = {suite.spec.name for suite in (TestSemantic, TestLexical, TestGraph, TestTemporal, TestTypeFilter)}
+    assert tested == set(SPECS)
+    assert TestNear.spec.name not in SPECS

@@ -216,6 +216,7 @@ def test_threads_get_the_scores_of_their_own_query(reranker: CrossEncoderReranke
     alone = [reranker.scores(q, TEXTS) for q in queries]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda q: reranker.scores(q, TEXTS), queries * 4))
+    assert len(together) == 32
     for i, found in enumerate(together):
         assert found == pytest.approx(alone[i % 8], abs=1e-4)
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+import pytest
+from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from rapidfuzz.distance import OSA
 
 from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.entities.inflection import ROOT_LETTERS_MIN
+from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.trigrams import TrigramIndex
 from recall_integrations.query.entities.units import key_of, units
+from recall_integrations.text import without_marks
 
 IDS = st.sampled_from([f"e{i}" for i in range(8)])
 WORDS = st.sampled_from(
@@ -166,6 +170,15 @@ TEXTS = st.one_of(
 SPANS = st.lists(st.tuples(st.integers(-5, 250), st.integers(-5, 250)), max_size=4)
 
 
+def is_form_of(surface: str, name: str) -> bool:
+    """Whether each word of a mention begins like a word of the name: what else there is in it is an ending."""
+
+    def beginnings(text: str) -> set[str]:
+        return {without_marks(part)[:ROOT_LETTERS_MIN] for word in key_of(text) for part in word.split("'")}
+
+    return all(beginnings(word) & beginnings(name) for word in surface.split())
+
+
 @given(text=TEXTS, reserved=SPANS)
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_resolve_takes_any_text(text: str, reserved: list[tuple[int, int]]) -> None:
@@ -184,12 +197,34 @@ def test_resolve_takes_any_text(text: str, reserved: list[tuple[int, int]]) -> N
 
 @given(text=TEXTS)
 @settings(max_examples=300, deadline=None)
+@example(text="\u3040JOS'S")  # Japanese, with something put on behind an apostrophe
+@example(text="viděl jsem STRASSEŮ")  # Czech, with an ending
+@example(text="we asked Priya Raman")
 def test_mentions_do_not_overlap_and_read_like_the_name(text: str) -> None:
-    reach = 0
-    for mention in INDEX.mentions(text):
+    """They read like it to the letter, but in a language that puts endings on names."""
+    english = Reading(text).language is None
+    found, reach = INDEX.mentions(text), 0
+    event(f"{min(len(found), 2)} mentions, {'English' if english else 'another language'}")
+    for mention in found:
         assert reach <= mention.start < mention.end <= len(text)
-        assert mention.entity_id in INDEX.lookup(text[mention.start : mention.end])
+        surface = text[mention.start : mention.end]
+        if mention.entity_id not in INDEX.lookup(surface):
+            assert not english and is_form_of(surface, mention.entity_id)
         reach = mention.end
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("\u3040JOS'S", ["José"]),
+        ("\u3040JOS'0", []),  # an ending is letters
+        ("viděl jsem STRASSEŮ", ["Straße"]),
+        ("STRASSE0Ů", []),
+        ("we asked Priya Raman about C++", ["Priya Raman", "C++"]),
+    ],
+)
+def test_what_mentions_are_held_against_is_there(text: str, named: list[str]) -> None:
+    assert [mention.entity_id for mention in INDEX.mentions(text)] == named
 
 
 @given(text=TEXTS)

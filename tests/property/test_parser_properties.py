@@ -3,11 +3,9 @@ in their ranges, the text unharmed, and a cost that grows with the length and no
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
-from types import FrameType
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -25,7 +23,7 @@ from recall_integrations.query.parser import QueryParser, clean
 from recall_integrations.query.routing import conversational, router_mode
 from recall_integrations.query.spelling import Speller
 from recall_integrations.query.vocabulary import Vocabulary
-from recall_integrations.text import stem, tokenize
+from recall_integrations.text import tokenize
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery
 from recall_integrations.types.readings import ROLES
 
@@ -212,12 +210,13 @@ def test_rarity_is_a_share_and_falls_with_the_frequency(held: int, more: int, me
 
 
 @many
-@given(st.one_of(TEXTS, *(st.from_regex(k.pattern, fullmatch=True) for k in KINDS if k.needs and k.scan == "chunk")))
+@given(st.one_of(*(st.from_regex(k.pattern, fullmatch=True) for k in KINDS if k.needs and k.scan == "chunk")))
 def test_a_kind_that_needs_a_character_matches_nothing_without_one(text: str) -> None:
-    for kind in KINDS:
-        if kind.pattern.fullmatch(text):
-            assert kind.wanted(text)
-            assert not kind.needs or not text.isalnum()
+    matching = [kind for kind in KINDS if kind.pattern.fullmatch(text)]
+    assert matching
+    for kind in matching:
+        assert kind.wanted(text)
+        assert not kind.needs or not text.isalnum()
 
 
 @given(st.one_of(TEXTS, st.text()), st.booleans())
@@ -232,8 +231,11 @@ def test_routing_takes_any_text_and_any_frequencies(text: str, rare: bool) -> No
     assert 0 <= verdict.domain_signal <= 1 and 0 <= verdict.stopword_ratio <= 1
     assert bool(verdict) == verdict.conversational
     assert not (verdict.conversational and (found or verdict.rare))
-    if rare and any(stem(t.word) for t in tokenize(text) if t.word in ("deadlnie", "badge")):
-        assert not verdict.conversational
+
+
+@given(st.one_of(TEXTS, st.text()), st.sampled_from(["deadlnie", "badge"]))
+def test_who_says_a_rare_word_is_not_just_talking(text: str, word: str) -> None:
+    assert not conversational(f"{text} {word}", rare=lambda _: True).conversational
 
 
 # -- cost ----------------------------------------------------------------------------------------------------------
@@ -274,42 +276,18 @@ def repeated(unit: str, chars: int) -> str:
     return clean("a " + unit * (chars // len(unit)), LIMIT)
 
 
-def calls(act: Callable[[], object]) -> int:
-    """Calls, of C functions too, that `act` makes."""
-    count = 0
-
-    def note(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        act()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
-def test_the_work_grows_with_the_length_and_no_faster(unit: str) -> None:
+def test_the_work_grows_with_the_length_and_no_faster(unit: str, steps: Callable[..., int]) -> None:
     short, long = repeated(unit, 1_500), repeated(unit, 6_000)
     PARSER.parse(short, NOW, KNOWN)  # what is cached is cached
-    few, many_ = (calls(lambda text=text: PARSER.parse(text, NOW, KNOWN)) for text in (short, long))
+    few, many_ = (steps(lambda text=text: PARSER.parse(text, NOW, KNOWN)) for text in (short, long))
     assert many_ < 6 * few  # four times the text; quadratic would be 16
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
-def test_a_hundred_kilobytes_are_parsed(unit: str) -> None:
-    """A regular expression that backtracks does not show in the number of calls, but here: 1,000 times over."""
-
-    def seconds(text: str) -> float:
-        begin = time.process_time()
-        check(PARSER.parse(text, NOW, KNOWN)[0], text)
-        return time.process_time() - begin
-
-    whole = seconds(repeated(unit, 100_000))
-    if whole < 4.0:  # 40 ms a kB on a busy machine: the ratio of two small times says nothing
-        return
-    part = min(seconds(repeated(unit, 12_500)) for _ in range(3))
-    assert whole < 24 * part  # 8 times the text; quadratic would be 64
+def test_a_hundred_kilobytes_are_parsed(unit: str, comes_back: Callable[..., Any]) -> None:
+    """A regular expression that backtracks does not show in the number of steps, but here: 1,000 times over."""
+    text = repeated(unit, 100_000)
+    with comes_back(60.0):
+        parsed = PARSER.parse(text, NOW, KNOWN)[0]
+    check(parsed, text)

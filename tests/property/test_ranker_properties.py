@@ -93,6 +93,7 @@ def test_links_are_what_sorting_would_give(rows, gone, step):
             alive = [r for r in alive if r != dead]
         snapshots.append(builder.snapshot())
         expected.append(_sorted_links(rows, alive, snapshots[-1].size))
+    assert len(snapshots) == -(-len(rows) // step)
     for columns, (before, after) in zip(snapshots, expected, strict=True):
         every = np.arange(columns.size)
         assert columns.previous(every).tolist() == before

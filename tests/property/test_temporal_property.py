@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.query.temporal import parse_window
@@ -32,6 +32,7 @@ ordinary = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st
 @given(text=texts, now=moments, week_start=st.integers(0, 6), names=st.sets(st.sampled_from(WORDS), max_size=3))
 def test_every_text_has_an_answer(text: str, now: datetime, week_start: int, names: set[str]) -> None:
     window = parse_window(text, now, week_start=week_start, names=names)
+    event("a window" if window else "none")
     if window is None:
         return
     start, end = window.span

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
@@ -259,14 +258,24 @@ def in_place_of(optimizer, *arms):
 
 
 class Broken:
-    def __init__(self, name, error=None, seconds=0.0):
-        self.name, self._error, self._seconds = name, error, seconds
+    def __init__(self, name, error):
+        self.name, self._error = name, error
 
     def search(self, request):
-        time.sleep(self._seconds)
-        if self._error is not None:
-            raise self._error
-        raise AssertionError("not reached")
+        raise self._error
+
+
+@pytest.fixture
+def hangs():
+    """Waits until the test is over, and raises: what hangs is left behind, or the test does not end."""
+    over = threading.Event()
+
+    def wait(*_args):
+        over.wait(60)
+        raise RuntimeError("late")
+
+    yield wait
+    over.set()
 
 
 @pytest.mark.parametrize("name", ["semantic", "lexical", "graph"])
@@ -280,11 +289,15 @@ def test_an_arm_that_fails_costs_its_results_only(optimizer, name, error, reason
     assert all(0 <= h.score <= 1 for h in result.hits)
 
 
-def test_an_arm_that_is_late_is_left_behind(optimizer):
-    optimizer = in_place_of(optimizer, Broken("graph", RuntimeError("late"), seconds=1.0))
-    begin = time.monotonic()
-    result = optimizer.recall("who does Sam report to?", scope=U1, time_budget_ms=200)
-    assert time.monotonic() - begin < 0.9
+def test_an_arm_that_is_late_is_left_behind(optimizer, hangs):
+    class Late:
+        name = "graph"
+
+        def search(self, request):
+            hangs()
+
+    optimizer = in_place_of(optimizer, Late())
+    result = optimizer.recall("who does Sam report to?", scope=U1, time_budget_ms=500)
     assert [(d.stage, d.reason) for d in result.degraded] == [("graph", "timeout")]
     assert ids(result)[0] == "rel"
 
@@ -324,18 +337,18 @@ async def test_a_cancelled_recall_stops_its_arms(optimizer):
 
         def search(self, request):
             entered.set()
-            while not request.deadline.over:
-                time.sleep(0.005)
+            while not request.deadline.wait(60):
+                pass
             left.set()
             request.check_time()
 
     optimizer = in_place_of(optimizer, Waiting())
     task = asyncio.create_task(optimizer.arecall("who does Sam report to?", scope=U1, time_budget_ms=30_000))
-    await asyncio.to_thread(entered.wait, 5)
+    assert await asyncio.to_thread(entered.wait, 30)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert await asyncio.to_thread(left.wait, 2)
+    assert await asyncio.to_thread(left.wait, 30)
 
 
 def test_many_threads(optimizer):
@@ -406,9 +419,10 @@ def test_a_reranker_orders_what_the_plan_lets_it(store):
 
 @pytest.mark.parametrize(
     ("reranker", "reason"),
-    [(lambda _q, _t: 1 / 0, None), (lambda _q, _t: [float("nan")], None), (lambda _q, _t: time.sleep(1), "timeout")],
+    [(lambda _q, _t: 1 / 0, None), (lambda _q, _t: [float("nan")], None), (None, "timeout")],
 )
-def test_a_reranker_that_fails_leaves_the_order(store, reranker, reason):
+def test_a_reranker_that_fails_leaves_the_order(store, hangs, reranker, reason):
+    reranker = reranker or hangs
     config = RecallConfig(planner=VAGUE, limits=LimitsConfig(rerank_budget_ms=100))
     plain, broken = QueryOptimizer(store, config=config), QueryOptimizer(store, reranker=reranker, config=config)
     result = vague(broken)
@@ -435,12 +449,12 @@ def test_an_llm_rewrites_vague_questions(store):
     [
         (lambda _p: 1 / 0, "failure.error"),
         (lambda _p: "", "failure.empty"),
-        (lambda _p: time.sleep(1) or "", "failure.timeout"),
+        (None, "failure.timeout"),
     ],
 )
-def test_an_llm_that_fails_is_done_without(store, llm, reason):
+def test_an_llm_that_fails_is_done_without(store, hangs, llm, reason):
     config = RecallConfig(limits=LimitsConfig(rewrite_timeout_ms=100))
-    optimizer = QueryOptimizer(store, llm=llm, config=config)
+    optimizer = QueryOptimizer(store, llm=llm or hangs, config=config)
     result = optimizer.recall("something about how people want to be told", scope=U1)
     assert result.rewrite.reason == reason and not result.rewrite.used
     assert result.hits
@@ -467,41 +481,35 @@ def test_a_query_vector_is_used(optimizer):
 # -- what a cold review found ----------------------------------------------------------------------------------------
 
 
-class SlowEmbedding:
+class HangingEmbedding:
     """The bundled model behind a network that hangs for queries."""
 
     remote, dimensions = True, 256
 
-    def __init__(self, inner, seconds):
-        self._inner, self._seconds, self.fingerprint = inner, seconds, inner.fingerprint
+    def __init__(self, inner, hangs):
+        self._inner, self.embed_query, self.fingerprint = inner, hangs, inner.fingerprint
 
     def embed_documents(self, texts):
         return self._inner.embed_documents(texts)
 
-    def embed_query(self, text):
-        time.sleep(self._seconds)
-        return self._inner.embed_query(text)
 
-
-def test_an_embedding_that_hangs_costs_the_semantic_arm_only(store):
-    with MemoryStore.open(embedding=SlowEmbedding(store.embedding, 1.5)) as slow:
+def test_an_embedding_that_hangs_costs_the_semantic_arm_only(store, hangs):
+    with MemoryStore.open(embedding=HangingEmbedding(store.embedding, hangs)) as slow:
         slow.remember_many(MEMORIES, scope=U1)
         optimizer = QueryOptimizer(slow, clock=lambda: NOW)
-        begin = time.monotonic()
-        result = optimizer.recall("who does Sam report to?", scope=U1, time_budget_ms=300)
-        assert time.monotonic() - begin < 1.2
+        result = optimizer.recall("who does Sam report to?", scope=U1, time_budget_ms=500)
         assert ("embed", "timeout") in [(d.stage, d.reason) for d in result.degraded]
         assert ids(result)[0] == "rel"
         optimizer.close()
 
 
-def test_a_slow_first_rewrite_does_not_end_rewriting(store):
+def test_a_slow_first_rewrite_does_not_end_rewriting(store, hangs):
     calls = []
 
     def cold_then_warm(_prompt):
         calls.append(1)
         if len(calls) == 1:
-            time.sleep(0.4)
+            hangs()
         return "how does Priya like status reports"
 
     config = RecallConfig(limits=LimitsConfig(rewrite_timeout_ms=200))

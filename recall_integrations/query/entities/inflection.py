@@ -86,10 +86,14 @@ def is_owner(word: str, name: str, language: str | None) -> bool:
 
 
 def _bare(word: str, language: str) -> Iterator[str]:
-    """The word without what is written around a name."""
+    """The word without what is written around a name. An ending is letters: "JOS'0" is no form of "Jos"."""
     if "'" in word:
-        yield _ARTICLE.sub("", word) if language in _ELIDING else word.partition("'")[0]
+        bare, _, ending = word.partition("'")
+        if language in _ELIDING:
+            yield _ARTICLE.sub("", word)
+        elif ending.isalpha():
+            yield bare
     elif word.endswith("s") and language in _GENITIVE_S:
         yield word[:-1]
     elif language in _ROOTED or language in _CASES:  # "Петрове": the stemmer takes "-ов" off Петров as well
-        yield from (word[:-letters] for letters in range(1, ENDING_LETTERS_MAX + 1))
+        yield from (word[:-letters] for letters in range(1, ENDING_LETTERS_MAX + 1) if word[-letters:].isalpha())

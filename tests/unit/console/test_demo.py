@@ -137,6 +137,7 @@ def test_the_two_days_come_first_and_sam_stays_away(optimizers: dict[str, QueryO
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_only_texts_and_names_differ(code: str) -> None:
+    assert len(demo_data.memories()) > 10
     for own, english in zip(demo_texts(code).memories, demo_data.memories(), strict=True):
         assert (own.id, own.type, own.event_at, own.created_at) == (
             english.id, english.type, english.event_at, english.created_at,

@@ -77,8 +77,8 @@ def test_a_single_source_keeps_its_own_order_and_scores(config):
 def test_ties_are_broken_by_id(config):
     fused = fuse([arm("semantic", [2, 0], [0.5, 0.5]), arm("lexical", [0, 2], [1.0, 1.0])], given(), config)
     ids = [given().view.ids[r] for r in fused.rows]
-    if fused.scores[0] == fused.scores[1]:
-        assert ids == sorted(ids)
+    assert fused.scores[0] == fused.scores[1]
+    assert ids == sorted(ids)
 
 
 def test_weighted_by_hand():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
-from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -14,25 +13,7 @@ from recall_integrations.errors import EmbeddingError, InvalidArgument
 from recall_integrations.recall.runner import Runner, Stage, StageEvent, Turn, arranged, degradation
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.types import Degradation, Filters, Scope
-from recall_integrations.types.request import RecallRequest
-
-NOW = datetime(2026, 6, 15, tzinfo=timezone.utc)
-REQUEST = RecallRequest(
-    text="q",
-    k=5,
-    scope=Scope(),
-    filters=Filters(),
-    now=NOW,
-    time_budget_ms=1_000,
-    tokens_max=None,
-    privacy="allow",
-    window=None,
-    zone=None,
-    context=0,
-    vector=None,
-)
-STATE = RecallState(request=REQUEST)
+from recall_integrations.types import Degradation
 
 
 class Told(Stage):
@@ -75,36 +56,38 @@ def failing(error: BaseException) -> Callable[[RecallState, Turn], RecallState]:
     return run
 
 
-def test_stages_follow_each_other_and_each_is_timed() -> None:
+def test_stages_follow_each_other_and_each_is_timed(begun: RecallState) -> None:
     def steps(state: RecallState, turn: Turn) -> RecallState:
         turn.timings_ms["arm.x"] = 7.0
         return replace(state, trust=state.trust + 1)
 
-    state, timings = Runner([Told("a", trusting(0.5)), Told("b", steps)]).run(STATE, Deadline.after(None))
+    state, timings = Runner([Told("a", trusting(0.5)), Told("b", steps)]).run(begun, Deadline.after(None))
     assert state.trust == 1.5
     assert list(timings) == ["a", "b", "arm.x", "total"]
     assert timings["arm.x"] == 7.0
     assert 0 <= timings["a"] + timings["b"] <= timings["total"] < 60_000
 
 
-def test_a_stage_does_nothing_where_the_scope_holds_nothing() -> None:
-    state, timings = Runner([Idle()]).run(STATE, Deadline.after(None))
-    assert state is STATE and list(timings) == ["total"]
+def test_a_stage_does_nothing_where_the_scope_holds_nothing(begun: RecallState) -> None:
+    state, timings = Runner([Idle()]).run(begun, Deadline.after(None))
+    assert state is begun and list(timings) == ["total"]
 
 
-def test_a_stage_that_fails_takes_its_fallback_and_is_named() -> None:
+def test_a_stage_that_fails_takes_its_fallback_and_is_named(begun: RecallState) -> None:
     stages = [Told("a", trusting(0.5)), Falls("b", failing(ValueError("no"))), Told("c", trusting(2))]
-    state, timings = Runner(stages).run(STATE, Deadline.after(None))
+    state, timings = Runner(stages).run(begun, Deadline.after(None))
     assert state.trust == 0.5  # .25 of the fallback, twice
     assert state.degraded == (Degradation(stage="b", reason="error", detail="ValueError: no"),)
     assert set(timings) == {"a", "b", "c", "total"}
 
 
-def test_without_a_fallback_the_state_stays_and_without_an_essential_stage_there_is_no_answer() -> None:
-    state, _ = Runner([Told("a", failing(ValueError("no"))), Told("b", trusting(0.5))]).run(STATE, Deadline.after(None))
+def test_without_a_fallback_the_state_stays_and_without_an_essential_stage_there_is_no_answer(
+    begun: RecallState,
+) -> None:
+    state, _ = Runner([Told("a", failing(ValueError("no"))), Told("b", trusting(0.5))]).run(begun, Deadline.after(None))
     assert (state.trust, len(state.degraded)) == (0.5, 1)
     with pytest.raises(ValueError, match="no"):
-        Runner([Told("a", failing(ValueError("no")), essential=True)]).run(STATE, Deadline.after(None))
+        Runner([Told("a", failing(ValueError("no")), essential=True)]).run(begun, Deadline.after(None))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +104,7 @@ def test_the_reason_says_what_went_wrong(error: BaseException, reason: str) -> N
     assert degradation("s", error, "given").reason == "given"
 
 
-def test_a_stage_has_its_share_of_the_time_that_is_left() -> None:
+def test_a_stage_has_its_share_of_the_time_that_is_left(begun: RecallState) -> None:
     moment = [100.0]
     deadline = Deadline.after(1_000, lambda: moment[0])
     left: list[float] = []
@@ -131,11 +114,11 @@ def test_a_stage_has_its_share_of_the_time_that_is_left() -> None:
         moment[0] += 0.5
         return state
 
-    Runner([Told("a", look, share=0.5), Told("b", look, share=0.5), Told("c", look)]).run(STATE, deadline)
+    Runner([Told("a", look, share=0.5), Told("b", look, share=0.5), Told("c", look)]).run(begun, deadline)
     assert left == pytest.approx([500, 250, 0])
 
 
-def test_observers_are_told_of_every_stage_in_order() -> None:
+def test_observers_are_told_of_every_stage_in_order(begun: RecallState) -> None:
     events: list[StageEvent] = []
 
     def steps(state: RecallState, turn: Turn) -> RecallState:
@@ -143,7 +126,7 @@ def test_observers_are_told_of_every_stage_in_order() -> None:
         return state.degraded_by(Degradation(stage="arm", reason="timeout"))
 
     stages = [Told("a", steps), Idle(), Falls("b", failing(ValueError("no")))]
-    state, timings = Runner(stages, [events.append]).run(STATE, Deadline.after(None))
+    state, timings = Runner(stages, [events.append]).run(begun, Deadline.after(None))
     first, second = events
     assert (first.stage, first.failed, second.stage, second.failed) == ("a", False, "b", True)
     assert [d.stage for d in first.degraded] == ["arm"]
@@ -155,14 +138,14 @@ def test_observers_are_told_of_every_stage_in_order() -> None:
     assert second.state == state and first.state.trust == 1.0
 
 
-def test_an_observer_that_fails_costs_nothing_and_is_named() -> None:
+def test_an_observer_that_fails_costs_nothing_and_is_named(begun: RecallState) -> None:
     told: list[str] = []
 
     def broken(_event: StageEvent) -> None:
         raise ValueError("no")
 
     stages = [Told("a", trusting(0.5)), Told("b", trusting(0.5))]
-    state, _ = Runner(stages, [broken, lambda event: told.append(event.stage)]).run(STATE, Deadline.after(None))
+    state, _ = Runner(stages, [broken, lambda event: told.append(event.stage)]).run(begun, Deadline.after(None))
     assert told == ["a", "b"]
     assert state.trust == 0.25
     assert state.degraded == (Degradation(stage="observer", reason="error", detail="ValueError: no"),) * 2

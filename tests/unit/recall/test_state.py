@@ -9,31 +9,15 @@ import pytest
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.recall import RecallState, Stage, Turn
-from recall_integrations.types import Filters, Scope
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types import Scope
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
-REQUEST = RecallRequest(
-    text="tea",
-    k=1,
-    scope=Scope(),
-    filters=Filters(),
-    now=NOW,
-    time_budget_ms=100.0,
-    tokens_max=None,
-    privacy="allow",
-    window=None,
-    zone=None,
-    context=0,
-    vector=None,
-)
 
 
-def test_what_is_not_known_yet_says_where_it_comes_from() -> None:
-    state = RecallState(request=REQUEST)
+def test_what_is_not_known_yet_says_where_it_comes_from(begun: RecallState) -> None:
     for name, stage in (("query", "parse"), ("plan", "plan"), ("scope", "plan"), ("candidates", "rank")):
         with pytest.raises(InvalidArgument, match=f"after '{stage}'"):
-            getattr(state, name)
+            getattr(begun, name)
 
 
 def test_a_recall_goes_through_the_stages_it_shows() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import gc
 import math
 import threading
-import time
 import weakref
 
 import pytest
@@ -86,12 +85,10 @@ def test_a_waiting_thread_wakes_when_the_parent_is_cancelled() -> None:
     child = parent.child()
     woke: list[bool] = []
     thread = threading.Thread(target=lambda: woke.append(child.wait(60)))
-    started = time.monotonic()
     thread.start()
     parent.cancel()
-    thread.join(10)
-    assert woke == [True]
-    assert time.monotonic() - started < 10
+    thread.join(30)
+    assert woke == [True] and not thread.is_alive()  # not after 60 seconds
 
 
 def test_waiting_ends_with_the_deadline() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timezone
 
 import pytest
 from sqlalchemy import select
@@ -11,10 +12,10 @@ from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.store.entity_rows import normal_name
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.parts import utc_now
 from recall_integrations.types import Filters, Memory, Relation, Scope
 
 U1 = Scope(user_id="u1")
+NOW = datetime(2024, 5, 15, tzinfo=timezone.utc)
 
 
 def mentioning(store: MemoryStore, name: str, scope: Scope = Scope()) -> set[str]:
@@ -22,7 +23,7 @@ def mentioning(store: MemoryStore, name: str, scope: Scope = Scope()) -> set[str
     scope_id = store.scope_id(scope)
     assert scope_id is not None
     view = store.view(scope_id)
-    mask = store.filter_mask(view, Filters(entities=(name,)), utc_now())
+    mask = store.filter_mask(view, Filters(entities=(name,)), NOW)
     assert mask is not None
     return {view.ids[row] for row in range(view.size) if mask[row] and view.alive[row]}
 

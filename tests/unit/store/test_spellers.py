@@ -107,6 +107,7 @@ def test_counts_are_those_of_a_plain_dict(
                 shared.indexes.rebuild(LEXICAL)
         if step >= first_use:
             assert counts(speller_of(shared, scope)) == Counter(s for text in oracle.values() for s in set(stems(text)))
+    assert counts(speller_of(shared, scope)) == Counter(s for text in oracle.values() for s in set(stems(text)))
 
 
 def test_the_actor_is_part_of_what_is_indexed(store: MemoryStore, speller_of: SpellerOf) -> None:

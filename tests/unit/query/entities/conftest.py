@@ -134,7 +134,7 @@ def scripted() -> type[Model]:
 
 @pytest.fixture(scope="session")
 def made() -> Callable[..., EntityFallback]:
-    """A fallback over a model, which answers at once if nothing else is said."""
+    """A fallback over a model, which answers at once if nothing else is said. Its clock stands still."""
 
     def make(
         model: Any,

@@ -206,7 +206,7 @@ def test_with_real_threads_a_hung_model_holds_nobody(office: EntityIndex, made: 
     assert threads.hanging == 1
     assert ask(fallback, TWO_SAMS + " now", office, budget_ms=1)[1] == ["skip.busy"]  # no more may hang
     release.set()
-    refs, problems = ask(fallback, TWO_SAMS, office, budget_ms=60_000)  # waits for the call that is under way
+    refs, problems = ask(fallback, TWO_SAMS, office, budget_ms=60_000)  # waits for the call, or finds its answer
     assert ([r.name for r in refs], problems) == (["Sam Roe"], [])
 
 

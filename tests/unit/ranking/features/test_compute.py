@@ -324,6 +324,7 @@ def test_links_name_candidates():
 def test_features_are_the_same_whatever_the_order_of_the_candidates():
     columns, query = chat(), ask("shed", "painted", "invoice")
     there, back = (run(columns, query, rows=r, detail=True) for r in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0]))
+    assert set(there.columns) == set(back.columns) != set()
     for name, values in there.columns.items():
         np.testing.assert_allclose(values, back[name][::-1], rtol=1e-5, atol=1e-6, err_msg=name)
 
@@ -453,6 +454,7 @@ def test_texts_of_one_actor_lend_terms_whoever_speaks_between():
 def test_where_all_say_the_same_no_feature_tells_them_apart():
     columns = columns_of([TextRow(num=i + 1, text="The green shed") for i in range(6)], Lexicon())
     found = run(columns, ask("shed"), df={"shed": 6}, detail=True)
+    assert found.columns
     for name, column in found.columns.items():
         assert np.isfinite(column).all(), name
         assert np.ptp(column) == 0, name
