@@ -9,7 +9,8 @@ and takes it for none. A row that belongs further up, and one that is forgotten,
 use: then the two link columns are copied once for the whole write, and only the threads it touches are sorted again.
 
 **Which words.** The content words of the text; the actor's name is left out, since it would give a word of every
-memory the same weight as what was said. Who spoke is the column `actors`.
+memory the same weight as what was said. Who spoke is the column `actors`. BM25 reads the name as well, and all of a
+very long text: `postings` has both.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.kind import Kind, KindCounter
+from recall_integrations.indexes import postings
 from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words, grown
+from recall_integrations.indexes.postings import Counts, Postings
 from recall_integrations.text import language_of, length_in_words
 from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, Role, role_of
 
 Rows = NDArray[np.int64]
 _ROLES = len(ROLE_CODES)
+_UNIT = 1 << 32
 WORDS_MAX = 2_048  # content words kept of one memory; the length is counted in full
 _QUESTION = re.compile(r"[?？؟]")
 _SENTENCE_END = re.compile(r"(?:[.!?？؟。！]+(?=[\s\"'”’)\]]|$)|[？。！]|\n)+")
@@ -78,7 +82,8 @@ class TextColumns:
         asked: bool, beside `words`: whether the word stands in a sentence that asks.
         alive: bool `(n,)`: false of what was forgotten.
         kind: what the scope is made of.
-        mean_log_length: mean of `ln(1 + length)` over all rows.
+        mean_log_length: mean of `ln(1 + length)` over all living rows.
+        postings: which rows hold a stem, those that were forgotten included.
     """
 
     lexicon: Lexicon
@@ -99,11 +104,26 @@ class TextColumns:
     alive: NDArray[np.bool_]
     kind: Kind
     mean_log_length: float
+    postings: Sequence[Postings] = ()
 
     @property
     def size(self) -> int:
         """Rows, dead ones included."""
         return len(self.lengths)
+
+    def holding(self, term: str) -> tuple[Rows, Counts]:
+        """Living rows whose actor's name and text hold a stem, rising, and how often they do."""
+        number = self.lexicon.stem_of(term)
+        found = [part.of(number) for part in self.postings if number >= 0]
+        if not found:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+        rows = np.concatenate([rows for rows, _ in found])
+        kept = self.alive[rows]
+        return rows[kept].astype(np.int64), np.concatenate([counts for _, counts in found])[kept]
+
+    def frequency(self, term: str) -> int:
+        """How many living memories hold a stem."""
+        return len(self.holding(term)[0])
 
     def held(self, rows: Iterable[int], terms: Sequence[str]) -> list[set[str]]:
         """For each row, those of the stems `terms` that its text holds, among the words that are kept of it."""
@@ -145,6 +165,8 @@ class TextRow:
         asks: whether the text is a question; `None` = look at `text`.
         asked: for each word whether its sentence asks; `None` = look at `text`.
         length: content words, where `words` holds only a part of them.
+        more: ids of the words that BM25 reads besides, or `None` to have them cut: those of the actor's name, and those
+            of the text that are too many to be kept.
         actor, thread: names, `None` = none.
         role: a role's name; `None` = that of the actor's name, if it is the spelling of one.
         position: place in the thread; without meaning where there is no thread.
@@ -156,6 +178,7 @@ class TextRow:
     asks: bool | None = None
     asked: Sequence[bool] | None = None
     length: int | None = None
+    more: Ids | None = None
     actor: str | None = None
     role: str | None = None
     thread: str | None = None
@@ -176,6 +199,8 @@ class TextBlock:
         roles: names of roles; `None` = that of the actor's name, if it is the spelling of one.
         positions: places in the thread.
         asked: bool, beside `words`: whether the word's sentence asks; `None` = no word's does.
+        more: ids of the words that BM25 reads besides, one memory after the other; `None` = there are none.
+        more_counts: how many of `more` belong to each.
     """
 
     nums: Sequence[int]
@@ -188,6 +213,8 @@ class TextBlock:
     threads: Sequence[str | None]
     positions: Sequence[int | None]
     asked: NDArray[np.bool_] | None = None
+    more: Ids | None = None
+    more_counts: Sequence[int] | None = None
 
 
 class ColumnsBuilder:
@@ -202,11 +229,15 @@ class ColumnsBuilder:
         capacity = max(64, capacity)
         self._lexicon = lexicon
         self.n = 0
-        self._log_length = 0.0
+        self._log_length = 0  # in parts of `_UNIT`: a sum that does not depend on the order
+        self._living = 0
         self._nums = np.empty(capacity, dtype=np.int64)
         self._starts: Rows = np.zeros(capacity + 1, dtype=np.int64)
         self._words: Ids = np.empty(16 * capacity, dtype=np.int32)
         self._asked = np.empty(16 * capacity, dtype=np.bool_)
+        self._more_starts: Rows = np.zeros(capacity + 1, dtype=np.int64)
+        self._more: Ids = np.empty(2 * capacity, dtype=np.int32)
+        self._postings: tuple[Postings, ...] = ()
         self._kinds = KindCounter()
         self._lengths = np.empty(capacity, dtype=np.int32)
         self._threads = np.empty(capacity, dtype=np.int32)
@@ -233,6 +264,9 @@ class ColumnsBuilder:
             self._starts.nbytes
             + self._words.nbytes
             + self._asked.nbytes
+            + self._more_starts.nbytes
+            + self._more.nbytes
+            + sum(part.bytes for part in self._postings)
             + sum(getattr(self, name).nbytes for name in _PER_ROW)
         )
 
@@ -242,6 +276,7 @@ class ColumnsBuilder:
         if not added:
             return
         lists = self._word_lists(added)
+        others = [self._others(row, ids) for row, ids in zip(added, lists, strict=True)]
         self.extend(
             TextBlock(
                 nums=[row.num for row in added],
@@ -257,6 +292,8 @@ class ColumnsBuilder:
                 threads=[row.thread for row in added],
                 positions=[row.position for row in added],
                 asked=np.concatenate([_asked(row, len(ids)) for row, ids in zip(added, lists, strict=True)]),
+                more=np.concatenate(others),
+                more_counts=[len(ids) for ids in others],
             )
         )
 
@@ -266,13 +303,18 @@ class ColumnsBuilder:
             return
         first, end = self.n, self.n + len(block.nums)
         begin = int(self._starts[first])
-        self._reserve(end, begin + len(block.words))
+        more_begin = int(self._more_starts[first])
+        more = np.empty(0, dtype=np.int32) if block.more is None else block.more
+        self._reserve(end, begin + len(block.words), more_begin + len(more))
         part = slice(first, end)
         self._nums[part] = block.nums
         self._lengths[part] = block.lengths
         self._starts[first + 1 : end + 1] = np.cumsum(block.counts) + begin
         self._words[begin : begin + len(block.words)] = block.words
         self._asked[begin : begin + len(block.words)] = False if block.asked is None else block.asked
+        more_counts = np.zeros(end - first, dtype=np.int64) if block.more_counts is None else block.more_counts
+        self._more_starts[first + 1 : end + 1] = np.cumsum(more_counts) + more_begin
+        self._more[more_begin : more_begin + len(more)] = more
         self._questions[part] = block.asks
         self._threads[part] = [self._thread(name) for name in block.threads]
         self._positions[part] = [place or 0 for place in block.positions]
@@ -281,8 +323,8 @@ class ColumnsBuilder:
         self._alive[part] = True
         self._before[part] = -1
         self._after[part] = -1
-        self._log_length += float(np.log1p(self._lengths[part]).sum())
         self.n = end
+        self._count(np.arange(first, end), 1)
         self._kinds.add(*self._kind_columns(np.arange(first, end)))
         self._link(np.arange(first, end))
         self._lexicon.prepare()
@@ -296,6 +338,7 @@ class ColumnsBuilder:
         if not len(rows):
             return
         self._kinds.remove(*self._kind_columns(rows))
+        self._count(rows, -1)
         self._alive = self._alive.copy()
         self._alive[rows] = False
         self._copy_links()
@@ -312,6 +355,7 @@ class ColumnsBuilder:
     def snapshot(self) -> TextColumns:
         """The columns as they are now; later changes do not show in it."""
         n = self.n
+        self._post()
         return TextColumns(
             lexicon=self._lexicon,
             starts=self._starts[: n + 1],
@@ -330,8 +374,25 @@ class ColumnsBuilder:
             asked=self._asked[: int(self._starts[n])],
             alive=self._alive[:n],
             kind=self._kinds.kind(),
-            mean_log_length=self._log_length / n if n else 0.0,
+            mean_log_length=self._log_length / _UNIT / self._living if self._living else 0.0,
+            postings=self._postings,
         )
+
+    def _count(self, rows: Rows, sign: int) -> None:
+        self._living += sign * len(rows)
+        self._log_length += sign * int(np.rint(np.log1p(self._lengths[rows]) * _UNIT).sum())
+
+    def _post(self) -> None:
+        """Bring the postings up to date."""
+        kept, first = postings.first_to_read(self._postings, self.n)
+        if first == self.n:
+            return
+        occurrences = []
+        for starts, words in ((self._starts, self._words), (self._more_starts, self._more)):
+            begin, end = int(starts[first]), int(starts[self.n])
+            rows = np.repeat(np.arange(first, self.n), np.diff(starts[first : self.n + 1]))
+            occurrences.append((self._lexicon.stems[words[begin:end]], rows))
+        self._postings = (*kept, postings.made(first, self.n, occurrences))
 
     def _kind_columns(self, rows: Rows) -> tuple[NDArray[np.int32], ...]:
         return self._threads[rows], self._actors[rows], self._roles[rows].astype(np.int32), self._lengths[rows]
@@ -339,6 +400,13 @@ class ColumnsBuilder:
     def _length(self, text: str, ids: Ids) -> int:
         """As `store.words` counts it."""
         return len(ids) if text.isascii() else length_in_words([self._lexicon.word(i) for i in ids.tolist()])
+
+    def _others(self, row: TextRow, ids: Ids) -> Ids:
+        """Ids of the words that BM25 reads besides, of a row whose words are all in `ids`."""
+        if row.more is not None:
+            return np.asarray(row.more, dtype=np.int32)
+        name = [] if row.actor is None else content_words(row.actor, language_of(row.text))
+        return np.concatenate([self._lexicon.ids_of(name), ids[WORDS_MAX:]])
 
     def _word_lists(self, added: Sequence[TextRow]) -> list[Ids]:
         """Word ids per row. New words enter the lexicon together."""
@@ -430,7 +498,9 @@ class ColumnsBuilder:
     def _copy_links(self) -> None:
         self._before, self._after = self._before.copy(), self._after.copy()
 
-    def _reserve(self, rows: int, words: int) -> None:
+    def _reserve(self, rows: int, words: int, more: int) -> None:
+        if more > len(self._more):
+            self._more = grown(self._more, int(self._more_starts[self.n]), max(more, 2 * len(self._more)))
         if words > len(self._words):
             used, size = int(self._starts[self.n]), max(words, 2 * len(self._words))
             self._words, self._asked = grown(self._words, used, size), grown(self._asked, used, size)
@@ -438,6 +508,7 @@ class ColumnsBuilder:
             return
         size = max(rows, 2 * len(self._nums))
         self._starts = grown(self._starts, self.n + 1, size + 1)
+        self._more_starts = grown(self._more_starts, self.n + 1, size + 1)
         for name in _PER_ROW:
             setattr(self, name, grown(getattr(self, name), self.n, size))
 

@@ -547,7 +547,7 @@ class MemoryStore:
             for m, num, i, position in zip(batch, nums, ids, positions, strict=True)
         ]
         connection.execute(insert(schema.memories), rows)
-        words.write(connection, scope_id, ((num, m.text) for num, m in zip(nums, batch, strict=True)))
+        words.write(connection, scope_id, ((num, m.text, m.actor) for num, m in zip(nums, batch, strict=True)))
         spoke = languages.write(connection, scope_id, (m.text for m in batch)).intersection(READ)
         entity_rows = self._catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)))
         entity_rows.write(connection)

@@ -75,6 +75,13 @@ def _count_languages(connection: Connection) -> None:
     )  # filled with the words, which this version's analyser cuts anew
 
 
+@migration(to=8)
+def _words_of_bm25(connection: Connection) -> None:
+    schema.words.drop(connection, checkfirst=True)
+    schema.words.create(connection)
+    words.fill(connection)
+
+
 def current_version(engine: Engine) -> int:
     """Version of the store; 0 for an empty database.
 
