@@ -16,6 +16,7 @@ very long text: `postings` has both.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -74,10 +75,10 @@ class TextColumns:
         before, after: int64 `(n,)`: row of the previous and next living memory of the thread, by position; -1 = none.
         actors: int32 `(n,)`: index into `actor_names`, -1 = none.
         actor_names: shared list, the first so many belong to the snapshot.
-        actor_words: stem number → codes of the actors whose name holds it.
+        actor_words: stem number → codes of the actors whose name holds it, of those that a living row has.
         roles: int8 `(n,)`: role in a conversation with an assistant, as in `ROLE_CODES`; 0 = none. As given, or
             else that of the actor's name.
-        role_actors: code of a role → codes of the actors that have it in some row.
+        role_actors: code of a role → codes of the actors that have it in some living row.
         questions: bool `(n,)`: whether the text asks something.
         asked: bool, beside `words`: whether the word stands in a sentence that asks.
         alive: bool `(n,)`: false of what was forgotten.
@@ -256,6 +257,8 @@ class ColumnsBuilder:
         self._actor_words: dict[int, tuple[int, ...]] = {}
         self._named_roles: list[int] = []  # of each actor, by its name
         self._role_actors: dict[int, tuple[int, ...]] = {}
+        self._stems_of_actor: list[list[int]] = []
+        self._spoke: dict[int, int] = {}  # living rows of an actor in a role
 
     @property
     def bytes(self) -> int:
@@ -325,6 +328,7 @@ class ColumnsBuilder:
         self._after[part] = -1
         self.n = end
         self._count(np.arange(first, end), 1)
+        self._count_speakers(np.arange(first, end), 1)
         self._kinds.add(*self._kind_columns(np.arange(first, end)))
         self._link(np.arange(first, end))
         self._lexicon.prepare()
@@ -339,6 +343,7 @@ class ColumnsBuilder:
             return
         self._kinds.remove(*self._kind_columns(rows))
         self._count(rows, -1)
+        self._count_speakers(rows, -1)
         self._alive = self._alive.copy()
         self._alive[rows] = False
         self._copy_links()
@@ -439,24 +444,44 @@ class ColumnsBuilder:
             ids = self._lexicon.ids_of(words)
             stems = self._lexicon.stems
             self._actor_names.append(name)
-            for number in set(stems[ids].tolist()):
-                self._actor_words[number] = (*self._actor_words.get(number, ()), code)
+            self._stems_of_actor.append(sorted(set(stems[ids].tolist())))
             self._named_roles.append(ROLE_CODES[role_of(name)])
             self._actor_codes[name] = code
         return code
 
     def _roles_of(self, actors: NDArray[np.int32], given: Sequence[str | None]) -> NDArray[np.int8]:
-        """Codes of the roles of new rows; notes which actors have them."""
+        """Codes of the roles of new rows."""
         codes = np.asarray([*self._named_roles, NO_ROLE], dtype=np.int8)[actors]  # the last is that of -1, no actor
         for i, role in enumerate(given):
             if role is not None:
                 codes[i] = ROLE_CODES[Role(role)]
-        for pair in np.unique(actors[codes != NO_ROLE].astype(np.int64) * _ROLES + codes[codes != NO_ROLE]).tolist():
-            actor, role_code = divmod(pair, _ROLES)
-            known = self._role_actors.get(role_code, ())
-            if actor >= 0 and actor not in known:
-                self._role_actors[role_code] = (*known, actor)
         return codes
+
+    def _count_speakers(self, rows: Rows, sign: int) -> None:
+        """Who speaks in some living row, and in which roles: as if those that are forgotten had never been."""
+        spoken = rows[self._actors[rows] >= 0]
+        pairs = self._actors[spoken].astype(np.int64) * _ROLES + self._roles[spoken]
+        came, went = [], []
+        for pair, count in zip(*(part.tolist() for part in np.unique(pairs, return_counts=True)), strict=True):
+            before = self._spoke.pop(pair, 0)
+            if after := before + sign * count:
+                self._spoke[pair] = after
+            came += [pair] * (not before)
+            went += [pair] * (not after)
+        if went:  # older snapshots keep theirs
+            self._role_actors, self._actor_words = dict(self._role_actors), dict(self._actor_words)
+        for pair in came:
+            actor, role = divmod(pair, _ROLES)
+            if role != NO_ROLE:
+                self._role_actors[role] = _with(self._role_actors.get(role, ()), actor)
+            for number in self._stems_of_actor[actor]:
+                self._actor_words[number] = _with(self._actor_words.get(number, ()), actor)
+        for pair in went:
+            actor, role = divmod(pair, _ROLES)
+            _without(self._role_actors, role, actor)
+            if not any(actor * _ROLES + other in self._spoke for other in range(_ROLES)):
+                for number in self._stems_of_actor[actor]:
+                    _without(self._actor_words, number, actor)
 
     def _link(self, rows: Rows) -> None:
         """Put new rows into the order of their threads."""
@@ -521,6 +546,17 @@ def _asked(row: TextRow, count: int) -> NDArray[np.bool_]:
     kept = np.zeros(min(count, WORDS_MAX), dtype=np.bool_)
     kept[: len(flags)] = np.asarray(flags[: len(kept)], dtype=np.bool_)
     return kept
+
+
+def _with(codes: tuple[int, ...], code: int) -> tuple[int, ...]:
+    at = bisect_left(codes, code)  # nearly always at the end
+    return codes if codes[at : at + 1] == (code,) else (*codes[:at], code, *codes[at:])
+
+
+def _without(table: dict[int, tuple[int, ...]], key: int, code: int) -> None:
+    kept = tuple(other for other in table.pop(key, ()) if other != code)
+    if kept:
+        table[key] = kept
 
 
 _PER_ROW = (

@@ -510,6 +510,15 @@ class Indexes:
             vectors = connection.execute(select(func.count()).select_from(schema.vectors)).scalar_one()
         return int(vectors) >= self._memory_count()
 
+    def behind(self, scope_id: int) -> dict[str, int]:
+        """Of each index that lacks changes of a scope, how many."""
+        if not any(self.lag.values()):
+            return {}
+        with self._engine.connect() as connection:
+            at = journal.cursors(connection)
+            pending = {name: journal.count_after(connection, at.get(name, 0), scope_id) for name in self.lag}
+        return {name: count for name, count in pending.items() if count}
+
     def _behind(self) -> dict[str, int]:
         with self._engine.connect() as connection:
             head, at = journal.last_seq(connection), journal.cursors(connection)

@@ -75,6 +75,13 @@ def pending(engine: Engine, after: int, limit: int) -> list[Change]:
         ]
 
 
+def count_after(connection: Connection, cursor: int, scope_id: int) -> int:
+    """How many entries of a scope lie behind a cursor."""
+    c = schema.changes
+    query = select(func.count()).select_from(c).where(c.c.scope_id == scope_id, c.c.seq > cursor)
+    return int(connection.execute(query).scalar_one())
+
+
 def cursors(connection: Connection) -> dict[str, int]:
     """Where each index stands."""
     rows = connection.execute(select(schema.cursors.c.name, schema.cursors.c.seq))

@@ -49,6 +49,7 @@ from recall_integrations.errors import (
 )
 from recall_integrations.extraction import Extractor
 from recall_integrations.indexes import word_rows as words
+from recall_integrations.indexes.bm25 import Bm25, frequency_of
 from recall_integrations.indexes.scope_view import Mask, ScopeView, ScopeViews
 from recall_integrations.indexes.times import to_row
 from recall_integrations.indexes.vectors import SHARED, SemanticIndex
@@ -495,14 +496,14 @@ class MemoryStore:
                 if len(batch) < len(ids):
                     kept = {m.id for m in batch}
                     ids = [i for i in ids if i in kept or i not in there]
-            measured = self._measured_worth(batch)
+            measured = self._measured_worth(scope_id, batch)
             try:
                 with self._engine.begin() as connection:
                     if not self._stamped:
                         self._stamp(connection)
-                    self._worth.note(connection, measured)
                     if scope_id is None:
                         scope_id = self._add_scope(connection, scope)
+                    self._worth.note(connection, measured, scope_id)
                     last, version, entity_rows, spoke = self._write_rows(connection, scope_id, batch, ids, now)
                     self._next_seq = last + 1  # before the commit: numbers may be skipped, never given twice
             except BaseException:
@@ -669,12 +670,11 @@ class MemoryStore:
     def _saying(self, scope_id: int, name: str, count: int) -> list[int]:
         """Nums of memories that may say a name: by the lexical index, or by the text where that cannot be asked."""
         words = stems(name)
-        if words and not self._indexes.lag[LEXICAL]:
+        if words and not self.behind(scope_id):
             try:
-                found: list[int] = self._indexes.lexical.search(scope_id, words, count, min(count, BACKFILL_MAX))[
-                    0
-                ].tolist()
-                return found
+                view = self.view(scope_id)
+                bm25 = Bm25(view, words, (), frequency_of(view, lambda: self._indexes.lexical), lambda: self.lexical)
+                return view.nums[view.top(*bm25.search(min(count, BACKFILL_MAX)), BACKFILL_MAX)[0]].tolist()  # type: ignore[no-any-return]
             except IndexUnavailable:
                 pass  # named at the next write
         m = schema.memories
@@ -780,6 +780,11 @@ class MemoryStore:
         self._check_open()
         return self._scopes.get(scope)
 
+    def behind(self, scope_id: int) -> dict[str, int]:
+        """Of each index that lacks changes of the scope, how many."""
+        with mapped_errors(self.path / DATABASE):
+            return self._indexes.behind(scope_id)
+
     def version(self, scope_id: int) -> int:
         """Bumped by every write to the scope."""
         return self._shown.get(scope_id, (0, 0))[0]
@@ -864,21 +869,21 @@ class MemoryStore:
         """
         return self.cosine_worth_in(probe.ENGLISH, "")
 
-    def cosine_worth_in(self, language: str, text: str) -> float:
-        """The same for a query in another language, which is measured once ten memories were written in it.
+    def cosine_worth_in(self, language: str, text: str, scope_id: int | None = None) -> float:
+        """The same for a query in another language, which is measured once a scope has ten memories written in it.
 
         Args:
             language: ISO 639-1, as in `ParsedQuery.language`.
             text: the query; its script stands in for a language that was not measured.
+            scope_id: whose query: what only other scopes are written in counts as not measured. `None` = anybody's.
         """
-        return self._worth.of(language, text)
+        return self._worth.of(language, text, scope_id)
 
-    def _measured_worth(self, batch: Sequence[Memory]) -> Mapping[str, float]:
+    def _measured_worth(self, scope_id: int | None, batch: Sequence[Memory]) -> Mapping[str, float]:
         """What a cosine is worth in the languages of a batch, as far as it is due and was not known."""
         if not self._worth.measures:
             return {}
-        with self._engine.connect() as connection:
-            self._worth.read_written(connection, (memory.text for memory in batch))
+        self._worth.read_written(scope_id, (memory.text for memory in batch))
         return self._worth.measured()
 
     def _stamp(self, connection: Connection) -> None:

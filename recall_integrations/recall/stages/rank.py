@@ -95,7 +95,7 @@ class Rank(Stage):
             similarities=state.similarities,
             window=parsed.temporal_window,
             now=state.request.now,
-            cosine_worth=self._store.cosine_worth_in(parsed.language, parsed.original),
+            cosine_worth=self._store.cosine_worth_in(parsed.language, parsed.original, state.scope.scope_id),
             word_worth=bundled_worth(parsed.language, parsed.original),
         )
 
