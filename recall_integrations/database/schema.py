@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -185,6 +185,7 @@ changes = Table(
     Column("scope_id", Integer, nullable=False),
     Column("op", String, nullable=False),  # put | del
     Column("num", BigInteger, nullable=False),
+    Column("digest", String, nullable=False, server_default=""),  # of it and all before it: `store/history.py`
     Index("changes_by_scope", "scope_id", "seq"),
 )
 

@@ -71,7 +71,7 @@ from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.text import ANALYSER_VERSION, stems
 from recall_integrations.text.spoken import Spoken
-from recall_integrations.types import Filters, Memory, Scope, checked_id, checked_scope, says_the_same
+from recall_integrations.types import Filters, Memory, Scope, checked_id, checked_scope, indexed_text, says_the_same
 from recall_integrations.types.messages import Message, fields_of, is_message, spoken
 from recall_integrations.types.numbers import is_whole
 
@@ -552,7 +552,8 @@ class MemoryStore:
         spoke = languages.write(connection, scope_id, (m.text for m in batch)).intersection(READ)
         entity_rows = self._catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)))
         entity_rows.write(connection)
-        journal.append(connection, entries)
+        contents = {num: indexed_text(m.text, m.actor) for num, m in zip(nums, batch, strict=True)}
+        journal.append(connection, entries, contents)
         version = self._bump_row(connection, scope_id, len(batch) - len(replaced))
         return nums[-1], version, entity_rows, spoke
 
