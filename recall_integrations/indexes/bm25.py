@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ _EXACT_LENGTHS = 40
 
 
 def _rounded_lengths() -> NDArray[np.int64]:
-    """Lengths that tantivy tells apart: it keeps one in a byte, exact up to 40, then in eight steps for each doubling."""
+    """Lengths that tantivy tells apart: it keeps one in a byte, exact up to 40, then in eight steps a doubling."""
     lengths, step = list(range(_EXACT_LENGTHS + 1)), 2
     while len(lengths) < 256:
         last = lengths[-1]
@@ -133,7 +134,7 @@ class Bm25:
     def _ratio(self) -> float:
         """How much higher than the index's a score can be: its average length is `PIVOT` at least, whoever writes."""
         own = self._k(np.arange(self.view.size))
-        theirs = K1 * (1 - B + B * _rounded(self.view.lengths) / PIVOT)
+        theirs: Scores = K1 * (1 - B + B * _rounded(self.view.lengths) / PIVOT)
         return float(((1 + theirs) / (1 + own)).max(initial=1.0))
 
     def _of(self, rows: Rows) -> Scores:
@@ -146,12 +147,12 @@ class Bm25:
             scores += weight * counts / (counts + k)
         return scores
 
-    def _k(self, rows: NDArray[np.integer]) -> Scores:
+    def _k(self, rows: NDArray[Any]) -> Scores:
         norm: Scores = K1 * (1 - B + B * _rounded(self.view.lengths[rows]) / self.view.mean_length)
         return norm
 
 
-def _rounded(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+def _rounded(lengths: NDArray[Any]) -> NDArray[np.int64]:
     padded = np.maximum(lengths, PIVOT)
     found: NDArray[np.int64] = LENGTHS[np.searchsorted(LENGTHS, padded, side="right") - 1]
     return found

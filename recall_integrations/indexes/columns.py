@@ -24,8 +24,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.indexes.kind import Kind, KindCounter
 from recall_integrations.indexes import postings
+from recall_integrations.indexes.kind import Kind, KindCounter
 from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words, grown
 from recall_integrations.indexes.postings import Counts, Postings
 from recall_integrations.text import language_of, length_in_words

@@ -177,7 +177,8 @@ def prune(connection: Connection, keep_after: int) -> None:
     """Drop entries that every index has applied, keeping the last one's number."""
     put_meta(connection, "last_seq", str(last_seq(connection)))
     c = schema.changes.c
-    last = connection.execute(select(c.seq, c.digest).where(c.seq <= keep_after).order_by(c.seq.desc()).limit(1)).first()
+    dropped = select(c.seq, c.digest).where(c.seq <= keep_after).order_by(c.seq.desc()).limit(1)
+    last = connection.execute(dropped).first()
     if last is not None:
         put_meta(connection, PRUNED, f"{last.seq} {last.digest}")
     connection.execute(delete(schema.changes).where(schema.changes.c.seq <= keep_after))

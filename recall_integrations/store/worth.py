@@ -1,7 +1,8 @@
 """What cosines of the store's embedding are worth, by language: measured once, noted in `meta`, kept.
 
 English is measured at the first write, another language when a scope has so many memories written in it that it is no
-stray word; it counts in the scopes of which that is true, whatever others write. Nothing is measured of the bundled model (it is known), and of an embedding that is declared costly.
+stray word; it counts in the scopes of which that is true, whatever others write. Nothing is measured of the bundled
+model (it is known), and of an embedding that is declared costly.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class TestSemantic(ArmContract):
 
 class TestLexical(ArmContract):
     def arm(self, store):
-        return LexicalRetriever(store.lexical, overfetch=DEFAULTS.overfetch)
+        return LexicalRetriever(lambda: store.lexical)
 
 
 class TestGraph(ArmContract):

@@ -25,9 +25,7 @@ Open = Callable[[], MemoryStore]
 
 @pytest.fixture(params=[SMALL, LARGE], ids=["in memory", "by the indexes"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path, embedding: object) -> Open:
-    return lambda: MemoryStore.open(
-        tmp_path / "store", embedding=embedding, config=request.param, clock=lambda: NOW
-    )
+    return lambda: MemoryStore.open(tmp_path / "store", embedding=embedding, config=request.param, clock=lambda: NOW)
 
 
 def put(store: MemoryStore, names: Sequence[str]) -> None:

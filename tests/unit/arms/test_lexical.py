@@ -23,7 +23,7 @@ U1, U2 = Scope(user_id="u1"), Scope(user_id="u2")
 
 
 def arm(store: MemoryStore) -> LexicalRetriever:
-    return LexicalRetriever(store.lexical, overfetch=3.0)
+    return LexicalRetriever(lambda: store.lexical)
 
 
 @pytest.mark.parametrize(
