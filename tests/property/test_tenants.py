@@ -122,15 +122,18 @@ class Home:
         self.store.close()
 
 
-def same(one: Any, other: Any) -> bool:
-    """Equal, where arrays are equal if what they hold is."""
+def differing(one: Any, other: Any, where: str = "") -> list[str]:
+    """Where two results differ."""
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(v, other[k]) for k, v in one.items())
+        keys = [f"{where}.{key}" for key in one.keys() ^ other.keys()]
+        return keys + [p for k in one.keys() & other.keys() for p in differing(one[k], other[k], f"{where}.{k}")]
     if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
+        if len(one) != len(other):
+            return [f"{where}: {len(one)} and {len(other)}"]
+        return [p for i, (a, b) in enumerate(zip(one, other, strict=True)) for p in differing(a, b, f"{where}[{i}]")]
     if isinstance(one, np.ndarray):
-        return bool(np.array_equal(one, other))
-    return bool(one == other)
+        return [] if np.array_equal(one, other) else [where]
+    return [] if one == other else [f"{where}: {one!r} and {other!r}"]
 
 
 def check(config: RecallConfig, mine: list[Memory], more: list[Memory], theirs: list[Any], forgotten: int) -> None:
@@ -151,7 +154,7 @@ def check(config: RecallConfig, mine: list[Memory], more: list[Memory], theirs: 
         for alone, beside in zip(*seen, strict=True):
             for one, other in zip(alone, beside, strict=True):
                 assert one["hits"], "a test without hits shows nothing"
-                assert same(one, other)
+                assert not differing(one, other)
     finally:
         for home in homes:
             home.close()
