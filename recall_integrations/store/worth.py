@@ -106,6 +106,7 @@ class CosineWorth:
                 found[language] = probe.worth(probe.mean_reciprocal_rank(self._embedding, language))
             except Exception as e:  # noqa: BLE001 - users bring embeddings; the memory is stored without it
                 logger.warning("What the embedding is worth to the ranking could not be measured: %s", e)
+                self._tried.discard(language)  # it may have been another scope's write, and the next one works
                 break
         self._known.update(found)
         return found
