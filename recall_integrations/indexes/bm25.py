@@ -148,8 +148,7 @@ class Bm25:
         return scores
 
     def _k(self, rows: NDArray[Any]) -> Scores:
-        norm: Scores = K1 * (1 - B + B * _rounded(self.view.lengths[rows]) / self.view.mean_length)
-        return norm
+        return np.asarray((1 - B + B * _rounded(self.view.lengths[rows]) / self.view.mean_length) * K1, dtype=np.float64)
 
 
 def _rounded(lengths: NDArray[Any]) -> NDArray[np.int64]:
