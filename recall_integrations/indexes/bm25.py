@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
-from recall_integrations.indexes.words import TERMS_MAX, WEAKER, LexicalIndex, idf
+from recall_integrations.indexes.words import TERMS_MAX, WEAKER, LexicalIndex
+from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1, PIVOT, B
 
 Scores = NDArray[np.float64]
