@@ -149,7 +149,8 @@ class Bm25:
         return scores
 
     def _k(self, rows: NDArray[Any]) -> Scores:
-        return np.asarray((1 - B + B * _rounded(self.view.lengths[rows]) / self.view.mean_length) * K1, dtype=np.float64)
+        shares = _rounded(self.view.lengths[rows]) / self.view.mean_length
+        return np.asarray(K1 * (1 - B + B * shares), dtype=np.float64)
 
 
 def _rounded(lengths: NDArray[Any]) -> NDArray[np.int64]:
