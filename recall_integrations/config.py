@@ -248,7 +248,7 @@ class RetrievalConfig:
     Args:
         exact_max: rows of a scope (or of a filtered set) up to which vectors are scanned exactly; above, HNSW.
         cache_mb: memory for the in-process columns and vectors of recently used scopes.
-        overfetch: HNSW and BM25 are asked for this many times the limit, divided by the filter's selectivity.
+        overfetch: HNSW is asked for this many times the limit, divided by the filter's selectivity.
         graph_hops: how far the graph arm walks (1 or 2).
         graph_neighbours: neighbours per entity that it follows.
         graph_mentions: memories per neighbour that it takes.

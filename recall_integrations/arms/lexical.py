@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.indexes.words import TIES_MAX, LexicalIndex, ceiling
+from recall_integrations.indexes.bm25 import Bm25, frequency_of
+from recall_integrations.indexes.words import LexicalIndex, ceiling
 
 
 class LexicalRetriever:
-    """The lexical arm: BM25 of the query's stems."""
+    """The lexical arm: BM25 of the query's stems, with the statistics of the scope alone.
+
+    Args:
+        index: gives the lexical index, which is asked only where the words of the scope are not in memory.
+    """
 
     name = "lexical"
 
-    def __init__(self, index: LexicalIndex, *, overfetch: float) -> None:
+    def __init__(self, index: Callable[[], LexicalIndex]) -> None:
         self._index = index
-        self._overfetch = overfetch
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Candidates that share a stem with the query. Scores are BM25, unbounded above."""
+        """Candidates that share a stem with the query. Scores are BM25, unbounded above.
+
+        Raises:
+            IndexUnavailable: the index is needed and cannot be used.
+        """
         view = request.view
         if not request.terms or not view.count:
             return ArmResult.empty(self.name)
-        allowed, frequency = request.allowed, request.frequency
-        if frequency is None:
-            frequency = partial(self._index.document_frequency, view.scope_id)
-        weaker = request.parsed.weaker_terms
-        limit = 2 * request.limit  # room for ties at the cut: a second search costs more than a longer first one
-        while True:
-            wanted = min(limit, view.size)
-            nums, found = self._index.search(view.scope_id, request.terms, view.count, wanted, frequency, weaker)
-            rows, scores = request.living(nums, found)
-            if len(nums) < limit or limit >= view.size:  # the postings are exhausted
-                break
-            enough = len(rows) >= request.limit
-            # tantivy orders equals by their place in the index, which merges change: ties at the cut are fetched whole.
-            tied = enough and limit < TIES_MAX and scores[request.limit - 1] == found[-1]
-            if not tied and (enough or allowed is None):
-                break
-            request.check_time()
-            share = 1.0 if allowed is None or tied else max(float(allowed.mean()), 1e-3)
-            limit = int(max(limit * 4, self._overfetch * request.limit / share))
+        request.check_time()
+        frequency = request.frequency or frequency_of(view, self._index)
+        bm25 = Bm25(view, request.terms, request.parsed.weaker_terms, frequency, self._index)
+        rows, scores = bm25.search(request.limit, request.allowed, request.check_time)
         return request.result(self.name, rows, scores, ceiling=ceiling(request.terms, frequency, view.count))

@@ -64,8 +64,8 @@ def _semantic(store: MemoryStore, config: RecallConfig) -> MakeArm:
     return InMemory(lambda: SemanticRetriever(lambda: store.semantic, store.indexes.home_of, overfetch=overfetch))
 
 
-def _lexical(store: MemoryStore, config: RecallConfig) -> MakeArm:
-    return lambda: LexicalRetriever(store.lexical, overfetch=config.retrieval.overfetch)
+def _lexical(store: MemoryStore, _config: RecallConfig) -> MakeArm:
+    return lambda: LexicalRetriever(lambda: store.lexical)
 
 
 def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:

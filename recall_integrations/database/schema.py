@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 9
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -93,7 +93,9 @@ words = Table(
     Column("scope_id", Integer, nullable=False),
     Column("num", BigInteger, nullable=False),
     Column("words", Text, nullable=False),  # content words as `text.content` gives them, joined by line feeds
-    Column("length", Integer, nullable=False),  # how many there are, of which a very long text keeps the first
+    Column("more", Text),  # what the lexical index holds besides: words of the actor's name, and those left out
+    Column("stems", Integer, nullable=False),  # how many words the two columns hold together
+    Column("length", Integer, nullable=False),  # how many the text has, of which a very long one keeps the first
     Column("asks", Integer, nullable=False),  # 1: the text asks something
     Column("asked", LargeBinary),  # a bit for each of the words, first the highest: 1 in a sentence that asks
     PrimaryKeyConstraint("scope_id", "num"),
@@ -183,6 +185,7 @@ changes = Table(
     Column("scope_id", Integer, nullable=False),
     Column("op", String, nullable=False),  # put | del
     Column("num", BigInteger, nullable=False),
+    Column("digest", String, nullable=False, server_default=""),  # of it and all before it: `store/history.py`
     Index("changes_by_scope", "scope_id", "seq"),
 )
 

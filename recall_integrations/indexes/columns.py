@@ -9,12 +9,14 @@ and takes it for none. A row that belongs further up, and one that is forgotten,
 use: then the two link columns are copied once for the whole write, and only the threads it touches are sorted again.
 
 **Which words.** The content words of the text; the actor's name is left out, since it would give a word of every
-memory the same weight as what was said. Who spoke is the column `actors`.
+memory the same weight as what was said. Who spoke is the column `actors`. BM25 reads the name as well, and all of a
+very long text: `postings` has both.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -22,13 +24,16 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.indexes import postings
 from recall_integrations.indexes.kind import Kind, KindCounter
 from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words, grown
+from recall_integrations.indexes.postings import Counts, Postings
 from recall_integrations.text import language_of, length_in_words
 from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, Role, role_of
 
 Rows = NDArray[np.int64]
 _ROLES = len(ROLE_CODES)
+_UNIT = 1 << 32
 WORDS_MAX = 2_048  # content words kept of one memory; the length is counted in full
 _QUESTION = re.compile(r"[?？؟]")
 _SENTENCE_END = re.compile(r"(?:[.!?？؟。！]+(?=[\s\"'”’)\]]|$)|[？。！]|\n)+")
@@ -70,15 +75,16 @@ class TextColumns:
         before, after: int64 `(n,)`: row of the previous and next living memory of the thread, by position; -1 = none.
         actors: int32 `(n,)`: index into `actor_names`, -1 = none.
         actor_names: shared list, the first so many belong to the snapshot.
-        actor_words: stem number → codes of the actors whose name holds it.
+        actor_words: stem number → codes of the actors whose name holds it, of those that a living row has.
         roles: int8 `(n,)`: role in a conversation with an assistant, as in `ROLE_CODES`; 0 = none. As given, or
             else that of the actor's name.
-        role_actors: code of a role → codes of the actors that have it in some row.
+        role_actors: code of a role → codes of the actors that have it in some living row.
         questions: bool `(n,)`: whether the text asks something.
         asked: bool, beside `words`: whether the word stands in a sentence that asks.
         alive: bool `(n,)`: false of what was forgotten.
         kind: what the scope is made of.
-        mean_log_length: mean of `ln(1 + length)` over all rows.
+        mean_log_length: mean of `ln(1 + length)` over all living rows.
+        postings: which rows hold a stem, those that were forgotten included.
     """
 
     lexicon: Lexicon
@@ -99,11 +105,26 @@ class TextColumns:
     alive: NDArray[np.bool_]
     kind: Kind
     mean_log_length: float
+    postings: Sequence[Postings] = ()
 
     @property
     def size(self) -> int:
         """Rows, dead ones included."""
         return len(self.lengths)
+
+    def holding(self, term: str) -> tuple[Rows, Counts]:
+        """Living rows whose actor's name and text hold a stem, rising, and how often they do."""
+        number = self.lexicon.stem_of(term)
+        found = [part.of(number) for part in self.postings if number >= 0]
+        if not found:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+        rows = np.concatenate([rows for rows, _ in found])
+        kept = self.alive[rows]
+        return rows[kept].astype(np.int64), np.concatenate([counts for _, counts in found])[kept]
+
+    def frequency(self, term: str) -> int:
+        """How many living memories hold a stem."""
+        return len(self.holding(term)[0])
 
     def held(self, rows: Iterable[int], terms: Sequence[str]) -> list[set[str]]:
         """For each row, those of the stems `terms` that its text holds, among the words that are kept of it."""
@@ -145,6 +166,8 @@ class TextRow:
         asks: whether the text is a question; `None` = look at `text`.
         asked: for each word whether its sentence asks; `None` = look at `text`.
         length: content words, where `words` holds only a part of them.
+        more: ids of the words that BM25 reads besides, or `None` to have them cut: those of the actor's name, and those
+            of the text that are too many to be kept.
         actor, thread: names, `None` = none.
         role: a role's name; `None` = that of the actor's name, if it is the spelling of one.
         position: place in the thread; without meaning where there is no thread.
@@ -156,6 +179,7 @@ class TextRow:
     asks: bool | None = None
     asked: Sequence[bool] | None = None
     length: int | None = None
+    more: Ids | None = None
     actor: str | None = None
     role: str | None = None
     thread: str | None = None
@@ -176,6 +200,8 @@ class TextBlock:
         roles: names of roles; `None` = that of the actor's name, if it is the spelling of one.
         positions: places in the thread.
         asked: bool, beside `words`: whether the word's sentence asks; `None` = no word's does.
+        more: ids of the words that BM25 reads besides, one memory after the other; `None` = there are none.
+        more_counts: how many of `more` belong to each.
     """
 
     nums: Sequence[int]
@@ -188,6 +214,8 @@ class TextBlock:
     threads: Sequence[str | None]
     positions: Sequence[int | None]
     asked: NDArray[np.bool_] | None = None
+    more: Ids | None = None
+    more_counts: Sequence[int] | None = None
 
 
 class ColumnsBuilder:
@@ -202,11 +230,15 @@ class ColumnsBuilder:
         capacity = max(64, capacity)
         self._lexicon = lexicon
         self.n = 0
-        self._log_length = 0.0
+        self._log_length = 0  # in parts of `_UNIT`: a sum that does not depend on the order
+        self._living = 0
         self._nums = np.empty(capacity, dtype=np.int64)
         self._starts: Rows = np.zeros(capacity + 1, dtype=np.int64)
         self._words: Ids = np.empty(16 * capacity, dtype=np.int32)
         self._asked = np.empty(16 * capacity, dtype=np.bool_)
+        self._more_starts: Rows = np.zeros(capacity + 1, dtype=np.int64)
+        self._more: Ids = np.empty(2 * capacity, dtype=np.int32)
+        self._postings: tuple[Postings, ...] = ()
         self._kinds = KindCounter()
         self._lengths = np.empty(capacity, dtype=np.int32)
         self._threads = np.empty(capacity, dtype=np.int32)
@@ -225,6 +257,8 @@ class ColumnsBuilder:
         self._actor_words: dict[int, tuple[int, ...]] = {}
         self._named_roles: list[int] = []  # of each actor, by its name
         self._role_actors: dict[int, tuple[int, ...]] = {}
+        self._stems_of_actor: list[list[int]] = []
+        self._spoke: dict[int, int] = {}  # living rows of an actor in a role
 
     @property
     def bytes(self) -> int:
@@ -233,6 +267,9 @@ class ColumnsBuilder:
             self._starts.nbytes
             + self._words.nbytes
             + self._asked.nbytes
+            + self._more_starts.nbytes
+            + self._more.nbytes
+            + sum(part.bytes for part in self._postings)
             + sum(getattr(self, name).nbytes for name in _PER_ROW)
         )
 
@@ -242,6 +279,7 @@ class ColumnsBuilder:
         if not added:
             return
         lists = self._word_lists(added)
+        others = [self._others(row, ids) for row, ids in zip(added, lists, strict=True)]
         self.extend(
             TextBlock(
                 nums=[row.num for row in added],
@@ -257,6 +295,8 @@ class ColumnsBuilder:
                 threads=[row.thread for row in added],
                 positions=[row.position for row in added],
                 asked=np.concatenate([_asked(row, len(ids)) for row, ids in zip(added, lists, strict=True)]),
+                more=np.concatenate(others),
+                more_counts=[len(ids) for ids in others],
             )
         )
 
@@ -266,13 +306,18 @@ class ColumnsBuilder:
             return
         first, end = self.n, self.n + len(block.nums)
         begin = int(self._starts[first])
-        self._reserve(end, begin + len(block.words))
+        more_begin = int(self._more_starts[first])
+        more = np.empty(0, dtype=np.int32) if block.more is None else block.more
+        self._reserve(end, begin + len(block.words), more_begin + len(more))
         part = slice(first, end)
         self._nums[part] = block.nums
         self._lengths[part] = block.lengths
         self._starts[first + 1 : end + 1] = np.cumsum(block.counts) + begin
         self._words[begin : begin + len(block.words)] = block.words
         self._asked[begin : begin + len(block.words)] = False if block.asked is None else block.asked
+        more_counts = np.zeros(end - first, dtype=np.int64) if block.more_counts is None else block.more_counts
+        self._more_starts[first + 1 : end + 1] = np.cumsum(more_counts) + more_begin
+        self._more[more_begin : more_begin + len(more)] = more
         self._questions[part] = block.asks
         self._threads[part] = [self._thread(name) for name in block.threads]
         self._positions[part] = [place or 0 for place in block.positions]
@@ -281,8 +326,9 @@ class ColumnsBuilder:
         self._alive[part] = True
         self._before[part] = -1
         self._after[part] = -1
-        self._log_length += float(np.log1p(self._lengths[part]).sum())
         self.n = end
+        self._count(np.arange(first, end), 1)
+        self._count_speakers(np.arange(first, end), 1)
         self._kinds.add(*self._kind_columns(np.arange(first, end)))
         self._link(np.arange(first, end))
         self._lexicon.prepare()
@@ -296,6 +342,8 @@ class ColumnsBuilder:
         if not len(rows):
             return
         self._kinds.remove(*self._kind_columns(rows))
+        self._count(rows, -1)
+        self._count_speakers(rows, -1)
         self._alive = self._alive.copy()
         self._alive[rows] = False
         self._copy_links()
@@ -312,6 +360,7 @@ class ColumnsBuilder:
     def snapshot(self) -> TextColumns:
         """The columns as they are now; later changes do not show in it."""
         n = self.n
+        self._post()
         return TextColumns(
             lexicon=self._lexicon,
             starts=self._starts[: n + 1],
@@ -330,8 +379,25 @@ class ColumnsBuilder:
             asked=self._asked[: int(self._starts[n])],
             alive=self._alive[:n],
             kind=self._kinds.kind(),
-            mean_log_length=self._log_length / n if n else 0.0,
+            mean_log_length=self._log_length / _UNIT / self._living if self._living else 0.0,
+            postings=self._postings,
         )
+
+    def _count(self, rows: Rows, sign: int) -> None:
+        self._living += sign * len(rows)
+        self._log_length += sign * int(np.rint(np.log1p(self._lengths[rows]) * _UNIT).sum())
+
+    def _post(self) -> None:
+        """Bring the postings up to date."""
+        kept, first = postings.first_to_read(self._postings, self.n)
+        if first == self.n:
+            return
+        occurrences = []
+        for starts, words in ((self._starts, self._words), (self._more_starts, self._more)):
+            begin, end = int(starts[first]), int(starts[self.n])
+            rows = np.repeat(np.arange(first, self.n), np.diff(starts[first : self.n + 1]))
+            occurrences.append((self._lexicon.stems[words[begin:end]], rows))
+        self._postings = (*kept, postings.made(first, self.n, occurrences))
 
     def _kind_columns(self, rows: Rows) -> tuple[NDArray[np.int32], ...]:
         return self._threads[rows], self._actors[rows], self._roles[rows].astype(np.int32), self._lengths[rows]
@@ -339,6 +405,13 @@ class ColumnsBuilder:
     def _length(self, text: str, ids: Ids) -> int:
         """As `store.words` counts it."""
         return len(ids) if text.isascii() else length_in_words([self._lexicon.word(i) for i in ids.tolist()])
+
+    def _others(self, row: TextRow, ids: Ids) -> Ids:
+        """Ids of the words that BM25 reads besides, of a row whose words are all in `ids`."""
+        if row.more is not None:
+            return np.asarray(row.more, dtype=np.int32)
+        name = [] if row.actor is None else content_words(row.actor, language_of(row.text))
+        return np.concatenate([self._lexicon.ids_of(name), ids[WORDS_MAX:]])
 
     def _word_lists(self, added: Sequence[TextRow]) -> list[Ids]:
         """Word ids per row. New words enter the lexicon together."""
@@ -371,24 +444,44 @@ class ColumnsBuilder:
             ids = self._lexicon.ids_of(words)
             stems = self._lexicon.stems
             self._actor_names.append(name)
-            for number in set(stems[ids].tolist()):
-                self._actor_words[number] = (*self._actor_words.get(number, ()), code)
+            self._stems_of_actor.append(sorted(set(stems[ids].tolist())))
             self._named_roles.append(ROLE_CODES[role_of(name)])
             self._actor_codes[name] = code
         return code
 
     def _roles_of(self, actors: NDArray[np.int32], given: Sequence[str | None]) -> NDArray[np.int8]:
-        """Codes of the roles of new rows; notes which actors have them."""
+        """Codes of the roles of new rows."""
         codes = np.asarray([*self._named_roles, NO_ROLE], dtype=np.int8)[actors]  # the last is that of -1, no actor
         for i, role in enumerate(given):
             if role is not None:
                 codes[i] = ROLE_CODES[Role(role)]
-        for pair in np.unique(actors[codes != NO_ROLE].astype(np.int64) * _ROLES + codes[codes != NO_ROLE]).tolist():
-            actor, role_code = divmod(pair, _ROLES)
-            known = self._role_actors.get(role_code, ())
-            if actor >= 0 and actor not in known:
-                self._role_actors[role_code] = (*known, actor)
         return codes
+
+    def _count_speakers(self, rows: Rows, sign: int) -> None:
+        """Who speaks in some living row, and in which roles: as if those that are forgotten had never been."""
+        spoken = rows[self._actors[rows] >= 0]
+        pairs = self._actors[spoken].astype(np.int64) * _ROLES + self._roles[spoken]
+        came, went = [], []
+        for pair, count in zip(*(part.tolist() for part in np.unique(pairs, return_counts=True)), strict=True):
+            before = self._spoke.pop(pair, 0)
+            if after := before + sign * count:
+                self._spoke[pair] = after
+            came += [pair] * (not before)
+            went += [pair] * (not after)
+        if went:  # older snapshots keep theirs
+            self._role_actors, self._actor_words = dict(self._role_actors), dict(self._actor_words)
+        for pair in came:
+            actor, role = divmod(pair, _ROLES)
+            if role != NO_ROLE:
+                self._role_actors[role] = _with(self._role_actors.get(role, ()), actor)
+            for number in self._stems_of_actor[actor]:
+                self._actor_words[number] = _with(self._actor_words.get(number, ()), actor)
+        for pair in went:
+            actor, role = divmod(pair, _ROLES)
+            _without(self._role_actors, role, actor)
+            if not any(actor * _ROLES + other in self._spoke for other in range(_ROLES)):
+                for number in self._stems_of_actor[actor]:
+                    _without(self._actor_words, number, actor)
 
     def _link(self, rows: Rows) -> None:
         """Put new rows into the order of their threads."""
@@ -430,7 +523,9 @@ class ColumnsBuilder:
     def _copy_links(self) -> None:
         self._before, self._after = self._before.copy(), self._after.copy()
 
-    def _reserve(self, rows: int, words: int) -> None:
+    def _reserve(self, rows: int, words: int, more: int) -> None:
+        if more > len(self._more):
+            self._more = grown(self._more, int(self._more_starts[self.n]), max(more, 2 * len(self._more)))
         if words > len(self._words):
             used, size = int(self._starts[self.n]), max(words, 2 * len(self._words))
             self._words, self._asked = grown(self._words, used, size), grown(self._asked, used, size)
@@ -438,6 +533,7 @@ class ColumnsBuilder:
             return
         size = max(rows, 2 * len(self._nums))
         self._starts = grown(self._starts, self.n + 1, size + 1)
+        self._more_starts = grown(self._more_starts, self.n + 1, size + 1)
         for name in _PER_ROW:
             setattr(self, name, grown(getattr(self, name), self.n, size))
 
@@ -450,6 +546,17 @@ def _asked(row: TextRow, count: int) -> NDArray[np.bool_]:
     kept = np.zeros(min(count, WORDS_MAX), dtype=np.bool_)
     kept[: len(flags)] = np.asarray(flags[: len(kept)], dtype=np.bool_)
     return kept
+
+
+def _with(codes: tuple[int, ...], code: int) -> tuple[int, ...]:
+    at = bisect_left(codes, code)  # nearly always at the end
+    return codes if codes[at : at + 1] == (code,) else (*codes[:at], code, *codes[at:])
+
+
+def _without(table: dict[int, tuple[int, ...]], key: int, code: int) -> None:
+    kept = tuple(other for other in table.pop(key, ()) if other != code)
+    if kept:
+        table[key] = kept
 
 
 _PER_ROW = (

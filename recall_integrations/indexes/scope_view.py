@@ -16,7 +16,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import lexicon
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns
+from recall_integrations.text.bm25 import PIVOT
 from recall_integrations.types import MemoryType
 from recall_integrations.types.roles import Role
 
@@ -62,6 +63,9 @@ class ScopeView:
         vectors: float32 or float16 `(n, d)`, unit rows (0 where the memory has none), or `None` where they do not fit
             into memory.
         stored: reads the vectors of nums from the store, float32 `(len(nums), d)`.
+        lengths: int32 `(n,)`: words of the actor's name and the text, all of them, as BM25 counts them.
+        mean_length: mean of `lengths` over the living rows, `PIVOT` at least for each.
+        spelled: reads from the store how often memories hold stems, int32 `(stems, len(nums))`.
         text: words, threads and actors, row by row; `None` where they are switched off or do not fit into memory.
     """
 
@@ -78,6 +82,9 @@ class ScopeView:
     vectors: NDArray[Any] | None
     stored: Callable[[NDArray[np.int64]], NDArray[np.float32]] | None = None
     text: TextColumns | None = None
+    lengths: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    mean_length: float = float(PIVOT)
+    spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]] | None = None
 
     @property
     def size(self) -> int:
@@ -186,6 +193,9 @@ class _Columns:
         self.types = np.empty(capacity, dtype=np.int8)
         self.importance = np.empty(capacity, dtype=np.float32)
         self.alive = np.empty(capacity, dtype=np.bool_)
+        self.lengths = np.empty(capacity, dtype=np.int32)
+        self.length = 0  # of the living rows together, each `PIVOT` at least
+        self.living = 0
         self.vectors = np.empty((capacity, dimensions), dtype=dtype) if dtype is not None and dimensions else None
         self.text = text
 
@@ -197,8 +207,8 @@ class _Columns:
         return held if self.text is None else held + self.text.bytes
 
     def append(self, fields: Sequence[Sequence[Any]]) -> None:
-        """Nums (rising), ids, `event_at`, `created_at`, types, importance, bytes of the vectors (or `None`)."""
-        nums, ids, event_at, created_at, types, importance, vectors = fields
+        """Nums (rising), ids, `event_at`, `created_at`, types, importance, vectors as bytes (or `None`), lengths."""
+        nums, ids, event_at, created_at, types, importance, vectors, lengths = fields
         end = self.n + len(nums)
         if end > len(self.nums):
             self._grow(max(end, 2 * len(self.nums)))
@@ -209,6 +219,7 @@ class _Columns:
         self.dated[part] = [e is not None or t != _CHUNK for e, t in zip(event_at, types, strict=True)]
         self.types[part] = [TYPE_CODES[t] for t in types]
         self.importance[part] = importance
+        self.lengths[part] = lengths
         self.alive[part] = True
         if self.vectors is not None:
             width = self.vectors.shape[1] * 2
@@ -216,9 +227,14 @@ class _Columns:
             joined = b"".join(v if v is not None and len(v) == width else blank for v in vectors)
             self.vectors[part] = np.frombuffer(joined, dtype="<f2").reshape(len(nums), -1)
         self.n = end
+        self._count(np.arange(part.start, end), 1)
+
+    def _count(self, rows: Rows, sign: int) -> None:
+        self.living += sign * len(rows)
+        self.length += sign * int(np.maximum(self.lengths[rows], PIVOT).sum())
 
     def _grow(self, capacity: int) -> None:
-        for name in ("nums", "at", "dated", "types", "importance", "alive", "vectors"):
+        for name in ("nums", "at", "dated", "types", "importance", "alive", "lengths", "vectors"):
             old = getattr(self, name)
             if old is None:
                 continue
@@ -229,15 +245,21 @@ class _Columns:
     def kill(self, nums: NDArray[np.int64]) -> None:
         rows = np.searchsorted(self.nums[: self.n], nums)
         rows = rows[rows < self.n]
-        rows = rows[np.isin(self.nums[rows], nums)]
+        rows = np.unique(rows[np.isin(self.nums[rows], nums)])
+        rows = rows[self.alive[rows]]
         if len(rows):
+            self._count(rows, -1)
             self.alive = self.alive.copy()  # older snapshots keep theirs
             self.alive[rows] = False
         if self.text is not None:
             self.text.kill(nums)
 
     def snapshot(
-        self, scope_id: int, version: int, stored: Callable[[NDArray[np.int64]], NDArray[np.float32]]
+        self,
+        scope_id: int,
+        version: int,
+        stored: Callable[[NDArray[np.int64]], NDArray[np.float32]],
+        spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]],
     ) -> ScopeView:
         n = self.n
         return ScopeView(
@@ -253,6 +275,9 @@ class _Columns:
             alive=self.alive[:n],
             vectors=self.vectors[:n] if self.vectors is not None else None,
             stored=stored,
+            lengths=self.lengths[:n],
+            mean_length=self.length / self.living if self.living else float(PIVOT),
+            spelled=spelled,
             text=None if self.text is None else self.text.snapshot(),
         )
 
@@ -325,7 +350,7 @@ class ScopeViews:
             raise
         if columns is None:
             columns = self._load(scope_id, upto)
-        view = columns.snapshot(scope_id, version, partial(self._stored, scope_id))
+        view = columns.snapshot(scope_id, version, partial(self._stored, scope_id), partial(self._spelled, scope_id))
         with self._lock:
             if self._drops != drops:  # what was read may be out of date already: good for this call only
                 self._kept.pop(scope_id, None)
@@ -348,15 +373,16 @@ class ScopeViews:
         else:
             fields.append(v.c.vector)
             source = source.outerjoin(v, and_(v.c.scope_id == m.c.scope_id, v.c.num == m.c.num))
+        fields.append(schema.words.c.stems)
+        source = words.joined(source)
         own = len(fields)
         if columns.text is not None:
             fields.extend(words.COLUMNS)
-            source = words.joined(source)
         query = select(*fields).select_from(source).order_by(m.c.num)
         query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
         for rows in connection.execute(query).partitions(_AT_ONCE):
             read = list(zip(*rows, strict=True))
-            columns.append(read[:own])
+            columns.append([*read[: own - 1], words.lengths(connection, scope_id, read[0], read[own - 1])])
             if columns.text is not None:
                 columns.text = self._extended(connection, columns, scope_id, read[0], read[own:])
         columns.seq = upto
@@ -412,6 +438,11 @@ class ScopeViews:
                     wanted = rising[at] == have
                     found[order[at[wanted]]] = matrix[wanted]
         return found
+
+    def _spelled(self, scope_id: int, nums: NDArray[np.int64], terms: Sequence[str]) -> NDArray[np.int32]:
+        """How often memories hold stems, by the words that the store keeps of them."""
+        with self._engine.connect() as connection:
+            return words.counted(connection, scope_id, nums.tolist(), terms, lexicon.shared())
 
     def _vector_type(self, count: int) -> Any | None:
         dimensions = self._dimensions()

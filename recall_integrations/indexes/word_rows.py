@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exis
 
 from recall_integrations.database import schema
 from recall_integrations.indexes.columns import WORDS_MAX, TextBlock, asked_words, is_question
-from recall_integrations.indexes.lexicon import Lexicon, content_words
+from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
 from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of, length_in_words
 from recall_integrations.text.by_language import LOOK
 
@@ -33,6 +34,7 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
     schema.memories.c.thread,
     schema.memories.c.position,
     schema.words.c.words,
+    schema.words.c.more,
     schema.words.c.length,
     schema.words.c.asks,
     schema.words.c.asked,
@@ -49,15 +51,23 @@ def cut(text: str, language: str | None = LOOK) -> list[str]:
     return [word[:WORD_CHARS_MAX] for word in found if word[:WORD_CHARS_MAX] not in STOP_WORDS]
 
 
-def to_row(scope_id: int, num: int, text: str) -> dict[str, Any]:
+@lru_cache(maxsize=1_024)
+def _of_name(actor: str, language: str | None) -> tuple[str, ...]:
+    return tuple(cut(actor, language))  # in the language of what was said, as the lexical index reads it
+
+
+def to_row(scope_id: int, num: int, text: str, actor: str | None = None) -> dict[str, Any]:
     """Values for one insert into `words`."""
     language = language_of(text)
     found = cut(text, language)
+    more = [*(_of_name(actor, language) if actor else ()), *found[WORDS_MAX:]]
     return {
         "scope_id": scope_id,
         "num": num,
         "words": "\n".join(found[:WORDS_MAX]),
         "length": len(found) if text.isascii() else length_in_words(found),
+        "more": "\n".join(more) or None,
+        "stems": len(found[:WORDS_MAX]) + len(more),
         "asks": int(is_question(text)),
         "asked": packed(asked_words(text, cut)[:WORDS_MAX]) if is_question(text) else None,
     }
@@ -80,9 +90,9 @@ def unpacked(kept: Sequence[bytes | None], counts: Sequence[int]) -> NDArray[np.
     return out
 
 
-def write(connection: Connection, scope_id: int, texts: Iterable[tuple[int, str]]) -> None:
-    """Store the words of memories, given as num and text, in the caller's transaction."""
-    rows = [to_row(scope_id, num, text) for num, text in texts]
+def write(connection: Connection, scope_id: int, texts: Iterable[tuple[int, str, str | None]]) -> None:
+    """Store the words of memories, given as num, text and actor, in the caller's transaction."""
+    rows = [to_row(scope_id, *said) for said in texts]
     if rows:
         connection.execute(insert(schema.words), rows)
 
@@ -97,9 +107,10 @@ def fill(connection: Connection, advance: Callable[[int], None] = lambda _n: Non
     present = exists().where(w.c.scope_id == m.c.scope_id, w.c.num == m.c.num)
     for scope_id in connection.execute(select(schema.scopes.c.scope_id).order_by(schema.scopes.c.scope_id)).scalars():
         last = 0
-        query = select(m.c.num, m.c.text).where(m.c.scope_id == scope_id, ~present).order_by(m.c.num).limit(BATCH)
+        query = select(m.c.num, m.c.text, m.c.actor).where(m.c.scope_id == scope_id, ~present)
+        query = query.order_by(m.c.num).limit(BATCH)
         while texts := connection.execute(query.where(m.c.num > last)).all():
-            write(connection, scope_id, ((num, text) for num, text in texts))
+            write(connection, scope_id, ((num, text, actor) for num, text, actor in texts))
             last = texts[-1].num
             advance(len(texts))
 
@@ -125,15 +136,13 @@ def text_block(
         nums: of the memories.
         fields: for each of `COLUMNS` its values.
     """
-    actors, roles, threads, positions, words, lengths, asks, asked = (list(values) for values in fields)
+    actors, roles, threads, positions, words, more, lengths, asks, asked = (list(values) for values in fields)
     missing = [i for i, found in enumerate(words) if found is None]
-    texts = _texts(connection, scope_id, [nums[i] for i in missing])
-    for i in missing:
-        row = to_row(scope_id, nums[i], texts.get(nums[i], ""))
-        words[i], lengths[i], asks[i], asked[i] = row["words"], row["length"], row["asks"], row["asked"]
-    # One string and one split: a list per memory would double the time.
-    ids = lexicon.ids_of("\n".join([found for found in words if found]).split("\n") if any(words) else ())
-    counts = [found.count("\n") + 1 if found else 0 for found in words]
+    for i, row in zip(missing, _cut_anew(connection, scope_id, [nums[i] for i in missing]), strict=True):
+        words[i], more[i], lengths[i] = row["words"], row["more"], row["length"]
+        asks[i], asked[i] = row["asks"], row["asked"]
+    ids, counts = _numbered(words, lexicon)
+    others, other_counts = _numbered(more, lexicon)
     return TextBlock(
         nums=nums,
         words=ids,
@@ -145,14 +154,59 @@ def text_block(
         threads=threads,
         positions=positions,
         asked=unpacked(asked, counts),
+        more=others,
+        more_counts=other_counts,
     )
 
 
-def _texts(connection: Connection, scope_id: int, nums: Sequence[int]) -> dict[int, str]:
-    m = schema.memories
-    found: dict[int, str] = {}
+def lengths(connection: Connection, scope_id: int, nums: Sequence[int], kept: Sequence[int | None]) -> list[int]:
+    """`stems` of memories, given those that the table has; what is `None` is counted now."""
+    out = [found or 0 for found in kept]
+    missing = [i for i, found in enumerate(kept) if found is None]
+    for i, row in zip(missing, _cut_anew(connection, scope_id, [nums[i] for i in missing]), strict=True):
+        out[i] = row["stems"]
+    return out
+
+
+def counted(
+    connection: Connection, scope_id: int, nums: Sequence[int], terms: Sequence[str], lexicon: Lexicon
+) -> NDArray[np.int32]:
+    """How often memories hold stems, `(len(terms), len(nums))`, for memories whose words are not in memory."""
+    w = schema.words
+    said: dict[int, str] = {}
     for start in range(0, len(nums), schema.SQL_VARIABLES):
         part = nums[start : start + schema.SQL_VARIABLES]
-        query = select(m.c.num, m.c.text).where(m.c.scope_id == scope_id, m.c.num.in_(part))
-        found.update((num, text) for num, text in connection.execute(query))
+        query = select(w.c.num, w.c.words, w.c.more).where(w.c.scope_id == scope_id, w.c.num.in_(part))
+        said.update((num, _joined(words, more)) for num, words, more in connection.execute(query))
+    missing = [num for num in nums if num not in said]
+    for num, row in zip(missing, _cut_anew(connection, scope_id, missing), strict=True):
+        said[num] = _joined(row["words"], row["more"])
+    ids, counts = _numbered([said[num] for num in nums], lexicon)
+    stems, row_of = lexicon.stems[ids], np.repeat(np.arange(len(nums)), counts)
+    found = np.zeros((len(terms), len(nums)), dtype=np.int32)
+    for i, term in enumerate(terms):
+        found[i] = np.bincount(row_of[stems == lexicon.stem_of(term)], minlength=len(nums))
     return found
+
+
+def _joined(*parts: str | None) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _numbered(joined: Sequence[str | None], lexicon: Lexicon) -> tuple[Ids, list[int]]:
+    """Ids of words that are joined by line feeds, and how many each has."""
+    # One string and one split: a list per memory would double the time.
+    whole = _joined(*joined)
+    ids = lexicon.ids_of(whole.split("\n") if whole else ())
+    return ids, [found.count("\n") + 1 if found else 0 for found in joined]
+
+
+def _cut_anew(connection: Connection, scope_id: int, nums: Sequence[int]) -> list[dict[str, Any]]:
+    """Rows of memories that the table lacks."""
+    m = schema.memories
+    found: dict[int, tuple[str, str | None]] = {}
+    for start in range(0, len(nums), schema.SQL_VARIABLES):
+        part = nums[start : start + schema.SQL_VARIABLES]
+        query = select(m.c.num, m.c.text, m.c.actor).where(m.c.scope_id == scope_id, m.c.num.in_(part))
+        found.update((num, (text, actor)) for num, text, actor in connection.execute(query))
+    return [to_row(scope_id, num, *found.get(num, ("", None))) for num in nums]

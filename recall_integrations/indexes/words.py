@@ -3,10 +3,11 @@
 Each stem is indexed with its scope in front (`<scope>:<stem>`), so a query can only ever reach postings of its own
 scope, and other tenants cost it nothing. The document frequency of such a term is the scope's own; tantivy would take
 the number of documents of *all* scopes for N, so every term is boosted by the ratio of the two idf values, which makes
-the score BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75) with the scope's own idf. Only the average length is
-that of the whole index; texts shorter than `PIVOT` stems are counted as that long (an absolute pivot, measured to help
-on chat), by filling them up with a token that is never looked for. Query text is cut into stems by our analyser and
-never parsed as query syntax.
+the score BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75) with the scope's own idf. But the average length is
+that of the whole index, so these scores only choose what `indexes.bm25` scores by the scope's own; nobody else may use
+them. Texts shorter than `PIVOT` stems are counted as that long (an absolute pivot, measured to help on chat), by
+filling them up with a token that is never looked for. Query text is cut into stems by our analyser and never parsed as
+query syntax.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from recall_integrations.text.bm25 import K1, PIVOT
 from recall_integrations.text.by_language import LOOK
 
 HEAP_BYTES = 64_000_000
-TIES_MAX = 4_096  # hits fetched at most in order to break ties by id
 TERMS_MAX = 64  # distinct stems of a query that are looked up
 _FILLER = "~"  # no stem and without a scope, so never looked for
 WEAKER = 0.6  # of what a stem gives, for a form of the word that differs from the one that was asked for
@@ -132,8 +132,24 @@ class LexicalIndex:
         return int(self._searcher.num_docs)
 
     def document_frequency(self, scope_id: int, term: str) -> int:
-        """In how many memories of the scope the stem occurs (forgotten ones count until segments merge)."""
-        return int(self._searcher.doc_freq("body", f"{scope_id}:{term}"))
+        """In how many living memories of the scope the stem occurs.
+
+        Raises:
+            IndexUnavailable: tantivy failed.
+        """
+        searcher = self._searcher
+        if not self._postings(searcher, scope_id, term):
+            return 0
+        try:  # its own number counts forgotten memories until segments merge, which any scope's write may start
+            return int(searcher.search(self._query(scope_id, term), limit=1, count=True).count)
+        except BaseException as e:
+            raise _named(e, "The lexical index failed to count") from e
+
+    def _postings(self, searcher: Any, scope_id: int, term: str) -> int:
+        return int(searcher.doc_freq("body", f"{scope_id}:{term}"))
+
+    def _query(self, scope_id: int, term: str) -> Any:
+        return self._tantivy.Query.term_query(self._schema, "body", f"{scope_id}:{term}", index_option="freq")
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
         """All stems of the scope with the number of living memories that hold them, and the `commits` of that state.
@@ -159,7 +175,7 @@ class LexicalIndex:
         frequency: Callable[[str], int] | None = None,
         weaker: Sequence[str] = (),
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Best memories for the stems: their nums and BM25 scores, falling. Empty without a known stem.
+        """Likely memories for the stems: their nums and, falling, scores to choose by. Empty without a known stem.
 
         Args:
             scope_id: the tenant.
@@ -180,11 +196,12 @@ class LexicalIndex:
             others = [term for term in dict.fromkeys(weaker) if term not in distinct][:TERMS_MAX]
             for term, weight in (*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)):
                 held = self.document_frequency(scope_id, term) if frequency is None else frequency(term)
-                if not held:
+                postings = self._postings(searcher, scope_id, term)
+                if not held or not postings:
                     continue
-                query = t.Query.term_query(self._schema, "body", f"{scope_id}:{term}", index_option="freq")
-                own, theirs = idf(held, scope_count), idf(held, total)
-                clauses.append((t.Occur.Should, t.Query.boost_query(query, weight * own / theirs)))
+                own, theirs = idf(held, scope_count), idf(postings, total)
+                query = t.Query.boost_query(self._query(scope_id, term), weight * own / theirs)
+                clauses.append((t.Occur.Should, query))
             if not clauses:
                 return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
             hits = searcher.search(t.Query.boolean_query(clauses), limit=limit, count=False).hits

@@ -162,7 +162,10 @@ def _speak(parsed: ParsedQuery, view: ScopeView | None) -> bool:
     names = _names(parsed)
     if not names or view is None or view.text is None:
         return not names
-    return names <= {actor.casefold() for actor in view.text.actor_names}
+    text = view.text
+    codes = [code for code, actor in enumerate(text.actor_names) if actor.casefold() in names]
+    speaking = np.unique(text.actors[np.isin(text.actors, codes) & view.alive])
+    return names <= {text.actor_names[code].casefold() for code in speaking.tolist()}
 
 
 def _said_by_named(parsed: ParsedQuery, view: ScopeView) -> Mask | None:

@@ -8,9 +8,9 @@ from sqlalchemy import insert, select
 
 from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable
+from recall_integrations.indexes.bm25 import Bm25, frequency_of
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.store import rows
-from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.text import stems
@@ -77,11 +77,14 @@ class Declarations:
 
     def _saying(self, scope_id: int, name: str, count: int) -> list[int]:
         """Nums of memories that may say a name: by the lexical index, or by the text where that cannot be asked."""
-        words, indexes = stems(name), self._parts.indexes
-        if words and not indexes.lag[LEXICAL]:
+        words, parts = stems(name), self._parts
+        if words and not parts.indexes.behind(scope_id):
             try:
-                nums, *_ = indexes.lexical.search(scope_id, words, count, min(count, BACKFILL_MAX))
-                found: list[int] = nums.tolist()
+                view = parts.views.get(scope_id)
+                frequency = frequency_of(view, lambda: parts.indexes.lexical)
+                bm25 = Bm25(view, words, (), frequency, lambda: parts.indexes.lexical)
+                best, _ = view.top(*bm25.search(min(count, BACKFILL_MAX)), BACKFILL_MAX)
+                found: list[int] = view.nums[best].tolist()
                 return found
             except IndexUnavailable:
                 pass  # named at the next write

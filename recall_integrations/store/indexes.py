@@ -24,7 +24,7 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.indexes.vectors import SHARED, SemanticIndex, torn
 from recall_integrations.indexes.words import LexicalIndex, Put
-from recall_integrations.store import journal, seal
+from recall_integrations.store import history, journal, seal
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
@@ -89,6 +89,7 @@ class Indexes:
             applied = count if not behind[LEXICAL] else self._applied(schema.memories, LEXICAL)
             if index.count < applied or (index.count != count and not behind[LEXICAL]):
                 raise IndexUnavailable(f"The lexical index holds {index.count:,} memories, the store {count:,}.")
+            self._check_history(LEXICAL)
         except IndexUnavailable as e:
             self._note(f"{e} It is rebuilt from the store.")
             self._lexical = None
@@ -147,6 +148,7 @@ class Indexes:
             self._check_seal(SEMANTIC)
             if applied and not (self._path(SEMANTIC) / "chroma.sqlite3").is_file():
                 raise IndexUnavailable(f"The semantic index is missing, the store holds {applied:,} vectors.")
+            self._check_history(SEMANTIC)
         except IndexUnavailable as e:
             self._note(f"{e} It is rebuilt from the store.")
             try:
@@ -158,6 +160,13 @@ class Indexes:
         problem, self._seals[name] = seal.broken(self._path(name))
         if problem is not None:
             raise IndexUnavailable(f"The {name} index is damaged: {problem}.")
+
+    def _check_history(self, name: str) -> None:
+        """Whether it is this database that the index was made from, and not one that was there before or after it."""
+        with self._engine.connect() as connection:
+            problem = journal.foreign(connection, name, history.noted(self._path(name)))
+        if problem is not None:
+            raise IndexUnavailable(f"The {name} index is of another history: {problem}.")
 
     def _check_semantic(self, index: SemanticIndex) -> None:
         """Compare numbers, and let large scopes find some of their own vectors: Chroma counts lost ones too."""
@@ -259,8 +268,9 @@ class Indexes:
             total = journal.last_seq(connection) - cursor
         done = 0
         while batch := journal.pending(self._engine, cursor, BATCH):
-            apply(batch)
             cursor = batch[-1].seq
+            history.note(self._path(name), history.Point(cursor, batch[-1].digest))
+            apply(batch)
             with self._engine.begin() as connection:
                 journal.move(connection, name, cursor)
             done += len(batch)
@@ -395,6 +405,7 @@ class Indexes:
             _remove(path)
             with self._engine.connect() as connection:
                 head = journal.last_seq(connection)
+                reached = journal.point(connection, head)
             if name == LEXICAL:
                 fresh = LexicalIndex(path)
                 self._fill_lexical(fresh, progress)
@@ -411,6 +422,8 @@ class Indexes:
                 if old_semantic is not None:
                     self._quiet_close(old_semantic)
             self._seals[name] = {}
+            if reached is not None:
+                history.note(path, reached)
             with self._engine.begin() as connection:
                 put_meta(connection, f"{name}_epoch", str(epoch))
                 if name == LEXICAL or embed or self._all_embedded():
@@ -509,6 +522,15 @@ class Indexes:
         with self._engine.connect() as connection:
             vectors = connection.execute(select(func.count()).select_from(schema.vectors)).scalar_one()
         return int(vectors) >= self._memory_count()
+
+    def behind(self, scope_id: int) -> dict[str, int]:
+        """Of each index that lacks changes of a scope, how many."""
+        if not any(self.lag.values()):
+            return {}
+        with self._engine.connect() as connection:
+            at = journal.cursors(connection)
+            pending = {name: journal.count_after(connection, at.get(name, 0), scope_id) for name in self.lag}
+        return {name: count for name, count in pending.items() if count}
 
     def _behind(self) -> dict[str, int]:
         with self._engine.connect() as connection:

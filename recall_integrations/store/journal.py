@@ -3,23 +3,31 @@
 Every write appends to `changes` in the transaction that makes it. Each index keeps the sequence number it has applied;
 what lies behind it is caught up at the next write or open. Applying a change twice is harmless, so a crash between an
 index's commit and its cursor's costs work, not correctness.
+
+Each entry has a digest of itself and of all before it, by which an index that was made from another history is known
+(`store.history`). Of what is pruned, the last one's stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, update
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.store import history
+from recall_integrations.store.history import Point
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
 
 LEXICAL, SEMANTIC = "lexical", "semantic"
 KEPT_ENTRIES = 10_000
+PRUNED = "pruned"  # key in `meta`: number and digest of the last entry that was dropped
+_NOTHING: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +40,7 @@ class Change:
     num: int
     text: str | None
     actor: str | None
+    digest: str = ""
 
     @property
     def content(self) -> str | None:
@@ -46,9 +55,70 @@ class Change:
         return None if self.text is None else language_of(self.text)
 
 
-def append(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write entries in the caller's transaction."""
-    connection.execute(insert(schema.changes), list(rows))
+def append(connection: Connection, rows: Sequence[Mapping[str, Any]], contents: Mapping[int, str] = _NOTHING) -> None:
+    """Write entries in the caller's transaction.
+
+    Args:
+        rows: the entries, oldest first.
+        contents: of those that are put, what is indexed, by num.
+    """
+    digest, chained = _newest(connection).digest, []
+    for row in rows:
+        content = contents.get(row["num"]) if row["op"] == "put" else None
+        digest = history.digest(digest, row["seq"], row["scope_id"], row["op"], row["num"], content)
+        chained.append({**row, "digest": digest})
+    connection.execute(insert(schema.changes), chained)
+
+
+def chain(connection: Connection) -> None:
+    """Give digests to the entries of a store that has none, in the caller's transaction."""
+    c, digest = schema.changes, ""
+    for seq, scope_id, op, num in connection.execute(select(c.c.seq, c.c.scope_id, c.c.op, c.c.num).order_by(c.c.seq)):
+        digest = history.digest(digest, seq, scope_id, op, num, None)
+        connection.execute(update(c).where(c.c.seq == seq).values(digest=digest))
+
+
+def _newest(connection: Connection) -> Point:
+    c = schema.changes.c
+    found = connection.execute(select(c.seq, c.digest).order_by(c.seq.desc()).limit(1)).first()
+    return _pruned(connection) if found is None else Point(int(found.seq), found.digest)
+
+
+def _pruned(connection: Connection) -> Point:
+    """The last entry that was dropped."""
+    seq, _, digest = (get_meta(connection, PRUNED) or "0").partition(" ")
+    return Point(int(seq), digest)
+
+
+def point(connection: Connection, seq: int) -> Point | None:
+    """The entry with this number and its digest, also the last one that was pruned; `None` where there is none.
+
+    Before the first entry there is one with the number 0.
+    """
+    if not seq:
+        return Point()
+    found = connection.execute(select(schema.changes.c.digest).where(schema.changes.c.seq == seq)).scalar()
+    if found is not None:
+        return Point(seq, found)
+    pruned = _pruned(connection)
+    return pruned if pruned.seq == seq else None
+
+
+def foreign(connection: Connection, name: str, noted: Point | None) -> str | None:
+    """Why an index belongs to another history than this journal's; `None` = it does not.
+
+    Args:
+        name: of the index.
+        noted: the last change that it may hold.
+    """
+    cursor = cursors(connection).get(name, 0)
+    if noted is None:
+        return "nothing says which history it was made from" if cursor else None
+    if noted.seq < cursor:
+        return f"it was made up to change {noted.seq:,}, the database knows of {cursor:,}"
+    if point(connection, noted.seq) != noted:
+        return f"its change {noted.seq:,} is not that of the database, which may be a backup that was put back"
+    return None
 
 
 def last_seq(connection: Connection) -> int:
@@ -62,7 +132,7 @@ def pending(engine: Engine, after: int, limit: int) -> list[Change]:
     c, m = schema.changes, schema.memories
     joined = c.outerjoin(m, and_(m.c.scope_id == c.c.scope_id, m.c.num == c.c.num))
     query = (
-        select(c.c.seq, c.c.scope_id, c.c.op, c.c.num, m.c.text, m.c.actor)
+        select(c.c.seq, c.c.scope_id, c.c.op, c.c.num, m.c.text, m.c.actor, c.c.digest)
         .select_from(joined)
         .where(c.c.seq > after)
         .order_by(c.c.seq)
@@ -70,9 +140,24 @@ def pending(engine: Engine, after: int, limit: int) -> list[Change]:
     )
     with engine.connect() as connection:
         return [
-            Change(seq=seq, scope_id=scope, op=op, num=num, text=text if op == "put" else None, actor=actor)
-            for seq, scope, op, num, text, actor in connection.execute(query)
+            Change(
+                seq=seq,
+                scope_id=scope,
+                op=op,
+                num=num,
+                text=text if op == "put" else None,
+                actor=actor,
+                digest=digest,
+            )
+            for seq, scope, op, num, text, actor, digest in connection.execute(query)
         ]
+
+
+def count_after(connection: Connection, cursor: int, scope_id: int) -> int:
+    """How many entries of a scope lie behind a cursor."""
+    c = schema.changes
+    query = select(func.count()).select_from(c).where(c.c.scope_id == scope_id, c.c.seq > cursor)
+    return int(connection.execute(query).scalar_one())
 
 
 def cursors(connection: Connection) -> dict[str, int]:
@@ -91,6 +176,11 @@ def move(connection: Connection, name: str, seq: int) -> None:
 def prune(connection: Connection, keep_after: int) -> None:
     """Drop entries that every index has applied, keeping the last one's number."""
     put_meta(connection, "last_seq", str(last_seq(connection)))
+    c = schema.changes.c
+    dropped = select(c.seq, c.digest).where(c.seq <= keep_after).order_by(c.seq.desc()).limit(1)
+    last = connection.execute(dropped).first()
+    if last is not None:
+        put_meta(connection, PRUNED, f"{last.seq} {last.digest}")
     connection.execute(delete(schema.changes).where(schema.changes.c.seq <= keep_after))
 
 

@@ -324,6 +324,11 @@ class MemoryStore:
         """Bumped by every write to the scope."""
         return self._parts.version(scope_id)
 
+    def behind(self, scope_id: int) -> dict[str, int]:
+        """Of each index that lacks changes of the scope, how many."""
+        with self._parts.errors():
+            return self._parts.indexes.behind(scope_id)
+
     def view(self, scope_id: int) -> ScopeView:
         """The scope's columns, up to date."""
         with self._parts.errors():
@@ -393,11 +398,12 @@ class MemoryStore:
         """
         return self.cosine_worth_in(probe.ENGLISH, "")
 
-    def cosine_worth_in(self, language: str, text: str) -> float:
-        """The same for a query in another language, which is measured once ten memories were written in it.
+    def cosine_worth_in(self, language: str, text: str, scope_id: int | None = None) -> float:
+        """The same for a query in another language, which is measured once a scope has ten memories written in it.
 
         Args:
             language: ISO 639-1, as in `ParsedQuery.language`.
             text: the query; its script stands in for a language that was not measured.
+            scope_id: whose query: what only other scopes are written in counts as not measured. `None` = anybody's.
         """
-        return self._parts.worth.of(language, text)
+        return self._parts.worth.of(language, text, scope_id)

@@ -14,6 +14,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
 from recall_integrations.errors import StoreVersionError
 from recall_integrations.indexes import word_rows as words
+from recall_integrations.store import journal
 
 Migration = Callable[[Connection], None]
 _MIGRATIONS: dict[int, Migration] = {}
@@ -73,6 +74,22 @@ def _count_languages(connection: Connection) -> None:
     schema.languages.create(
         connection, checkfirst=True
     )  # filled with the words, which this version's analyser cuts anew
+
+
+@migration(to=8)
+def _words_of_bm25(connection: Connection) -> None:
+    schema.words.drop(connection, checkfirst=True)
+    schema.words.create(connection)
+    words.fill(connection)
+
+
+@migration(to=9)
+def _chain_changes(connection: Connection) -> None:
+    # The indexes have no mark of their history yet, and are made anew when the store is opened.
+    changes = schema.changes
+    if changes.c.digest.name not in {c["name"] for c in inspect(connection).get_columns(changes.name)}:
+        connection.execute(text(f"ALTER TABLE {changes.name} ADD COLUMN digest VARCHAR NOT NULL DEFAULT ''"))
+        journal.chain(connection)
 
 
 def current_version(engine: Engine) -> int:

@@ -1,7 +1,8 @@
 """What cosines of the store's embedding are worth, by language: measured once, noted in `meta`, kept.
 
-English is measured at the first write, another language when so many memories in it have been written that it is no
-stray word. Nothing is measured of the bundled model (it is known), and of an embedding that is declared costly.
+English is measured at the first write, another language when a scope has so many memories written in it that it is no
+stray word; it counts in the scopes of which that is true, whatever others write. Nothing is measured of the bundled
+model (it is known), and of an embedding that is declared costly.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import Connection, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.meta import put_meta
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding
@@ -21,8 +22,9 @@ from recall_integrations.text import language_of
 
 COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
 IN = " in "  # and before a language that is not English
-WRITTEN = "memories written in "  # key in `meta`, before a language that is not measured yet
-MEMORIES_MIN = 10  # of a language, before eighty texts are embedded to measure it
+WRITTEN = "memories written in "  # key in `meta`, before a language other than English …
+BY = " by scope "  # … and the number of a scope: how many it has written, as far as that matters
+MEMORIES_MIN = 10  # of a scope in a language, before eighty texts are embedded to measure it
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +37,9 @@ class CosineWorth:
         self._bundled = isinstance(embedding, StaticEmbedding)
         self.measures = not (self._bundled or costly)
         self._known: dict[str, float] = {}
-        self._written: Counter[str] = Counter()
+        self._written: dict[str, int] = {}  # by the scope that is being written to, this write included
+        self._noted: dict[tuple[int, str], int] = {}  # by scope and language
+        self._before: dict[tuple[int, str], int] = {}  # of what the last write noted
         self._tried: set[str] = set()
 
     @property
@@ -43,16 +47,24 @@ class CosineWorth:
         """As measured; `None` = not yet."""
         return self._known.get(probe.ENGLISH)
 
-    def of(self, language: str, text: str) -> float:
+    def of(self, language: str, text: str, scope_id: int | None = None) -> float:
         """What a cosine with a text in this language is worth, 1 = as much as one of the bundled model in English.
 
         Of a language that was not measured, the least of those in its script; else at most 1.
+
+        Args:
+            language, text: of the query.
+            scope_id: languages that this scope hardly speaks count as not measured; `None` = all that were count.
         """
         if self._bundled:
             return bundled_worth(language, text)
         english = 1.0 if self.english is None else self.english
-        found = probe.worth_in(language, text, {probe.ENGLISH: english, **self._known})
+        known = {code: v for code, v in self._known.items() if scope_id is None or self._speaks(scope_id, code)}
+        found = probe.worth_in(language, text, {probe.ENGLISH: english, **known})
         return min(english, 1.0) if found is None else found
+
+    def _speaks(self, scope_id: int, language: str) -> bool:
+        return language == probe.ENGLISH or self._noted.get((scope_id, language), 0) >= MEMORIES_MIN
 
     def load(self, connection: Connection, made_by: str | None) -> None:
         """Read what was noted of the embedding that made the store."""
@@ -64,21 +76,27 @@ class CosineWorth:
             language = name[len(key) :].removeprefix(IN) or probe.ENGLISH
             if language in probe.LANGUAGES:
                 self._known[language] = float(value)
+        counts = select(m.c.key, m.c.value).where(m.c.key.startswith(WRITTEN, autoescape=True))
+        for name, value in connection.execute(counts):
+            language, _, scope = name.removeprefix(WRITTEN).partition(BY)
+            self._noted[int(scope), language] = int(value)
 
-    def read_written(self, connection: Connection, texts: Iterable[str]) -> None:
-        """Count texts that are about to be written, on top of what the store noted."""
+    def read_written(self, scope_id: int | None, texts: Iterable[str]) -> None:
+        """Count texts that are about to be written to a scope (`None` = a new one), on top of what was noted of it."""
+        self._written = {}
         if not self.measures:
             return
         for language, count in Counter(filter(None, map(language_of, texts))).items():
-            if language in probe.LANGUAGES and language not in self._known:
-                noted = get_meta(connection, f"{WRITTEN}{language}")
-                self._written[language] = int(noted or 0) + count
+            noted = 0 if scope_id is None else self._noted.get((scope_id, language), 0)
+            if language in probe.LANGUAGES and noted < MEMORIES_MIN:
+                self._written[language] = noted + count
 
     def measured(self) -> Mapping[str, float]:
         """What could be measured now and was not before, to be noted. An embedding that fails fails no write."""
         if not self.measures:
             return {}
-        due = [probe.ENGLISH, *(code for code, count in sorted(self._written.items()) if count >= MEMORIES_MIN)]
+        counts = [*self._written.items(), *((language, count) for (_, language), count in self._noted.items())]
+        due = [probe.ENGLISH, *sorted({language for language, count in counts if count >= MEMORIES_MIN})]
         found: dict[str, float] = {}
         for language in due:
             if language in self._known or language in self._tried:
@@ -88,25 +106,31 @@ class CosineWorth:
                 found[language] = probe.worth(probe.mean_reciprocal_rank(self._embedding, language))
             except Exception as e:  # noqa: BLE001 - users bring embeddings; the memory is stored without it
                 logger.warning("What the embedding is worth to the ranking could not be measured: %s", e)
+                self._tried.discard(language)  # it may have been another scope's write, and the next one works
                 break
         self._known.update(found)
         return found
 
-    def note(self, connection: Connection, measured: Mapping[str, float]) -> None:
-        """Keep what was measured and counted, in the caller's transaction."""
+    def note(self, connection: Connection, measured: Mapping[str, float], scope_id: int | None = None) -> None:
+        """Keep what was measured, and counted of a scope, in the caller's transaction."""
         for language, value in measured.items():
             suffix = "" if language == probe.ENGLISH else f"{IN}{language}"
             put_meta(connection, f"{COSINE_WORTH}{self._embedding.fingerprint}{suffix}", repr(value))
+        self._before = {}
+        if scope_id is None:
+            return
         for language, count in sorted(self._written.items()):
-            if language not in self._known:
-                put_meta(connection, f"{WRITTEN}{language}", str(count))
+            put_meta(connection, f"{WRITTEN}{language}{BY}{scope_id}", str(count))
+            self._before[scope_id, language] = self._noted.get((scope_id, language), 0)
+            self._noted[scope_id, language] = count
 
     def forget(self, measured: Iterable[str]) -> None:
         """It could not be noted: the next write measures it again."""
         for language in measured:
             self._known.pop(language, None)
             self._tried.discard(language)
-        self._written.clear()
+        self._noted.update(self._before)
+        self._before, self._written = {}, {}
 
     def again(self) -> None:
         """What failed may be tried again."""

@@ -22,7 +22,7 @@ from recall_integrations.store.entity_rows import EntityRows
 from recall_integrations.store.given import Chat
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
-from recall_integrations.types import Memory, Scope, says_the_same
+from recall_integrations.types import Memory, Scope, indexed_text, says_the_same
 
 BATCH = 1_000  # memories per transaction
 
@@ -151,14 +151,14 @@ class Writer:
     ) -> tuple[int, _Written]:
         """Store a batch in one transaction; what is in memory changes once it is committed."""
         parts = self._parts
-        measured = self._measured_worth(batch)
+        measured = self._measured_worth(scope_id, batch)
         try:
             with parts.engine.begin() as connection:
                 if not parts.stamped:
                     put_meta(connection, "embedding", parts.embedding.fingerprint)
-                parts.worth.note(connection, measured)
                 if scope_id is None:
                     scope_id = rows.add_scope(connection, scope)
+                parts.worth.note(connection, measured, scope_id)
                 written = self._write_rows(connection, scope_id, batch, ids, now)
                 parts.next_seq = written.last + 1  # before the commit: numbers may be skipped, never given twice
         except BaseException:
@@ -190,11 +190,12 @@ class Writer:
             for m, num, i, position in zip(batch, nums, ids, positions, strict=True)
         ]
         connection.execute(insert(schema.memories), memories)
-        words.write(connection, scope_id, ((num, m.text) for num, m in zip(nums, batch, strict=True)))
+        words.write(connection, scope_id, ((num, m.text, m.actor) for num, m in zip(nums, batch, strict=True)))
         spoke = languages.write(connection, scope_id, (m.text for m in batch)).intersection(READ)
         entities = self._parts.catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)))
         entities.write(connection)
-        journal.append(connection, entries)
+        contents = {num: indexed_text(m.text, m.actor) for num, m in zip(nums, batch, strict=True)}
+        journal.append(connection, entries, contents)
         version = rows.bump(connection, scope_id, len(batch) - len(replaced))
         return _Written(last=nums[-1], version=version, entities=entities, spoke=spoke)
 
@@ -204,11 +205,10 @@ class Writer:
         languages.remove(connection, scope_id, nums)
         rows.remove(connection, scope_id, nums)
 
-    def _measured_worth(self, batch: Sequence[Memory]) -> Mapping[str, float]:
+    def _measured_worth(self, scope_id: int | None, batch: Sequence[Memory]) -> Mapping[str, float]:
         """What a cosine is worth in the languages of a batch, as far as it is due and was not known."""
         parts = self._parts
         if not parts.worth.measures:
             return {}
-        with parts.engine.connect() as connection:
-            parts.worth.read_written(connection, (memory.text for memory in batch))
+        parts.worth.read_written(scope_id, (memory.text for memory in batch))
         return parts.worth.measured()

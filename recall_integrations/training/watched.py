@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,6 +11,7 @@ from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.evaluation.datasets.questions import Question
+from recall_integrations.indexes.bm25 import frequency_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.calibration.model import unknown_share
 from recall_integrations.ranking.features.bm25 import Values
@@ -126,7 +126,7 @@ class Recaller:
         assert scope_id is not None  # something was ranked there
         view = self._store.view(scope_id)
         relevant = np.asarray([view.ids[row] in question.relevant for row in features.rows.tolist()], dtype=np.bool_)
-        frequency = functools.partial(self._store.lexical.document_frequency, scope_id)
+        frequency = frequency_of(view, lambda: self._store.lexical)
         return Recalled(
             ids=[hit.memory.id or "" for hit in result.hits],
             example=Example(features=features, relevant=relevant, group=scope_text(question.scope)),

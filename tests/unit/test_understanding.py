@@ -12,6 +12,7 @@ import pytest
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Relation, Scope, TemporalWindow
 from recall_integrations.config import PLAN_RULES, PlannerConfig, QueryConfig, RankingConfig, RecallConfig
 from recall_integrations.errors import ConfigError, InvalidArgument
+from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.types import EntityRef, ParsedQuery
 from recall_integrations.types.readings import Identifier, Router
@@ -280,7 +281,7 @@ def test_a_ranking_that_fails_leaves_the_order_of_the_arms(store: MemoryStore, m
     def broken(*_arguments: object) -> int:
         raise OSError("disk")
 
-    monkeypatch.setattr(type(store.lexical), "document_frequency", broken)
+    monkeypatch.setattr(TextColumns, "frequency", broken)
     result = optimizer.recall("when did the deployment break", now=NOW)
     assert "deployment" in result.hits[0].memory.text
     assert "rank" in {d.stage for d in result.degraded}

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.indexes import lexicon
+from recall_integrations.indexes.bm25 import frequency_of
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
@@ -91,7 +92,7 @@ class Parse(Stage):
         users, assistants = view.speakers(Role.USER), view.speakers(Role.ASSISTANT)
         return ScopeKnowledge(
             entities=index,
-            frequency=functools.cache(lambda term: self._store.lexical.document_frequency(scope_id, term)),
+            frequency=functools.cache(frequency_of(view, lambda: self._store.lexical)),
             memories=view.count,
             speller=self._store.speller(scope_id, validate=self._llm) if settings.spelling else None,
             user=implicit_user(scope, index, users),

@@ -60,13 +60,12 @@ class Plan(Stage):
             asked=decided.asked,
             trust=decided.trust,
         )
-        return _typed(state).degraded_by(*self._lag())
+        return _typed(state).degraded_by(*self._lag(view.scope_id))
 
-    def _lag(self) -> list[Degradation]:
+    def _lag(self, scope_id: int) -> list[Degradation]:
         return [
             Degradation(stage=name, reason="index.behind", detail=f"{lag} changes not applied yet.")
-            for name, lag in self._store.indexes.lag.items()
-            if lag
+            for name, lag in self._store.behind(scope_id).items()
         ]
 
 

@@ -96,7 +96,7 @@ class Rank(Stage):
             window=parsed.temporal_window,
             now=state.request.now,
             half_life_days=self._config.ranking.recency_half_life_days,
-            cosine_worth=self._store.cosine_worth_in(parsed.language, parsed.original),
+            cosine_worth=self._store.cosine_worth_in(parsed.language, parsed.original, state.scope.scope_id),
             word_worth=bundled_worth(parsed.language, parsed.original),
         )
 

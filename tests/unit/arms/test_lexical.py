@@ -23,7 +23,7 @@ U1, U2 = Scope(user_id="u1"), Scope(user_id="u2")
 
 
 def arm(store: MemoryStore) -> LexicalRetriever:
-    return LexicalRetriever(store.lexical, overfetch=3.0)
+    return LexicalRetriever(lambda: store.lexical)
 
 
 @pytest.mark.parametrize(
@@ -190,3 +190,20 @@ def test_idf() -> None:
     assert idf(1, 1000) == pytest.approx(math.log(1 + 999.5 / 1.5))
     assert idf(1000, 1000) == 0.1
     assert idf(7, 3) == idf(7, 7)  # forgotten memories count until segments merge
+
+
+def test_a_scope_alone_has_the_scores_of_tantivy(store: MemoryStore, ask: Ask) -> None:
+    """Frequencies, number and average length are then those of the index: nothing changed for who is alone."""
+    words = "kestrel owl merlin heron budget launch train coffee".split()
+    store.remember_many(
+        [
+            Memory(" ".join(words[(i * j) % 8] for j in range(1, 4 + 3 * (i % 60))), id=f"m{i}", actor="Henrietta")
+            for i in range(90)
+        ]
+    )
+    request = ask(store, "kestrel owl Henrietta", limit=90)
+    result = arm(store).search(request)
+    nums, scores = store.lexical.search(request.view.scope_id, request.terms, request.view.count, 90)
+    theirs = dict(zip(request.view.rows_of(nums).tolist(), scores.tolist(), strict=True))
+    np.testing.assert_allclose(result.scores, [theirs[row] for row in result.rows.tolist()], rtol=1e-5)
+    assert len(result.rows) == len(nums)

@@ -50,7 +50,10 @@ def test_what_a_row_holds() -> None:
     row = words.to_row(1, 7, "Didn’t Priya's team move to Café ½? It did")
     wanted = "priya\nteam\nmove\ncafé\n1⁄2"
     asked = b"\xf8"  # the five words of the first sentence: 11111000
-    assert row == {"scope_id": 1, "num": 7, "words": wanted, "length": 5, "asks": 1, "asked": asked}
+    own = {"scope_id": 1, "num": 7, "words": wanted, "more": None, "stems": 5, "length": 5, "asks": 1, "asked": asked}
+    assert row == own
+    said = words.to_row(1, 7, "Priya moves", "Sam Okafor")
+    assert (said["words"], said["more"], said["stems"], said["length"]) == ("priya\nmoves", "sam\nokafor", 4, 2)
     mixed = words.to_row(1, 8, "Kestrel ships. Does Priya know? Sam sings")
     assert (mixed["words"].split(), mixed["asked"]) == (["kestrel", "ships", "priya", "know", "sam", "sings"], b"\x30")
     assert words.to_row(1, 9, "Kestrel ships.")["asked"] is None

@@ -1,0 +1,159 @@
+"""BM25 of a scope's memories, with nothing in it but the scope's own: its frequencies, its number, its average length.
+
+`idf · 2.2·tf / (tf + K)`, `K = 1.2·(.25 + .75·len / average)` (Robertson and Zaragoza 2009), over what `words` indexes:
+the stems of the actor's name and of the text. Texts shorter than `PIVOT` count as that long, in the average as well.
+Only living memories count.
+
+Where the words of a scope are in memory, every memory that holds a stem is scored. Where they are not, tantivy says
+which memories to look at, and these are scored by the words that the store keeps of them. Its own scores depend on all
+scopes (they share one average length), so it is asked until no memory that it has not named can be among the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.errors import IndexUnavailable
+from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.indexes.words import TERMS_MAX, WEAKER, LexicalIndex
+from recall_integrations.text import idf
+from recall_integrations.text.bm25 import K1, PIVOT, B
+
+Scores = NDArray[np.float64]
+Frequency = Callable[[str], int]
+MORE = 4  # times as many are asked of the index when those that it named were not enough
+UNSURE = 1.25  # the index's own idf may be so much off: forgotten memories count in it until segments merge
+_EXACT_LENGTHS = 40
+
+
+def _rounded_lengths() -> NDArray[np.int64]:
+    """Lengths that tantivy tells apart: it keeps one in a byte, exact up to 40, then in eight steps a doubling."""
+    lengths, step = list(range(_EXACT_LENGTHS + 1)), 2
+    while len(lengths) < 256:
+        last = lengths[-1]
+        lengths.extend(last + step * i for i in range(1, 9))
+        step *= 2
+    return np.asarray(lengths[:256], dtype=np.int64)
+
+
+LENGTHS = _rounded_lengths()
+
+
+def frequency_of(view: ScopeView, index: Callable[[], LexicalIndex]) -> Frequency:
+    """How many living memories of the scope hold a stem: counted in memory, or by the index where that must be asked.
+
+    What it returns raises `IndexUnavailable` where the index is needed and fails.
+    """
+    if view.text is not None:
+        return view.text.frequency
+    return lambda term: index().document_frequency(view.scope_id, term)
+
+
+@dataclass(frozen=True)
+class Bm25:
+    """BM25 of one query in one scope.
+
+    Args:
+        view: the scope.
+        terms: stems to look for.
+        weaker: stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term.
+        frequency: memories of the scope that hold a stem.
+        index: where memories are looked up whose words are not in memory.
+    """
+
+    view: ScopeView
+    terms: Sequence[str]
+    weaker: Sequence[str]
+    frequency: Frequency
+    index: Callable[[], LexicalIndex]
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """Of each stem that a memory holds, what it can give at most."""
+        distinct = list(dict.fromkeys(self.terms))[:TERMS_MAX]
+        others = [term for term in dict.fromkeys(self.weaker) if term not in distinct][:TERMS_MAX]
+        count, found = self.view.count, {}
+        for term, weight in (*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)):
+            if held := self.frequency(term):
+                found[term] = weight * (K1 + 1) * idf(held, count)
+        return found
+
+    def search(
+        self, limit: int, allowed: Mask | None = None, check_time: Callable[[], None] = lambda: None
+    ) -> tuple[Rows, NDArray[np.float32]]:
+        """Living, allowed rows that hold a stem, and their scores, in order of row: all of them, or at least the best.
+
+        Args:
+            limit: how many are wanted; those that share the score of the last are among them.
+            allowed: rows that may be returned; `None` = all.
+            check_time: called between two questions to the index; may raise.
+
+        Raises:
+            IndexUnavailable: the words are not in memory, and the index failed.
+        """
+        if not self.weights:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+        living = self.view.alive if allowed is None else self.view.alive & allowed
+        rows, scores = self._scan(living) if self.view.text is not None else self._ask(limit, living, check_time)
+        return rows, scores.astype(np.float32)
+
+    def _scan(self, living: Mask) -> tuple[Rows, Scores]:
+        text, scores = self.view.text, np.zeros(self.view.size)
+        assert text is not None
+        for term, weight in self.weights.items():
+            rows, counts = text.holding(term)
+            scores[rows] += weight * counts / (counts + self._k(rows))
+        rows = np.flatnonzero((scores > 0) & living)
+        return rows, scores[rows]
+
+    def _ask(self, limit: int, living: Mask, check_time: Callable[[], None]) -> tuple[Rows, Scores]:
+        """Rows that the index names, until it cannot name one of the best any more."""
+        view, index = self.view, self.index()
+        wanted = 2 * limit
+        while True:
+            nums, theirs = index.search(view.scope_id, self.terms, view.count, wanted, self.frequency, self.weaker)
+            rows = view.rows_of(nums)
+            rows = rows[living[rows]]
+            scores = self._of(rows)
+            if len(nums) < wanted or wanted >= view.size:
+                break
+            best = np.sort(scores)[::-1]
+            if len(best) >= limit and best[limit - 1] > self._ratio * UNSURE * float(theirs[-1]):
+                break
+            check_time()
+            wanted = min(MORE * wanted, view.size)
+        order = np.argsort(rows)
+        return rows[order], scores[order]
+
+    @cached_property
+    def _ratio(self) -> float:
+        """How much higher than the index's a score can be: its average length is `PIVOT` at least, whoever writes."""
+        own = self._k(np.arange(self.view.size))
+        theirs: Scores = K1 * (1 - B + B * _rounded(self.view.lengths) / PIVOT)
+        return float(((1 + theirs) / (1 + own)).max(initial=1.0))
+
+    def _of(self, rows: Rows) -> Scores:
+        """Scores by the words that the store keeps."""
+        view, scores = self.view, np.zeros(len(rows))
+        if view.spelled is None:
+            raise IndexUnavailable("The words of the memories can neither be found in memory nor in the store.")
+        counted, k = view.spelled(view.nums[rows], tuple(self.weights)), self._k(rows)
+        for counts, weight in zip(counted, self.weights.values(), strict=True):
+            scores += weight * counts / (counts + k)
+        return scores
+
+    def _k(self, rows: NDArray[Any]) -> Scores:
+        shares = _rounded(self.view.lengths[rows]) / self.view.mean_length
+        return np.asarray(K1 * (1 - B + B * shares), dtype=np.float64)
+
+
+def _rounded(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    padded = np.maximum(lengths, PIVOT)
+    found: NDArray[np.int64] = LENGTHS[np.searchsorted(LENGTHS, padded, side="right") - 1]
+    return found

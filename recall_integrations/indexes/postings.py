@@ -1,0 +1,87 @@
+"""Which texts of a scope hold a stem, and how often: what BM25 is computed on, with the scope's own numbers only.
+
+`Postings` covers a range of rows and never changes. A scope has a few, each at least twice as large as the next one
+(as in a log-structured merge tree): rows that are new become a small one, which swallows those that it has outgrown. So
+a write costs what was added, a few times over, and a look-up asks a handful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.int64]
+Counts = NDArray[np.int32]
+_ROW_BITS = 32
+_ROW_MASK = (1 << _ROW_BITS) - 1
+MERGED = 2  # a part is swallowed by the next one when it is not larger than this many times it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postings:
+    """Rows `first` to `end` of a scope.
+
+    Args:
+        first, end: the rows that are covered, `end` exclusive.
+        stems: int32, rising: numbers of the stems that occur.
+        begins: int64 `(len(stems) + 1,)`: where the entries of each begin in the other two.
+        rows: int32: rows that hold the stem, rising.
+        counts: int32, beside `rows`: how often they hold it.
+    """
+
+    first: int
+    end: int
+    stems: NDArray[np.int32]
+    begins: Rows
+    rows: NDArray[np.int32]
+    counts: Counts
+
+    @property
+    def bytes(self) -> int:
+        """Memory held."""
+        return int(self.stems.nbytes + self.begins.nbytes + self.rows.nbytes + self.counts.nbytes)
+
+    def of(self, stem: int) -> tuple[NDArray[np.int32], Counts]:
+        """Rows that hold a stem, and how often."""
+        at = int(np.searchsorted(self.stems, stem))
+        if at == len(self.stems) or self.stems[at] != stem:
+            return self.rows[:0], self.counts[:0]
+        part = slice(int(self.begins[at]), int(self.begins[at + 1]))
+        return self.rows[part], self.counts[part]
+
+
+def made(first: int, end: int, occurrences: Sequence[tuple[NDArray[np.int32], Rows]]) -> Postings:
+    """Postings of rows.
+
+    Args:
+        first, end: the rows.
+        occurrences: numbers of stems, and beside each the row that holds it; in any order, repeats count.
+    """
+    packed = [(stems.astype(np.int64) << _ROW_BITS) | rows for stems, rows in occurrences]
+    keys = np.concatenate(packed) if packed else np.empty(0, dtype=np.int64)
+    keys.sort()
+    heads = np.flatnonzero(np.diff(keys, prepend=-1))
+    distinct = keys[heads]
+    counts = np.diff(heads, append=len(keys)).astype(np.int32)
+    numbers = (distinct >> _ROW_BITS).astype(np.int32)
+    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return Postings(
+        first=first,
+        end=end,
+        stems=numbers[begins],
+        begins=np.append(begins, len(distinct)),
+        rows=(distinct & _ROW_MASK).astype(np.int32),
+        counts=counts,
+    )
+
+
+def first_to_read(parts: Sequence[Postings], end: int) -> tuple[tuple[Postings, ...], int]:
+    """Which parts stay when rows up to `end` are there, and the row from which they are read into a new one."""
+    kept = list(parts)
+    first = kept[-1].end if kept else 0
+    while kept and first < end and kept[-1].end - kept[-1].first <= MERGED * (end - first):
+        first = kept.pop().first
+    return tuple(kept), first
