@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult, Scope
-from recall_integrations.config import STRATEGIES, FusionConfig, RankingConfig, RetrievalConfig
+from recall_integrations.config import STRATEGIES, RankingConfig, RetrievalConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
 
@@ -164,7 +164,7 @@ LEARNED = ("linear", "trees")  # need a file of weights, and add up what `fixed_
 
 
 def of_strategy(name: str) -> RecallConfig:
-    return RecallConfig(fusion=FusionConfig(strategy=name))
+    return RecallConfig().with_strategy(name)
 
 
 CONFIGS: dict[str, Callable[[], RecallConfig]] = {
