@@ -394,6 +394,38 @@ class LimitsConfig:
     workers: Annotated[int, _range(1, 256)] = 8
 
 
+@_section("budgets")
+class BudgetsConfig:
+    """How the time of a recall is shared out, in milliseconds of one that has 110 of them.
+
+    Of what is left, a step gets the share that its number has among its own and those of the steps still to come: with
+    more time, each gets more. Only what hangs or is slow notices.
+
+    Args:
+        lexical, semantic, graph: of these arms. One of your own gets as much as `semantic`.
+        rank: to order the candidates.
+        rerank: of the cross-encoder, if there is one; its longest wait is `limits.rerank_budget_ms`.
+        deliver: to fetch and explain the hits.
+    """
+
+    lexical: Annotated[float, _range(1, 10_000)] = 30.0
+    semantic: Annotated[float, _range(1, 10_000)] = 40.0
+    graph: Annotated[float, _range(1, 10_000)] = 15.0
+    rank: Annotated[float, _range(1, 10_000)] = 5.0
+    rerank: Annotated[float, _range(1, 10_000)] = 30.0
+    deliver: Annotated[float, _range(1, 10_000)] = 20.0
+
+    @property
+    def arms(self) -> float:
+        """Of all arms: words and vectors are looked at side by side, the graph beside or behind them."""
+        return max(self.lexical, self.semantic) + self.graph
+
+    def of_arm(self, name: str) -> float:
+        """The share of an arm in the time of all of them, in (0, 1]."""
+        known = {"lexical": self.lexical, "graph": self.graph}
+        return known.get(name, self.semantic) / self.arms
+
+
 @_section("breakers")
 class BreakerConfig:
     """When a component that failed (LLM, reranker, remote embedding, an index) is left alone for a while.
@@ -424,6 +456,7 @@ class RecallConfig:
     fallback_fusion: FallbackFusionConfig = Field(default_factory=FallbackFusionConfig)
     rerank: RerankConfig = Field(default_factory=RerankConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
+    budgets: BudgetsConfig = Field(default_factory=BudgetsConfig)
     breakers: BreakerConfig = Field(default_factory=BreakerConfig)
     timezone: Text = "UTC"
     week_start: Annotated[int, _range(0, 6)] = 0

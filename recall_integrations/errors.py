@@ -20,17 +20,22 @@
     │   └── EmbeddingMismatch          opened with another embedding than the one that made it
     ├── EmbeddingError                 the embedding failed or returned the wrong shape
     ├── IndexUnavailable               a derived index cannot be opened or searched
-    └── RecallTimeout                  an arm gave up because the deadline had passed; never reaches a caller
+    ├── RecallTimeout                  the time was not enough for everything; with `recall(strict=True)` only
+    ├── DegradationFailed              a step failed, or nothing was left to return; with `strict=True` only
+    └── PrivacyViolation               a text could not be redacted in time; with `strict=True` only
 
 Messages say what was wrong and then what to do. `code` is a stable string for programs.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 __all__ = [
     "ConfigError",
+    "DegradationFailed",
     "EmbeddingError",
     "EmbeddingMismatch",
     "IndexUnavailable",
@@ -43,6 +48,7 @@ __all__ = [
     "MissingBenchmark",
     "MissingExtra",
     "NotFound",
+    "PrivacyViolation",
     "RecallError",
     "RecallTimeout",
     "StoreClosed",
@@ -55,9 +61,22 @@ __all__ = [
 
 
 class RecallError(Exception):
-    """Root of the tree."""
+    """Root of the tree.
+
+    Attributes:
+        code: stable, for programs.
+        details: of a recall that was not whole: `effective_timeout_ms`, `degradation_steps_applied`,
+            `retry_suggestions`.
+        options: what a caller may do: `retry_with_reduced_scope`, `skip_experience_path`, `return_minimal`.
+        stats: `partial_results` and `time_elapsed_ms`.
+        result: the `RecallResult` as it is without `strict=True`; `None` for other errors.
+    """
 
     code: ClassVar[str] = "RECALL_ERROR"
+    details: Mapping[str, object] = MappingProxyType({})
+    options: tuple[str, ...] = ()
+    stats: Mapping[str, float] = MappingProxyType({})
+    result: Any = None
 
 
 class InvalidInput(RecallError, ValueError):
@@ -178,6 +197,18 @@ class IndexUnavailable(RecallError):
 
 
 class RecallTimeout(RecallError):
-    """An arm gave up because nobody waits for its answer any more; the result names it."""
+    """There was not time for everything. An arm that raises it is late, and named in the result."""
 
     code = "TIMEOUT"
+
+
+class DegradationFailed(RecallError):
+    """A step failed where the caller wanted all of them, or nothing was left that could be returned."""
+
+    code = "DEGRADATION_FAILED"
+
+
+class PrivacyViolation(RecallError):
+    """A text could not be redacted in time. It was withheld, and never shown."""
+
+    code = "PRIVACY_VIOLATION"

@@ -8,11 +8,10 @@ The stages are in `recall/stages`, a file each; `recall/runner.py` takes a recal
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import functools
-import weakref
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -22,7 +21,7 @@ from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.delivery.withholding import withheld
-from recall_integrations.errors import InvalidArgument, StoreClosed
+from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed
 from recall_integrations.planning.when import settled
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
@@ -40,11 +39,14 @@ from recall_integrations.recall.stages.rank import Rank
 from recall_integrations.recall.stages.rerank import Rerank
 from recall_integrations.recall.stages.rewrite import Rewrite
 from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.strictness import complaint
 from recall_integrations.reranking.depth import MultiStage
 from recall_integrations.reranking.gate import RISK, GateSettings
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankSettings, RerankStage
+from recall_integrations.resilience.admission import Admission, Admitted
 from recall_integrations.resilience.breaker import FileShelf
+from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard, Health
 from recall_integrations.resilience.guards import Guards
@@ -52,6 +54,7 @@ from recall_integrations.rewriting.stage import Rewriting
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.parts import utc_now
 from recall_integrations.types import (
+    Degradation,
     Filters,
     ParsedQuery,
     RecallResult,
@@ -63,6 +66,8 @@ from recall_integrations.types import (
 from recall_integrations.types.request import RecallRequest, Window
 
 BREAKERS_FILE = "breakers.json"
+CALLERS_MAX = 256  # of `arecall` at once; each waits in a thread of its own
+BUSY_SECONDS = 0.002  # how soon the next looks whether one of them has ended
 EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest to ask again, and the dearest to do without
 
 
@@ -82,7 +87,8 @@ class QueryOptimizer:
             it takes.
         observers: called with a `recall.StageEvent` when a stage of a recall has ended.
 
-    Threads may share one optimizer. `close` stops its threads; the store stays open.
+    Threads may share one optimizer. Its threads end with the process, or when they have nothing to do; the store stays
+    open when it is closed.
     """
 
     def __init__(
@@ -116,15 +122,20 @@ class QueryOptimizer:
         self._clock = clock
         specs = registered(arms)
         workers = self.config.limits.workers
-        self._guards = Guards(self.config.breakers, FileShelf(store.path / BREAKERS_FILE), workers)
-        self._callers = ThreadPoolExecutor(workers, thread_name_prefix="recall-async")
+        self._admission = Admission()
+        shelf = FileShelf(store.path / BREAKERS_FILE)
+        self._guards = Guards(self.config.breakers, shelf, workers, waiting=self._admission.waiting)
+        self._callers = Bulkhead("async", CALLERS_MAX)
         self._reranking = self._rerank_stage(resolve_reranker(reranker))
         known = self._default_stages(resolve_llm(llm), ranker, specs)
-        self._runner = Runner(arranged(known, stages), observers)
+        outside = {stage.name: self._guards.of(f"stage.{stage.name}") for stage in stages}
+        if ranker is not None:
+            outside.setdefault("rank", self._guards.of("ranker"))
+        self._runner = Runner(arranged(known, stages), observers, outside)
         # What `parse` and `plan` do without a recall is what they do in one.
         self._parse = next((s for s in self.stages if isinstance(s, Parse)), cast("Parse", known[0]))
         self._plan = next((s for s in self.stages if isinstance(s, Plan)), cast("Plan", known[1]))
-        self._finalizer = weakref.finalize(self, _shutdown, self._callers)
+        self._open = True
 
     def _default_stages(
         self, llm: Callable[[str], str] | None, ranker: Ranker | None, specs: tuple[ArmSpec, ...]
@@ -137,17 +148,19 @@ class QueryOptimizer:
         delivery = Delivery(store, ranking.recency_half_life_days, reasons, known_of(ranker).labels)
         depth = MultiStage(coarse_factor=config.rerank.coarse_factor, score_percentile=config.rerank.score_percentile)
         guards, limits = self._guards, config.limits
-        rewriting = Rewriting(llm, guards.of("rewrite", limit_ms=limits.rewrite_timeout_ms))
+        rewriting = Rewriting(llm, guards.of("rewrite", who=_name(llm), limit_ms=limits.rewrite_timeout_ms))
         makers = {spec.name: spec.make(store, config) for spec in specs}
         unsure = None
         if config.query.entity_llm and llm is not None:
-            unsure = EntityFallback(llm, guards.of("entities", limit_ms=config.query.entity_llm_timeout_ms))
+            unsure = EntityFallback(
+                llm, guards.of("entities", who=_name(llm), limit_ms=config.query.entity_llm_timeout_ms)
+            )
         return [
             Parse(store, config, None if llm is None else self._validating(llm), unsure),
             Plan(store, config, specs),
             Rewrite(rewriting),
             Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS)),
-            Arms(specs, makers, self._arm_guard, None if self._reranking is None else depth),
+            Arms(specs, makers, self._arm_guard, None if self._reranking is None else depth, config.budgets),
             Rank(store, config, delivery, ranker, specs, makers),
             *([] if self._reranking is None else [Rerank(self._reranking, depth, delivery)]),
             Arrange(ranking, delivery),
@@ -171,11 +184,13 @@ class QueryOptimizer:
             weight=r.weight,
             threshold=r.threshold,
         )
-        return RerankStage(reranker, settings, self._guards.of("rerank", limit_ms=limits.rerank_budget_ms))
+        return RerankStage(
+            reranker, settings, self._guards.of("rerank", who=reranker.name, limit_ms=limits.rerank_budget_ms)
+        )
 
     def _validating(self, llm: Callable[[str], str]) -> Callable[[str], str]:
         """The LLM as the speller asks it, beside the recall, about corrections that it has made."""
-        guard = self._guards.of("spelling", limit_ms=self.config.limits.rewrite_timeout_ms)
+        guard = self._guards.of("spelling", who=_name(llm), limit_ms=self.config.limits.rewrite_timeout_ms)
 
         def ask(prompt: str) -> str:
             answer = guard.call(Deadline.after(None), llm, prompt, empty=lambda text: not text.strip())
@@ -210,8 +225,8 @@ class QueryOptimizer:
         return self._guards.health()
 
     def close(self) -> None:
-        """Stop the threads. Recalls that are under way lose their arms; later ones raise `StoreClosed`."""
-        self._finalizer()
+        """Later recalls raise `StoreClosed`; those that are under way end as they would have."""
+        self._open = False
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> QueryOptimizer:
         return self  # threads and an open store are shared, not copied
@@ -264,6 +279,7 @@ class QueryOptimizer:
         timezone: str | None = None,
         context: int = 0,
         query_vector: Any = None,
+        strict: bool = False,
     ) -> RecallResult:
         """Find the memories that answer a query.
 
@@ -283,11 +299,15 @@ class QueryOptimizer:
             timezone: IANA name of the zone in which "yesterday" is read; default `timezone` of the configuration.
             context: of each hit, so many memories before and after it in its thread come along.
             query_vector: the query's embedding, if the caller has it already.
+            strict: raise where the default leaves something out and names it in `degraded`.
 
         Raises:
             InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: nothing was searched.
             StoreClosed: the store was closed.
+            RecallTimeout, IndexUnavailable, PrivacyViolation, DegradationFailed: with `strict`, what was found is the
+                error's `result`.
         """
+        began = time.monotonic()
         request = self._checked(
             query=query,
             k=k,
@@ -302,7 +322,7 @@ class QueryOptimizer:
             context=context,
             vector=query_vector,
         )
-        return self._recall(request, Deadline.after(request.time_budget_ms))
+        return self._recall(request, Deadline(began + request.time_budget_ms / 1e3), strict=strict)
 
     async def arecall(
         self,
@@ -319,8 +339,14 @@ class QueryOptimizer:
         timezone: str | None = None,
         context: int = 0,
         query_vector: Any = None,
+        strict: bool = False,
     ) -> RecallResult:
-        """`recall` without blocking the event loop: the same path, in a thread. Cancelling it stops its arms."""
+        """`recall` without blocking the event loop: the same path, in a thread. Cancelling it stops its arms.
+
+        Raises:
+            RecallTimeout: 256 others are under way, and none of them ended within the time.
+        """
+        began = time.monotonic()
         request = self._checked(
             query=query,
             k=k,
@@ -335,10 +361,18 @@ class QueryOptimizer:
             context=context,
             vector=query_vector,
         )
-        deadline = Deadline.after(request.time_budget_ms)
-        run = functools.partial(contextvars.copy_context().run, self._recall, request, deadline)
+        deadline = Deadline(began + request.time_budget_ms / 1e3)
+        run = functools.partial(self._recall, request, deadline, strict=strict)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._callers, run)
+            while True:
+                running = self._callers.submit(run)
+                if not (running.done() and isinstance(running.exception(), Busy)):
+                    return await asyncio.wrap_future(running)
+                if deadline.over:
+                    raise RecallTimeout(
+                        f"{CALLERS_MAX} recalls are under way. Ask fewer at once, or give them more time."
+                    )
+                await asyncio.sleep(BUSY_SECONDS)
         except asyncio.CancelledError:
             deadline.cancel()
             raise
@@ -346,16 +380,21 @@ class QueryOptimizer:
     def _checked(self, **arguments: Any) -> RecallRequest:
         limits = self.config.limits
         request = checked_request(limits, self._clock, lambda: self.store.embedding.dimensions, **arguments)
-        if not self._finalizer.alive:
+        if not self._open:
             raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
         self.store.scope_id(request.scope)  # a closed store is an error before anything else happens
         return request
 
-    def _recall(self, request: RecallRequest, deadline: Deadline) -> RecallResult:
-        state, timings = self._runner.run(RecallState(request=request), deadline)
+    def _recall(self, request: RecallRequest, deadline: Deadline, *, strict: bool = False) -> RecallResult:
+        began = time.perf_counter()
+        with self._admission.admitted(deadline) as given:
+            k = given.k(request.k)
+            state = RecallState(request=replace(request, k=k) if k != request.k else request, level=given.level)
+            state, timings = self._runner.run(state.degraded_by(*_pressed(given, request, k, deadline)), deadline)
         query, plan, degraded = withheld(state.query, state.plan, state.degraded, request.privacy)
         hits, confidence = state.hits, state.confidence
-        return RecallResult(
+        timings["total"] = (time.perf_counter() - began) * 1e3
+        result = RecallResult(
             hits=hits,
             query=query,
             plan=plan,
@@ -365,13 +404,24 @@ class QueryOptimizer:
             timings_ms={name: round(ms, 3) for name, ms in timings.items()},
             confidence=confidence if confidence is not None else hits[0].score if hits else 0.0,
         )
+        error = complaint(result, request.time_budget_ms) if strict else None
+        if error is not None:
+            raise error
+        return result
+
+
+def _name(llm: Callable[[str], str] | None) -> str:
+    return getattr(llm, "__name__", "")
+
+
+def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline) -> tuple[Degradation, ...]:
+    """What is left out under pressure, step by step."""
+    why = f"{deadline.remaining_ms():.1f} of {request.time_budget_ms:g} ms are left; a whole recall takes "
+    why += f"{given.usual_ms:.1f}." if given.usual_ms else "longer."
+    said = {"reduced_top_k": f"k {request.k} → {k}: {why}"}
+    return tuple(Degradation(stage="admission", reason=step, detail=said.get(step, why)) for step in given.steps)
 
 
 def _reopen(path: str, embedding: Any, config: RecallConfig, sources: dict[str, Any]) -> QueryOptimizer:
     store = MemoryStore.attach(path, embedding=embedding, config=config)
     return QueryOptimizer(store, config=config, **sources)
-
-
-def _shutdown(*pools: ThreadPoolExecutor) -> None:
-    for pool in pools:
-        pool.shutdown(wait=False, cancel_futures=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recall_integrations.arms.base import Arm, ArmRequest, ArmResult
 from recall_integrations.resilience.deadline import Deadline
@@ -36,6 +36,7 @@ class FanOut:
         arms: what makes each arm; opening an index is a part of the arm that may fail.
         deadline: of the recall.
         timings_ms: gets `arm.<name>`.
+        share: of an arm in the time that is left, in (0, 1].
     """
 
     def __init__(
@@ -44,27 +45,30 @@ class FanOut:
         arms: Mapping[str, Callable[[], Arm]],
         deadline: Deadline,
         timings_ms: dict[str, float],
+        share: Callable[[str], float] = lambda _name: 1.0,
     ) -> None:
         self._guards = guards
         self._arms = arms
         self._deadline = deadline
         self._timings_ms = timings_ms
+        self._share = share
         self._started: dict[str, Call[ArmResult] | Answer[ArmResult]] = {}
 
-    def start(self, requests: Sequence[tuple[str, ArmRequest]]) -> None:
-        """Ask arms. Returns when those that need no thread are done."""
-        here = []
+    def start(self, requests: Sequence[tuple[str, ArmRequest]], *, here: bool = False) -> None:
+        """Ask arms. Returns when those that need no thread are done; with `here`, no arm is given one."""
+        alone = []
         for name, request in requests:
-            if isinstance(self._arms[name], InMemory) and request.similarities is not None:
-                here.append((name, request))
+            if here or (isinstance(self._arms[name], InMemory) and request.similarities is not None):
+                alone.append((name, request))
             else:
-                self._started[name] = self._guards(name).begin(self._deadline, self._timed, name, request)
-        for name, request in here:
+                limit = self._deadline.child(self._deadline.remaining_ms() * self._share(name))
+                given = replace(request, deadline=limit)
+                self._started[name] = self._guards(name).begin(limit, self._timed, name, given)
+        for name, request in alone:
             self._started[name] = self._here(name, request)
 
     def collect(self, order: Sequence[str]) -> tuple[list[ArmResult], list[Degradation]]:
         """Results in the order of names given (not of arrival), and what went wrong. Waits until the deadline."""
-        self._deadline.wait_for(*(call.future for call in self._started.values() if isinstance(call, Call)))
         results: list[ArmResult] = []
         degraded: list[Degradation] = []
         for name in (n for n in order if n in self._started):

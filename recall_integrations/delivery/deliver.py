@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.delivery import packing, privacy
+from recall_integrations.delivery import packing
 from recall_integrations.delivery.explanation import RECENT, led, reason
+from recall_integrations.delivery.showing import Shown
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.fusion import Fused
+from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
 from recall_integrations.types.request import RecallRequest
@@ -67,6 +69,7 @@ class Delivery:
         allowed: Mask | None,
         found: Found,
         request: RecallRequest,
+        deadline: Deadline,
     ) -> tuple[tuple[Hit, ...], list[Degradation]]:
         """The best k as hits, and what did not work: `budget.tokens` where some did not fit.
 
@@ -76,50 +79,48 @@ class Delivery:
             allowed: rows that may be returned; `None` = all.
             found: the candidates.
             request: what was asked for.
+            deadline: of the recall.
         """
+        showing = Shown(request.privacy, deadline)
         fused = found.fused
         memories = self._fetch(view, fused.rows, request.k)
         places = [place for place, _ in memories]
         rows = fused.rows[places].tolist()
-        around, problems = self._around(view, allowed, rows, request)
-        ways = self._ways(view, fused, rows, request.privacy)
+        around, problems = self._around(view, allowed, rows, request, showing)
+        ways = self._ways(view, fused, rows, request.privacy, showing)
         made_of = contributions(fused, places, found.reranked, ways)
-        said: Sequence[set[str] | None] = [None] * len(rows)
-        if view.text is not None and request.privacy == "allow":  # else only what is shown may be spoken of
-            said = view.text.held(rows, parsed.terms)
-        scores = fused.scores[places].tolist()
+        said = _said(view, rows, parsed, request)
         apart = self._recent_is_rare(view, made_of, request)
         hits = []
         for i, (place, memory) in enumerate(memories):
-            row, parts = rows[i], made_of[place]
-            shown = privacy.apply(memory, request.privacy)
-            way, denied = ways.get(row, ""), row in found.denied
-            when = found.asked.words if found.asked is not None and found.asked.mask[row] else ""
+            row, shown = rows[i], showing.of(memory)
             why = reason(
                 parsed,
                 shown,
-                parts,
-                demoted=denied,
+                made_of[place],
+                demoted=row in found.denied,
                 mode=request.privacy,
                 said=said[i],
-                way=way,
-                when=when,
+                way=ways.get(row, ""),
+                when=_when(found, row),
                 apart=apart,
                 own=self._own,
                 labels=self._labels,
             )
+            repeats = tuple(view.ids[j] for j in found.folded.get(row, ()))
+            score = float(fused.scores[place])
             hits.append(
                 Hit(
                     memory=shown,
-                    score=scores[i],
+                    score=score,
                     reason=why,
-                    contributions=parts,
-                    duplicates=tuple(view.ids[j] for j in found.folded.get(row, ())),
+                    contributions=made_of[place],
+                    duplicates=repeats,
                     context=around.get(row, ()),
                 )
             )
         kept, dropped = _packed(hits, request.tokens_max)
-        return kept, [*problems, *dropped]
+        return kept, [*problems, *showing.problems, *dropped]
 
     def _recent_is_rare(
         self, view: ScopeView, made_of: Mapping[int, Sequence[Contribution]], request: RecallRequest
@@ -137,12 +138,12 @@ class Delivery:
         memories = self._store.fetch(view.scope_id, nums)
         return [indexed_text(memories[n].text, memories[n].actor) if n in memories else "" for n in nums]
 
-    def _ways(self, view: ScopeView, fused: Fused, rows: list[int], mode: str) -> dict[int, str]:
+    def _ways(self, view: ScopeView, fused: Fused, rows: list[int], mode: str, showing: Shown) -> dict[int, str]:
         """How another document led to hits, by row; the other is named as it is shown."""
         found = {row: via for row in rows if (via := fused.via(row)) is not None}
         nums = {via.row: int(view.nums[via.row]) for via in found.values()}
         memories = self._store.fetch(view.scope_id, list(nums.values())) if nums and mode != "block" else {}
-        shown = {row: privacy.apply(memories[num], mode) for row, num in nums.items() if num in memories}
+        shown = {row: showing.of(memories[num]) for row, num in nums.items() if num in memories}
         return {row: led(via, shown.get(via.row), mode) for row, via in found.items()}
 
     def _fetch(self, view: ScopeView, rows: Rows, k: int) -> list[tuple[int, Memory]]:
@@ -161,7 +162,7 @@ class Delivery:
         return found
 
     def _around(
-        self, view: ScopeView, allowed: Mask | None, rows: list[int], request: RecallRequest
+        self, view: ScopeView, allowed: Mask | None, rows: list[int], request: RecallRequest, showing: Shown
     ) -> tuple[dict[int, tuple[Memory, ...]], list[Degradation]]:
         """The neighbours of hits in their threads, as far as the filters let them through."""
         if not request.context or not rows:
@@ -182,8 +183,21 @@ class Delivery:
         found = {}
         for row, beside in zip(rows, table.tolist(), strict=True):
             there = (memories.get(int(view.nums[i])) for i in beside if i >= 0)
-            found[row] = tuple(privacy.apply(m, request.privacy) for m in there if m is not None)
+            found[row] = tuple(showing.of(m) for m in there if m is not None)
         return found, []
+
+
+def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, request: RecallRequest) -> Sequence[set[str] | None]:
+    """Which words of the query each hit holds; `None` where only what is shown may be spoken of, or nobody knows."""
+    if view.text is None or request.privacy != "allow":
+        return [None] * len(rows)
+    held: Sequence[set[str] | None] = view.text.held(rows, parsed.terms)
+    return held
+
+
+def _when(found: Found, row: int) -> str:
+    """What a hit has to do with the time or the session that was asked for, in words."""
+    return found.asked.words if found.asked is not None and found.asked.mask[row] else ""
 
 
 def contributions(

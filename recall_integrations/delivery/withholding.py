@@ -10,6 +10,8 @@ from recall_integrations.query.entities.implicit import USER
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.types import Degradation, EntityRef, ParsedQuery, RetrievalPlan
 
+DETAIL_CHARS_MAX = 1_000  # longer ones quote what they were given
+
 
 def withheld(
     parsed: ParsedQuery, plan: RetrievalPlan, degraded: Sequence[Degradation], mode: str
@@ -51,5 +53,5 @@ def withheld(
             reason=without_names(plan.reason),
             checks=tuple(replace(c, because=without_names(c.because)) for c in plan.checks),
         ),
-        tuple(replace(d, detail="" if blocked else privacy.redact(d.detail)[0]) for d in degraded),
+        tuple(replace(d, detail="" if blocked else privacy.redact(d.detail[:DETAIL_CHARS_MAX])[0]) for d in degraded),
     )

@@ -326,6 +326,13 @@ class ScopeViews:
         with scope_lock:  # one thread loads a scope, others of the same scope wait, other scopes go on
             return self._load_or_refresh(scope_id)
 
+    def near(self, scope_id: int, changes: int) -> bool:
+        """Whether the scope's columns are in memory and lack at most so many changes."""
+        _, upto = self._shown(scope_id)
+        with self._lock:
+            kept = self._kept.get(scope_id)
+            return kept is not None and upto - kept[0].seq <= changes
+
     def drop(self, scope_id: int | None = None) -> None:
         """Forget one scope's columns, or all."""
         with self._lock:

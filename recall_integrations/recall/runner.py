@@ -7,15 +7,19 @@ instead: without it there is no answer.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.recall.state import RecallState
+from recall_integrations.resilience.admission import MINIMAL
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import NO_TIME, Guard
+from recall_integrations.resilience.pace import Pace
 from recall_integrations.types import Degradation
 
 
@@ -67,12 +71,17 @@ class Stage(ABC):
             of a known stage takes its place.
         share: of the time that is left, in (0, 1].
         essential: whether the recall fails with it.
+        level: where more than this is left out (`RecallState.level`), its fallback is taken instead.
+        paced: whether its fallback is taken where it does not fit into the time that is left, by its recent runs. For
+            work that cannot be stopped once it has begun.
     """
 
     name: str
     after: str = ""
     share: float = 1.0
     essential: bool = False
+    level: int = MINIMAL
+    paced: bool = False
 
     def applies(self, state: RecallState) -> bool:
         """Whether there is anything to do. Default: where the scope holds something."""
@@ -93,10 +102,18 @@ class Runner:
     Args:
         stages: in order.
         observers: called when a stage has ended, in the thread of the recall. What they raise is named in `degraded`.
+        outside: by name, stages that hold what a user brought and may hang, and what calls them.
     """
 
-    def __init__(self, stages: Sequence[Stage], observers: Sequence[Observer] = ()) -> None:
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        observers: Sequence[Observer] = (),
+        outside: Mapping[str, Guard] | None = None,
+    ) -> None:
         self.stages, self._observers = tuple(stages), tuple(observers)
+        self._outside = outside or {}
+        self._paces = {stage.name: Pace() for stage in self.stages if stage.paced}
 
     def run(self, state: RecallState, deadline: Deadline) -> tuple[RecallState, dict[str, float]]:
         """The last state, and how long each stage took: milliseconds by name, with those of steps, and `total`."""
@@ -107,13 +124,8 @@ class Runner:
                 continue
             before, started = len(state.degraded), time.perf_counter()
             own = deadline if stage.share == 1 else deadline.child(deadline.remaining_ms() * stage.share)
-            turn, failed = Turn(own), False
-            try:
-                state = _extended(stage, state, turn)
-            except Exception as e:
-                if stage.essential:
-                    raise
-                failed, state = True, stage.fallback(state.degraded_by(degradation(stage.name, e)))
+            turn = Turn(own)
+            state, failed = self._through(stage, state, turn)
             took = (time.perf_counter() - started) * 1e3
             timings[stage.name] = took
             timings.update(turn.timings_ms)
@@ -130,6 +142,38 @@ class Runner:
                 state = self._told(state, event)
         timings["total"] = (time.perf_counter() - begin) * 1e3
         return state, timings
+
+    def _through(self, stage: Stage, state: RecallState, turn: Turn) -> tuple[RecallState, bool]:
+        """The state behind a stage, and whether that is its fallback."""
+        if state.level > stage.level:
+            return stage.fallback(state), True
+        pace = self._paces.get(stage.name)
+        if pace is not None and (usual := pace.estimate()) is not None and usual.low_ms > turn.deadline.remaining_ms():
+            detail = f"It takes {usual.low_ms:.1f} ms; there are {turn.deadline.remaining_ms():.1f}."
+            return stage.fallback(state.degraded_by(Degradation(stage=stage.name, reason=NO_TIME, detail=detail))), True
+        if stage.name in self._outside:
+            return self._beside(stage, state, turn)
+        began = time.perf_counter()
+        try:
+            after = _extended(stage, state, turn)
+        except (Exception, asyncio.CancelledError) as e:  # nobody cancels what is not awaited: a component raised it
+            if stage.essential:
+                raise
+            return stage.fallback(state.degraded_by(degradation(stage.name, e))), True
+        if pace is not None:
+            pace.record((time.perf_counter() - began) * 1e3)
+        return after, False
+
+    def _beside(self, stage: Stage, state: RecallState, turn: Turn) -> tuple[RecallState, bool]:
+        """The same, in a thread that may be left behind."""
+        answer = self._outside[stage.name].call(turn.deadline, _extended, stage, state, turn)
+        if answer.value is not None:
+            return answer.value, False
+        if stage.essential and answer.error is not None:
+            raise answer.error
+        return stage.fallback(
+            state.degraded_by(Degradation(stage=stage.name, reason=answer.code, detail=answer.detail))
+        ), True
 
     def _told(self, state: RecallState, event: StageEvent) -> RecallState:
         for observer in self._observers:
@@ -149,7 +193,7 @@ def _extended(stage: Stage, state: RecallState, turn: Turn) -> RecallState:
 def _shown(observer: Observer, event: StageEvent, state: RecallState) -> RecallState:
     try:
         observer(event)
-    except Exception as e:  # noqa: BLE001 - who looks on must not cost the answer; the result names it
+    except (Exception, asyncio.CancelledError) as e:  # noqa: BLE001 - who looks on must not cost the answer; it is named
         return state.degraded_by(degradation("observer", e))
     return state
 

@@ -38,6 +38,8 @@ class RecallState:
 
     Args:
         request: the checked arguments.
+        level: how much is left out, 0 = nothing (`resilience.admission`).
+        loading: whether the scope's columns are still being read, so that there is no view.
         parsed: the query as understood (`parse`); `query` is the same for whoever needs it.
         frequency: memories of the scope that hold a stem (`parse`).
         planned: what is done about it (`plan`); `plan` is the same.
@@ -62,6 +64,8 @@ class RecallState:
     """
 
     request: RecallRequest
+    level: int = 0
+    loading: bool = False
     parsed: ParsedQuery | None = None
     frequency: Callable[[str], int] = _held_by_none
     planned: RetrievalPlan | None = None

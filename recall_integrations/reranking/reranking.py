@@ -133,6 +133,11 @@ class RerankStage:
         self._lock = threading.Lock()
         self._banded = has_bands(reranker.name)
 
+    @property
+    def name(self) -> str:
+        """Of the reranker."""
+        return self._reranker.name
+
     def warm(self) -> Future[Any] | None:
         """Start to load the reranker's model in a thread; `None` if there is nothing to load or it is loaded."""
         if not isinstance(self._reranker, LoadedReranker) or self._reranker.ready:

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -102,6 +103,10 @@ class Call(Generic[T]):
     fair: bool
 
 
+def _just_waiting(_deadline: Deadline) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 class Guard:
     """Calls one component. Threads share it.
 
@@ -111,6 +116,7 @@ class Guard:
         breaker: whether it is asked at all; default one that only this guard knows of.
         threads: where it runs; default a bulkhead of its own.
         attempts: how often a call that raises is tried within its time, with growing pauses of random length.
+        waiting: what surrounds a wait: the caller does not compute meanwhile.
         clock: monotonic seconds.
     """
 
@@ -122,13 +128,14 @@ class Guard:
         breaker: Breaker | None = None,
         threads: Threads | None = None,
         attempts: int = 1,
+        waiting: Callable[[Deadline], AbstractContextManager[None]] = _just_waiting,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name, self.limit_ms = name, limit_ms
         self.breaker = Breaker(name) if breaker is None else breaker
         self.threads: Threads = Bulkhead(name) if threads is None else threads
         self.pace = Pace()
-        self._attempts, self._clock = attempts, clock
+        self._attempts, self._waiting, self._clock = attempts, waiting, clock
 
     def call(
         self,
@@ -202,7 +209,9 @@ class Guard:
             empty: whether a result is one that cannot be used.
             done: work and pieces that a result stands for, if it may be less than was asked.
         """
-        call.limit.wait_for(call.future)
+        if not call.future.done():
+            with self._waiting(call.limit):
+                call.limit.wait_for(call.future)
         took_ms = (self._clock() - call.began) * 1e3
         if not call.future.done():
             self.threads.give_up(call.future)

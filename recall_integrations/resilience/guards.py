@@ -6,10 +6,12 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from recall_integrations.config import BreakerConfig
 from recall_integrations.resilience.breaker import Breaker, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead
+from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard, Health
 
 
@@ -20,6 +22,7 @@ class Guards:
         settings: of the breakers.
         shelf: where their states are; `None` = in this object only.
         threads: calls of one component at once.
+        waiting: what surrounds a wait for a component.
         clock: wall seconds.
     """
 
@@ -28,17 +31,20 @@ class Guards:
         settings: BreakerConfig,
         shelf: Shelf | None = None,
         threads: int = 8,
+        waiting: Callable[[Deadline], AbstractContextManager[None]] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings, self._shelf, self._threads, self._clock = settings, shelf, threads, clock
+        self._waiting = waiting or (lambda _deadline: nullcontext())
         self._made: dict[str, Guard] = {}
         self._lock = threading.Lock()
 
-    def of(self, name: str, *, limit_ms: float = math.inf, attempts: int = 1) -> Guard:
+    def of(self, name: str, *, who: str = "", limit_ms: float = math.inf, attempts: int = 1) -> Guard:
         """The guard of a component. The first call says what it is like.
 
         Args:
             name: of the component.
+            who: which one it is: another model does not inherit what is known of the one before.
             limit_ms: longest wait.
             attempts: how often a call that raises is tried.
         """
@@ -47,12 +53,24 @@ class Guards:
             return made
         settings = self._settings
         breaker = Breaker(
-            name, failures_max=settings.failures_max, open_s=settings.open_s, clock=self._clock, shelf=self._shelf
+            f"{name}:{who}" if who else name,
+            failures_max=settings.failures_max,
+            open_s=settings.open_s,
+            clock=self._clock,
+            shelf=self._shelf,
         )
         threads = Bulkhead(name, self._threads)
         with self._lock:
             return self._made.setdefault(
-                name, Guard(name, limit_ms=limit_ms, breaker=breaker, threads=threads, attempts=attempts)
+                name,
+                Guard(
+                    name,
+                    limit_ms=limit_ms,
+                    breaker=breaker,
+                    threads=threads,
+                    attempts=attempts,
+                    waiting=self._waiting,
+                ),
             )
 
     def health(self) -> tuple[Health, ...]:

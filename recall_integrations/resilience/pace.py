@@ -15,10 +15,11 @@ PROBE_EVERY = 20  # of the refusals for slowness, so that at most one recall in 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a call will take, by the recent ones: median and 95th percentile, in milliseconds."""
+    """What a call will take, by the recent ones, in milliseconds: lower quartile, median and 95th percentile."""
 
     median_ms: float
     p95_ms: float
+    low_ms: float = 0.0
 
 
 class Pace:
@@ -49,7 +50,8 @@ class Pace:
         if len(rates) < RUNS_MIN:
             return None
         high = rates[math.ceil(0.95 * (len(rates) - 1))]
-        return Estimate(median_ms=work * statistics.median(rates), p95_ms=work * high)
+        low = rates[(len(rates) - 1) // 4]
+        return Estimate(median_ms=work * statistics.median(rates), p95_ms=work * high, low_ms=work * low)
 
     def median_ms(self, pieces: int = 1) -> float | None:
         """What so many pieces of the usual size take; `None` after fewer than three runs."""

@@ -33,6 +33,11 @@ class Rewriting:
     def __init__(self, llm: Callable[[str], str] | None, guard: Guard) -> None:
         self._llm, self._guard = llm, guard
 
+    @property
+    def unasked(self) -> RewriteOutcome:
+        """What is said where there is no time to ask."""
+        return RewriteOutcome() if self._llm is None else RewriteOutcome(strategy="skipped", reason=NO_TIME)
+
     def run(
         self, parsed: ParsedQuery, plan: RetrievalPlan, deadline: Deadline
     ) -> tuple[ParsedQuery, RewriteOutcome, Degradation | None]:

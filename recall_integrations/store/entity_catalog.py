@@ -31,18 +31,37 @@ class EntityCatalog:
         self._extractor = extractor
         self._lock = threading.Lock()
         self._kept: LRUCache[int, ScopeEntities] = LRUCache(SCOPES_KEPT)
+        self._loading: dict[int, threading.Lock] = {}
+        self._drops = 0
 
     def of(self, scope_id: int) -> ScopeEntities:
         """The scope's entities, loaded on first use; the least recently used scopes leave memory."""
         with self._lock:
             found = self._kept.get(scope_id)
-            if found is None:
-                found = self._kept[scope_id] = self._load(scope_id)
-            return found
+            if found is not None:
+                return found
+            loading = self._loading.setdefault(scope_id, threading.Lock())
+        with loading:  # one thread loads a scope, others of the same scope wait, other scopes go on
+            with self._lock:
+                found, drops = self._kept.get(scope_id), self._drops
+            if found is not None:
+                return found
+            found = self._load(scope_id)
+            with self._lock:
+                if self._drops == drops:  # else what was read may be out of date: good for this call only
+                    self._kept[scope_id] = found
+                self._loading.pop(scope_id, None)
+        return found
+
+    def has(self, scope_id: int) -> bool:
+        """Whether the scope's entities are in memory."""
+        with self._lock:
+            return scope_id in self._kept
 
     def drop(self, scope_id: int) -> None:
         """Forget what is in memory, after a write that failed half-way."""
         with self._lock:
+            self._drops += 1
             self._kept.pop(scope_id, None)
 
     def _load(self, scope_id: int) -> ScopeEntities:

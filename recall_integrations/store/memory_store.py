@@ -47,6 +47,7 @@ from recall_integrations.types import Filters, Memory, Scope, checked_id, checke
 from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
 
+FEW_CHANGES = 500  # are brought into memory in milliseconds
 _OPEN: weakref.WeakValueDictionary[str, MemoryStore] = weakref.WeakValueDictionary()  # of this process, for `attach`
 
 
@@ -333,6 +334,10 @@ class MemoryStore:
         """The scope's columns, up to date."""
         with self._parts.errors():
             return self._views.get(scope_id)
+
+    def in_memory(self, scope_id: int) -> bool:
+        """Whether what a recall of the scope needs is in memory, but for a few changes: else loading it takes time."""
+        return self._views.near(scope_id, FEW_CHANGES) and self._parts.catalog.has(scope_id)
 
     def languages(self, scope_id: int) -> Spoken:
         """In which languages the scope is written; read once after each write to it."""

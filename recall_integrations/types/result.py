@@ -146,6 +146,11 @@ class RecallResult:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     confidence: float | None = None
 
+    @property
+    def degradation_steps(self) -> tuple[str, ...]:
+        """Under pressure, what was left out, in order: `reduced_top_k`, `simplified_scoring`, `minimal`."""
+        return tuple(d.reason for d in self.degraded if d.stage == "admission")
+
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 

@@ -147,6 +147,10 @@ UNSEEN = {
     "query.spelling_learned_max": "how many corrections are remembered; they are learned from use over time",
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
     "retrieval.overfetch": "how far an approximate search looks; it finds all of so few",
+    **{
+        f"budgets.{name}": "how time is shared out; only an index that hangs notices"
+        for name in ("lexical", "semantic", "graph", "rank", "rerank", "deliver")
+    },
     "limits.workers": "how many threads there are; answers are the same",
 }
 

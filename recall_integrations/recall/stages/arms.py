@@ -9,12 +9,15 @@ import numpy as np
 
 from recall_integrations.arms.base import ArmRequest
 from recall_integrations.arms.fan_out import FanOut
-from recall_integrations.arms.registry import ArmSpec, MakeArm
+from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
+from recall_integrations.config import BudgetsConfig
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
+from recall_integrations.resilience.admission import MINIMAL
+from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard
 from recall_integrations.types import ArmPlan, Degradation
 
@@ -27,6 +30,7 @@ class Arms(Stage):
         made: what makes each of them for a call: opening an index is a part of the arm that may fail.
         guards: what calls an arm that needs a thread, by name.
         depth: how many candidates each is asked for where they are reranked; `None` = as many as the plan says.
+        budgets: how the time is shared out.
     """
 
     name = "arms"
@@ -38,24 +42,42 @@ class Arms(Stage):
         made: Mapping[str, MakeArm],
         guards: Callable[[str], Guard],
         depth: MultiStage | None = None,
+        budgets: BudgetsConfig | None = None,
     ) -> None:
+        self._budgets = budgets = budgets or BudgetsConfig()
+        later = budgets.rank + budgets.deliver + (0 if depth is None else budgets.rerank)
+        self.share = budgets.arms / (budgets.arms + later)
         self._specs, self._made, self._guards, self._depth = {s.name: s for s in specs}, made, guards, depth
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`similarities` and `results`."""
         plan = state.plan
+        if state.level >= MINIMAL:
+            return self._least(state, turn)
         asked, problems = [], []
         for arm in plan.arms:
             applies, problem = self._applies(arm, state)
             asked += [arm] * applies
             problems += [] if problem is None else [problem]
-        fan = FanOut(self._guards, self._made, turn.deadline, turn.timings_ms)
+        fan = FanOut(self._guards, self._made, turn.deadline, turn.timings_ms, self._budgets.of_arm)
         early = [arm for arm in asked if self._specs[arm.name].by_words]
         fan.start([(arm.name, self._request(arm, state, turn)) for arm in early])
         state = replace(state, similarities=state.scope.scan(state.vectors))
         fan.start([(arm.name, self._request(arm, state, turn)) for arm in asked if arm not in early])
         results, late = fan.collect([arm.name for arm in asked])
         return replace(state, results=tuple(results)).degraded_by(*problems, *late)
+
+    def _least(self, state: RecallState, turn: Turn) -> RecallState:
+        """The nearest by their vectors, or, where these are not all in memory, by words: whatever needs no waiting."""
+        state = replace(state, similarities=state.scope.scan(state.vectors))
+        names = [arm.name for arm in state.plan.arms]
+        name = "semantic" if state.similarities is not None and "semantic" in names else "lexical"
+        fan = FanOut(self._guards, self._made, turn.deadline, turn.timings_ms, self._budgets.of_arm)
+        arms = [arm for arm in state.plan.arms if arm.name == name and self._specs[name] in BUILT_IN]
+        request = [(arm.name, replace(self._request(arm, state, turn), deadline=Deadline.after(None))) for arm in arms]
+        fan.start(request, here=True)
+        results, problems = fan.collect([name])
+        return replace(state, results=tuple(results)).degraded_by(*problems)
 
     def _applies(self, arm: ArmPlan, state: RecallState) -> tuple[bool, Degradation | None]:
         """Whether an arm has anything to look for, or why it cannot say: one of the user's own may raise."""

@@ -11,6 +11,7 @@ from recall_integrations.ranking.arranging import arrange
 from recall_integrations.ranking.calibration.model import within
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
+from recall_integrations.resilience.admission import SIMPLE
 
 
 class Arrange(Stage):
@@ -22,6 +23,8 @@ class Arrange(Stage):
     """
 
     name = "arrange"
+    level = SIMPLE
+    paced = True
 
     def __init__(self, settings: RankingConfig, delivery: Delivery) -> None:
         self._settings, self._delivery = settings, delivery

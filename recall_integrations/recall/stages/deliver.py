@@ -25,7 +25,7 @@ class Deliver(Stage):
     def __init__(self, delivery: Delivery, abstain_below: float) -> None:
         self._delivery, self._abstain_below = delivery, abstain_below
 
-    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`hits` and `confidence`."""
         confidence, fused = state.confidence, state.candidates
         sure = confidence if confidence is not None else float(fused.scores.max(initial=0))
@@ -33,7 +33,9 @@ class Deliver(Stage):
             detail = f"The confidence {sure:.2f} is below ranking.abstain_below {self._abstain_below:g}."
             return state.degraded_by(Degradation(stage="deliver", reason="abstain", detail=detail))
         found = Found(fused=fused, reranked=state.reranked, denied=state.denied, folded=state.folded, asked=state.asked)
-        hits, problems = self._delivery.deliver(state.query, state.scope, state.allowed, found, state.request)
+        hits, problems = self._delivery.deliver(
+            state.query, state.scope, state.allowed, found, state.request, turn.deadline
+        )
         if confidence is not None:  # not all of them may have fitted
             confidence = within(confidence, (hit.score for hit in hits))
         return replace(state, hits=hits, confidence=confidence).degraded_by(*problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -16,14 +17,20 @@ from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.spans import Spans
+from recall_integrations.recall.loading import Loader
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import TIMEOUT
+from recall_integrations.resilience.pace import Pace
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import EntityRef, ParsedQuery, Scope
+from recall_integrations.types import Degradation, EntityRef, ParsedQuery, Scope
 from recall_integrations.types.request import Window
 from recall_integrations.types.roles import Role
 
+LONG_CHARS = 2_000  # shorter texts are read in a few milliseconds at most
+CHAR_MS = 0.02  # a character, until some long texts were read
+LOADING = "The memories of this scope are still being read into memory. Ask again, or give it more time."
 SHARE_BEFORE_ARMS = 0.6  # of the time left, for what may be slow before the arms are asked; the rest is theirs
 
 
@@ -50,26 +57,50 @@ class Parse(Stage):
     ) -> None:
         self._store, self._config, self._llm, self._unsure = store, config, llm, unsure
         self._parser = QueryParser(config)
+        self._pace = Pace()
+        self._loader = Loader(store)
 
     def applies(self, _state: RecallState) -> bool:
         """Always."""
         return True
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`parsed` and `frequency`."""
+        """`parsed`, `frequency` and `loading`."""
         request = state.request
-        known = self._knowledge(request.scope, turn.deadline)
-        parsed, problems = self._parser.parse(
-            request.text, request.now, known, window=request.window, zone=request.zone
-        )
-        return replace(state, parsed=parsed, frequency=known.frequency).degraded_by(*problems)
+        scope_id = self._store.scope_id(request.scope)
+        problems: list[Degradation] = []
+        if scope_id is not None and not self._loader.loaded(scope_id, turn.deadline):
+            state, scope_id = replace(state, loading=True), None
+            problems.append(Degradation(stage="load", reason=TIMEOUT, detail=LOADING))
+        known = self._knowledge(request.scope, scope_id, turn.deadline)
+        text = self._readable(request.text, turn.deadline, problems)
+        began = time.perf_counter()
+        parsed, more = self._parser.parse(text, request.now, known, window=request.window, zone=request.zone)
+        if len(text) >= LONG_CHARS:
+            self._pace.record((time.perf_counter() - began) * 1e3, work=len(text))
+        return replace(state, parsed=parsed, frequency=known.frequency).degraded_by(*problems, *more)
+
+    def _readable(self, text: str, deadline: Deadline, problems: list[Degradation]) -> str:
+        """As much of a long text as there is time to read; reading it cannot be stopped once it has begun."""
+        if len(text) < LONG_CHARS:
+            return text
+        usual = self._pace.estimate()
+        each_ms = CHAR_MS if usual is None else usual.median_ms
+        fits = int(deadline.remaining_ms() / each_ms) if each_ms else len(text)
+        if len(text) <= fits:
+            return text
+        kept = text[: max(LONG_CHARS, fits)]
+        kept = kept[: kept.rfind(" ")] if " " in kept else kept
+        detail = f"There was time to read {len(kept)} of {len(text)} characters."
+        problems.append(Degradation(stage=self.name, reason="partial", detail=detail))
+        return kept
 
     def read(self, text: str, now: datetime, scope: Scope, window: Window, zone: ZoneInfo | None) -> ParsedQuery:
         """A query by itself, without a recall and without a time limit."""
-        return self._parser.parse(text, now, self._knowledge(scope), window=window, zone=zone)[0]
+        known = self._knowledge(scope, self._store.scope_id(scope))
+        return self._parser.parse(text, now, known, window=window, zone=zone)[0]
 
-    def _knowledge(self, scope: Scope, deadline: Deadline | None = None) -> ScopeKnowledge:
-        scope_id = self._store.scope_id(scope)
+    def _knowledge(self, scope: Scope, scope_id: int | None, deadline: Deadline | None = None) -> ScopeKnowledge:
         if scope_id is None:
             return ScopeKnowledge(user=implicit_user(scope))
         index, settings = self._store.entities(scope_id).index, self._config.query

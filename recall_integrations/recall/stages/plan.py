@@ -42,7 +42,7 @@ class Plan(Stage):
         """`planned`, `view`, `allowed`, `searched`, `wanted`, `asked` and `trust`."""
         request = state.request
         scope_id = self._store.scope_id(request.scope)
-        view = None if scope_id is None else self._store.view(scope_id)
+        view = None if scope_id is None or state.loading else self._store.view(scope_id)
         parsed, session = settled(state.query, view)
         plan = self.made(parsed)
         state = replace(state, parsed=replace(parsed, type_hints=plan.type_hints), planned=plan, view=view)

@@ -20,6 +20,7 @@ from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of,
 from recall_integrations.ranking.rankers.fixed_weights import Ranker, known_of
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
+from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.worth import bundled_worth
 
@@ -37,6 +38,8 @@ class Rank(Stage):
     """
 
     name = "rank"
+    level = SIMPLE - 1
+    paced = True
 
     def __init__(
         self,

@@ -12,7 +12,9 @@ from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
 from recall_integrations.reranking.reranking import RerankRequest, RerankStage
-from recall_integrations.types import Contribution
+from recall_integrations.resilience.admission import SIMPLE
+from recall_integrations.resilience.guard import NO_TIME
+from recall_integrations.types import Contribution, RerankOutcome
 
 
 class Rerank(Stage):
@@ -25,6 +27,7 @@ class Rerank(Stage):
     """
 
     name = "rerank"
+    level = SIMPLE - 1
 
     def __init__(self, reranking: RerankStage, depth: MultiStage, delivery: Delivery) -> None:
         self._reranking, self._depth, self._delivery = reranking, depth, delivery
@@ -32,6 +35,10 @@ class Rerank(Stage):
     def applies(self, state: RecallState) -> bool:
         """Not in the order of the conversation: there memories are not compared with the query."""
         return state.view is not None and not state.plan.in_order
+
+    def fallback(self, state: RecallState) -> RecallState:
+        """The order stands."""
+        return replace(state, rerank=RerankOutcome(reranker=self._reranking.name, reason=NO_TIME))
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`fused`, `reranked` and `rerank`."""

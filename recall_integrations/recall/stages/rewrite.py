@@ -7,6 +7,7 @@ from dataclasses import replace
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.stages.parse import SHARE_BEFORE_ARMS
 from recall_integrations.recall.state import RecallState
+from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.rewriting.stage import Rewriting
 
 
@@ -18,6 +19,7 @@ class Rewrite(Stage):
     """
 
     name = "rewrite"
+    level = SIMPLE - 1
     share = SHARE_BEFORE_ARMS
 
     def __init__(self, rewriting: Rewriting) -> None:
@@ -26,6 +28,10 @@ class Rewrite(Stage):
     def applies(self, _state: RecallState) -> bool:
         """Always: a plan that wants no rewrite is named in the outcome."""
         return True
+
+    def fallback(self, state: RecallState) -> RecallState:
+        """Nothing is asked."""
+        return replace(state, rewrite=self._rewriting.unasked)
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`parsed.rewrites` and `rewrite`."""

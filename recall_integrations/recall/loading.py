@@ -1,0 +1,54 @@
+"""Reads what a recall needs of a scope into memory, beside the recall: for a large scope that takes seconds."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+
+from recall_integrations.resilience.bulkhead import Bulkhead, Busy
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.store.memory_store import MemoryStore
+
+SCOPES_AT_ONCE = 4
+
+
+class Loader:
+    """Threads share it.
+
+    Args:
+        store: what is read.
+    """
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._threads = Bulkhead("load", SCOPES_AT_ONCE, hanging_max=0)
+        self._lock = threading.Lock()
+        self._under_way: dict[int, Future[None]] = {}
+
+    def loaded(self, scope_id: int, deadline: Deadline) -> bool:
+        """Whether the scope is in memory now. If not, it is being read, and will be there for a later recall.
+
+        Raises:
+            StoreError: what reading it raised.
+        """
+        if self._store.in_memory(scope_id):
+            return True
+        with self._lock:
+            loading = self._under_way.get(scope_id)
+            if loading is None:
+                loading = self._under_way[scope_id] = self._threads.submit(self._load, scope_id)
+        if loading.done() or deadline.wait_for(loading):
+            with self._lock:
+                self._under_way.pop(scope_id, None)
+            error = loading.exception()
+            if isinstance(error, Busy):
+                return False  # as many scopes as may be are being read; the next recall asks again
+            if error is not None:
+                raise error
+            return True
+        return False
+
+    def _load(self, scope_id: int) -> None:
+        self._store.entities(scope_id)
+        self._store.languages(scope_id)
+        self._store.view(scope_id)

@@ -1,0 +1,56 @@
+"""What `recall(strict=True)` raises where the default degrades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from recall_integrations.config import ARMS
+from recall_integrations.delivery import showing
+from recall_integrations.errors import DegradationFailed, IndexUnavailable, PrivacyViolation, RecallError, RecallTimeout
+from recall_integrations.types import Degradation, RecallResult
+
+ASKED_FOR = frozenset({"abstain", "budget.tokens"})  # the caller wanted it so
+LATE = frozenset(
+    {"timeout", "cancelled", "partial", "skip.budget", "skip.slow", "skip.busy", "reduced_top_k"}
+    | {"simplified_scoring", "minimal"}
+)
+INDEX = frozenset({"index.behind", "index_unavailable"})
+OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
+_SUGGESTIONS = {
+    RecallTimeout: ("Increase time_budget_ms", "Reduce k", "Use simpler filters"),
+    IndexUnavailable: ("Run `recall doctor STORE`",),
+    PrivacyViolation: ("Increase time_budget_ms", 'Use privacy="block"'),
+    DegradationFailed: ("Look at error.result.degraded and optimizer.health()",),
+}
+
+
+def complaint(result: RecallResult, time_budget_ms: float) -> RecallError | None:
+    """The error for a result that is not whole; `None` where it is.
+
+    By the worst that happened: `PrivacyViolation`, `IndexUnavailable`, `RecallTimeout`, else `DegradationFailed`. The
+    result is in it.
+    """
+    problems = [problem for problem in result.degraded if problem.reason not in ASKED_FOR]
+    if not problems:
+        return None
+    kind = _kind(problems)
+    said = "; ".join(f"{p.stage}: {p.reason}" + (f" ({p.detail})" if p.detail else "") for p in problems)
+    error = kind(f"The recall was not whole. {said}")
+    error.details = {
+        "effective_timeout_ms": time_budget_ms,
+        "degradation_steps_applied": list(result.degradation_steps),
+        "retry_suggestions": list(_SUGGESTIONS[kind]),
+    }
+    error.options = OPTIONS
+    error.stats = {"partial_results": len(result.hits), "time_elapsed_ms": result.timings_ms.get("total", 0.0)}
+    error.result = result
+    return error
+
+
+def _kind(problems: Iterable[Degradation]) -> type[RecallError]:
+    problems = list(problems)
+    if any(p.stage == showing.STAGE for p in problems):
+        return PrivacyViolation
+    if any(p.reason in INDEX or (p.stage in ARMS and p.reason not in LATE) for p in problems):
+        return IndexUnavailable
+    return RecallTimeout if all(p.reason in LATE for p in problems) else DegradationFailed

@@ -1,0 +1,147 @@
+"""Who may compute now, and how much is done for them: recalls that cannot be made in time are made smaller instead.
+
+    a recall ─▶ waits for a place ─▶ what is left of its time ─▶ the first level that fits ─▶ the stages
+                                     0  all of it
+                                     1  k 5                  `reduced_top_k`
+                                     2  k 3                  `reduced_top_k`
+                                     3  the arms' own scores  `simplified_scoring`
+                                     4  vectors alone         `minimal`
+
+What fits is judged by how long recent recalls took at each level. A level is left again only where the one before it
+fits with some room, so that recalls do not go back and forth.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from recall_integrations.resilience.deadline import Deadline
+
+TOP_K = (5, 3)  # at the levels 1 and 2, and 3 from there on
+FULL, SIMPLE, MINIMAL = 0, 3, 4
+LEVELS = MINIMAL + 1
+# What a level takes, as a share of the whole recall, until some were seen: fewer hits save little, ranking is half.
+SHARES = (1.0, 0.95, 0.9, 0.6, 0.35)
+RUNS, RUNS_MIN = 64, 5  # recent recalls that a level is judged by, and how few say nothing
+RECENT_SECONDS = 10.0  # what is older says nothing of how busy the machine is
+ROOM = 1.3  # a better level must fit that many times
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """How much is done for a recall.
+
+    Args:
+        level: 0 = all of it … 4 = next to nothing.
+        waited_ms: for its place.
+        usual_ms: what a whole recall takes these days; 0 = not known.
+    """
+
+    level: int
+    waited_ms: float = 0.0
+    usual_ms: float = 0.0
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What is left out, in words of the degradation path."""
+        steps = ("reduced_top_k", "simplified_scoring", "minimal")
+        return steps[: (0, 1, 1, 2, 3)[self.level]]
+
+    def k(self, wanted: int) -> int:
+        """How many hits are looked for."""
+        return wanted if self.level == FULL else min(wanted, TOP_K[min(self.level, len(TOP_K)) - 1])
+
+
+class Admission:
+    """Threads share it.
+
+    Args:
+        places: recalls that compute at once; default one per processor, at least two. More would only take the
+            processor from each other.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, places: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._free = threading.Semaphore(places or max(2, os.cpu_count() or 2))
+        self._clock = clock
+        self._lock = threading.Lock()
+        # Of each level when recalls ended, and how long they took.
+        self._took: tuple[deque[tuple[float, float]], ...] = tuple(deque(maxlen=RUNS) for _ in range(LEVELS))
+        self._level = FULL
+        self._mine = threading.local()
+
+    @contextmanager
+    def admitted(self, deadline: Deadline) -> Iterator[Admitted]:
+        """Inside, there is a place for this thread; without one in time, the least is done without."""
+        began = self._clock()
+        held = self._acquired(deadline)
+        waited_ms = (self._clock() - began) * 1e3
+        self._mine.held = held
+        given = self._chosen(deadline.remaining_ms(), waited_ms) if held else Admitted(MINIMAL, waited_ms)
+        started = self._clock()
+        self._mine.away = 0.0
+        try:
+            yield given
+        finally:
+            if self._mine.held:
+                self._free.release()
+            self._mine.held = False
+            ended = self._clock()
+            with self._lock:
+                self._took[given.level].append((ended, (ended - started - self._mine.away) * 1e3))
+
+    @contextmanager
+    def waiting(self, deadline: Deadline) -> Iterator[None]:
+        """Inside, the thread waits for somebody else and needs no place."""
+        if not getattr(self._mine, "held", False):
+            yield
+            return
+        began = self._clock()
+        self._free.release()
+        self._mine.held = False
+        try:
+            yield
+        finally:
+            self._mine.held = self._acquired(deadline)
+            self._mine.away += self._clock() - began
+
+    def usual_ms(self, level: int) -> float | None:
+        """What a recall of a level takes: the 95th percentile of the recent ones; `None` = not known."""
+        with self._lock:
+            return self._usual(level)
+
+    def _acquired(self, deadline: Deadline) -> bool:
+        if self._free.acquire(blocking=False):
+            return True
+        left = deadline.remaining()
+        return left > 0 and self._free.acquire(timeout=min(left, threading.TIMEOUT_MAX))
+
+    def _chosen(self, left_ms: float, waited_ms: float) -> Admitted:
+        with self._lock:
+            usual = self._usual(FULL) or 0.0
+            for level in range(LEVELS):
+                takes = self._usual(level)
+                room = ROOM if level < self._level else 1.0
+                if takes is None or takes * room <= left_ms or level == MINIMAL:
+                    self._level = level
+                    return Admitted(level, waited_ms, usual)
+        raise AssertionError("The last level always fits.")
+
+    def _usual(self, level: int) -> float | None:
+        """By the recalls of this level; by those of another one, where too few were seen."""
+        for other in (level, *(other for other in range(LEVELS) if other != level)):
+            known = self._p95(other)
+            if known is not None:
+                return known * SHARES[level] / SHARES[other]
+        return None
+
+    def _p95(self, level: int) -> float | None:
+        since = self._clock() - RECENT_SECONDS
+        seen = sorted(took for ended, took in self._took[level] if ended >= since)
+        return seen[int(0.95 * (len(seen) - 1))] if len(seen) >= RUNS_MIN else None
