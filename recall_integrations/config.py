@@ -421,9 +421,9 @@ class BudgetsConfig:
         return max(self.lexical, self.semantic) + self.graph
 
     def of_arm(self, name: str) -> float:
-        """The share of an arm in the time of all of them, in (0, 1]."""
-        known = {"lexical": self.lexical, "graph": self.graph}
-        return known.get(name, self.semantic) / self.arms
+        """The share of an arm in the time of all of them, in (0, 1]. While the graph is walked, it may still go on."""
+        own = {"lexical": self.lexical, "graph": self.graph}.get(name, self.semantic)
+        return min(1.0, (own + self.graph) / self.arms)
 
 
 @_section("breakers")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
@@ -17,10 +18,11 @@ class Loader:
 
     Args:
         store: what is read.
+        prepare: what else takes time when it is first done.
     """
 
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
+    def __init__(self, store: MemoryStore, prepare: Callable[[], object]) -> None:
+        self._store, self._prepare = store, prepare
         self._threads = Bulkhead("load", SCOPES_AT_ONCE, hanging_max=0)
         self._lock = threading.Lock()
         self._under_way: dict[int, Future[None]] = {}
@@ -52,3 +54,4 @@ class Loader:
         self._store.entities(scope_id)
         self._store.languages(scope_id)
         self._store.view(scope_id)
+        self._prepare()

@@ -24,6 +24,7 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.resilience.pace import Pace
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.store.parts import utc_now
 from recall_integrations.types import Degradation, EntityRef, ParsedQuery, Scope
 from recall_integrations.types.request import Window
 from recall_integrations.types.roles import Role
@@ -58,7 +59,7 @@ class Parse(Stage):
         self._store, self._config, self._llm, self._unsure = store, config, llm, unsure
         self._parser = QueryParser(config)
         self._pace = Pace()
-        self._loader = Loader(store)
+        self._loader = Loader(store, self._prepare)
 
     def applies(self, _state: RecallState) -> bool:
         """Always."""
@@ -75,10 +76,21 @@ class Parse(Stage):
         known = self._knowledge(request.scope, scope_id, turn.deadline)
         text = self._readable(request.text, turn.deadline, problems)
         began = time.perf_counter()
-        parsed, more = self._parser.parse(text, request.now, known, window=request.window, zone=request.zone)
+        # While the scope is being read, so may be the grammar of dates; and there is nothing to look for yet.
+        window = False if state.loading and request.window is None else request.window
+        parsed, more = self._parser.parse(text, request.now, known, window=window, zone=request.zone)
         if len(text) >= LONG_CHARS:
             self._pace.record((time.perf_counter() - began) * 1e3, work=len(text))
         return replace(state, parsed=parsed, frequency=known.frequency).degraded_by(*problems, *more)
+
+    @functools.cached_property
+    def _prepared(self) -> bool:
+        self._parser.parse("what happened last week", utc_now(), ScopeKnowledge())
+        return True
+
+    def _prepare(self) -> bool:
+        """Have the grammar of dates made."""
+        return self._prepared
 
     def _readable(self, text: str, deadline: Deadline, problems: list[Degradation]) -> str:
         """As much of a long text as there is time to read; reading it cannot be stopped once it has begun."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
@@ -13,6 +15,8 @@ from recall_integrations.errors import EmbeddingError, InvalidArgument
 from recall_integrations.recall.runner import Runner, Stage, StageEvent, Turn, arranged, degradation
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import Guard
+from recall_integrations.resilience.pace import RUNS_MIN
 from recall_integrations.types import Degradation
 
 
@@ -176,3 +180,56 @@ def test_a_stage_of_ones_own_comes_behind_the_one_it_names_or_in_the_place_of_it
 def test_a_stage_that_has_no_place_is_refused(stage: Any, says: str) -> None:
     with pytest.raises(InvalidArgument, match=says):
         arranged([Told("a"), Told("b")], [stage])
+
+
+# -- what is left out, and what may hang
+
+
+def test_a_stage_is_left_out_where_more_is_left_out_than_it_bears(begun: RecallState) -> None:
+    asked = Falls("a", failing(AssertionError()), level=1)
+    for level in (1, 2):
+        state, _ = Runner([asked]).run(replace(begun, level=level), Deadline.after(None))
+        assert state.trust == 0.25
+        assert bool(state.degraded) is (level == 1)  # then it was tried; who leaves it out has said so already
+
+
+def test_what_does_not_fit_into_the_time_is_not_begun(begun: RecallState) -> None:
+    def takes_ten_ms(state: RecallState, _turn: Turn) -> RecallState:
+        threading.Event().wait(0.01)
+        return state
+
+    stage = Falls("a", takes_ten_ms, paced=True)
+    runner = Runner([stage])
+    for _ in range(RUNS_MIN):
+        assert runner.run(begun, Deadline.after(None))[0].degraded == ()
+    state, _ = runner.run(begun, Deadline.after(1, lambda: 0.0))
+    assert state.trust == 0.25
+    assert [(d.stage, d.reason) for d in state.degraded] == [("a", "skip.budget")]
+
+
+def test_a_stage_that_hangs_is_left_behind(begun: RecallState) -> None:
+    release = threading.Event()
+
+    def hangs(state: RecallState, _turn: Turn) -> RecallState:
+        release.wait(60)
+        return state
+
+    guard = Guard("stage.own", limit_ms=5)
+    runner = Runner([Falls("own", hangs), Told("next", trusting(0.5))], outside={"own": guard})
+    state, timings = runner.run(begun, Deadline.after(None))
+    release.set()
+    assert state.trust == 0.125 and set(timings) == {"own", "next", "total"}
+    assert [(d.stage, d.reason) for d in state.degraded] == [("own", "timeout")]
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(1), KeyboardInterrupt(), asyncio.CancelledError()])
+def test_what_a_stage_of_ones_own_raises_is_named(begun: RecallState, error: BaseException) -> None:
+    runner = Runner([Falls("own", failing(error))], outside={"own": Guard("stage.own")})
+    state, _ = runner.run(begun, Deadline.after(None))
+    assert state.trust == 0.25 and [d.stage for d in state.degraded] == ["own"]
+
+
+def test_an_essential_stage_of_ones_own_raises_what_it_raises(begun: RecallState) -> None:
+    runner = Runner([Told("own", failing(EmbeddingError("no")), essential=True)], outside={"own": Guard("stage.own")})
+    with pytest.raises(EmbeddingError):
+        runner.run(begun, Deadline.after(None))
