@@ -4,12 +4,16 @@
     python benchmarks/mutation.py --mutants 40 --seed 1 --processes 2
     python benchmarks/mutation.py --only arms/graph.py --mutants 20 --least .9
 
-Every module of `TESTS` gets an equal share of the mutants, drawn with the seed: a comparison or a condition turned
-round, a number or truth value changed, `+` and `-` or `and` and `or` swapped, a returned value replaced by nothing, a
-statement dropped. Each is applied to a copy of the package in a temporary directory, never to the checkout, and the
-tests that mirror its module are run on it until the first failure. A mutant is killed where a test fails or the time
-limit (three times what the unbroken code takes, and 20 s) passes; one that survives is printed as the line before and
-after. What no test can notice is named in `EQUIVALENTS`, with the reason, and not counted.
+Every module of `TESTS` gets an equal share of the mutants: a comparison or a condition turned round, a number or truth
+value changed, `+` and `-` or `and` and `or` swapped, a returned value replaced by nothing, a statement dropped. Which
+ones depends on the seed and on the changed line alone, so an edit elsewhere leaves a module's sample as it is.
+
+Each mutant is applied to a copy of the package in a temporary directory, never to the checkout. First every test runs
+once on unbroken code, and `mutation_lines.py` notes which lines it passes and how long it takes. A mutant is then shown
+to the tests that pass its line, those of the mirroring file first, the quickest first, until one fails; if none does,
+to all the tests of its module. It is killed where a test fails or the time limit (three times what the unbroken code
+takes, and 20 s) passes; one that survives is printed as the line before and after. What no test can notice is named in
+`EQUIVALENTS`, with the reason, and not counted.
 
 The exit code is 1 where fewer than `--least` of the mutants were killed, and 2 where the tests fail on unbroken code.
 """
@@ -19,22 +23,27 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import hashlib
+import json
 import os
 import queue
-import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "recall_integrations"
 SPARE_S = 20.0  # beside three times the time of the unbroken code: a machine may be busy
+STARTING_S = 10.0  # until the first test runs
+UNASKED = (4, 5)  # pytest's exit codes where it finds no test of a name, as when a module cannot be imported
 _RECALL = ("tests/unit/test_optimizer.py", "tests/unit/test_optimizer_choices.py")
 
 # The tests that mirror a module, quickest first: what runs until the first failure should fail early.
@@ -53,7 +62,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "optimizer.py": (*_RECALL, "tests/unit/test_understanding.py"),
     "recall/runner.py": ("tests/unit/recall", *_RECALL),
     "recall/stages/parse.py": ("tests/unit/recall", *_RECALL, "tests/unit/test_understanding.py"),
-    "recall/stages/plan.py": ("tests/unit/recall", "tests/unit/test_when.py", *_RECALL),
+    "recall/stages/plan.py": ("tests/unit/recall", "tests/unit/planning/test_when_asked.py", *_RECALL),
     "recall/stages/rewrite.py": ("tests/unit/recall", "tests/unit/rewriting", *_RECALL),
     "recall/stages/embed.py": ("tests/unit/recall", *_RECALL),
     "recall/stages/arms.py": ("tests/unit/recall", *_RECALL, "tests/contract/test_arms.py"),
@@ -170,15 +179,15 @@ def _of_expression(node: ast.expr) -> ast.expr | None:
     if isinstance(new, ast.BinOp) and type(new.op) in _SWAPPED:
         new.op = _SWAPPED[type(new.op)]()
         return new
-    if isinstance(new, ast.IfExp):
+    if isinstance(new, ast.IfExp) and not (isinstance(new.test, ast.Compare) and len(new.test.ops) == 1):
         new.test = ast.UnaryOp(ast.Not(), new.test)
         return new
     return None
 
 
 def _of_return(value: ast.expr) -> list[str]:
-    if isinstance(value, ast.Constant) and value.value is None:
-        return []
+    if isinstance(value, ast.Constant) and (value.value is None or isinstance(value.value, bool)):
+        return []  # a truth value is turned round where it stands
     if isinstance(value, ast.Tuple | ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp):
         empty = {ast.Tuple: "()", ast.Dict: "{}", ast.DictComp: "{}", ast.Set: "set()"}.get(type(value), "[]")
         return [] if ast.unparse(value) == empty else [f"return {empty}"]
@@ -186,18 +195,25 @@ def _of_return(value: ast.expr) -> list[str]:
 
 
 def drawn(modules: Sequence[str], count: int, seed: int) -> list[Mutant]:
-    """`count` mutants, an equal share of each module; the same for the same seed."""
-    chance = random.Random(seed)
+    """`count` mutants, an equal share of each module; the same for the same seed and the same lines."""
     piles = []
-    for module in modules:
-        pile = mutants_of(module, (ROOT / PACKAGE / module).read_bytes())
-        chance.shuffle(pile)
-        piles.append(pile)
-    chance.shuffle(piles)
+    for module in sorted(modules, key=lambda m: _lot(seed, m)):
+        source = (ROOT / PACKAGE / module).read_bytes()
+        same: Counter[tuple[str, str]] = Counter()
+        pile: dict[str, Mutant] = {}
+        for mutant in mutants_of(module, source):
+            lines = mutant.difference(source)
+            pile[_lot(seed, module, *lines, str(same[lines]))] = mutant
+            same[lines] += 1
+        piles.append([pile[lot] for lot in sorted(pile, reverse=True)])
     found: list[Mutant] = []
     while len(found) < count and any(piles):
         found.extend(pile.pop() for pile in piles if pile)
     return found[:count]
+
+
+def _lot(seed: int, *parts: str) -> str:
+    return hashlib.sha256("\n".join([str(seed), *parts]).encode()).hexdigest()
 
 
 class Copy:
@@ -216,13 +232,20 @@ class Copy:
         # Bytecode is written once: a mutant may be as long and as old, to the second, as what it replaces.
         subprocess.run([sys.executable, "-m", "compileall", "-q", str(directory / PACKAGE)], check=True, env=self._env)
         self._env["PYTHONDONTWRITEBYTECODE"] = "1"
+        self._env["PYTHONPATH"] += os.pathsep + str(directory / "benchmarks")
 
-    def fails(self, tests: Sequence[str], limit: float | None = None) -> str | None:
-        """The first test that fails, `"time limit"`, or `None` where all pass."""
-        there = [test for test in tests if (self.path / test).exists()]
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "-rfE", *there]
+    def fails(self, tests: Sequence[str], limit: float | None = None, lines: Path | None = None) -> str | None:
+        """The first test that fails, `"time limit"`, or `None` where all pass; which test passes which line goes to
+        the file `lines`."""
+        quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "mutation_lines", "--no-header", "-rfE"]
+        env = self._env if lines is None else {**self._env, "MUTATION_LINES": str(lines)}
         done = subprocess.Popen(
-            command, cwd=self.path, env=self._env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            [sys.executable, "-m", "pytest", *quiet, *tests],
+            cwd=self.path,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         try:
             said, _ = done.communicate(timeout=limit)
@@ -230,22 +253,46 @@ class Copy:
             done.kill()
             done.communicate()
             return "time limit"
-        if done.returncode == 0:
+        if done.returncode == 0 or (done.returncode in UNASKED and any("::" in test for test in tests)):
             return None
         failed = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
         return failed[0] if failed else said[-2000:].strip() or f"exit code {done.returncode}"
 
-    def killed(self, mutant: Mutant, limit: float) -> bool:
-        """Whether the tests notice the mutant."""
+    def killed(self, mutant: Mutant, known: Known) -> str | None:
+        """The test that notices the mutant; `None` where none does."""
         file = self.path / PACKAGE / mutant.module
         source = file.read_bytes()
         for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
             compiled.unlink()
         file.write_bytes(mutant.applied(source))
         try:
-            return self.fails(TESTS[mutant.module], limit) is not None
+            near, seconds = known.near(mutant)
+            failed = self.fails(near, SPARE_S + 3 * seconds) if near else None
+            return failed or self.fails(TESTS[mutant.module], SPARE_S + 3 * known.whole(mutant.module))
         finally:
             file.write_bytes(source)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a run on unbroken code shows: of each path of `TESTS`, its seconds and its tests."""
+
+    took: dict[str, float]
+    tests: dict[str, dict[str, Any]]
+
+    def near(self, mutant: Mutant) -> tuple[list[str], float]:
+        """The tests that pass the mutant's line, those of the mirroring file first, and the seconds they took."""
+        found: dict[str, float] = {}
+        for path in TESTS[mutant.module]:
+            tests = self.tests[path].items()
+            passing = {t: s["seconds"] for t, s in tests if mutant.line in s["lines"].get(mutant.module, ())}
+            for test in sorted(passing, key=lambda test: passing[test]):
+                found.setdefault(test, passing[test])
+        return list(found), STARTING_S + sum(found.values())
+
+    def whole(self, module: str) -> float:
+        """Seconds of all the tests of a module."""
+        return sum(self.took[path] for path in TESTS[module])
 
 
 def run(mutants: Sequence[Mutant], processes: int) -> dict[Mutant, bool] | None:
@@ -256,38 +303,42 @@ def run(mutants: Sequence[Mutant], processes: int) -> dict[Mutant, bool] | None:
         for i in range(processes):
             (Path(temporary) / str(i)).mkdir()
             copies.put(Copy(Path(temporary) / str(i)))
+        known = Known({}, {})
 
-        def unbroken(test: str) -> tuple[str | None, float]:
+        def unbroken(path: str) -> str | None:
             place = copies.get()
             try:
                 begun = time.perf_counter()
-                return place.fails([test]), time.perf_counter() - begun
+                lines = place.path / "lines.json"
+                failed = place.fails([path], lines=lines)
+                known.took[path] = time.perf_counter() - begun
+                known.tests[path] = json.loads(lines.read_text())
+                # Being watched makes code slow: what fails then may be on time otherwise.
+                return None if failed is None else place.fails([path])
             finally:
                 copies.put(place)
 
-        def one(mutant: Mutant, limit: float) -> bool:
+        def one(mutant: Mutant) -> str | None:
             place = copies.get()
             try:
-                return place.killed(mutant, limit)
+                return place.killed(mutant, known)
             finally:
                 copies.put(place)
 
         with ThreadPoolExecutor(processes) as pool:
-            tests = sorted({test for m in mutants for test in TESTS[m.module] if (ROOT / test).exists()})
-            took: dict[str, float] = {}
-            for test, (failed, seconds) in zip(tests, pool.map(unbroken, tests), strict=True):
+            paths = list(dict.fromkeys(path for m in mutants for path in TESTS[m.module]))
+            for done, (path, failed) in enumerate(zip(paths, pool.map(unbroken, paths), strict=True), 1):
                 if failed is not None:
-                    print(f"{test} fails on unbroken code: {failed}", flush=True)
+                    print(f"{path} fails on unbroken code: {failed}", flush=True)
                     return None
-                took[test] = seconds
-                print(f"{len(took):4} of {len(tests)}  unbroken {seconds:6.1f} s  {test}", flush=True)
-            limits = {m.module: SPARE_S + 3 * sum(took.get(test, 0) for test in TESTS[m.module]) for m in mutants}
-            jobs = {pool.submit(one, m, limits[m.module]): m for m in mutants}
+                print(f"{done:4} of {len(paths)}  unbroken {known.took[path]:6.1f} s  {path}", flush=True)
+            jobs = {pool.submit(one, m): m for m in mutants}
             for done, job in enumerate(as_completed(jobs), 1):
-                mutant = jobs[job]
-                killed[mutant] = job.result()
-                end = "killed" if killed[mutant] else "survived"
-                print(f"{done:4} of {len(mutants)}  {end:8}  {mutant.module}:{mutant.line}", flush=True)
+                mutant, failed = jobs[job], job.result()
+                killed[mutant] = failed is not None
+                end = "survived" if failed is None else "killed"
+                by = "" if failed is None else "  " + failed.split(" - ", 1)[0].removeprefix("FAILED ")[-100:]
+                print(f"{done:4} of {len(mutants)}  {end:8}  {mutant.module}:{mutant.line}{by}", flush=True)
     return killed
 
 
