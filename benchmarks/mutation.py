@@ -8,12 +8,10 @@ Every module of `TESTS` gets an equal share of the mutants: a comparison or a co
 value changed, `+` and `-` or `and` and `or` swapped, a returned value replaced by nothing, a statement dropped. Which
 ones depends on the seed and on the changed line alone, so an edit elsewhere leaves a module's sample as it is.
 
-Each mutant is applied to a copy of the package in a temporary directory, never to the checkout. First every test runs
-once on unbroken code, and `mutation_lines.py` notes which lines it passes and how long it takes. A mutant is then shown
-to the tests that pass its line, those of the mirroring file first, the quickest first, until one fails; if none does,
-to all the tests of its module. It is killed where a test fails or the time limit (three times what the unbroken code
-takes, and 20 s) passes; one that survives is printed as the line before and after. What no test can notice is named in
-`EQUIVALENTS`, with the reason, and not counted.
+Each mutant is applied to a copy of the package in a temporary directory, never to the checkout, and the tests of its
+module are run on it until the first failure: those that mirror it first, then the wider ones. A mutant is killed where
+a test fails or the time limit (three times what the unbroken code takes, and 20 s) passes; one that survives is printed
+as the line before and after. What no test can notice is named in `EQUIVALENTS`, with the reason, and not counted.
 
 The exit code is 1 where fewer than `--least` of the mutants were killed, and 2 where the tests fail on unbroken code.
 """
@@ -24,7 +22,6 @@ import argparse
 import ast
 import copy
 import hashlib
-import json
 import os
 import queue
 import shutil
@@ -37,28 +34,44 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "recall_integrations"
 SPARE_S = 20.0  # beside three times the time of the unbroken code: a machine may be busy
-STARTING_S = 10.0  # until the first test runs
-UNASKED = (4, 5)  # pytest's exit codes where it finds no test of a name, as when a module cannot be imported
 _RECALL = ("tests/unit/test_optimizer.py", "tests/unit/test_optimizer_choices.py")
 
 # The tests that mirror a module, quickest first: what runs until the first failure should fail early.
 TESTS: dict[str, tuple[str, ...]] = {
-    "planning/planner.py": ("tests/unit/planning", *_RECALL),
+    "planning/planner.py": ("tests/unit/planning/test_planner.py", "tests/unit/planning", *_RECALL),
     "query/negation.py": ("tests/unit/query/test_query_negation.py", "tests/property/test_negation_properties.py"),
-    "query/parser.py": ("tests/unit/query/test_query_parser.py", "tests/unit/query", *_RECALL),
+    "query/parser.py": (
+        "tests/unit/query/test_query_parser.py",
+        "tests/unit/query/test_features.py",
+        "tests/unit/query",
+        *_RECALL,
+    ),
     "query/temporal/rules_relative.py": ("tests/unit/query/temporal",),
     "ranking/fusion.py": ("tests/unit/ranking/test_fusion.py", *_RECALL),
-    "ranking/arranging/arrange.py": ("tests/unit/ranking/arranging", *_RECALL),
+    "ranking/arranging/arrange.py": (
+        "tests/unit/ranking/arranging/test_arrange.py",
+        "tests/unit/ranking/arranging",
+        *_RECALL,
+    ),
     "ranking/features/formulas.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
-    "arms/graph.py": ("tests/unit/arms", "tests/contract/test_arms.py"),
-    "arms/fan_out.py": ("tests/unit/arms", *_RECALL, "tests/contract/test_arms.py"),
-    "indexes/words.py": ("tests/unit/indexes", "tests/unit/arms/test_lexical.py", "tests/unit/store"),
-    "indexes/vectors.py": ("tests/unit/indexes", "tests/unit/arms/test_semantic.py", "tests/unit/store"),
+    "arms/graph.py": ("tests/unit/arms/test_graph.py", "tests/contract/test_arms.py"),
+    "arms/fan_out.py": ("tests/unit/arms/test_fan_out.py", *_RECALL, "tests/contract/test_arms.py"),
+    "indexes/words.py": (
+        "tests/unit/arms/test_lexical.py",
+        "tests/unit/indexes",
+        "tests/integration/test_fork.py",
+        "tests/unit/store",
+    ),
+    "indexes/vectors.py": (
+        "tests/unit/indexes/test_vectors.py",
+        "tests/unit/arms/test_semantic.py",
+        "tests/integration/test_fork.py",
+        "tests/unit/store",
+    ),
     "optimizer.py": (*_RECALL, "tests/unit/test_understanding.py"),
     "recall/runner.py": ("tests/unit/recall", *_RECALL),
     "recall/stages/parse.py": ("tests/unit/recall", *_RECALL, "tests/unit/test_understanding.py"),
@@ -71,9 +84,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     "recall/stages/arrange.py": ("tests/unit/recall", "tests/unit/ranking/arranging", *_RECALL),
     "recall/stages/deliver.py": ("tests/unit/recall", "tests/unit/delivery", *_RECALL),
     "retriever.py": ("tests/integration/test_frameworks.py", "tests/contract/test_langchain_standard.py"),
-    "reranking/gate.py": ("tests/unit/reranking",),
-    "resilience/deadline.py": ("tests/unit/resilience", *_RECALL),
-    "delivery/packing.py": ("tests/unit/delivery", *_RECALL),
+    "reranking/gate.py": ("tests/unit/reranking/test_gate.py", "tests/unit/reranking"),
+    "resilience/deadline.py": ("tests/unit/resilience/test_deadline.py", *_RECALL),
+    "delivery/packing.py": ("tests/unit/delivery/test_packing.py", "tests/unit/delivery", *_RECALL),
 }
 
 # (module, the line as it is in the mutant): why no test can notice it.
@@ -234,15 +247,13 @@ class Copy:
         self._env["PYTHONDONTWRITEBYTECODE"] = "1"
         self._env["PYTHONPATH"] += os.pathsep + str(directory / "benchmarks")
 
-    def fails(self, tests: Sequence[str], limit: float | None = None, lines: Path | None = None) -> str | None:
-        """The first test that fails, `"time limit"`, or `None` where all pass; which test passes which line goes to
-        the file `lines`."""
-        quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "mutation_lines", "--no-header", "-rfE"]
-        env = self._env if lines is None else {**self._env, "MUTATION_LINES": str(lines)}
+    def fails(self, tests: Sequence[str], limit: float | None = None) -> str | None:
+        """The first test that fails, `"time limit"`, or `None` where all pass."""
+        quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "mutation_profile", "--no-header", "-rfE"]
         done = subprocess.Popen(
             [sys.executable, "-m", "pytest", *quiet, *tests],
             cwd=self.path,
-            env=env,
+            env=self._env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -253,12 +264,12 @@ class Copy:
             done.kill()
             done.communicate()
             return "time limit"
-        if done.returncode == 0 or (done.returncode in UNASKED and any("::" in test for test in tests)):
+        if done.returncode == 0:
             return None
         failed = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
         return failed[0] if failed else said[-2000:].strip() or f"exit code {done.returncode}"
 
-    def killed(self, mutant: Mutant, known: Known) -> str | None:
+    def killed(self, mutant: Mutant, limit: float) -> str | None:
         """The test that notices the mutant; `None` where none does."""
         file = self.path / PACKAGE / mutant.module
         source = file.read_bytes()
@@ -266,33 +277,9 @@ class Copy:
             compiled.unlink()
         file.write_bytes(mutant.applied(source))
         try:
-            near, seconds = known.near(mutant)
-            failed = self.fails(near, SPARE_S + 3 * seconds) if near else None
-            return failed or self.fails(TESTS[mutant.module], SPARE_S + 3 * known.whole(mutant.module))
+            return self.fails(TESTS[mutant.module], limit)
         finally:
             file.write_bytes(source)
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What a run on unbroken code shows: of each path of `TESTS`, its seconds and its tests."""
-
-    took: dict[str, float]
-    tests: dict[str, dict[str, Any]]
-
-    def near(self, mutant: Mutant) -> tuple[list[str], float]:
-        """The tests that pass the mutant's line, those of the mirroring file first, and the seconds they took."""
-        found: dict[str, float] = {}
-        for path in TESTS[mutant.module]:
-            tests = self.tests[path].items()
-            passing = {t: s["seconds"] for t, s in tests if mutant.line in s["lines"].get(mutant.module, ())}
-            for test in sorted(passing, key=lambda test: passing[test]):
-                found.setdefault(test, passing[test])
-        return list(found), STARTING_S + sum(found.values())
-
-    def whole(self, module: str) -> float:
-        """Seconds of all the tests of a module."""
-        return sum(self.took[path] for path in TESTS[module])
 
 
 def run(mutants: Sequence[Mutant], processes: int) -> dict[Mutant, bool] | None:
@@ -303,36 +290,33 @@ def run(mutants: Sequence[Mutant], processes: int) -> dict[Mutant, bool] | None:
         for i in range(processes):
             (Path(temporary) / str(i)).mkdir()
             copies.put(Copy(Path(temporary) / str(i)))
-        known = Known({}, {})
 
-        def unbroken(path: str) -> str | None:
+        def unbroken(test: str) -> tuple[str | None, float]:
             place = copies.get()
             try:
                 begun = time.perf_counter()
-                lines = place.path / "lines.json"
-                failed = place.fails([path], lines=lines)
-                known.took[path] = time.perf_counter() - begun
-                known.tests[path] = json.loads(lines.read_text())
-                # Being watched makes code slow: what fails then may be on time otherwise.
-                return None if failed is None else place.fails([path])
+                return place.fails([test]), time.perf_counter() - begun
             finally:
                 copies.put(place)
 
-        def one(mutant: Mutant) -> str | None:
+        def one(mutant: Mutant, limit: float) -> str | None:
             place = copies.get()
             try:
-                return place.killed(mutant, known)
+                return place.killed(mutant, limit)
             finally:
                 copies.put(place)
 
         with ThreadPoolExecutor(processes) as pool:
-            paths = list(dict.fromkeys(path for m in mutants for path in TESTS[m.module]))
-            for done, (path, failed) in enumerate(zip(paths, pool.map(unbroken, paths), strict=True), 1):
+            tests = list(dict.fromkeys(test for m in mutants for test in TESTS[m.module]))
+            took: dict[str, float] = {}
+            for test, (failed, seconds) in zip(tests, pool.map(unbroken, tests), strict=True):
                 if failed is not None:
-                    print(f"{path} fails on unbroken code: {failed}", flush=True)
+                    print(f"{test} fails on unbroken code: {failed}", flush=True)
                     return None
-                print(f"{done:4} of {len(paths)}  unbroken {known.took[path]:6.1f} s  {path}", flush=True)
-            jobs = {pool.submit(one, m): m for m in mutants}
+                took[test] = seconds
+                print(f"{len(took):4} of {len(tests)}  unbroken {seconds:6.1f} s  {test}", flush=True)
+            limits = {m.module: SPARE_S + 3 * sum(took[test] for test in TESTS[m.module]) for m in mutants}
+            jobs = {pool.submit(one, m, limits[m.module]): m for m in mutants}
             for done, job in enumerate(as_completed(jobs), 1):
                 mutant, failed = jobs[job], job.result()
                 killed[mutant] = failed is not None
