@@ -22,6 +22,7 @@ import argparse
 import ast
 import copy
 import hashlib
+import math
 import os
 import queue
 import shutil
@@ -248,10 +249,21 @@ class Copy:
         self._env["PYTHONPATH"] += os.pathsep + str(directory / "benchmarks")
 
     def fails(self, tests: Sequence[str], limit: float | None = None) -> str | None:
-        """The first test that fails, `"time limit"`, or `None` where all pass."""
+        """The first test that fails, `"time limit"`, or `None` where all pass. Each of `tests` by itself, in order:
+        pytest would run a file with the folder that holds it."""
+        end = math.inf if limit is None else time.perf_counter() + limit
+        for i, test in enumerate(tests):
+            left = end - time.perf_counter()
+            seen = [f"--ignore={earlier}" for earlier in tests[:i] if earlier != test]
+            failed = self._fails([test, *seen], None if limit is None else max(left, 0.0))
+            if failed is not None:
+                return failed
+        return None
+
+    def _fails(self, what: Sequence[str], limit: float | None) -> str | None:
         quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "mutation_profile", "--no-header", "-rfE"]
         done = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *quiet, *tests],
+            [sys.executable, "-m", "pytest", *quiet, *what],
             cwd=self.path,
             env=self._env,
             stdout=subprocess.PIPE,
