@@ -113,6 +113,27 @@ def test_an_arm_that_is_late_is_left_behind(pool: ThreadPoolExecutor, request_: 
     assert results == [] and [(d.stage, d.reason) for d in degraded] == [("late", reason)]
 
 
+def test_who_cancels_does_not_wait_for_an_arm_that_hangs(
+    pool: ThreadPoolExecutor, request_: ArmRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No wait is longer than a twentieth of a second, however much time is left, so that a cancellation is seen."""
+    let_go, deadline, waits = threading.Event(), Deadline.after(None), []
+
+    def waited(pending: Any, *, timeout: float, return_when: str) -> Any:
+        waits.append(timeout)
+        if len(waits) == 3:
+            deadline.cancel()
+        return set(), pending
+
+    monkeypatch.setattr("recall_integrations.arms.fan_out.wait", waited)
+    fan = FanOut(pool, {"late": lambda: Told("late", lambda: let_go.wait(30))}, deadline, {})
+    fan.start([("late", request_)])
+    _, degraded = fan.collect(["late"])
+    let_go.set()
+    assert [d.reason for d in degraded] == ["cancelled"]
+    assert len(waits) == 3 and max(waits) <= 0.05
+
+
 def test_a_pool_that_is_shut_down_is_said(request_: ArmRequest) -> None:
     closed = ThreadPoolExecutor(1)
     closed.shutdown()
