@@ -366,6 +366,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="print the mutants and do not run them")
     args = parser.parse_args(arguments)
     modules = args.only or list(TESTS)
+    gone = [path for module in modules for path in TESTS[module] if not (ROOT / path).exists()]
+    if gone:  # every mutant would be killed by it
+        print(f"TESTS names what is not there: {', '.join(dict.fromkeys(gone))}")
+        return 2
     sources = {module: (ROOT / PACKAGE / module).read_bytes() for module in modules}
     chosen = drawn(modules, args.mutants, args.seed)
     counted = [m for m in chosen if (m.module, m.difference(sources[m.module])[1]) not in EQUIVALENTS]
