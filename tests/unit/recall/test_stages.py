@@ -21,7 +21,9 @@ from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.ranking.rank import EXACT_POOL
 from recall_integrations.recall import RecallState, Stage, Turn
+from recall_integrations.recall.runner import Runner
 from recall_integrations.recall.stages.arms import _windowed
+from recall_integrations.recall.stages.deliver import Deliver
 from recall_integrations.recall.stages.parse import SHARE_BEFORE_ARMS, Parse
 from recall_integrations.recall.stages.rank import Rank, _trusted
 from recall_integrations.recall.stages.rerank import Rerank
@@ -126,6 +128,21 @@ def test_a_closed_store_is_an_error_before_any_stage_runs() -> None:
     optimizer.close()
 
 
+# -- deliver ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_that_cannot_be_delivered_is_an_error_and_not_an_empty_one() -> None:
+    class Fails:
+        def deliver(self, *_given: Any) -> Any:
+            raise StoreClosed("gone")
+
+    state = RecallState(
+        request=REQUEST, parsed=ParsedQuery(original="q"), planned=PLAN, view=view(1), fused=candidates([0.9])
+    )
+    with pytest.raises(StoreClosed):
+        Runner([Deliver(Fails(), 0.0)]).run(state, Deadline.after(None))  # type: ignore[arg-type]
+
+
 # -- arms ------------------------------------------------------------------------------------------------------------
 
 
@@ -145,6 +162,7 @@ def test_a_sure_window_of_an_entity_plan_narrows_what_is_searched() -> None:
     none = np.asarray([False, False, False, True, True, True])
     assert rows(replace(state, searched=none)) == [3, 4, 5], "all that are searched, where none of them lies in it"
     assert rows(replace(state, planned=PLAN)) is None
+    assert rows(replace(state, planned=PLAN, searched=some)) == [1, 3, 4, 5], "what is filtered stays so"
     related = replace(parsed, predicate_hints=("manager_of",))
     assert rows(replace(state, parsed=related)) is None, "a relation is wanted whenever it was stated"
 
