@@ -22,9 +22,10 @@ from recall_integrations.ranking.fusion import Fused
 from recall_integrations.ranking.rank import EXACT_POOL
 from recall_integrations.recall import RecallState, Stage, Turn
 from recall_integrations.recall.runner import Runner
-from recall_integrations.recall.stages.arms import _windowed
+from recall_integrations.recall.stages.arms import Arms, _windowed
 from recall_integrations.recall.stages.deliver import Deliver
 from recall_integrations.recall.stages.parse import SHARE_BEFORE_ARMS, Parse
+from recall_integrations.recall.stages.plan import Plan
 from recall_integrations.recall.stages.rank import Rank, _trusted
 from recall_integrations.recall.stages.rerank import Rerank
 from recall_integrations.reranking.depth import MultiStage
@@ -128,19 +129,31 @@ def test_a_closed_store_is_an_error_before_any_stage_runs() -> None:
     optimizer.close()
 
 
-# -- deliver ---------------------------------------------------------------------------------------------------------
+# -- what there is no answer without ---------------------------------------------------------------------------------
 
 
-def test_an_answer_that_cannot_be_delivered_is_an_error_and_not_an_empty_one() -> None:
+@pytest.mark.parametrize("name", ["parse", "plan", "arms", "deliver"])
+def test_without_an_essential_stage_there_is_an_error_and_no_empty_answer(name: str) -> None:
     class Fails:
-        def deliver(self, *_given: Any) -> Any:
+        def __getattr__(self, _name: str) -> Any:
             raise StoreClosed("gone")
 
+    gone: Any = Fails()
+    stage = {
+        "parse": lambda: Parse(gone, RecallConfig()),
+        "plan": lambda: Plan(gone, RecallConfig(), ()),
+        "arms": lambda: Arms((), {}, gone),
+        "deliver": lambda: Deliver(gone, 0.0),
+    }[name]()
     state = RecallState(
-        request=REQUEST, parsed=ParsedQuery(original="q"), planned=PLAN, view=view(1), fused=candidates([0.9])
+        request=REQUEST,
+        parsed=ParsedQuery(original="q"),
+        planned=PLAN,
+        view=gone if name == "arms" else view(1),
+        fused=candidates([0.9]),
     )
     with pytest.raises(StoreClosed):
-        Runner([Deliver(Fails(), 0.0)]).run(state, Deadline.after(None))  # type: ignore[arg-type]
+        Runner([stage]).run(state, Deadline.after(None))
 
 
 # -- arms ------------------------------------------------------------------------------------------------------------
