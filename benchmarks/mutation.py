@@ -74,7 +74,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/integration/test_fork.py",
         "tests/unit/store",
     ),
-    "optimizer.py": (*_RECALL, "tests/unit/test_understanding.py"),
+    "optimizer.py": (*_RECALL, "tests/unit/recall", "tests/unit/test_understanding.py"),
     "recall/runner.py": ("tests/unit/recall", *_RECALL),
     "recall/stages/parse.py": ("tests/unit/recall", *_RECALL, "tests/unit/test_understanding.py"),
     "recall/stages/plan.py": (
