@@ -134,6 +134,12 @@ def test_arguments_when_made(store):
     optimizer.close()
 
 
+def test_five_come_where_nobody_says_how_many():
+    made = OptimizedRecallRetriever.from_texts([f"the database of team {i}" for i in range(8)])
+    assert len(made.invoke("database")) == len(made.retrieve("database")) == 5
+    made.optimizer.close()
+
+
 def test_a_misspelt_argument_is_an_error(retriever):
     with pytest.raises(errors.InvalidArgument, match="top_k"):
         retriever.invoke("database", top_k=3)

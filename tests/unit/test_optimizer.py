@@ -30,6 +30,7 @@ from recall_integrations.config import (
     RetrievalConfig,
 )
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
+from recall_integrations.reranking.reranker import RerankError
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
 U1 = Scope(user_id="u1")
@@ -576,6 +577,29 @@ def test_warm_loads_what_the_first_recall_would(tmp_path):
         large.warm()
         large.warm(scope=Scope(user_id="never seen"))
         assert len(large.indexes.notices) == 0
+
+
+def test_warm_waits_for_the_model_of_the_reranker_where_there_is_one(store):
+    class Heavy:
+        name, ready = "heavy", False
+
+        def __init__(self, error=None):
+            self.error = error
+
+        def warm(self):
+            if self.error is not None:
+                raise self.error
+            self.ready = True
+
+        def scores(self, _query, texts):
+            return [0.0] * len(texts)
+
+    QueryOptimizer(store).warm()
+    heavy = Heavy()
+    QueryOptimizer(store, reranker=heavy).warm(60)
+    assert heavy.ready
+    with pytest.raises(RerankError, match="no such model"):
+        QueryOptimizer(store, reranker=Heavy(RerankError("no such model"))).warm(60)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 10])

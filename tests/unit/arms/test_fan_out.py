@@ -133,3 +133,14 @@ def test_an_arm_that_fails_again_and_again_is_left_alone(guards: Guards, request
         fan.start([("bad", request_)])
         reasons += [d.reason for d in fan.collect(["bad"])[1]]
     assert reasons == ["index_unavailable"] * 3 + ["skip.breaker"]
+
+
+def test_who_cancels_does_not_wait_for_an_arm_that_hangs(guards: Guards, request_: ArmRequest) -> None:
+    let_go, deadline = threading.Event(), Deadline.after(None)
+    fan = FanOut(guards, {"late": lambda: Told("late", lambda: let_go.wait(60))}, deadline, {})
+    fan.start([("late", request_)])
+    threading.Timer(0.02, deadline.cancel).start()
+    _, degraded = fan.collect(["late"])
+    hung = not let_go.is_set()
+    let_go.set()
+    assert hung and [d.reason for d in degraded] == ["cancelled"]

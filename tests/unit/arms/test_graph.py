@@ -314,3 +314,30 @@ def test_nothing_starts_where_all_was_forgotten(store: MemoryStore, ask: Ask) ->
     for entities in ({}, {"Priya": 1.0}):
         request = ask(store, "x", plan="exploratory", entities=entities)
         assert not len(graph.search(request).rows)
+
+
+def test_exploration_starts_from_what_two_hundred_newest_memories_mention(store: MemoryStore, ask: Ask) -> None:
+    store.remember_many([Memory("early", id="old", actor="Priya"), *(Memory(f"note {i}") for i in range(199))])
+    request = ask(store, "x", plan="exploratory")
+    assert by_id(request, arm(store).search(request)).keys() == {"old"}
+    store.remember("note 199")
+    request = ask(store, "x", plan="exploratory")
+    assert not len(arm(store).search(request).rows)
+
+
+def test_what_is_kept_of_entities_and_scopes_is_bounded(
+    store: MemoryStore, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recall_integrations.arms.graph.ENTITIES_KEPT", 2)
+    graph, names = arm(store, hops=1), ("Priya", "Sam", "Kim", "Lee")
+    for user in "abc":
+        scope = Scope(user_id=user)
+        store.remember_many([Memory(name, id=name, actor=name) for name in names], scope=scope)
+        exploring = ask(store, "x", scope=scope, plan="exploratory")
+        assert len(graph.search(exploring).rows) == 3
+        known = store.entities(exploring.view.scope_id)
+        for name in names:
+            request = ask(store, "x", scope=scope, entities={name: 1.0})
+            assert by_id(request, graph.search(request)).keys() == {name}
+            assert len(known.mentions) <= 2 and len(known.edges) <= 2
+    assert len(graph._recents) <= 2

@@ -170,6 +170,27 @@ def test_index_alone(tmp_path: Path) -> None:
     again.close()
 
 
+def test_what_is_in_the_index_is_looked_for_only_where_it_may_be(tmp_path: Path) -> None:
+    """That costs time: whoever writes what is new does not pay for it, and whoever writes it twice has it twice."""
+    index = LexicalIndex(tmp_path / "lexical")
+    for count in (1, 2):
+        index.apply([(1, 10, "a kestrel")], [])
+        assert index.count == count
+    index.apply([(1, 10, "a kestrel")], [], replay=True)
+    assert index.count == 1
+    index.close()
+
+
+def test_other_forms_of_a_word_count_for_less(tmp_path: Path) -> None:
+    index = LexicalIndex(tmp_path / "lexical")
+    index.apply([(1, 10, "kestrel"), (1, 11, "merlin"), (1, 12, "owl")], [])
+    nums, scores = index.search(1, ["kestrel"], 3, 10, weaker=["merlin", "kestrel"])
+    assert nums.tolist() == [10, 11]
+    assert scores[0] == pytest.approx(idf(1, 3), rel=1e-4)
+    assert scores[1] == pytest.approx(0.6 * idf(1, 3), rel=1e-4)
+    index.close()
+
+
 def test_a_write_that_fails_is_dropped_and_the_next_one_works(tmp_path: Path) -> None:
     index = LexicalIndex(tmp_path / "lexical")
     with pytest.raises(IndexUnavailable, match="cannot be written"):

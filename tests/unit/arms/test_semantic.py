@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -129,8 +130,6 @@ def test_everything_when_that_much_is_asked_for(filled: MemoryStore, ask: Ask, i
 
 
 def test_rewrites_count_with_their_best(filled: MemoryStore, ask: Ask, ids: Ids) -> None:
-    from dataclasses import replace
-
     request = ask(filled, "a question", scope=BIG, limit=3)
     vectors = filled.embedding.embed_documents(["a question", "text 7", "text 9"])
     request = replace(request, vectors=vectors, similarities=request.view.scan(vectors))
@@ -200,3 +199,31 @@ def test_chromas_errors_are_ours(tmp_path: Path) -> None:
     with pytest.raises(IndexUnavailable):
         index.nearest("shared", np.ones(7, dtype=np.float32), 1)
     index.close()
+
+
+def test_no_more_neighbours_are_asked_for_than_an_index_gives_well(ask: Ask, store: MemoryStore) -> None:
+    asked: list[int] = []
+
+    class Told:
+        def nearest(self, _home: str, _vector: object, limit: int) -> tuple[object, object]:
+            asked.append(limit)
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+
+    store.remember("text")
+    request = ask(store, "a question", scanned=False)
+    size = 6_000
+    many = replace(
+        request.view,
+        nums=np.arange(1, size + 1),
+        ids=[f"m{i}" for i in range(size)],
+        at=np.zeros(size, dtype=np.int64),
+        dated=np.zeros(size, dtype=np.bool_),
+        types=np.zeros(size, dtype=np.int8),
+        importance=np.zeros(size, dtype=np.float32),
+        alive=np.ones(size, dtype=np.bool_),
+        vectors=None,
+    )
+    told = SemanticRetriever(Told, lambda _scope: "own", overfetch=3.0)  # type: ignore[arg-type,return-value]
+    told.search(replace(request, view=many, allowed=None, limit=10))
+    told.search(replace(request, view=many, allowed=np.arange(size) % 5 != 0, limit=800))  # 3 · 800 / 0.8 is more
+    assert asked == [10, 2_000]

@@ -116,6 +116,17 @@ def test_a_denied_date_is_not_looked_for_and_stays_a_negation() -> None:
     assert "march" not in parse("Priya releases except in March").terms
 
 
+def test_a_time_that_is_only_implied_is_a_hint_unless_a_date_is_left_out() -> None:
+    window = parse("what did I release recently").temporal_window
+    assert window is not None and window.span == (0, 0) and window.end == NOW
+    assert parse("what did I release recently, but not in March").temporal_window is None
+
+
+def test_the_verb_that_only_says_that_something_was_said_is_no_keyword() -> None:
+    assert parse("what did I tell you about my allergies").terms == ("allergi",)
+    assert parse("what did Priya say about tea").terms == ("priya", "say", "tea")  # of somebody else
+
+
 def test_a_window_given_is_not_denied() -> None:
     given = TemporalWindow(start=datetime(2024, 3, 1, tzinfo=timezone.utc), end=NOW)
     assert parse("releases not in March", window=given).temporal_window == given

@@ -167,6 +167,29 @@ def test_boosts_make_no_match_out_of_nothing():
     assert fused.scores[1] == 0 < fused.scores[0] < 1
 
 
+@pytest.mark.parametrize("name", ["semantic", "lexical"])
+def test_boosts_lift_what_one_arm_alone_matched(name):
+    graph = ArmResult(
+        arm="graph",
+        rows=np.asarray([1], dtype=np.int64),
+        scores=np.asarray([1.0], dtype=np.float32),
+        support_rows=np.asarray([1], dtype=np.int64),
+        support_scores=np.asarray([1.0], dtype=np.float32),
+    )
+    fused = fuse([arm(name, [0, 1], [0.8, 0.8]), graph], given(), FallbackFusionConfig(strategy="boosts"))
+    assert [int(r) for r in fused.rows] == [1, 0]
+    assert fused.scores[0] / fused.scores[1] == pytest.approx(1 + BOOSTS["graph"])
+
+
+def test_without_vectors_the_cosines_are_those_that_the_arm_returned():
+    config = FallbackFusionConfig(vector=0.6, lexical=0.4, graph=0, recency=0, importance=0)
+    fused = fuse([arm("semantic", [0, 2], [0.9, 0.4]), arm("lexical", [1, 0], [4.0, 1.0])], given(), config)
+    assert dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True)) == pytest.approx(
+        {0: 0.6 * 0.9 + 0.4 / 4, 1: 0.4, 2: 0.6 * 0.4}
+    )
+    np.testing.assert_allclose(fused.raw["semantic"], [0.9, np.nan, 0.4])
+
+
 @pytest.mark.parametrize("strategy", ["rrf", "weighted", "boosts"])
 def test_contributions_sum_to_the_score_also_after_a_lift(strategy):
     columns = view(4, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, 1.0]], dtype=np.float32))

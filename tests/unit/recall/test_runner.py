@@ -122,6 +122,17 @@ def test_a_stage_has_its_share_of_the_time_that_is_left(begun: RecallState) -> N
     assert left == pytest.approx([500, 250, 0])
 
 
+def test_a_stage_that_may_take_all_the_time_has_the_deadline_of_the_recall(begun: RecallState) -> None:
+    deadline, given = Deadline.after(1_000), []
+
+    def look(state: RecallState, turn: Turn) -> RecallState:
+        given.append(turn.deadline is deadline)
+        return state
+
+    Runner([Told("a", look), Told("b", look, share=0.5)]).run(begun, deadline)
+    assert given == [True, False]
+
+
 def test_observers_are_told_of_every_stage_in_order(begun: RecallState) -> None:
     events: list[StageEvent] = []
 

@@ -23,6 +23,7 @@ def test_time_runs_out() -> None:
     clock = Clock()
     deadline = Deadline.after(250, clock)
     assert deadline.remaining() == pytest.approx(0.25)
+    assert deadline.remaining_ms() == pytest.approx(250)
     assert not deadline.over
     clock.now += 0.25
     assert (deadline.remaining(), deadline.expired, deadline.over, deadline.cancelled) == (0.0, True, True, False)

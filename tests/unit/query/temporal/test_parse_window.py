@@ -217,6 +217,14 @@ def test_names_are_no_dates_on_their_own() -> None:
     assert span("what did April Jones do in april", names={"april jones"}) is not None
 
 
+def test_the_last_week_in_a_month_or_before_a_day_is_not_that_before_this_one() -> None:
+    assert span("the last weekend in May") == ("2026-05-30", "2026-06-01")
+    assert span("the last week in May") == ("2026-05-25", "2026-06-01")
+    assert span("the last week in 2024") == ("2024-12-23", "2024-12-30")
+    assert span("the last weekend before 3 May") == ("2026-04-25", "2026-04-27")
+    assert span("the last week before the 3rd of May") == ("2026-04-26", "2026-05-03")
+
+
 def test_implicit_window_is_a_hint() -> None:
     for text in ("Did I finish the OAuth PR?", "have we shipped it", "what did I do recently"):
         window = parse_window(text, NOW)

@@ -100,6 +100,14 @@ def test_relevance_weighs_by_log_odds() -> None:
     assert rows_of(found) == [0, 1, 2]
 
 
+def test_relevance_takes_the_whole_scale_however_close_the_scores_are() -> None:
+    """0.6 and 0.5 are 0.4 in log odds: the best stays the best, and the worst counts nothing beside a repeat."""
+    found = diversified(fused([0.6, 0.55, 0.5]), view([EAST, EAST, NORTH]), 3, 0.7)
+    assert rows_of(found) == [0, 1, 2]
+    found = diversified(fused([0.6, 0.55, 0.5]), view([EAST, EAST, NORTH]), 3, 0.5)
+    assert rows_of(found) == [0, 2, 1]
+
+
 def test_all_alike_and_equally_good_keep_their_order() -> None:
     """Nothing to tell them by: no division by a spread of nothing."""
     found = diversified(fused([0.4] * 5), view([EAST] * 5), 3, 0.7)
@@ -249,6 +257,8 @@ def test_close_vectors_alone_are_no_repeat_and_far_ones_cost_no_text() -> None:
         raise AssertionError("no text is needed")
 
     assert folded(given, view([EAST, NORTH]), read, 2, 0.9) == (given, {})
+    near = [0.89, float(np.sqrt(1 - 0.89**2))]
+    assert folded(given, view([EAST, near]), read, 2, 0.9) == (given, {})
     assert folded(given, view([EAST, EAST]), read, 2, 1.01) == (given, {})  # switched off
     assert folded(fused([0.9]), view([EAST]), read, 2, 0.9)[1] == {}
 
