@@ -42,7 +42,7 @@ from recall_integrations.types.numbers import is_whole
 # Arguments of `recall` that are fields too.
 ARGUMENTS = (
     *("k", "scope", "filters", "now", "time_budget_ms", "tokens_max", "privacy"),
-    *("window", "timezone", "context"),
+    *("window", "timezone", "context", "strict"),
 )
 
 
@@ -55,7 +55,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         scope: the tenant; default `Scope()`.
         filters: hard conditions.
         now: what relative dates are read against; default the time of the call.
-        time_budget_ms, tokens_max, privacy, window, timezone, context: as in `QueryOptimizer.recall`.
+        time_budget_ms, tokens_max, privacy, window, timezone, context, strict: as in `QueryOptimizer.recall`.
         callback_manager, object_map, objects, verbose: LlamaIndex's own.
         tags, metadata: LangChain's own.
 
@@ -77,6 +77,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
     window: Any = None
     timezone: str | None = None
     context: int = 0
+    strict: bool = False
     callback_manager: Any = Field(default=None, exclude=True, repr=False)
     object_map: Any = Field(default=None, exclude=True, repr=False)
     _verbose: bool = PrivateAttr(default=False)
