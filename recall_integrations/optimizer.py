@@ -345,7 +345,7 @@ class QueryOptimizer:
 
     def _checked(self, **arguments: Any) -> RecallRequest:
         limits = self.config.limits
-        request = checked_request(limits, self._clock, lambda: self.store.embedding.dimensions, **arguments)
+        request = checked_request(limits, self._clock, lambda: self.store.dimensions, **arguments)
         if not self._finalizer.alive:
             raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
         self.store.scope_id(request.scope)  # a closed store is an error before anything else happens

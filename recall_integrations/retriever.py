@@ -261,7 +261,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         return LangSmithRetrieverParams(
             ls_retriever_name="optimizedrecall",
             ls_vector_store_provider="Chroma",
-            ls_embedding_provider=self.optimizer.store.embedding.fingerprint,
+            ls_embedding_provider=self.optimizer.store.fingerprint,
         )
 
     # -- LlamaIndex ------------------------------------------------------------------------------------------------

@@ -384,6 +384,16 @@ class MemoryStore:
                 self.speller(scope_id, wait=True)
 
     @property
+    def fingerprint(self) -> str:
+        """Of the embedding that made the vectors; known also while it cannot be reached."""
+        return self._parts.asking.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector; known also while the embedding cannot be reached."""
+        return self._parts.asking.dimensions
+
+    @property
     def cosine_worth(self) -> float:
         """What a cosine of the store's embedding is worth to the ranker in English, 1 = as one of the bundled model.
 

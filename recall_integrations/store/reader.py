@@ -75,7 +75,7 @@ class Reader:
         return {
             "path": str(parts.path),
             "schema_version": schema.SCHEMA_VERSION,
-            "embedding": parts.embedding.fingerprint,
+            "embedding": parts.asking.fingerprint,
             "memories": sum(n for _, n in scopes),
             "scopes": [{"scope": str(s), "memories": n} for s, n in scopes],
             "types": by_type,

@@ -7,16 +7,18 @@ stray word. Nothing is measured of the bundled model (it is known), and of an em
 from __future__ import annotations
 
 import logging
+import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Engine, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding
+from recall_integrations.resilience.failures import failures
 from recall_integrations.text import language_of
 
 COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
@@ -28,7 +30,10 @@ logger = logging.getLogger(__name__)
 
 
 class CosineWorth:
-    """Factors by language, and when they are to be measured. Used under the store's write lock, but for `of`."""
+    """Factors by language, and when they are to be measured. Threads share it.
+
+    `measured` calls the embedding and holds no lock meanwhile; `note` is called under the store's write lock.
+    """
 
     def __init__(self, embedding: Embedding, costly: bool) -> None:
         self._embedding = embedding
@@ -37,6 +42,7 @@ class CosineWorth:
         self._known: dict[str, float] = {}
         self._written: Counter[str] = Counter()
         self._tried: set[str] = set()
+        self._lock = threading.Lock()  # of two writers, one measures
 
     @property
     def english(self) -> float | None:
@@ -65,35 +71,46 @@ class CosineWorth:
             if language in probe.LANGUAGES:
                 self._known[language] = float(value)
 
-    def read_written(self, connection: Connection, texts: Iterable[str]) -> None:
-        """Count texts that are about to be written, on top of what the store noted."""
-        if not self.measures:
-            return
+    def _with(self, connection: Connection, texts: Iterable[str]) -> Counter[str]:
+        """How many memories are written in each language once these texts are, on top of what the store noted."""
+        written = self._written.copy()
         for language, count in Counter(filter(None, map(language_of, texts))).items():
             if language in probe.LANGUAGES and language not in self._known:
-                noted = get_meta(connection, f"{WRITTEN}{language}")
-                self._written[language] = int(noted or 0) + count
+                written[language] = int(get_meta(connection, f"{WRITTEN}{language}") or 0) + count
+        return written
 
-    def measured(self) -> Mapping[str, float]:
-        """What could be measured now and was not before, to be noted. An embedding that fails fails no write."""
+    def measured(self, engine: Engine | None = None, texts: Sequence[str] = ()) -> Mapping[str, float]:
+        """What could be measured now and was not before, to be noted. An embedding that fails fails no write.
+
+        Args:
+            engine: of the store; needed for texts.
+            texts: about to be written.
+        """
         if not self.measures:
             return {}
-        due = [probe.ENGLISH, *(code for code, count in sorted(self._written.items()) if count >= MEMORIES_MIN)]
+        written = self._written
+        if engine is not None and texts:
+            with engine.connect() as connection:
+                written = self._with(connection, texts)
+        wanted = [probe.ENGLISH, *(code for code, count in sorted(written.items()) if count >= MEMORIES_MIN)]
+        with self._lock:
+            due = [language for language in wanted if language not in self._known and language not in self._tried]
+            self._tried.update(due)
         found: dict[str, float] = {}
-        for language in due:
-            if language in self._known or language in self._tried:
-                continue
-            self._tried.add(language)
+        for place, language in enumerate(due):
             try:
                 found[language] = probe.worth(probe.mean_reciprocal_rank(self._embedding, language))
-            except Exception as e:  # noqa: BLE001 - users bring embeddings; the memory is stored without it
+            except failures() as e:  # users bring embeddings; the memory is stored without it
+                self._tried.difference_update(due[place + 1 :])
                 logger.warning("What the embedding is worth to the ranking could not be measured: %s", e)
                 break
         self._known.update(found)
         return found
 
-    def note(self, connection: Connection, measured: Mapping[str, float]) -> None:
-        """Keep what was measured and counted, in the caller's transaction."""
+    def note(self, connection: Connection, measured: Mapping[str, float], texts: Sequence[str] = ()) -> None:
+        """Keep what was measured, and count the texts that are written, in the caller's transaction."""
+        if texts and self.measures:
+            self._written = self._with(connection, texts)
         for language, value in measured.items():
             suffix = "" if language == probe.ENGLISH else f"{IN}{language}"
             put_meta(connection, f"{COSINE_WORTH}{self._embedding.fingerprint}{suffix}", repr(value))

@@ -27,7 +27,7 @@ def whole(value: object) -> object:
     if isinstance(value, int | str | bytes | np.bool_) or not hasattr(value, "__index__"):
         return value
     try:
-        return operator.index(value)  # type: ignore[arg-type]  # it has `__index__`
+        return operator.index(value)
     except TypeError:  # an array of several numbers
         return value
 
