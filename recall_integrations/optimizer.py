@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import multiprocessing
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -219,7 +221,8 @@ class QueryOptimizer:
     def __reduce__(self) -> Any:
         """Pickles what it was made from. The copy uses the store that is open in its process, or opens it there."""
         store = self.store
-        return _reopen, (str(store.path.resolve()), store.embedding_source, self.config, self._sources)
+        opening = {"embedding": store.embedding_source, "config": store.config, "extractor": store.extractor_source}
+        return _reopen, (str(store.path.resolve()), opening, self.config, self._sources)
 
     # -- the public read side --------------------------------------------------------------------------------------
 
@@ -352,7 +355,8 @@ class QueryOptimizer:
         return request
 
     def _recall(self, request: RecallRequest, deadline: Deadline) -> RecallResult:
-        state, timings = self._runner.run(RecallState(request=request), deadline)
+        with self.store.reading():
+            state, timings = self._runner.run(RecallState(request=request), deadline)
         query, plan, degraded = withheld(state.query, state.plan, state.degraded, request.privacy)
         hits, confidence = state.hits, state.confidence
         return RecallResult(
@@ -367,9 +371,32 @@ class QueryOptimizer:
         )
 
 
-def _reopen(path: str, embedding: Any, config: RecallConfig, sources: dict[str, Any]) -> QueryOptimizer:
-    store = MemoryStore.attach(path, embedding=embedding, config=config)
-    return QueryOptimizer(store, config=config, **sources)
+def _reopen(path: str, opening: dict[str, Any], config: RecallConfig, sources: dict[str, Any]) -> QueryOptimizer:
+    def opened() -> MemoryStore:
+        return MemoryStore.attach(path, **opening)
+
+    if multiprocessing.parent_process() is None:
+        return QueryOptimizer(opened(), config=config, **sources)
+    return _Copy(opened, config, sources)
+
+
+class _Copy(QueryOptimizer):
+    """The copy of an optimizer in a worker process: it opens its store when it is first used.
+
+    A `multiprocessing.Pool` loses a task whose arguments cannot be unpickled, and waits for its result for ever. Where
+    the store cannot be opened (most often since the parent has it open), the error is that of the first call instead.
+    """
+
+    def __init__(self, opened: Callable[[], MemoryStore], config: RecallConfig, sources: dict[str, Any]) -> None:
+        self._opened, self._given, self._opening = opened, {"config": config, **sources}, threading.RLock()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_opened", "_given", "_opening"):
+            raise AttributeError(name)
+        with self._opening:
+            if name not in self.__dict__:
+                QueryOptimizer.__init__(self, self._opened(), **self._given)
+        return self.__dict__[name]
 
 
 def _shutdown(*pools: ThreadPoolExecutor) -> None:

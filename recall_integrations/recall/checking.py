@@ -15,6 +15,7 @@ from recall_integrations.config import LimitsConfig
 from recall_integrations.delivery import privacy
 from recall_integrations.errors import InvalidArgument, InvalidFilter
 from recall_integrations.query.parser import clean
+from recall_integrations.resilience.failures import time_of
 from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope, checked_time
 from recall_integrations.types.numbers import is_number, is_whole, real, shown, whole
 from recall_integrations.types.request import RecallRequest, Window
@@ -71,7 +72,7 @@ def checked_request(
         k=places,
         scope=checked_scope(scope),
         filters=filters or Filters(),
-        now=clock() if now is None else checked_time(now, "now", InvalidArgument),
+        now=time_of(clock) if now is None else checked_time(now, "now", InvalidArgument),
         time_budget_ms=float(budget),
         tokens_max=tokens,
         privacy=privacy.check_mode(mode),

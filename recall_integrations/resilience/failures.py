@@ -9,6 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
+from datetime import datetime
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.types.memory import checked_time
 
 
 def failures() -> tuple[type[BaseException], ...]:
@@ -16,3 +21,18 @@ def failures() -> tuple[type[BaseException], ...]:
     if threading.current_thread() is threading.main_thread():
         return (Exception, asyncio.CancelledError)
     return (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt)
+
+
+def time_of(clock: Callable[[], datetime]) -> datetime:
+    """What a clock of the user's says.
+
+    Raises:
+        InvalidArgument: it raised, or gave no timezone-aware `datetime`.
+    """
+    try:
+        now: object = clock()
+    except failures() as e:
+        raise InvalidArgument(
+            f"The clock raised {type(e).__name__}: {e}. Give one that returns an aware datetime."
+        ) from e
+    return checked_time(now, "What the clock gives", InvalidArgument)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float32]
 
 
-class NotYet(Exception):  # noqa: N818 - not an error: somebody will
+class NotYet(Exception):
     """A text has no vector yet."""
 
 

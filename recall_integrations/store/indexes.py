@@ -70,6 +70,7 @@ class Indexes:
         self._applied_lexical = applied
         self._write_lock = write_lock  # the store's: taken before `_open_lock`, by whoever may rebuild
         self._open_lock = threading.RLock()
+        self._closed = False  # a late reader must not make an index anew where the store was
         self._written = False  # whether the lexical index was, since it was opened
         self._seals: dict[str, dict[str, seal.Entry]] = {}
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
@@ -116,9 +117,11 @@ class Indexes:
     @property
     def semantic(self) -> SemanticIndex:
         """The semantic index, opened and checked on first use."""
+        if self._closed:
+            raise IndexUnavailable("The semantic index is closed.")
         if not self._semantic_checked or self._semantic is None:
             with self._write_lock, self._open_lock:  # a rebuild writes, so no writer may be half-way
-                if not self._semantic_checked or self._semantic is None:
+                if not self._closed and (not self._semantic_checked or self._semantic is None):
                     self._open_semantic()
         index = self._semantic
         if index is None:
@@ -213,6 +216,7 @@ class Indexes:
     def close(self, *, sealed: bool = True) -> None:
         """Release both indexes, and seal what was closed in order."""
         with self._open_lock:
+            self._closed = True
             if self._lexical is not None and self._quiet_close(self._lexical) and sealed:
                 self._seal(LEXICAL)
             checked = self._semantic is not None and self._semantic_checked
@@ -254,7 +258,7 @@ class Indexes:
                 self._follow(name, apply, progress)
             except NotYet:
                 failed = True
-            except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:  # noqa: PERF203 - two of them
+            except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:
                 failed = True
                 self._note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed

@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.database.engine import mapped_errors
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import StoreClosed
+from recall_integrations.errors import IndexUnavailable, StoreClosed, StoreError
 from recall_integrations.extraction import Extractor
 from recall_integrations.indexes.scope_view import ScopeViews
 from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.asking import AskedEmbedding
 from recall_integrations.store.directory import DATABASE, HeldDirectory
 from recall_integrations.store.entity_catalog import EntityCatalog
+from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.spellers import Spellers
@@ -64,6 +65,7 @@ class StoreParts:
         self.write_lock = threading.RLock()
         self.pid = os.getpid()
         self.closed = False
+        self.in_use = InUse()
         self.scopes: dict[Scope, int] = {}
         # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
         shown: dict[int, tuple[int, int]] = {}
@@ -113,9 +115,19 @@ class StoreParts:
                 "Open it after the fork."
             )
 
-    def errors(self) -> contextlib.AbstractContextManager[None]:
-        """Inside, errors of the database are those of `recall_integrations.errors`, and name the file."""
-        return mapped_errors(self.path / DATABASE)
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        """Inside, errors of the database are those of `recall_integrations.errors`, and name the file.
+
+        Once it is closed, whatever goes wrong is `StoreClosed`.
+        """
+        try:
+            with mapped_errors(self.path / DATABASE):
+                yield
+        except (StoreError, IndexUnavailable, OSError) as e:
+            if not self.closed or isinstance(e, StoreClosed):
+                raise
+            raise StoreClosed(f"The store {self.path} was closed meanwhile.") from e
 
     def version(self, scope_id: int) -> int:
         """Bumped by every write to the scope; 0 for one never seen."""

@@ -18,6 +18,7 @@ from recall_integrations.indexes.times import to_row
 from recall_integrations.languages import READ
 from recall_integrations.observability.progress import progress_bar
 from recall_integrations.query import warming
+from recall_integrations.resilience.failures import time_of
 from recall_integrations.store import histories, journal, languages, rows
 from recall_integrations.store.ahead import Ahead, Vectors, look_ahead
 from recall_integrations.store.entity_rows import EntityRows
@@ -172,7 +173,7 @@ class Writer:
             ahead: what the user's components said; `None` = they are asked now, so the write lock may not be held.
         """
         parts = self._parts
-        now = parts.clock()
+        now = time_of(parts.clock)
         with parts.errors():
             known = self._ahead(scope, batch, messages) if ahead is None else ahead
         with parts.write_lock, parts.errors():

@@ -332,7 +332,9 @@ def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
     if not value:
         return {}
     if _nested(value):
-        raise InvalidMemory(f"Memory.metadata is nested deeper than {DEPTH_MAX} levels. Flatten it, or store it as text.")
+        raise InvalidMemory(
+            f"Memory.metadata is nested deeper than {DEPTH_MAX} levels. Flatten it, or store it as text."
+        )
     try:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         text.encode("utf-8")

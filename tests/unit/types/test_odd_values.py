@@ -54,7 +54,9 @@ def test_numbers_of_numpy_are_arguments_of_a_recall(optimizer: QueryOptimizer) -
 
 
 @pytest.mark.parametrize("name", ["k", "time_budget_ms", "tokens_max", "context"])
-@pytest.mark.parametrize("value", [10**400, 10**5_000, np.nan, np.bool_(True), "5"], ids=["e400", "e5000", "nan", "bool", "text"])
+@pytest.mark.parametrize(
+    "value", [10**400, 10**5_000, np.nan, np.bool_(True), "5"], ids=["e400", "e5000", "nan", "bool", "text"]
+)
 def test_a_number_that_cannot_be_used_is_named(optimizer: QueryOptimizer, name: str, value: object) -> None:
     if name == "tokens_max" and isinstance(value, int):
         assert len(optimizer.recall("tea", tokens_max=value).hits) == 2  # every text fits into that
