@@ -390,6 +390,11 @@ class _Copy(QueryOptimizer):
     def __init__(self, opened: Callable[[], MemoryStore], config: RecallConfig, sources: dict[str, Any]) -> None:
         self._opened, self._given, self._opening = opened, {"config": config, **sources}, threading.RLock()
 
+    def close(self) -> None:
+        """Stop the threads, if there are any."""
+        if "_finalizer" in self.__dict__:
+            super().close()
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in ("_opened", "_given", "_opening"):
             raise AttributeError(name)

@@ -119,6 +119,9 @@ class Delivery:
                 )
             )
         kept, dropped = _packed(hits, request.tokens_max)
+        damaged = self._store.damaged(view.scope_id)
+        if damaged:
+            problems.append(Degradation(stage="store", reason="memory.damaged", detail=damaged))
         return kept, [*problems, *dropped]
 
     def _recent_is_rare(

@@ -55,9 +55,13 @@ class EntityCatalog:
         with self._engine.connect() as connection:
             aliases: dict[int, list[str]] = {}
             for ent, alias in connection.execute(select(a.c.ent, a.c.alias).where(a.c.scope_id == scope_id)):
-                aliases.setdefault(ent, []).append(alias)
+                if isinstance(alias, str):  # another is damaged: the entity has a name less
+                    aliases.setdefault(ent, []).append(alias)
             query = select(e.c.ent, e.c.entity_id, e.c.name, e.c.norm, e.c.declared).where(e.c.scope_id == scope_id)
             for ent, entity_id, name, norm, declared in connection.execute(query.order_by(e.c.ent)):
+                if not all(isinstance(part, str) and part for part in (entity_id, name, norm)):
+                    logger.warning("Entity %s is damaged and passed over.", ent)
+                    continue
                 loaded.put(ent, entity_id, name, norm, bool(declared), sorted(aliases.get(ent, ())))
         return loaded
 

@@ -256,7 +256,7 @@ class Indexes:
         for name, apply in ((LEXICAL, self._apply_lexical), (SEMANTIC, semantic)):
             try:
                 self._follow(name, apply, progress)
-            except NotYet:
+            except NotYet:  # noqa: PERF203 - two of them
                 failed = True
             except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:
                 failed = True

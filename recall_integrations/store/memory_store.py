@@ -384,6 +384,10 @@ class MemoryStore:
         """Memories by id; those that are gone are left out."""
         return self._reader.fetch_ids(scope_id, ids)
 
+    def damaged(self, scope_id: int) -> str:
+        """Memories of a scope that were found damaged, in words; empty where none were."""
+        return self._parts.damage.of(scope_id)
+
     def warm(self, *, scope: Scope | None = None) -> None:
         """Load what the first recalls of a scope would load: columns, names, vocabulary, tables of its languages.
 

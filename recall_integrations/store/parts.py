@@ -13,6 +13,7 @@ from recall_integrations.database.engine import mapped_errors
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import IndexUnavailable, StoreClosed, StoreError
 from recall_integrations.extraction import Extractor
+from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.scope_view import ScopeViews
 from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.asking import AskedEmbedding
@@ -66,6 +67,7 @@ class StoreParts:
         self.pid = os.getpid()
         self.closed = False
         self.in_use = InUse()
+        self.damage = Damage()
         self.scopes: dict[Scope, int] = {}
         # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
         shown: dict[int, tuple[int, int]] = {}
@@ -98,6 +100,7 @@ class StoreParts:
             exact_max=config.retrieval.exact_max,
             budget_bytes=config.retrieval.cache_mb * 1_000_000,
             texts=config.ranking.features,
+            met=self.damage,
         )
 
     @property

@@ -100,7 +100,7 @@ class CosineWorth:
         for place, language in enumerate(due):
             try:
                 found[language] = probe.worth(probe.mean_reciprocal_rank(self._embedding, language))
-            except failures() as e:  # users bring embeddings; the memory is stored without it
+            except failures() as e:  # noqa: PERF203 - each is a call of a model; the memory is stored without it
                 self._tried.difference_update(due[place + 1 :])
                 logger.warning("What the embedding is worth to the ranking could not be measured: %s", e)
                 break

@@ -283,4 +283,5 @@ class Writer:
         """Remove memories; what is counted of them is told while they are still there."""
         self._parts.spellers.leaving(connection, scope_id, nums)
         languages.remove(connection, scope_id, nums)
+        self._parts.damage.forget(scope_id, nums)
         rows.remove(connection, scope_id, nums)

@@ -362,8 +362,8 @@ def _checked_conditions(given: Mapping[Any, Any]) -> dict[str, Any]:
     """Conditions on metadata, as Python's own values."""
     if len(given) > KEYS_MAX:
         raise InvalidFilter(
-            f"Filters.metadata has {len(given):,} keys; the limit is {KEYS_MAX:,}. Filter by fewer keys, and compare the "
-            "rest in what comes back."
+            f"Filters.metadata has {len(given):,} keys; the limit is {KEYS_MAX:,}. Filter by fewer keys, and compare "
+            "the rest in what comes back."
         )
     conditions = {}
     for key, value in given.items():
