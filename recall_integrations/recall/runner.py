@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import failures
 from recall_integrations.types import Degradation
 
 
@@ -110,9 +111,11 @@ class Runner:
             turn, failed = Turn(own), False
             try:
                 state = _extended(stage, state, turn)
-            except Exception as e:
+            except failures() as e:
                 if stage.essential:
-                    raise
+                    if isinstance(e, Exception):
+                        raise
+                    raise RecallError(f"The stage {stage.name!r} raised {type(e).__name__}: {e}") from e
                 failed, state = True, stage.fallback(state.degraded_by(degradation(stage.name, e)))
             took = (time.perf_counter() - started) * 1e3
             timings[stage.name] = took
@@ -149,7 +152,7 @@ def _extended(stage: Stage, state: RecallState, turn: Turn) -> RecallState:
 def _shown(observer: Observer, event: StageEvent, state: RecallState) -> RecallState:
     try:
         observer(event)
-    except Exception as e:  # noqa: BLE001 - who looks on must not cost the answer; the result names it
+    except failures() as e:  # who looks on must not cost the answer; the result names it
         return state.degraded_by(degradation("observer", e))
     return state
 
