@@ -14,6 +14,15 @@ from recall_integrations.config import RetrievalConfig
 from recall_integrations.errors import StoreClosed
 
 
+def ask(optimizer: QueryOptimizer, began: threading.Barrier, gave: list[int], errors: list[Exception]) -> None:
+    began.wait(20)
+    try:
+        for _ in range(500):
+            gave.append(len(optimizer.recall("where did the kestrel fly", context=1).hits))
+    except Exception as e:
+        errors.append(e)
+
+
 @pytest.mark.parametrize("exact_max", [20_000, 0])
 def test_closing_during_recalls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -22,7 +31,9 @@ def test_closing_during_recalls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         store = MemoryStore.open(config=config)
         store.remember_many([Memory(f"the kestrel flew to place {i}", id=f"m{i}") for i in range(50)])
         optimizer = QueryOptimizer(store)
-        began, gave, errors = threading.Barrier(5), [], []
+        began = threading.Barrier(5)
+        gave: list[int] = []
+        errors: list[Exception] = []
 
         def ask(optimizer=optimizer, began=began, gave=gave, errors=errors) -> None:
             began.wait(20)
