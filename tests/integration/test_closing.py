@@ -35,15 +35,7 @@ def test_closing_during_recalls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         gave: list[int] = []
         errors: list[Exception] = []
 
-        def ask(optimizer=optimizer, began=began, gave=gave, errors=errors) -> None:
-            began.wait(20)
-            try:
-                for _ in range(500):
-                    gave.append(len(optimizer.recall("where did the kestrel fly", context=1).hits))
-            except Exception as e:
-                errors.append(e)
-
-        threads = [threading.Thread(target=ask) for _ in range(4)]
+        threads = [threading.Thread(target=ask, args=(optimizer, began, gave, errors)) for _ in range(4)]
         for thread in threads:
             thread.start()
         began.wait(20)
