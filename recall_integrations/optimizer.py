@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import multiprocessing
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -234,7 +236,8 @@ class QueryOptimizer:
     def __reduce__(self) -> Any:
         """Pickles what it was made from. The copy uses the store that is open in its process, or opens it there."""
         store = self.store
-        return _reopen, (str(store.path.resolve()), store.embedding_source, self.config, self._sources)
+        opening = {"embedding": store.embedding_source, "config": store.config, "extractor": store.extractor_source}
+        return _reopen, (str(store.path.resolve()), opening, self.config, self._sources)
 
     # -- the public read side --------------------------------------------------------------------------------------
 
@@ -379,7 +382,7 @@ class QueryOptimizer:
 
     def _checked(self, **arguments: Any) -> RecallRequest:
         limits = self.config.limits
-        request = checked_request(limits, self._clock, lambda: self.store.embedding.dimensions, **arguments)
+        request = checked_request(limits, self._clock, lambda: self.store.dimensions, **arguments)
         if not self._open:
             raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
         self.store.scope_id(request.scope)  # a closed store is an error before anything else happens
@@ -387,7 +390,7 @@ class QueryOptimizer:
 
     def _recall(self, request: RecallRequest, deadline: Deadline, *, strict: bool = False) -> RecallResult:
         began = time.perf_counter()
-        with self._admission.admitted(deadline) as given:
+        with self._admission.admitted(deadline) as given, self.store.reading():
             k = given.k(request.k)
             state = RecallState(request=replace(request, k=k) if k != request.k else request, level=given.level)
             state, timings = self._runner.run(state.degraded_by(*_pressed(given, request, k, deadline)), deadline)
@@ -422,6 +425,34 @@ def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline
     return tuple(Degradation(stage="admission", reason=step, detail=said.get(step, why)) for step in given.steps)
 
 
-def _reopen(path: str, embedding: Any, config: RecallConfig, sources: dict[str, Any]) -> QueryOptimizer:
-    store = MemoryStore.attach(path, embedding=embedding, config=config)
-    return QueryOptimizer(store, config=config, **sources)
+def _reopen(path: str, opening: dict[str, Any], config: RecallConfig, sources: dict[str, Any]) -> QueryOptimizer:
+    def opened() -> MemoryStore:
+        return MemoryStore.attach(path, **opening)
+
+    if multiprocessing.parent_process() is None:
+        return QueryOptimizer(opened(), config=config, **sources)
+    return _Copy(opened, config, sources)
+
+
+class _Copy(QueryOptimizer):
+    """The copy of an optimizer in a worker process: it opens its store when it is first used.
+
+    A `multiprocessing.Pool` loses a task whose arguments cannot be unpickled, and waits for its result for ever. Where
+    the store cannot be opened (most often since the parent has it open), the error is that of the first call instead.
+    """
+
+    def __init__(self, opened: Callable[[], MemoryStore], config: RecallConfig, sources: dict[str, Any]) -> None:
+        self._opened, self._given, self._opening = opened, {"config": config, **sources}, threading.RLock()
+
+    def close(self) -> None:
+        """Later recalls raise `StoreClosed`, whether there was one or not."""
+        if "_open" in self.__dict__:
+            super().close()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_opened", "_given", "_opening"):
+            raise AttributeError(name)
+        with self._opening:
+            if name not in self.__dict__:
+                QueryOptimizer.__init__(self, self._opened(), **self._given)
+        return self.__dict__[name]

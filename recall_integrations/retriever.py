@@ -37,7 +37,7 @@ from recall_integrations.errors import InvalidArgument, InvalidMemory
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Hit, Memory, MemoryType, RecallResult, Scope
-from recall_integrations.types.numbers import is_whole
+from recall_integrations.types.numbers import is_whole, shown, whole
 
 # Arguments of `recall` that are fields too.
 ARGUMENTS = (
@@ -102,6 +102,8 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
             )
         if objects is not None:
             object_map = {node.index_id: node.obj for node in objects}
+        if "k" in fields:
+            fields["k"] = whole(fields["k"])  # the field is strict: `True` and "5" are mistakes
         try:
             fields.update(callback_manager=callback_manager or CallbackManager(), object_map=object_map or {})
             LangChainRetriever.__init__(self, **fields)
@@ -109,7 +111,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
             raise InvalidArgument(f"OptimizedRecallRetriever cannot be made: {e}") from e
         self._verbose = verbose
         if not is_whole(self.k) or self.k < 1:
-            raise InvalidArgument(f"k must be a whole number from 1 on, not {self.k!r}.")
+            raise InvalidArgument(f"k must be a whole number from 1 on, not {shown(self.k)}.")
 
     __hash__ = object.__hash__
 
@@ -260,7 +262,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         return LangSmithRetrieverParams(
             ls_retriever_name="optimizedrecall",
             ls_vector_store_provider="Chroma",
-            ls_embedding_provider=self.optimizer.store.embedding.fingerprint,
+            ls_embedding_provider=self.optimizer.store.fingerprint,
         )
 
     # -- LlamaIndex ------------------------------------------------------------------------------------------------

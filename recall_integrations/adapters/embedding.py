@@ -29,6 +29,7 @@ from recall_integrations.embeddings import identity
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding, bundled, is_static_folder
 from recall_integrations.errors import EmbeddingError, InvalidArgument, MissingExtra, RecallError
+from recall_integrations.resilience.failures import failures
 from recall_integrations.types.numbers import is_whole
 
 BATCH_SIZE = 64
@@ -139,9 +140,15 @@ class Adapter(ABC):
     @property
     def fingerprint(self) -> str:
         """Name and dimensions; calls the model once if the dimensions are not known yet."""
+        return f"{self._called()}:{self.dimensions}"
+
+    def may_be(self, fingerprint: str) -> bool:
+        """Whether a fingerprint is this one's but for the dimensions, which may not be known yet; calls nothing."""
+        return fingerprint.rpartition(":")[0] == self._called()
+
+    def _called(self) -> str:
         declared = getattr(self._source, "fingerprint", None)
-        name = declared if isinstance(declared, str) and declared.strip() else self._name()
-        return f"{name}:{self.dimensions}"
+        return declared if isinstance(declared, str) and declared.strip() else self._name()
 
     @property
     def dimensions(self) -> int:
@@ -204,7 +211,7 @@ class Adapter(ABC):
             return method(given)
         except RecallError:
             raise
-        except Exception as e:
+        except failures() as e:
             raise EmbeddingError(f"The embedding {self._name()} raised {type(e).__name__}: {e}") from e
 
     def _checked(self, returned: Any, count: int) -> NDArray[np.float32]:

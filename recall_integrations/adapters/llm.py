@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from recall_integrations.adapters.origin import comes_from
 from recall_integrations.errors import InvalidArgument, RecallError
+from recall_integrations.resilience.failures import failures
 
 
 class LlmError(RecallError):
@@ -55,7 +56,7 @@ def _asking(function: Callable[..., Any], name: str) -> Callable[[str], str]:
     def ask(prompt: str) -> str:
         try:
             answer = function(prompt)
-        except Exception as e:  # foreign code: whatever it raises becomes one named error
+        except failures() as e:  # foreign code: whatever it raises becomes one named error
             raise LlmError(f"The language model {name} failed: {type(e).__name__}: {e}") from e
         text = text_of(answer)
         if text is None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from recall_integrations.arms.base import Arm, ArmRequest, ArmResult
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import ERROR, SUCCESS, Answer, Call, Guard
 from recall_integrations.types import Degradation
 
@@ -83,7 +84,7 @@ class FanOut:
     def _here(self, name: str, request: ArmRequest) -> Answer[ArmResult]:
         try:
             return Answer(reason=SUCCESS, value=self._timed(name, request))
-        except Exception as e:  # noqa: BLE001 - handled with those of the other arms
+        except failures() as e:  # handled with those of the other arms
             return Answer(reason=ERROR, detail=f"{type(e).__name__}: {e}", error=e)
 
     def _timed(self, name: str, request: ArmRequest) -> ArmResult:

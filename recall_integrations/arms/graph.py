@@ -295,7 +295,8 @@ class GraphRetriever:
             .where(g.c.scope_id == view.scope_id, or_(g.c.src == ent, g.c.dst == ent), g.c.num > last)
             .order_by(g.c.num, g.c.src, g.c.predicate, g.c.dst)
         )
-        fresh = connection.execute(query).all()
+        read = connection.execute(query)
+        fresh = [row for row in read if isinstance(row.predicate, str) and isinstance(row.confidence, int | float)]
         if fresh:
             codes = [known.predicates.setdefault(row.predicate, len(known.predicates)) for row in fresh]
             edges = edges.extended(

@@ -20,6 +20,7 @@ from recall_integrations.arms.type_filter import TypeFilterRetriever
 from recall_integrations.config import ARMS, RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.planning.planner import anchoring
+from recall_integrations.resilience.failures import failures
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import ArmPlan, ParsedQuery, RetrievalPlan
 
@@ -153,7 +154,7 @@ def _wanted(spec: ArmSpec, parsed: ParsedQuery, plan: RetrievalPlan) -> bool:
     """Whether one's own arm applies. One that cannot say stays in the plan: asking it names what is wrong with it."""
     try:
         return spec.applies(parsed, plan)
-    except Exception:  # noqa: BLE001 - raised again by the stage `arms`, which names it in `degraded`
+    except failures():  # raised again by the stage `arms`, which names it in `degraded`
         return True
 
 

@@ -120,7 +120,7 @@ class Delivery:
                 )
             )
         kept, dropped = _packed(hits, request.tokens_max)
-        return kept, [*problems, *showing.problems, *dropped]
+        return kept, [*problems, *showing.problems, *self._damaged(view), *dropped]
 
     def _recent_is_rare(
         self, view: ScopeView, made_of: Mapping[int, Sequence[Contribution]], request: RecallRequest
@@ -131,6 +131,10 @@ class Delivery:
         days = -math.log2(RECENT) * self._half_life_days
         recent = view.dated & (view.at >= to_micros(request.now) - days * 86_400e6)
         return 2 * int((recent & view.alive).sum()) <= int(view.alive.sum())
+
+    def _damaged(self, view: ScopeView) -> list[Degradation]:
+        damaged = self._store.damaged(view.scope_id)
+        return [Degradation(stage="store", reason="memory.damaged", detail=damaged)] if damaged else []
 
     def texts(self, view: ScopeView, rows: Rows) -> list[str]:
         """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""

@@ -26,9 +26,10 @@ from sqlalchemy import Connection, Engine, and_, func, null, select
 
 from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError
-from recall_integrations.indexes import lexicon
+from recall_integrations.indexes import damage, lexicon
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns
+from recall_integrations.indexes.damage import Damage
 from recall_integrations.text.bm25 import PIVOT
 from recall_integrations.types import MemoryType
 from recall_integrations.types.roles import Role
@@ -206,8 +207,12 @@ class _Columns:
             held += self.vectors.nbytes
         return held if self.text is None else held + self.text.bytes
 
-    def append(self, fields: Sequence[Sequence[Any]]) -> None:
-        """Nums (rising), ids, `event_at`, `created_at`, types, importance, vectors as bytes (or `None`), lengths."""
+    def append(self, fields: Sequence[Sequence[Any]]) -> list[tuple[int, str]]:
+        """Nums (rising), ids, `event_at`, `created_at`, types, importance, bytes of the vectors (or `None`), lengths.
+
+        Returns numbers and ids of those whose vectors cannot be read: they count as if there were none.
+        """
+        damaged: list[tuple[int, str]] = []
         nums, ids, event_at, created_at, types, importance, vectors, lengths = fields
         end = self.n + len(nums)
         if end > len(self.nums):
@@ -224,10 +229,18 @@ class _Columns:
         if self.vectors is not None:
             width = self.vectors.shape[1] * 2
             blank = bytes(width)
-            joined = b"".join(v if v is not None and len(v) == width else blank for v in vectors)
+            whole = [isinstance(v, bytes) and len(v) == width for v in vectors]
+            joined = b"".join(v if fits else blank for v, fits in zip(vectors, whole, strict=True))
             self.vectors[part] = np.frombuffer(joined, dtype="<f2").reshape(len(nums), -1)
+            # A float32 sum of finite float16 is finite; one value that is not makes it so.
+            odd = ~np.isfinite(self.vectors[part].sum(axis=1, dtype=np.float32))
+            self.vectors[part][odd] = 0
+            for i, v in enumerate(vectors):
+                if v is not None and (odd[i] or not whole[i]):
+                    damaged.append((nums[i], ids[i]))
         self.n = end
         self._count(np.arange(part.start, end), 1)
+        return damaged
 
     def _count(self, rows: Rows, sign: int) -> None:
         self.living += sign * len(rows)
@@ -290,6 +303,7 @@ class ScopeViews:
             (its vectors are still being made) and stays out of the columns.
         dimensions: of the embedding.
         texts: whether views have `TextColumns`.
+        met: told what cannot be read.
     """
 
     def __init__(
@@ -301,6 +315,7 @@ class ScopeViews:
         exact_max: int,
         budget_bytes: int,
         texts: bool = True,
+        met: Damage | None = None,
     ) -> None:
         self._engine = engine
         self._shown = shown
@@ -308,6 +323,7 @@ class ScopeViews:
         self.exact_max = exact_max
         self.budget_bytes = budget_bytes
         self.texts = texts
+        self._damage = Damage() if met is None else met
         self._lock = threading.Lock()
         self._scope_locks: dict[int, threading.Lock] = {}
         self._kept: OrderedDict[int, tuple[_Columns, ScopeView]] = OrderedDict()
@@ -388,11 +404,32 @@ class ScopeViews:
         query = select(*fields).select_from(source).order_by(m.c.num)
         query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
         for rows in connection.execute(query).partitions(_AT_ONCE):
-            read = list(zip(*rows, strict=True))
-            columns.append([*read[: own - 1], words.lengths(connection, scope_id, read[0], read[own - 1])])
+            read = self._sound(scope_id, list(zip(*rows, strict=True)), own)
+            if not read:
+                continue
+            lengths = words.lengths(connection, scope_id, read[0], read[own - 1])
+            for num, memory_id in columns.append([*read[: own - 1], lengths]):
+                self._damage.note(scope_id, num, memory_id, "its vector")
             if columns.text is not None:
                 columns.text = self._extended(connection, columns, scope_id, read[0], read[own:])
         columns.seq = upto
+
+    def _sound(self, scope_id: int, read: list[tuple[Any, ...]], own: int) -> list[tuple[Any, ...]]:
+        """Columns of the rows that can be read; where its words cannot, they are cut anew."""
+        texts = len(read) > own
+        words_ok = damage.sound_count(read[own - 1]) and not (texts and not damage.sound_words(read[own:]))
+        if damage.sound(read) and words_ok and not (texts and not damage.sound_text(read[own:])):
+            return read
+        kept = []
+        for row in zip(*read, strict=True):
+            parts = [[value] for value in row]
+            if not damage.sound(parts) or (texts and not damage.sound_text(parts[own:])):
+                self._damage.note(scope_id, row[0], row[1], "a field of its row")
+            elif not damage.sound_count(parts[own - 1]) or (texts and not damage.sound_words(parts[own:])):
+                kept.append((*row[: own - 1], None, *row[own : own + 4], *[None] * (len(row) - own - 4)))
+            else:
+                kept.append(row)
+        return list(zip(*kept, strict=True))
 
     def _extended(
         self, connection: Connection, columns: _Columns, scope_id: int, nums: Sequence[int], fields: Sequence[Any]
@@ -436,7 +473,9 @@ class ScopeViews:
         with self._engine.connect() as connection:
             for query in queries:
                 for rows in connection.execute(query).partitions(2_000):
-                    whole = [(num, vector) for num, vector in rows if len(vector) == 2 * width]
+                    whole = [
+                        (num, vector) for num, vector in rows if isinstance(vector, bytes) and len(vector) == 2 * width
+                    ]
                     if not whole:
                         continue
                     have = np.asarray([num for num, _ in whole], dtype=np.int64)
@@ -444,6 +483,7 @@ class ScopeViews:
                     at = np.minimum(np.searchsorted(rising, have), len(rising) - 1)
                     wanted = rising[at] == have
                     found[order[at[wanted]]] = matrix[wanted]
+        found[~np.isfinite(found.sum(axis=1))] = 0  # a damaged one
         return found
 
     def _spelled(self, scope_id: int, nums: NDArray[np.int64], terms: Sequence[str]) -> NDArray[np.int32]:

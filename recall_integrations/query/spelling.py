@@ -22,6 +22,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.known_words import CANDIDATE_LETTERS_MIN, LETTERS_MIN, is_known
 from recall_integrations.query.vocabulary import LETTERS_MAX, THRESHOLD, Match, Vocabulary, alike, edits_max, worded
+from recall_integrations.resilience.failures import failures
 from recall_integrations.text import STOP_WORDS, Token, fold, stem
 from recall_integrations.types import checked_time
 from recall_integrations.types.readings import Correction
@@ -273,7 +274,7 @@ class Speller:
             try:
                 assert self._validate is not None
                 answer = verdict_of(self._validate(question))
-            except Exception:  # noqa: BLE001 - foreign code; counted in `attempts`, the correction stays undecided
+            except failures():  # foreign code; counted in `attempts`, the correction stays undecided
                 answer = None
             finally:
                 self._answered(entry, answer)

@@ -15,10 +15,12 @@ from recall_integrations.config import LimitsConfig
 from recall_integrations.delivery import privacy
 from recall_integrations.errors import InvalidArgument, InvalidFilter
 from recall_integrations.query.parser import clean
+from recall_integrations.resilience.failures import time_of
 from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope, checked_time
-from recall_integrations.types.numbers import is_number, is_whole
+from recall_integrations.types.numbers import is_number, is_whole, real, shown, whole
 from recall_integrations.types.request import RecallRequest, Window
 
+K_MAX = 2**31 - 1  # what arrays are indexed by; a scope of more memories gives them all in several recalls
 CONTEXT_MAX = 50  # memories before and after a hit
 
 
@@ -51,31 +53,32 @@ def checked_request(
         InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: what is wrong with the first bad argument.
     """
     text = clean(query, limits.query_chars_max)
-    if not is_whole(k) or k < 1:
-        raise InvalidArgument(f"k must be a whole number from 1 on, not {k!r}.")
+    places, around, tokens = whole(k), whole(context), whole(tokens_max)
+    if not is_whole(places) or not 1 <= places <= K_MAX:
+        raise InvalidArgument(f"k must be a whole number from 1 to {K_MAX:,}, not {shown(k)}.")
     if filters is not None and not isinstance(filters, Filters):
         raise InvalidFilter(
             f"filters must be a Filters object, not {type(filters).__name__}. Write Filters(types=[...])."
         )
-    if not is_whole(context) or not 0 <= context <= CONTEXT_MAX:
-        raise InvalidArgument(f"context must be a whole number from 0 to {CONTEXT_MAX}, not {context!r}.")
-    budget = limits.time_budget_ms if time_budget_ms is None else time_budget_ms
+    if not is_whole(around) or not 0 <= around <= CONTEXT_MAX:
+        raise InvalidArgument(f"context must be a whole number from 0 to {CONTEXT_MAX}, not {shown(context)}.")
+    budget = limits.time_budget_ms if time_budget_ms is None else real(time_budget_ms)
     if not is_number(budget) or not 0 < budget < math.inf:
-        raise InvalidArgument(f"time_budget_ms must be a positive number, not {time_budget_ms!r}.")
-    if tokens_max is not None and (not is_whole(tokens_max) or tokens_max < 1):
-        raise InvalidArgument(f"tokens_max must be a whole number from 1 on, not {tokens_max!r}.")
+        raise InvalidArgument(f"time_budget_ms must be a positive number, not {shown(time_budget_ms)}.")
+    if tokens is not None and (not is_whole(tokens) or tokens < 1):
+        raise InvalidArgument(f"tokens_max must be a whole number from 1 on, not {shown(tokens_max)}.")
     return RecallRequest(
         text=text,
-        k=k,
+        k=places,
         scope=checked_scope(scope),
         filters=filters or Filters(),
-        now=clock() if now is None else checked_time(now, "now", InvalidArgument),
+        now=time_of(clock) if now is None else checked_time(now, "now", InvalidArgument),
         time_budget_ms=float(budget),
-        tokens_max=tokens_max,
+        tokens_max=tokens,
         privacy=privacy.check_mode(mode),
         window=checked_window(window),
         zone=checked_zone(timezone),
-        context=context,
+        context=around,
         vector=None if vector is None else checked_vector(vector, dimensions()),
     )
 

@@ -7,7 +7,6 @@ instead: without it there is no answer.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import MINIMAL
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import NO_TIME, Guard
 from recall_integrations.resilience.pace import Pace
 from recall_integrations.types import Degradation
@@ -156,9 +156,9 @@ class Runner:
         began = time.perf_counter()
         try:
             after = _extended(stage, state, turn)
-        except (Exception, asyncio.CancelledError) as e:  # nobody cancels what is not awaited: a component raised it
+        except failures() as e:
             if stage.essential:
-                raise
+                raise _essential(stage, e) from e
             return stage.fallback(state.degraded_by(degradation(stage.name, e))), True
         if pace is not None:
             pace.record((time.perf_counter() - began) * 1e3)
@@ -170,7 +170,7 @@ class Runner:
         if answer.value is not None:
             return answer.value, False
         if stage.essential and answer.error is not None:
-            raise answer.error
+            raise _essential(stage, answer.error) from answer.error
         return stage.fallback(
             state.degraded_by(Degradation(stage=stage.name, reason=answer.code, detail=answer.detail))
         ), True
@@ -190,10 +190,17 @@ def _extended(stage: Stage, state: RecallState, turn: Turn) -> RecallState:
     return after
 
 
+def _essential(stage: Stage, error: BaseException) -> Exception:
+    """What a recall raises where there is no answer without a stage."""
+    if isinstance(error, Exception):
+        return error
+    return RecallError(f"The stage {stage.name!r} raised {type(error).__name__}: {error}")
+
+
 def _shown(observer: Observer, event: StageEvent, state: RecallState) -> RecallState:
     try:
         observer(event)
-    except (Exception, asyncio.CancelledError) as e:  # noqa: BLE001 - who looks on must not cost the answer; it is named
+    except failures() as e:  # who looks on must not cost the answer; the result names it
         return state.degraded_by(degradation("observer", e))
     return state
 

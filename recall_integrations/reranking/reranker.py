@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from recall_integrations.errors import RecallError
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import failures
 
 # Where LangChain compressors leave their score: Cohere, FlashRank, Jina, NVIDIA and others use the first.
 
@@ -136,7 +137,7 @@ def called(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
         return function(*args, **kwargs)
     except RecallError:
         raise
-    except Exception as e:  # foreign code: whatever it raises becomes one named error
+    except failures() as e:  # foreign code: whatever it raises becomes one named error
         raise RerankError(f"The reranker {name} failed: {type(e).__name__}: {e}") from e
 
 

@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types.numbers import is_number
+from recall_integrations.types.numbers import is_number, real, shown
 
 
 class Deadline:
@@ -143,6 +143,7 @@ class Deadline:
 
 def checked_ms(value: object) -> float:
     """A number of milliseconds from zero on, as a float."""
-    if not is_number(value) or not value >= 0:
-        raise InvalidArgument(f"A time limit must be a number of milliseconds from 0 on, not {value!r}.")
-    return float(value)
+    ms = real(value)
+    if not is_number(ms) or not ms >= 0:
+        raise InvalidArgument(f"A time limit must be a number of milliseconds from 0 on, not {shown(value)}.")
+    return float(ms)

@@ -8,15 +8,17 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 
 from recall_integrations.database.engine import open_sqlite
-from recall_integrations.errors import StoreCorrupt, StoreLocked, StorePathError
+from recall_integrations.errors import StoreClosed, StoreCorrupt, StoreLocked, StorePathError
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 
 DATABASE = "recall.db"
+REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,8 @@ class HeldDirectory:
     engine: Engine
 
     def release(self) -> None:
-        """Let others in; a temporary directory is removed."""
+        """Let others in; a temporary directory is removed. Who still reads gets `StoreClosed` and no new connection."""
+        event.listen(self.engine, "do_connect", _closed)  # SQLite would make the file anew
         self.engine.dispose()
         _let_go(self.path, self.lock, self.temporary)
 
@@ -74,8 +77,14 @@ def hold(path: str | os.PathLike[str] | None) -> HeldDirectory:
 
 def _let_go(directory: Path, lock: FileLock, temporary: bool) -> None:
     lock.release()
-    if temporary:
+    for _ in range(REMOVALS if temporary else 0):
         shutil.rmtree(directory, ignore_errors=True)
+        if not directory.exists():
+            return
+
+
+def _closed(*_: Any) -> None:
+    raise StoreClosed("The store was closed meanwhile. Open it again with MemoryStore.open.")
 
 
 def check_directory(directory: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from cachetools import LRUCache
 from sqlalchemy import Connection, Engine, delete, insert, select, update
@@ -12,6 +13,8 @@ from sqlalchemy import Connection, Engine, delete, insert, select, update
 from recall_integrations.database import schema
 from recall_integrations.extraction import GRAPH_KINDS, Extracted, Extractor
 from recall_integrations.query.entities.units import entity_id_of
+from recall_integrations.resilience.failures import failures
+from recall_integrations.store.ahead import extracted_from
 from recall_integrations.store.entity_rows import BatchNames, EntityRows, normal_name
 from recall_integrations.store.scope_entities import ScopeEntities
 from recall_integrations.types import Memory
@@ -19,6 +22,7 @@ from recall_integrations.types import Memory
 SCOPES_KEPT = 256
 EXTRACTED_CONFIDENCE_MIN = 0.8
 EXTRACTED_MAX = 12  # names per memory
+_NOTHING: Mapping[Hashable, Extracted] = MappingProxyType({})
 
 logger = logging.getLogger("recall_integrations")
 
@@ -70,14 +74,24 @@ class EntityCatalog:
         with self._engine.connect() as connection:
             aliases: dict[int, list[str]] = {}
             for ent, alias in connection.execute(select(a.c.ent, a.c.alias).where(a.c.scope_id == scope_id)):
-                aliases.setdefault(ent, []).append(alias)
+                if isinstance(alias, str):  # another is damaged: the entity has a name less
+                    aliases.setdefault(ent, []).append(alias)
             query = select(e.c.ent, e.c.entity_id, e.c.name, e.c.norm, e.c.declared).where(e.c.scope_id == scope_id)
             for ent, entity_id, name, norm, declared in connection.execute(query.order_by(e.c.ent)):
+                if not all(isinstance(part, str) and part for part in (entity_id, name, norm)):
+                    logger.warning("Entity %s is damaged and passed over.", ent)
+                    continue
                 loaded.put(ent, entity_id, name, norm, bool(declared), sorted(aliases.get(ent, ())))
         return loaded
 
-    def rows_for(self, scope_id: int, items: Sequence[tuple[int, Memory]]) -> EntityRows:
-        """Rows for memories that are about to be written as `(num, memory)`.
+    def extracted(self, memories: Iterable[Memory]) -> dict[Hashable, Extracted]:
+        """What the extractor is sure of, by `extracted_from`; nothing without one. No lock may be held: it may hang."""
+        return {} if self._extractor is None else {extracted_from(memory): self._extract(memory) for memory in memories}
+
+    def rows_for(
+        self, scope_id: int, items: Sequence[tuple[int, Memory]], found: Mapping[Hashable, Extracted] = _NOTHING
+    ) -> EntityRows:
+        """Rows for memories that are about to be written as `(num, memory)`; `found`: see `extracted`.
 
         Declared names win: an exact name, then an alias that only one entity has, else a new entity. Then come the
         names and relations that the extractor finds, if there is one, and at last the text is scanned for names that
@@ -85,19 +99,18 @@ class EntityCatalog:
         """
         names = BatchNames(scope_id, self.of(scope_id))
         for num, memory in items:
-            names.add(num, memory, self._extract(memory))
+            names.add(num, memory, found.get(extracted_from(memory)) or Extracted())
         return names.rows
 
     def _extract(self, memory: Memory) -> Extracted:
         """What the extractor is sure of. One that fails costs its findings, not the memory."""
-        if self._extractor is None:
-            return Extracted()
+        assert self._extractor is not None
         try:
             found = self._extractor.extract(memory)
             sure = [e for e in found.entities if e.confidence >= EXTRACTED_CONFIDENCE_MIN and e.kind in GRAPH_KINDS]
             sure.sort(key=lambda e: (-e.confidence, e.span))
             return Extracted(entities=tuple(sure[:EXTRACTED_MAX]), relations=tuple(found.relations))
-        except Exception as e:  # noqa: BLE001 - users bring extractors; the memory is worth more than its names
+        except failures() as e:  # users bring extractors; the memory is worth more than its names
             logger.warning("The extractor failed on a memory and was passed over: %s", type(e).__name__)
             return Extracted()
 

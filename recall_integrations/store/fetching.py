@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from recall_integrations.database import schema
+from recall_integrations.indexes.damage import UNREADABLE, Damage
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.types import Memory, MemoryType, Relation, unchecked_memory
 from recall_integrations.types.roles import Role, role_of
@@ -25,9 +26,10 @@ _COLUMNS = (
 )
 
 
-def by_num(engine: Engine, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
-    """Memories of a scope by number; those that are gone are left out."""
-    return {row[0]: _memory(row) for row in _rows(engine, "num", scope_id, nums)}
+def by_num(engine: Engine, scope_id: int, nums: Sequence[int], damage: Damage) -> dict[int, Memory]:
+    """Memories of a scope by number; those that are gone are left out, and so are damaged ones, which are noted."""
+    rows = _rows(engine, "num", scope_id, nums)
+    return {row[0]: memory for row in rows if (memory := _read(scope_id, row, damage)) is not None}
 
 
 def texts_by_num(engine: Engine, scope_id: int, nums: Sequence[int]) -> dict[int, str]:
@@ -35,9 +37,10 @@ def texts_by_num(engine: Engine, scope_id: int, nums: Sequence[int]) -> dict[int
     return dict(_rows(engine, "num", scope_id, nums, "num, text"))  # type: ignore[arg-type]
 
 
-def by_id(engine: Engine, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
-    """Memories of a scope by id; those that are gone are left out."""
-    return {row[1]: _memory(row) for row in _rows(engine, "id", scope_id, ids)}
+def by_id(engine: Engine, scope_id: int, ids: Sequence[str], damage: Damage) -> dict[str, Memory]:
+    """Memories of a scope by id; those that are gone are left out, and so are damaged ones, which are noted."""
+    rows = _rows(engine, "id", scope_id, ids)
+    return {row[1]: memory for row in rows if (memory := _read(scope_id, row, damage)) is not None}
 
 
 def _rows(
@@ -62,9 +65,19 @@ def _statement(key: str, count: int, columns: str) -> str:
     return f"SELECT {columns} FROM memories WHERE scope_id = ? AND {key} IN ({holes})"
 
 
+def _read(scope_id: int, row: Sequence[Any], damage: Damage) -> Memory | None:
+    try:
+        return _memory(row)
+    except UNREADABLE as e:
+        damage.note(scope_id, row[0], row[1], f"{type(e).__name__} while reading it")
+        return None
+
+
 def _memory(row: Sequence[Any]) -> Memory:
     _, id_, text, type_, actor, role, channel, event_at, created_at, importance, *parts = row
     thread, position, entities, relations, refs, metadata = parts
+    if not isinstance(text, str) or not isinstance(id_, str):
+        raise TypeError("its text or id is none")
     return unchecked_memory(
         text=text,
         id=id_,
@@ -80,5 +93,5 @@ def _memory(row: Sequence[Any]) -> Memory:
         thread=thread,
         position=position,
         refs=() if refs == "[]" else tuple(json.loads(refs)),
-        metadata={} if metadata == "{}" else json.loads(metadata),
+        metadata={} if metadata == "{}" else dict(json.loads(metadata).items()),
     )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, Text, select, type_coerce
+from sqlalchemy.exc import DatabaseError
 
 from recall_integrations.database import schema
+from recall_integrations.indexes.damage import UNREADABLE
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.indexes.windows import window_mask
 from recall_integrations.store.entity_catalog import EntityCatalog
@@ -42,6 +46,28 @@ def filter_mask(
 
 
 def _by_columns(engine: Engine, view: ScopeView, filters: Filters) -> Mask:
+    try:
+        return _by_statement(engine, view, filters)
+    except (DatabaseError, *UNREADABLE):
+        if not filters.metadata:
+            raise
+    # The metadata of some memory is no JSON, on which the statement fails as a whole: read one by one.
+    m = schema.memories
+    without = _by_statement(engine, view, replace(filters, metadata={}))
+    with engine.connect() as connection:
+        query = select(m.c.num, type_coerce(m.c.metadata, Text)).where(m.c.scope_id == view.scope_id)
+        return without & _mask(view, [num for num, raw in connection.execute(query) if _meets(raw, filters.metadata)])
+
+
+def _meets(raw: Any, conditions: Mapping[str, Any]) -> bool:
+    try:
+        metadata = json.loads(raw)
+        return all(_same(metadata.get(key), value) for key, value in conditions.items())
+    except UNREADABLE:
+        return False
+
+
+def _by_statement(engine: Engine, view: ScopeView, filters: Filters) -> Mask:
     m = schema.memories
     query = select(m.c.num).where(m.c.scope_id == view.scope_id)
     for column, values in ((m.c.actor, filters.actors), (m.c.channel, filters.channels), (m.c.thread, filters.threads)):

@@ -11,6 +11,7 @@ import shutil
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,9 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.indexes.vectors import SHARED, SemanticIndex, torn
 from recall_integrations.indexes.words import LexicalIndex, Put
+from recall_integrations.resilience.failures import failures
 from recall_integrations.store import history, journal, seal
+from recall_integrations.store.ahead import NotYet, Vectors
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
@@ -67,6 +70,7 @@ class Indexes:
         self._applied_lexical = applied
         self._write_lock = write_lock  # the store's: taken before `_open_lock`, by whoever may rebuild
         self._open_lock = threading.RLock()
+        self._closed = False  # a late reader must not make an index anew where the store was
         self._written = False  # whether the lexical index was, since it was opened
         self._seals: dict[str, dict[str, seal.Entry]] = {}
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
@@ -77,8 +81,8 @@ class Indexes:
 
     # -- opening ---------------------------------------------------------------------------------------------------
 
-    def open(self) -> None:
-        """Open what is cheap to open, catch up with the journal, and repair what is damaged."""
+    def open(self, vectors: Vectors | None = None) -> None:
+        """Open what is cheap to open, catch up with the journal (`vectors` as there), and repair what is damaged."""
         self._load_homes()
         self._sweep()
         count = self._memory_count()
@@ -100,7 +104,7 @@ class Indexes:
                 self._note(f"The lexical index could not be rebuilt: {failure}")
         self._look_at_semantic()
         if any(behind.values()):
-            self.catch_up()
+            self.catch_up(vectors=vectors)
         else:
             self._replaying = False
 
@@ -114,9 +118,11 @@ class Indexes:
     @property
     def semantic(self) -> SemanticIndex:
         """The semantic index, opened and checked on first use."""
+        if self._closed:
+            raise IndexUnavailable("The semantic index is closed.")
         if not self._semantic_checked or self._semantic is None:
             with self._write_lock, self._open_lock:  # a rebuild writes, so no writer may be half-way
-                if not self._semantic_checked or self._semantic is None:
+                if not self._closed and (not self._semantic_checked or self._semantic is None):
                     self._open_semantic()
         index = self._semantic
         if index is None:
@@ -219,6 +225,7 @@ class Indexes:
     def close(self, *, sealed: bool = True) -> None:
         """Release both indexes, and seal what was closed in order."""
         with self._open_lock:
+            self._closed = True
             if self._lexical is not None and self._quiet_close(self._lexical) and sealed:
                 self._seal(LEXICAL)
             checked = self._semantic is not None and self._semantic_checked
@@ -243,8 +250,10 @@ class Indexes:
 
     # -- following the journal -------------------------------------------------------------------------------------
 
-    def catch_up(self, progress: Progress | None = None) -> set[int]:
+    def catch_up(self, progress: Progress | None = None, vectors: Vectors | None = None) -> set[int]:
         """Apply what the journal holds beyond each cursor. An index that fails stays behind and is named in `lag`.
+
+        With `vectors` the embedding is not asked: the semantic index is brought as far as they reach.
 
         Returns the scopes that got vectors.
         """
@@ -252,10 +261,13 @@ class Indexes:
         failed = False
         # Until the end is reached, a change may be applied without its cursor having moved, whatever interrupts this.
         self._replay, self._replaying = self._replaying, True
-        for name, apply in ((LEXICAL, self._apply_lexical), (SEMANTIC, self._apply_semantic)):
+        semantic = partial(self._apply_semantic, vectors)
+        for name, apply in ((LEXICAL, self._apply_lexical), (SEMANTIC, semantic)):
             try:
                 self._follow(name, apply, progress)
-            except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:  # noqa: PERF203 - two of them
+            except NotYet:  # noqa: PERF203 - two of them
+                failed = True
+            except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:
                 failed = True
                 self._note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed
@@ -285,9 +297,16 @@ class Indexes:
         self.lexical.apply(puts, [c.num for c in batch if c.op == "del"], replay=self._replay)
         self._applied_lexical(None if self._replay else batch, self.lexical.commits)
 
-    def _apply_semantic(self, batch: list[Change]) -> None:
+    def unembedded(self) -> list[str]:
+        """Texts of the next changes that the semantic index has not applied."""
+        with self._engine.connect() as connection:
+            cursor = journal.cursors(connection).get(SEMANTIC, 0)
+        return [c.content for c in journal.pending(self._engine, cursor, BATCH) if c.content is not None]
+
+    def _apply_semantic(self, given: Vectors | None, batch: list[Change]) -> None:
         puts = [c for c in batch if c.content is not None]
-        vectors = self._embed([c.content or "" for c in puts])
+        texts = [c.content or "" for c in puts]
+        vectors = self.embed(texts) if given is None else given.of(texts)
         rows = [
             {"scope_id": c.scope_id, "num": c.num, "vector": v.astype("<f2").tobytes()}
             for c, v in zip(puts, vectors, strict=True)
@@ -321,7 +340,7 @@ class Indexes:
             semantic.apply(home, nums, stacked, deletes)
         self._promote({c.scope_id for c in batch})
 
-    def _embed(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
+    def embed(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
         """A vector per text. A text that fails where others succeed gets none, so that it cannot block the rest."""
         if not texts:
             return []
@@ -351,7 +370,7 @@ class Indexes:
             matrix = np.asarray(self.embedding.embed_documents(texts), dtype=np.float32)
         except EmbeddingError:
             raise
-        except Exception as e:
+        except failures() as e:
             raise EmbeddingError(f"The embedding raised {type(e).__name__}: {e}") from e
         if matrix.shape != (len(texts), self.embedding.dimensions) or not np.isfinite(matrix).all():
             raise EmbeddingError(
@@ -460,7 +479,7 @@ class Indexes:
             if not rows:
                 return
             last = rows[-1][0]
-            found = self._embed([indexed_text(r.text, r.actor) for r in rows])
+            found = self.embed([indexed_text(r.text, r.actor) for r in rows])
             with self._engine.begin() as connection:
                 for row, vector in zip(rows, found, strict=True):
                     connection.execute(v.delete().where(v.c.scope_id == row.scope_id, v.c.num == row.num))

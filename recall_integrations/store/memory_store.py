@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -48,6 +49,7 @@ from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
 
 FEW_CHANGES = 500  # are brought into memory in milliseconds
+CLOSE_S = 10.0  # recalls have time limits far below
 _OPEN: weakref.WeakValueDictionary[str, MemoryStore] = weakref.WeakValueDictionary()  # of this process, for `attach`
 
 
@@ -57,13 +59,15 @@ class MemoryStore:
     One process at a time may have a directory open; threads of it share the object. It is a context manager.
     """
 
-    def __init__(self, parts: StoreParts, source: Any = None) -> None:
+    def __init__(self, parts: StoreParts, source: Any = None, extractor: Any = False) -> None:
         self.path = parts.path
         self.config = parts.config
         self.embedding = parts.embedding
         self.embedding_source = source
         self._parts = parts
         self._write_lock = parts.write_lock
+        self._closing = threading.RLock()
+        self.extractor_source = extractor
         self._spellers = parts.spellers
         self._views = parts.views
         self._reader = Reader(parts)
@@ -119,7 +123,7 @@ class MemoryStore:
             new_id=new_id,
             extractor=resolve_extractor(extractor),
         )
-        store = cls(parts, embedding)
+        store = cls(parts, embedding, extractor)
         if parts.config.query.spelling:
             parts.spellers.prepare()
         warming.warm(written_in)
@@ -127,7 +131,12 @@ class MemoryStore:
 
     @classmethod
     def attach(
-        cls, path: str | os.PathLike[str], *, embedding: Any = None, config: RecallConfig | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        embedding: Any = None,
+        config: RecallConfig | None = None,
+        extractor: Any = False,
     ) -> MemoryStore:
         """The store of this directory that is open in this process, or else `open` it. For copies made by pickle.
 
@@ -142,18 +151,31 @@ class MemoryStore:
             raise StorePathError(
                 f"There is no store at {directory} (any more). Pickle a retriever over a lasting directory."
             )
-        return cls.open(directory, embedding=embedding, config=config)
+        return cls.open(directory, embedding=embedding, config=config, extractor=extractor)
 
     def close(self) -> None:
-        """Release files and locks; a temporary store is removed. Closing twice, or in a forked child, is harmless."""
-        if os.getpid() != self._parts.pid:
-            return  # all of it belongs to the parent, which may even have been forked while it held the lock below
-        with self._write_lock:
-            if self._parts.closed:
+        """Release files and locks; a temporary store is removed. Closing twice, or in a forked child, is harmless.
+
+        Recalls that are under way may end first, for up to `CLOSE_S` seconds; new calls raise `StoreClosed` at once.
+        """
+        parts = self._parts
+        if os.getpid() != parts.pid:
+            return  # all of it belongs to the parent, which may even have been forked while it held a lock below
+        parts.closed = True
+        with self._closing:
+            if not self._finalizer.alive:
                 return
-            self._parts.closed = True
-            self._views.drop()
-            self._finalizer()
+            parts.in_use.wait(CLOSE_S)  # without the write lock: a recall may need it to open an index
+            with self._write_lock:
+                self._views.drop()
+                self._finalizer()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Around a recall: `close` lets it end. What goes wrong because the store was closed is `StoreClosed`."""
+        with self._parts.in_use.held(), self._parts.errors():
+            self._parts.check_open()
+            yield
 
     def __enter__(self) -> MemoryStore:
         return self
@@ -372,6 +394,10 @@ class MemoryStore:
         """Memories by id; those that are gone are left out."""
         return self._reader.fetch_ids(scope_id, ids)
 
+    def damaged(self, scope_id: int) -> str:
+        """Memories of a scope that were found damaged, in words; empty where none were."""
+        return self._parts.damage.of(scope_id)
+
     def warm(self, *, scope: Scope | None = None) -> None:
         """Load what the first recalls of a scope would load: columns, names, vocabulary, tables of its languages.
 
@@ -392,6 +418,16 @@ class MemoryStore:
         if self.config.query.spelling:
             with contextlib.suppress(IndexUnavailable):  # named by the recall, which goes on without it
                 self.speller(scope_id, wait=True)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the embedding that made the vectors; known also while it cannot be reached."""
+        return self._parts.asking.fingerprint
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector; known also while the embedding cannot be reached."""
+        return self._parts.asking.dimensions
 
     @property
     def cosine_worth(self) -> float:

@@ -16,6 +16,7 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingMismatch
 from recall_integrations.extraction import Extractor
 from recall_integrations.store import journal, languages, renewal
+from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.directory import HeldDirectory, hold
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.migrations import migrate
@@ -74,12 +75,13 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
     half_way, changed = _read_notes(parts, reindex)
     if changed or half_way is not None:
         renewal.reembed(parts, None, changing=True)
-    parts.indexes.open()
+    down = parts.asking.down  # it is asked again at the next write
+    parts.indexes.open(None if down is None else Vectors(error=down))
     renewal.recut(parts)
     with parts.engine.begin() as connection:  # nothing reads along with the journal yet
         journal.prune_applied(connection)
         written_in = languages.kept_in(connection)
-    if parts.stamped and not parts.embedding.remote:
+    if parts.stamped and down is None and not parts.embedding.remote:
         _measure_late(parts)
     return written_in
 
@@ -95,12 +97,15 @@ def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
         made_by = get_meta(connection, "embedding")
         half_way = get_meta(connection, renewal.REEMBEDDING)
         parts.worth.load(connection, made_by)
+        vector = connection.execute(select(schema.vectors.c.vector).limit(1)).scalar()
+    length = len(vector) // 2 if isinstance(vector, bytes) else None
     parts.stamped = made_by is not None
-    changed = made_by is not None and made_by != parts.embedding.fingerprint  # asking for it may call the embedding
-    if changed and not reindex and half_way != parts.embedding.fingerprint:
+    named = made_by if made_by is None else parts.asking.identify(made_by, length)  # may call the embedding
+    changed = named != made_by
+    if changed and not reindex and half_way != named:
         raise EmbeddingMismatch(
             f"This store was made with the embedding {made_by!r} and is opened with "
-            f"{parts.embedding.fingerprint!r}. Open it with the one that made it, or pass `reindex=True` "
+            f"{named!r}. Open it with the one that made it, or pass `reindex=True` "
             "(`recall reindex STORE`) to make every vector anew."
         )
     return half_way, changed

@@ -5,17 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.database.engine import mapped_errors
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import StoreClosed
+from recall_integrations.errors import IndexUnavailable, StoreClosed, StoreError
 from recall_integrations.extraction import Extractor
+from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.scope_view import ScopeViews
+from recall_integrations.store.ahead import Vectors
+from recall_integrations.store.asking import AskedEmbedding
 from recall_integrations.store.directory import DATABASE, HeldDirectory
 from recall_integrations.store.entity_catalog import EntityCatalog
+from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.spellers import Spellers
@@ -62,13 +66,17 @@ class StoreParts:
         self.write_lock = threading.RLock()
         self.pid = os.getpid()
         self.closed = False
+        self.in_use = InUse()
+        self.damage = Damage()
         self.scopes: dict[Scope, int] = {}
         # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
         shown: dict[int, tuple[int, int]] = {}
         self.shown = shown
         self.next_seq = 1
         self.stamped = False  # whether the store notes which embedding made it
-        self.worth = CosineWorth(embedding, config.retrieval.semantic_remote)
+        self.asking = asking = AskedEmbedding(embedding)
+        self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
+        self.extractor = extractor
         self.catalog = EntityCatalog(engine, extractor)
         self.spellers = spellers = Spellers(
             engine,
@@ -80,7 +88,7 @@ class StoreParts:
         self.indexes = indexes = Indexes(
             engine,
             self.path,
-            embedding,
+            embedding if asking.here else asking,
             exact_max=config.retrieval.exact_max,
             write_lock=self.write_lock,
             applied=spellers.applied,
@@ -88,10 +96,11 @@ class StoreParts:
         self.views = ScopeViews(
             engine,
             shown=lambda scope_id: shown.get(scope_id, (0, 0)),  # not through self: a cycle would keep the columns
-            dimensions=lambda: embedding.dimensions,
+            dimensions=lambda: asking.dimensions,
             exact_max=config.retrieval.exact_max,
             budget_bytes=config.retrieval.cache_mb * 1_000_000,
             texts=config.ranking.features,
+            met=self.damage,
         )
 
     @property
@@ -109,20 +118,49 @@ class StoreParts:
                 "Open it after the fork."
             )
 
-    def errors(self) -> contextlib.AbstractContextManager[None]:
-        """Inside, errors of the database are those of `recall_integrations.errors`, and name the file."""
-        return mapped_errors(self.path / DATABASE)
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
+        """Inside, errors of the database are those of `recall_integrations.errors`, and name the file.
+
+        Once it is closed, whatever goes wrong is `StoreClosed`.
+        """
+        try:
+            with mapped_errors(self.path / DATABASE):
+                yield
+        except (StoreError, IndexUnavailable, OSError) as e:
+            if not self.closed or isinstance(e, StoreClosed):
+                raise
+            raise StoreClosed(f"The store {self.path} was closed meanwhile.") from e
 
     def version(self, scope_id: int) -> int:
         """Bumped by every write to the scope; 0 for one never seen."""
         return self.shown.get(scope_id, (0, 0))[0]
 
-    def catch_up(self, writing: int) -> None:
-        """Bring the indexes up to date after a write to a scope.
+    def catch_up(self, writing: int | None = None, vectors: Vectors | None = None) -> None:
+        """Bring the indexes up to date after a write to a scope, under the write lock.
 
         Columns of other scopes that only now got their vectors are loaded anew.
+
+        Args:
+            writing: the scope; `None` = nothing was written.
+            vectors: made ahead, so that the embedding is not asked under the lock.
         """
         was_behind = self.indexes.lag[SEMANTIC] > 0
-        for scope_id in self.indexes.catch_up():
+        for scope_id in self.indexes.catch_up(vectors=vectors):
             if scope_id != writing or was_behind:
                 self.views.drop(scope_id)
+
+    def settle(self) -> None:
+        """Embed what is in the journal without vectors. The write lock is held only to keep them.
+
+        Raises:
+            EmbeddingError: the embedding does not work.
+        """
+        while lag := self.indexes.lag[SEMANTIC]:
+            texts = list(dict.fromkeys(self.indexes.unembedded()))
+            made = dict(zip(texts, self.indexes.embed(texts), strict=True))
+            with self.write_lock:
+                self.check_open()
+                self.catch_up(vectors=Vectors(made=made))
+            if self.indexes.lag[SEMANTIC] >= lag:
+                return  # the index itself does not work, and says so

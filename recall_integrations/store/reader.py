@@ -29,12 +29,12 @@ class Reader:
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
         """Memories by num; those that are gone are left out."""
         with self._parts.errors():
-            return fetching.by_num(self._parts.engine, scope_id, nums)
+            return fetching.by_num(self._parts.engine, scope_id, nums, self._parts.damage)
 
     def fetch_ids(self, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
         """Memories by id; those that are gone are left out."""
         with self._parts.errors():
-            return fetching.by_id(self._parts.engine, scope_id, ids)
+            return fetching.by_id(self._parts.engine, scope_id, ids, self._parts.damage)
 
     def languages(self, scope_id: int) -> Spoken:
         """In which languages the scope is written; read once after each write to it."""
@@ -75,7 +75,7 @@ class Reader:
         return {
             "path": str(parts.path),
             "schema_version": schema.SCHEMA_VERSION,
-            "embedding": parts.embedding.fingerprint,
+            "embedding": parts.asking.fingerprint,
             "memories": sum(n for _, n in scopes),
             "scopes": [{"scope": str(s), "memories": n} for s, n in scopes],
             "types": by_type,

@@ -40,12 +40,12 @@ def reembed(parts: StoreParts, progress: Progress | None, *, changing: bool) -> 
     """Make every vector anew; with another embedding, a mark says until then that they may be of two kinds."""
     if changing:
         with parts.engine.begin() as connection:
-            put_meta(connection, REEMBEDDING, parts.embedding.fingerprint)
+            put_meta(connection, REEMBEDDING, parts.asking.fingerprint)
     parts.indexes.rebuild(SEMANTIC, embed=True, progress=progress)
     parts.worth.anew()
     measured = parts.worth.measured()
     with parts.engine.begin() as connection:
-        put_meta(connection, "embedding", parts.embedding.fingerprint)
+        put_meta(connection, "embedding", parts.asking.fingerprint)
         parts.worth.note(connection, measured)
         connection.execute(delete(schema.meta).where(schema.meta.c.key == REEMBEDDING))
     parts.stamped = True

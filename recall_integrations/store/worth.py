@@ -8,8 +8,9 @@ model (it is known), and of an embedding that is declared costly.
 from __future__ import annotations
 
 import logging
+import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, select
 
@@ -18,6 +19,7 @@ from recall_integrations.database.meta import put_meta
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding
+from recall_integrations.resilience.failures import failures
 from recall_integrations.text import language_of
 
 COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
@@ -30,7 +32,10 @@ logger = logging.getLogger(__name__)
 
 
 class CosineWorth:
-    """Factors by language, and when they are to be measured. Used under the store's write lock, but for `of`."""
+    """Factors by language, and when they are to be measured. Threads share it.
+
+    `measured` calls the embedding and holds no lock meanwhile; `note` is called under the store's write lock.
+    """
 
     def __init__(self, embedding: Embedding, costly: bool) -> None:
         self._embedding = embedding
@@ -41,6 +46,7 @@ class CosineWorth:
         self._noted: dict[tuple[int, str], int] = {}  # by scope and language
         self._before: dict[tuple[int, str], int] = {}  # of what the last write noted
         self._tried: set[str] = set()
+        self._lock = threading.Lock()  # of two writers, one measures
 
     @property
     def english(self) -> float | None:
@@ -81,38 +87,51 @@ class CosineWorth:
             language, _, scope = name.removeprefix(WRITTEN).partition(BY)
             self._noted[int(scope), language] = int(value)
 
-    def read_written(self, scope_id: int | None, texts: Iterable[str]) -> None:
-        """Count texts that are about to be written to a scope (`None` = a new one), on top of what was noted of it."""
-        self._written = {}
-        if not self.measures:
-            return
+    def _counted(self, scope_id: int | None, texts: Sequence[str]) -> dict[str, int]:
+        """Of each language that is still counted, the memories of a scope (`None` = a new one) with these texts."""
+        counted: dict[str, int] = {}
         for language, count in Counter(filter(None, map(language_of, texts))).items():
             noted = 0 if scope_id is None else self._noted.get((scope_id, language), 0)
             if language in probe.LANGUAGES and noted < MEMORIES_MIN:
-                self._written[language] = noted + count
+                counted[language] = noted + count
+        return counted
 
-    def measured(self) -> Mapping[str, float]:
-        """What could be measured now and was not before, to be noted. An embedding that fails fails no write."""
+    def measured(self, scope_id: int | None = None, texts: Sequence[str] = ()) -> Mapping[str, float]:
+        """What could be measured now and was not before, to be noted. An embedding that fails fails no write.
+
+        Args:
+            scope_id: the scope that is going to be written to; `None` = a new one.
+            texts: about to be written.
+        """
         if not self.measures:
             return {}
-        counts = [*self._written.items(), *((language, count) for (_, language), count in self._noted.items())]
-        due = [probe.ENGLISH, *sorted({language for language, count in counts if count >= MEMORIES_MIN})]
+        counts = [*self._counted(scope_id, texts).items()]
+        counts += [(language, count) for (_, language), count in list(self._noted.items())]
+        wanted = [probe.ENGLISH, *sorted({language for language, count in counts if count >= MEMORIES_MIN})]
+        with self._lock:
+            due = [language for language in wanted if language not in self._known and language not in self._tried]
+            self._tried.update(due)
         found: dict[str, float] = {}
-        for language in due:
-            if language in self._known or language in self._tried:
-                continue
-            self._tried.add(language)
+        for place, language in enumerate(due):
             try:
                 found[language] = probe.worth(probe.mean_reciprocal_rank(self._embedding, language))
-            except Exception as e:  # noqa: BLE001 - users bring embeddings; the memory is stored without it
+            except failures() as e:  # noqa: PERF203 - each is a call of a model; the memory is stored without it
+                # It may have been another scope's write, and the next one works.
+                self._tried.difference_update(due[place:])
                 logger.warning("What the embedding is worth to the ranking could not be measured: %s", e)
-                self._tried.discard(language)  # it may have been another scope's write, and the next one works
                 break
         self._known.update(found)
         return found
 
-    def note(self, connection: Connection, measured: Mapping[str, float], scope_id: int | None = None) -> None:
-        """Keep what was measured, and counted of a scope, in the caller's transaction."""
+    def note(
+        self,
+        connection: Connection,
+        measured: Mapping[str, float],
+        scope_id: int | None = None,
+        texts: Sequence[str] = (),
+    ) -> None:
+        """Keep what was measured, and count the texts that are written to a scope, in the caller's transaction."""
+        self._written = self._counted(scope_id, texts) if self.measures else {}
         for language, value in measured.items():
             suffix = "" if language == probe.ENGLISH else f"{IN}{language}"
             put_meta(connection, f"{COSINE_WORTH}{self._embedding.fingerprint}{suffix}", repr(value))

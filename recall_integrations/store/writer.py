@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,14 +12,18 @@ from sqlalchemy import Connection, insert
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
+from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import to_row
 from recall_integrations.languages import READ
 from recall_integrations.observability.progress import progress_bar
 from recall_integrations.query import warming
+from recall_integrations.resilience.failures import time_of
 from recall_integrations.store import histories, journal, languages, rows
+from recall_integrations.store.ahead import Ahead, Vectors, look_ahead
 from recall_integrations.store.entity_rows import EntityRows
 from recall_integrations.store.given import Chat
+from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.types import Memory, Scope, indexed_text, says_the_same
@@ -45,7 +49,10 @@ class _Written:
 
 
 class Writer:
-    """Stores and removes memories, one batch at a time under the store's write lock."""
+    """Stores and removes memories, one batch at a time under the store's write lock.
+
+    The user's components are asked before the lock is taken (`store.ahead`).
+    """
 
     def __init__(self, parts: StoreParts, reader: Reader) -> None:
         self._parts = parts
@@ -56,12 +63,24 @@ class Writer:
     ) -> list[str]:
         """Store what is said in a conversation; nothing else is written to it meanwhile."""
         parts = self._parts
+        with parts.errors():
+            named, ids = self._named(scope, thread, given, chat)
+            ahead = self._ahead(scope, named, ids)
         with parts.write_lock, parts.errors():
-            if any(given[place].id is None for place in chat.places):
-                with parts.engine.connect() as connection:
-                    given = histories.with_ids(connection, parts.scopes.get(scope), thread, given, chat.places)
-                chat.ids.update(given[place].id or "" for place in chat.places)
-            return self.write_all(scope, given, chat, progress=progress, batch_size=batch_size, total=len(given))
+            named, ids = self._named(scope, thread, given, chat)  # somebody may have written to it
+            chat.ids.update(ids)
+            written = self._write_batches(scope, named, chat, ahead, progress, batch_size, len(named))
+        self._caught_up(ahead)
+        return written
+
+    def _named(self, scope: Scope, thread: str, given: list[Memory], chat: Chat) -> tuple[list[Memory], set[str]]:
+        """The memories of a conversation with the ids of its messages, and these and the known ones."""
+        parts = self._parts
+        if not any(given[place].id is None for place in chat.places):
+            return given, set(chat.ids)
+        with parts.engine.connect() as connection:
+            given = histories.with_ids(connection, parts.scopes.get(scope), thread, given, chat.places)
+        return given, {*chat.ids, *(given[place].id or "" for place in chat.places)}
 
     def write_all(
         self,
@@ -83,18 +102,33 @@ class Writer:
             batch_size: memories per transaction.
             total: how many there are; `None` = not known.
         """
+        return self._write_batches(scope, source, chat, None, progress, batch_size, total)
+
+    def _write_batches(
+        self,
+        scope: Scope,
+        source: Iterable[Memory],
+        chat: Chat,
+        ahead: Ahead | None,
+        progress: bool,
+        batch_size: int,
+        total: int | None,
+    ) -> list[str]:
         ids: list[str] = []
         left: Iterator[Memory] = iter(source)
         with progress_bar("Remembering", total, shown=progress) as advance:
             while batch := list(itertools.islice(left, batch_size)):
-                ids.extend(self._write(scope, batch, chat.ids))
+                ids.extend(self._write(scope, batch, chat.ids, ahead))
                 advance(len(batch))
         return ids
 
     def forget(self, scope: Scope, memory_id: str) -> bool:
         """Remove a memory everywhere. Returns whether it was there."""
         parts = self._parts
+        with parts.errors():
+            vectors = self._settled()
         with parts.write_lock, parts.errors():
+            parts.check_open()
             scope_id = parts.scopes.get(scope)
             if scope_id is None:
                 return False
@@ -108,30 +142,66 @@ class Writer:
                 journal.append(connection, [{"seq": seq, "scope_id": scope_id, "op": "del", "num": num}])
                 version = rows.bump(connection, scope_id, -1)
             parts.shown[scope_id] = (version, seq)
-            parts.catch_up(scope_id)
+            parts.catch_up(scope_id, vectors)
         return True
 
-    def _write(self, scope: Scope, batch: Sequence[Memory], messages: Set[str]) -> list[str]:
-        """Store a batch; of the ids `messages`, only what is not there or says something else."""
+    def _settled(self) -> Vectors | None:
+        """What `catch_up` needs where no text is new: what is in the journal without vectors is embedded here."""
         parts = self._parts
-        now = parts.clock()
+        if parts.asking.here:
+            return None
+        try:
+            parts.settle()
+        except EmbeddingError as e:
+            return Vectors(error=e)
+        return Vectors()
+
+    def _ahead(self, scope: Scope, batch: Sequence[Memory], messages: Set[str]) -> Ahead:
+        """Ask the user's components about what is going to be written."""
+        parts = self._parts
+        parts.check_open()
+        ids = [m.id for m in batch if m.id is not None]
+        scope_id = parts.scopes.get(scope)
+        return look_ahead(parts, scope_id, self._unknown(scope_id, batch, ids, messages)[0])
+
+    def _write(
+        self, scope: Scope, batch: Sequence[Memory], messages: Set[str], ahead: Ahead | None = None
+    ) -> list[str]:
+        """Store a batch; of the ids `messages`, only what is not there or says something else.
+
+        Args:
+            ahead: what the user's components said; `None` = they are asked now, so the write lock may not be held.
+        """
+        parts = self._parts
+        now = time_of(parts.clock)
+        with parts.errors():
+            known = self._ahead(scope, batch, messages) if ahead is None else ahead
         with parts.write_lock, parts.errors():
             parts.check_open()
-            if not parts.stamped:
-                _ = parts.embedding.dimensions  # an embedding that never worked is an error before anything is stored
             scope_id = parts.scopes.get(scope)
             all_ids = [m.id if m.id is not None else parts.new_id() for m in batch]
             batch, ids = self._unknown(scope_id, batch, all_ids, messages)
             if not batch:
+                if ahead is None:
+                    parts.worth.forget(known.worth)
                 return all_ids
-            scope_id, written = self._commit(scope, scope_id, batch, ids, now)
+            scope_id, written = self._commit(scope, scope_id, batch, ids, now, known)
             try:
-                parts.catch_up(scope_id)
+                parts.catch_up(scope_id, known.vectors)
             finally:  # vectors are written while indexing: show the memories when they are whole
                 parts.shown[scope_id] = (written.version, written.last)
             if not all(map(warming.is_warm, written.spoke)):
                 warming.warm(self._reader.languages(scope_id).kept_in)
+        if ahead is None:
+            self._caught_up(known)
         return all_ids
+
+    def _caught_up(self, ahead: Ahead) -> None:
+        """Where somebody else's write has left texts without vectors meanwhile, they are embedded, and ours follow."""
+        vectors = ahead.vectors
+        if vectors is not None and vectors.error is None and self._parts.indexes.lag[SEMANTIC]:
+            with self._parts.errors():
+                self._settled()
 
     def _unknown(
         self, scope_id: int | None, batch: Sequence[Memory], ids: list[str], messages: Set[str]
@@ -147,24 +217,29 @@ class Writer:
         return kept, [i for i in ids if i in kept_ids or i not in there]
 
     def _commit(
-        self, scope: Scope, scope_id: int | None, batch: Sequence[Memory], ids: Sequence[str], now: datetime
+        self,
+        scope: Scope,
+        scope_id: int | None,
+        batch: Sequence[Memory],
+        ids: Sequence[str],
+        now: datetime,
+        known: Ahead,
     ) -> tuple[int, _Written]:
         """Store a batch in one transaction; what is in memory changes once it is committed."""
         parts = self._parts
-        measured = self._measured_worth(scope_id, batch)
         try:
             with parts.engine.begin() as connection:
                 if not parts.stamped:
-                    put_meta(connection, "embedding", parts.embedding.fingerprint)
+                    put_meta(connection, "embedding", parts.asking.fingerprint)
                 if scope_id is None:
                     scope_id = rows.add_scope(connection, scope)
-                parts.worth.note(connection, measured, scope_id)
-                written = self._write_rows(connection, scope_id, batch, ids, now)
+                parts.worth.note(connection, known.worth, scope_id, [memory.text for memory in batch])
+                written = self._write_rows(connection, scope_id, batch, ids, now, known)
                 parts.next_seq = written.last + 1  # before the commit: numbers may be skipped, never given twice
         except BaseException:
             if scope_id is not None:
                 parts.catalog.drop(scope_id)
-            parts.worth.forget(measured)
+            parts.worth.forget(known.worth)
             raise
         parts.stamped = True
         parts.scopes[scope] = scope_id
@@ -172,7 +247,13 @@ class Writer:
         return scope_id, written
 
     def _write_rows(
-        self, connection: Connection, scope_id: int, batch: Sequence[Memory], ids: Sequence[str], now: datetime
+        self,
+        connection: Connection,
+        scope_id: int,
+        batch: Sequence[Memory],
+        ids: Sequence[str],
+        now: datetime,
+        known: Ahead,
     ) -> _Written:
         replaced = rows.find(connection, scope_id, ids)
         old = [place.num for place in replaced.values()]
@@ -192,7 +273,7 @@ class Writer:
         connection.execute(insert(schema.memories), memories)
         words.write(connection, scope_id, ((num, m.text, m.actor) for num, m in zip(nums, batch, strict=True)))
         spoke = languages.write(connection, scope_id, (m.text for m in batch)).intersection(READ)
-        entities = self._parts.catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)))
+        entities = self._parts.catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)), known.found)
         entities.write(connection)
         contents = {num: indexed_text(m.text, m.actor) for num, m in zip(nums, batch, strict=True)}
         journal.append(connection, entries, contents)
@@ -203,12 +284,5 @@ class Writer:
         """Remove memories; what is counted of them is told while they are still there."""
         self._parts.spellers.leaving(connection, scope_id, nums)
         languages.remove(connection, scope_id, nums)
+        self._parts.damage.forget(scope_id, nums)
         rows.remove(connection, scope_id, nums)
-
-    def _measured_worth(self, scope_id: int | None, batch: Sequence[Memory]) -> Mapping[str, float]:
-        """What a cosine is worth in the languages of a batch, as far as it is due and was not known."""
-        parts = self._parts
-        if not parts.worth.measures:
-            return {}
-        parts.worth.read_written(scope_id, (memory.text for memory in batch))
-        return parts.worth.measured()

@@ -11,9 +11,11 @@ from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from recall_integrations.errors import InvalidFilter, InvalidInput, InvalidMemory, InvalidScope
 from recall_integrations.types.messages import fields_of
-from recall_integrations.types.numbers import is_number, is_whole
+from recall_integrations.types.numbers import is_number, is_whole, real, shown, whole
 from recall_integrations.types.roles import Role, role_of
 
 ID_CHARS_MAX = 1_024
@@ -23,6 +25,10 @@ NAME_CHARS_MAX = 1_024
 
 
 TEXT_CHARS_MAX = 10_000_000
+
+
+DEPTH_MAX = 100  # of metadata; readers of JSON end between 500 and 2,000
+KEYS_MAX = 100  # conditions on metadata: each is a part of one statement
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -138,7 +144,14 @@ class Scope:
                 checked_id(value, f"Scope.{name}", InvalidScope)
 
     def __str__(self) -> str:
-        return "/".join(part or "-" for part in (self.user_id, self.agent_id, self.namespace))
+        """The parts, `-` for an empty one; one that could be taken for something else stands in quotes."""
+        return "/".join(_part(part) for part in (self.user_id, self.agent_id, self.namespace))
+
+
+def _part(name: str) -> str:
+    if not name:
+        return "-"
+    return json.dumps(name, ensure_ascii=False) if name == "-" or "/" in name or '"' in name else name
 
 
 def checked_scope(scope: object) -> Scope:
@@ -169,8 +182,10 @@ class Relation:
     def __post_init__(self) -> None:
         for name in ("subject", "predicate", "object"):
             checked_id(getattr(self, name), f"Relation.{name}", InvalidMemory)
-        if not (isinstance(self.confidence, int | float) and 0 < self.confidence <= 1):
-            raise InvalidMemory(f"Relation.confidence must be in (0, 1], not {self.confidence!r}.")
+        confidence = real(self.confidence)
+        if not (isinstance(confidence, int | float) and 0 < confidence <= 1):
+            raise InvalidMemory(f"Relation.confidence must be in (0, 1], not {shown(self.confidence)}.")
+        object.__setattr__(self, "confidence", confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +266,13 @@ class Memory:
         for name in ("event_at", "created_at"):
             if getattr(self, name) is not None:
                 checked_time(getattr(self, name), f"Memory.{name}", InvalidMemory)
-        if not is_number(self.importance) or not 0 <= self.importance <= 1:  # also false for NaN
-            raise InvalidMemory(f"Memory.importance must be a number in [0, 1], not {self.importance!r}.")
-        put(self, "importance", float(self.importance))
-        if self.position is not None and (not is_whole(self.position) or abs(self.position) >= 2**62):
-            raise InvalidMemory(f"Memory.position must be a whole number below 2**62, not {self.position!r}.")
+        importance, position = real(self.importance), whole(self.position)
+        if not is_number(importance) or not 0 <= importance <= 1:  # also false for NaN
+            raise InvalidMemory(f"Memory.importance must be a number in [0, 1], not {shown(self.importance)}.")
+        put(self, "importance", float(importance))
+        if position is not None and (not is_whole(position) or abs(position) >= 2**62):
+            raise InvalidMemory(f"Memory.position must be a whole number below 2**62, not {shown(self.position)}.")
+        put(self, "position", position)
         put(self, "entities", _names(self.entities, "Memory.entities", InvalidMemory))
         put(self, "refs", _names(self.refs, "Memory.refs", InvalidMemory))
         relations: object = self.relations or ()  # callers give lists, and mistakes
@@ -314,6 +331,10 @@ def unchecked_memory(**fields: Any) -> Memory:
 def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
     if not value:
         return {}
+    if _nested(value):
+        raise InvalidMemory(
+            f"Memory.metadata is nested deeper than {DEPTH_MAX} levels. Flatten it, or store it as text."
+        )
     try:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         text.encode("utf-8")
@@ -323,6 +344,35 @@ def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
         ) from e
     copy: dict[str, Any] = json.loads(text)
     return copy
+
+
+def _nested(value: object) -> bool:
+    """Whether lists and mappings lie in each other deeper than `DEPTH_MAX`. A loop: the stack has an end of its own."""
+    level: list[Any] = [value]
+    for _ in range(DEPTH_MAX):
+        parts = (part.values() if isinstance(part, Mapping) else part for part in level)
+        inner = {id(item): item for part in parts for item in part if isinstance(item, Mapping | list | tuple)}
+        level = list(inner.values())  # each once: one that holds itself twice would double with every level
+        if not level:
+            return False
+    return True
+
+
+def _checked_conditions(given: Mapping[Any, Any]) -> dict[str, Any]:
+    """Conditions on metadata, as Python's own values."""
+    if len(given) > KEYS_MAX:
+        raise InvalidFilter(
+            f"Filters.metadata has {len(given):,} keys; the limit is {KEYS_MAX:,}. Filter by fewer keys, and compare "
+            "the rest in what comes back."
+        )
+    conditions = {}
+    for key, value in given.items():
+        checked_id(key, "A key of Filters.metadata", InvalidFilter)
+        plain = value.item() if isinstance(value, np.bool_ | np.floating) else whole(value)
+        if not isinstance(plain, str | int | float | bool) or (isinstance(plain, float) and math.isnan(plain)):
+            raise InvalidFilter(f"Filters.metadata[{key!r}] must be text, a number or a boolean, not {shown(value)}.")
+        conditions[key] = plain
+    return conditions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,16 +441,13 @@ class Filters:
                 checked_time(getattr(self, name), f"Filters.{name}", InvalidFilter)
         if self.after is not None and self.before is not None and self.after >= self.before:
             raise InvalidFilter("Filters.after must lie before Filters.before; nothing could match.")
-        days = self.recency_days
+        days = real(self.recency_days)
         if days is not None and (not is_number(days) or not 0 < days < math.inf):
-            raise InvalidFilter(f"Filters.recency_days must be a positive number, not {days!r}.")
+            raise InvalidFilter(f"Filters.recency_days must be a positive number, not {shown(self.recency_days)}.")
+        put(self, "recency_days", days)
         if not isinstance(self.metadata, Mapping):
             raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")
-        for key, value in self.metadata.items():
-            checked_id(key, "A key of Filters.metadata", InvalidFilter)
-            if not isinstance(value, str | int | float | bool) or (isinstance(value, float) and math.isnan(value)):
-                raise InvalidFilter(f"Filters.metadata[{key!r}] must be text, a number or a boolean, not {value!r}.")
-        put(self, "metadata", dict(self.metadata))
+        put(self, "metadata", _checked_conditions(self.metadata))
 
     def __bool__(self) -> bool:
         return bool(

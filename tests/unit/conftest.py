@@ -68,6 +68,6 @@ class HashedWords:
 
 
 @pytest.fixture
-def embedding() -> HashedWords:
-    """Deterministic, and quick."""
+def hashed_words() -> HashedWords:
+    """An embedding: deterministic, and quick."""
     return HashedWords()

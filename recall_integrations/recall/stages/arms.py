@@ -18,6 +18,7 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
 from recall_integrations.resilience.admission import MINIMAL
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import Guard
 from recall_integrations.types import ArmPlan, Degradation
 
@@ -83,7 +84,7 @@ class Arms(Stage):
         """Whether an arm has anything to look for, or why it cannot say: one of the user's own may raise."""
         try:
             return bool(self._specs[arm.name].applies(state.query, state.plan)), None
-        except Exception as e:  # noqa: BLE001 - costs that arm's results only, and is named
+        except failures() as e:  # costs that arm's results only, and is named
             return False, degradation(arm.name, e)
 
     def _request(self, arm: ArmPlan, state: RecallState, turn: Turn) -> ArmRequest:

@@ -11,3 +11,9 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip("the evaluation data is not beside the repository (../shared/data)")
     return folder
+
+
+@pytest.fixture
+def embedding(hashed_words):
+    """Deterministic, and quick."""
+    return hashed_words

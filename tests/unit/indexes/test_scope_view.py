@@ -179,20 +179,20 @@ def test_least_recently_used_scope_leaves(open_store: OpenStore) -> None:
 
 
 def test_view_read_in_the_middle_of_a_write_is_whole_later(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Committed, but its vectors are still being made: not shown, and not remembered without them."""
+    """Committed, but its vectors are not in the index yet: not shown, and not remembered without them."""
     store.remember(Memory("first", id="a"))
     scope_id = store.scope_id(Scope())
     assert scope_id is not None
     store._views.drop()
     reached, go_on = threading.Event(), threading.Event()
-    real = store.embedding.embed_documents
+    real = store.indexes._apply_semantic
 
-    def slow(texts: list[str]) -> np.ndarray:
+    def slow(*given: object) -> None:
         reached.set()
         assert go_on.wait(10)
-        return real(texts)
+        real(*given)
 
-    monkeypatch.setattr(store.embedding, "embed_documents", slow)
+    monkeypatch.setattr(store.indexes, "_apply_semantic", slow)
     writer = threading.Thread(target=store.remember, args=(Memory("second", id="b"),))
     writer.start()
     assert reached.wait(10)
