@@ -93,7 +93,7 @@ def parse(memories: int, entities: int, queries: int, seed: int, json_path: str 
 @click.option("--fault", "faults", multiple=True, metavar="FAULT",
               help="Only this, such as 'llm hangs', or 'llm' for all of its; several times for more.")  # fmt: skip
 @click.option("--breakers/--no-breakers", default=True, show_default=True,
-              help="Whether a part that failed three times is left alone; else every recall meets its fault.")  # fmt: skip
+              help="Leave a part alone that failed three times. Without: every recall meets its fault.")  # fmt: skip
 @click.option("--callers", "crowd", default=100, show_default=True, type=click.IntRange(min=0),
               help="At once, in threads and in one event loop, at each budget of 100 ms or more.")  # fmt: skip
 @click.option("--soak", "soak_minutes", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES",
