@@ -85,7 +85,7 @@ def measure(folder: Path, count: int, seed: int = 0, told: Told = silent) -> Kil
         pending = _acknowledged(lines, stand, found)
         found.kills += 1
         if path.exists():
-            _checked(path, stand, pending, found)
+            look(path, stand, pending, found)
     told("kills", count, count)
     return found
 
@@ -143,7 +143,8 @@ def _applied(operation: dict[str, Any], stand: Known) -> None:
 # -- looking ---------------------------------------------------------------------------------------------------------
 
 
-def _checked(path: Path, stand: Known, pending: dict[str, Any] | None, found: Kills) -> None:
+def look(path: Path, stand: Known, pending: dict[str, Any] | None, found: Kills) -> None:
+    """Open the store and count what is wrong. `stand` gets what nobody confirmed and has happened."""
     from recall_integrations import MemoryStore
 
     with MemoryStore.open(path, embedding=writer.Hashed(), config=writer.config()) as store:
