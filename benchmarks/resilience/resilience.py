@@ -138,9 +138,10 @@ def _faults(
     try:
         for remote in sorted({fault.remote for fault in given["faults"]} | {False}):
             stores.of(remote=remote)
+        idle = settled(0, 0)
+        matrix.measure(stores, gate, **{**given, "recalls": 1})  # all is loaded that any of them needs
+        before = settled(idle, settle_s), resident_mb()
         with frozen():
-            matrix.measure(stores, gate, **{**given, "recalls": 1})  # all is loaded that any of them needs
-            before = settled(0, 0), resident_mb()
             by_plan, by_budget = matrix.measure(stores, gate, told=told, **given)
             crowds = _crowds(stores, crowd, given["budgets"], told)
         process = Process(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,40 +18,57 @@ if TYPE_CHECKING:
     from benchmarks.resilience.samples import Figures
     from benchmarks.resilience.soak import Soak
 
-REASONS = 3  # as many as a row has room for; the report has all
-NUMBERS = ("recalls", "success %", "with hits %", "p50 ms", "p99 ms", "over p50", "over p99")
+REASONS = 5  # as many as a row has room for; the report has all
+NUMBERS = ("ok %", "hits %", "p50", "p99", "over p50", "over p99")
 
 
 def show_faults(by_plan: Sequence[Row], by_budget: Sequence[Row], console: Console) -> None:
-    """One table by plan and one by budget."""
-    for title, head, rows in (
-        ("Faults by plan, all budgets", "plan", by_plan),
-        ("Faults by budget, all plans; milliseconds beyond it", "budget", by_budget),
-    ):
-        table = compact_table(title)
-        table.add_column("fault")
-        table.add_column(head, justify="right" if head == "budget" else "left")
-        for name in NUMBERS:
-            table.add_column(name, justify="right")
-        if head == "plan":
-            table.add_column("hang", justify="right")
-        table.add_column("degraded (most often)", overflow="fold")
-        last = ""
-        for row in rows:
-            hanging = [str(sum(row.hanging.values()))] if head == "plan" else []
-            name = row.fault if row.fault != last else ""
-            table.add_row(name, row.group, *_numbers(row.figures), *hanging, _reasons(row.figures))
-            last = row.fault
-        console.print(table)
+    """One table by plan, one by budget, and what `degraded` said, by fault."""
+    console.print(
+        "Milliseconds. ok: has hits, or none and says why; over: beyond the budget; hang: calls that had not returned."
+    )
+    table = compact_table("Faults by plan, all budgets")
+    table.add_column("fault")
+    table.add_column("plan")
+    for name in (*NUMBERS, "hang"):
+        table.add_column(name, justify="right")
+    last = ""
+    for row in by_plan:
+        name = row.fault if row.fault != last else ""
+        table.add_row(name, row.group, *_numbers(row.figures), str(sum(row.hanging.values())))
+        last = row.fault
+    console.print(table)
+    table = compact_table("Faults by budget, all plans")
+    table.add_column("fault")
+    for name in ("budget", *NUMBERS):
+        table.add_column(name, justify="right")
+    last = ""
+    for row in by_budget:
+        table.add_row(row.fault if row.fault != last else "", row.group, *_numbers(row.figures))
+        last = row.fault
+    console.print(table)
+    table = compact_table("What degraded said, most often first")
+    table.add_column("fault", no_wrap=True)
+    table.add_column("stage:reason", overflow="fold")
+    for fault, reasons in _said(by_plan).items():
+        table.add_row(fault, _reasons(reasons))
+    console.print(table)
+
+
+def _said(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+    """Fault → reason → in how many recalls, most often first."""
+    counts: dict[str, Counter[str]] = {}
+    for row in rows:
+        counts.setdefault(row.fault, Counter()).update(row.figures.reasons)
+    return {fault: dict(count.most_common()) for fault, count in counts.items()}
 
 
 def _numbers(found: Figures) -> tuple[str, ...]:
     return (
-        f"{found.recalls:,}",
         _percent(found.success),
         _percent(found.answered),
         f"{found.p50_ms:.1f}",
-        f"{found.p99_ms:.1f}",
+        f"{found.p99_ms:,.1f}",
         f"{found.over_p50_ms:.1f}",
         f"{found.over_p99_ms:.1f}",
     )
@@ -61,9 +79,9 @@ def _percent(share: float) -> str:
     return f"{int(share * 1000) / 10:.1f}"
 
 
-def _reasons(found: Figures) -> str:
-    shown = [f"{reason} {count}" for reason, count in list(found.reasons.items())[:REASONS]]
-    left = len(found.reasons) - REASONS
+def _reasons(found: dict[str, int]) -> str:
+    shown = [f"{reason} {count:,}" for reason, count in list(found.items())[:REASONS]]
+    left = len(found) - REASONS
     return ", ".join(shown) + (f", {left} more" if left > 0 else "") or "-"
 
 
@@ -73,9 +91,8 @@ def show_crowds(crowds: Sequence[Crowd], console: Console) -> None:
         return
     table = compact_table("Callers at once")
     table.add_column("how")
-    for name in ("callers", "budget", "total s", "success %", "with hits %", "p50 ms", "p99 ms", "p99 / budget"):
+    for name in ("callers", "budget", "total s", "ok %", "hits %", "p50", "p99", "p99 / budget"):
         table.add_column(name, justify="right")
-    table.add_column("degraded (most often)", overflow="fold")
     for crowd in crowds:
         found = crowd.figures
         table.add_row(
@@ -88,7 +105,6 @@ def show_crowds(crowds: Sequence[Crowd], console: Console) -> None:
             f"{found.p50_ms:.0f}",
             f"{found.p99_ms:.0f}",
             f"{crowd.p99_of_budget:.2f}",
-            _reasons(found),
         )
     console.print(table)
 
