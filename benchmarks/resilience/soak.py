@@ -8,11 +8,13 @@ fault begins. Breakers open for two seconds only, so that they open and close ma
 from __future__ import annotations
 
 import functools
+import logging
 import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,7 +94,7 @@ def measure(folder: Path, minutes: float, size: int, settle: Callable[[int], int
     gate = Gate()
     embedding = vectors(gate)
     threads_start, path = threading.active_count(), folder / "soak"
-    with MemoryStore.open(path, embedding=embedding) as store:
+    with _quiet(), MemoryStore.open(path, embedding=embedding) as store:
         store.remember_many(synthetic_memories(size), scope=SCOPE)
         config = replace(settings(entity_llm=True, breakers=True), breakers=BreakerConfig(open_s=OPEN_S))
         optimizer, parts = optimizer_with(store, dict.fromkeys(BREAKABLE, HANGS), gate, config)
@@ -120,6 +122,18 @@ def measure(folder: Path, minutes: float, size: int, settle: Callable[[int], int
         hanging=hanging,
         doctor=examined(path),
     )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Faults are wanted here: a line in the log for each would hide what is not."""
+    logger = logging.getLogger("recall_integrations")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _run(work: _Work, gate: Gate, parts: dict[str, Part], minutes: float, told: Told) -> tuple[float, int]:
