@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -93,6 +94,27 @@ def _sample(begin: float, budget_ms: float, result: RecallResult) -> Sample:
     reasons = tuple(f"{d.stage}:{d.reason}" for d in result.degraded)
     outcome = ANSWERED if result.hits else NAMED if reasons else FAILED
     return Sample(budget_ms=budget_ms, ms=ms, outcome=outcome, reasons=reasons)
+
+
+class Ledger:
+    """Samples of a long run in a few bytes each, so that the run's memory is not theirs. Not for several threads."""
+
+    def __init__(self) -> None:
+        self._numbers = array("d")
+        self._kinds: dict[tuple[str, tuple[str, ...]], int] = {}
+
+    def add(self, sample: Sample) -> None:
+        """One more."""
+        kind = self._kinds.setdefault((sample.outcome, sample.reasons), len(self._kinds))
+        self._numbers.extend((sample.budget_ms, sample.ms, kind))
+
+    def samples(self) -> list[Sample]:
+        """All of them, in order."""
+        kinds, numbers = list(self._kinds), iter(self._numbers)
+        return [
+            Sample(budget_ms=budget, ms=ms, outcome=kinds[int(kind)][0], reasons=kinds[int(kind)][1])
+            for budget, ms, kind in zip(numbers, numbers, numbers, strict=True)
+        ]
 
 
 def figures(samples: Sequence[Sample]) -> Figures:

@@ -23,7 +23,7 @@ from benchmarks.resilience.doctor import Verdict, examined
 from benchmarks.resilience.faults import EMBEDDER, LLM, RERANKER, optimizer_with, settings, vectors
 from benchmarks.resilience.matrix import K, Told, silent
 from benchmarks.resilience.parts import HANGS, MODES, OWN, WELL, Gate, Part
-from benchmarks.resilience.samples import Figures, Sample, figures, timed
+from benchmarks.resilience.samples import Figures, Ledger, figures, timed
 from benchmarks.speed.probe import SCOPE, resident_mb
 from benchmarks.speed.synthetic import END, PLANS, synthetic_memories, synthetic_queries
 from recall_integrations.config import BreakerConfig
@@ -106,9 +106,10 @@ def measure(folder: Path, minutes: float, size: int, settle: Callable[[int], int
         end_mb = resident_mb()
         hanging = {h.component: h.hanging for h in optimizer.health() if h.hanging}
         optimizer.close()
+    samples = work.ledger.samples()
     return Soak(
         minutes=minutes,
-        reads=figures(work.samples) if work.samples else None,
+        reads=figures(samples) if samples else None,
         writes=work.counts["write"],
         forgets=work.counts["forget"],
         refused=dict(work.refused),
@@ -177,7 +178,7 @@ class _Work:
         self._memories = list(synthetic_memories(min(size, 2_000), seed=1))
         self._lock = threading.Lock()
         self.over = threading.Event()
-        self.samples: list[Sample] = []
+        self.ledger = Ledger()
         self.counts: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.unexpected: Counter[str] = Counter()
@@ -200,7 +201,7 @@ class _Work:
         query, budget = rng.choice(self._queries), rng.choice(BUDGETS)
         sample = timed(lambda: self._optimizer.recall(query, k=K, scope=SCOPE, now=END, time_budget_ms=budget), budget)
         with self._lock:
-            self.samples.append(sample)
+            self.ledger.add(sample)
             for reason in sample.reasons:
                 if reason.startswith("raised:"):
                     self.unexpected[f"recall {reason}"] += 1

@@ -33,7 +33,7 @@ from benchmarks.resilience.parts import (
     Vectors,
     arm_of,
 )
-from benchmarks.resilience.samples import ANSWERED, FAILED, NAMED, Sample, figures, timed
+from benchmarks.resilience.samples import ANSWERED, FAILED, NAMED, Ledger, Sample, figures, timed
 from benchmarks.speed.probe import SCOPE
 from benchmarks.speed.synthetic import END, synthetic_memories
 from recall_integrations import MemoryStore, QueryOptimizer, cli
@@ -135,6 +135,18 @@ def test_outcomes_are_told_apart() -> None:
     assert timed(lambda: result(0), 5).outcome == FAILED
     raised = timed(lambda: 1 / 0, 5)  # type: ignore[arg-type, return-value]
     assert (raised.outcome, raised.reasons) == (FAILED, ("raised:ZeroDivisionError",))
+
+
+def test_a_ledger_gives_back_what_it_was_given() -> None:
+    ledger, samples = Ledger(), [
+        Sample(budget_ms=5, ms=4.25, outcome=ANSWERED, reasons=("a:x",)),
+        Sample(budget_ms=20, ms=15, outcome=NAMED, reasons=("a:x",)),
+        Sample(budget_ms=5, ms=1, outcome=ANSWERED, reasons=("a:x",)),
+        Sample(budget_ms=5, ms=1, outcome=FAILED),
+    ]  # fmt: skip
+    for sample in samples:
+        ledger.add(sample)
+    assert ledger.samples() == samples and Ledger().samples() == []
 
 
 def test_figures() -> None:
