@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,6 +12,7 @@ from recall_integrations.console.commands.shared import (
     DATA,
     REPORT,
     console,
+    named_progress,
     seed_option,
     settings,
 )
@@ -76,6 +78,40 @@ def parse(memories: int, entities: int, queries: int, seed: int, json_path: str 
     benchmark("speed.parsing").run(
         console(), memories=memories, entities=entities, queries=queries, json_path=json_path, seed=seed
     )
+
+
+@click.command("resilience")
+@click.option("--recalls", default=1_000, show_default=True, type=click.IntRange(min=1),
+              help="Of each fault with each plan.")  # fmt: skip
+@click.option("--size", default=10_000, show_default=True, type=click.IntRange(min=1), help="Memories in the scope.")
+@click.option(
+    "--budget", "budgets", multiple=True, type=float, default=(1.0, 5.0, 20.0, 150.0, 2_000.0), show_default=True,
+    help="Milliseconds; may be given several times. Budgets take turns.",
+)  # fmt: skip
+@click.option("--plan", "plans", multiple=True, metavar="PLAN",
+              help="Queries made for this plan; several times for more. Default: all.")  # fmt: skip
+@click.option("--fault", "faults", multiple=True, metavar="FAULT",
+              help="Only this, such as 'llm hangs', or 'llm' for all of its; several times for more.")  # fmt: skip
+@click.option("--breakers/--no-breakers", default=True, show_default=True,
+              help="Leave a part alone that failed three times. Without: every recall meets its fault.")  # fmt: skip
+@click.option("--callers", "crowd", default=100, show_default=True, type=click.IntRange(min=0),
+              help="At once, in threads and in one event loop, at each budget of 100 ms or more.")  # fmt: skip
+@click.option("--soak", "soak_minutes", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES",
+              help="Instead: reads, writes, forgets and faults from 16 threads.")  # fmt: skip
+@click.option("--kills", "kill_count", type=click.IntRange(min=1), metavar="N",
+              help="Instead: kill a writing process N times.")  # fmt: skip
+@REPORT
+def resilience(**options: Any) -> None:
+    """What recalls do while parts of them fail.
+
+    A language model, an embedding, a reranker and arms hang, raise and give garbage, with every plan and several
+    budgets, on made-up memories in a temporary store: how many recalls succeed, how long they take, how far beyond
+    their budget, what they say in `degraded`, and which threads and memory are left. Then many callers at once.
+
+    A recall has succeeded if it has hits, or none and says why.
+    """
+    with named_progress() as told:
+        benchmark("resilience.resilience").run(console(), told=told, **options)
 
 
 @click.command("misses")

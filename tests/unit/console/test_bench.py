@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from benchmarks.peers import systems
 from benchmarks.quality import all_kinds, stages
+from benchmarks.resilience import resilience
 from benchmarks.speed import latency
 from recall_integrations.cli import main
 from recall_integrations.console import repository
@@ -86,6 +87,18 @@ def test_other_commands_pass_theirs_on(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert dated[0][0][:2] == (tmp_path, True)
 
 
+def test_resilience_passes_its_options_on(monkeypatch: pytest.MonkeyPatch, recall: Recall) -> None:
+    seen = noted(monkeypatch, resilience)
+    options = ["--recalls", "7", "--budget", "5", "--budget", "20", "--fault", "llm", "--plan", "precise"]
+    assert recall("bench", "resilience", *options, "--no-breakers", "--callers", "0").exit_code == 0
+    assert recall("bench", "resilience", "--soak", "0.5", "--kills", "3", "--json", "r.json").exit_code == 0
+    (_, few), (_, instead) = seen
+    assert (few["recalls"], few["budgets"], few["faults"], few["plans"]) == (7, (5.0, 20.0), ("llm",), ("precise",))
+    assert (few["breakers"], few["crowd"], few["soak_minutes"], few["kill_count"]) == (False, 0, None, None)
+    assert (instead["soak_minutes"], instead["kill_count"], instead["json_path"]) == (0.5, 3, "r.json")
+    assert (instead["recalls"], instead["size"], instead["crowd"]) == (1_000, 10_000, 100)
+
+
 def test_every_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recall: Recall) -> None:
     seen = noted(monkeypatch, all_kinds)
     assert (
@@ -121,7 +134,7 @@ def test_a_missing_peer_is_an_error_only_where_peers_were_asked_for(
 
 def test_every_command_is_listed_on_one_line(recall: Recall) -> None:
     listed = recall("bench", "--help").stdout.split("Commands:")[1].strip().splitlines()
-    assert [row.split()[0] for row in listed] == sorted(bench.commands) and len(listed) == 9
+    assert [row.split()[0] for row in listed] == sorted(bench.commands) and len(listed) == 10
     assert all(
         isinstance(c, click.Command) and not row.endswith("...")
         for c, row in zip(bench.commands.values(), listed, strict=True)
@@ -137,6 +150,7 @@ def test_every_command_is_listed_on_one_line(recall: Recall) -> None:
     [
         ["latency"],
         ["parse"],
+        ["resilience"],
         ["rules", "."],
         ["misses", "."],
         ["quality", ".", "--peers"],
