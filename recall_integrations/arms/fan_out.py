@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from recall_integrations.arms.base import Arm, ArmRequest, ArmResult
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
@@ -90,6 +92,24 @@ class FanOut:
     def _timed(self, name: str, request: ArmRequest) -> ArmResult:
         begin = time.perf_counter()
         try:
-            return self._arms[name]().search(request)
+            return checked(self._arms[name]().search(request), name, request)
         finally:
             self._timings_ms[f"arm.{name}"] = (time.perf_counter() - begin) * 1e3
+
+
+def checked(found: object, name: str, request: ArmRequest) -> ArmResult:
+    """What an arm gave, if it is a result: what comes after relies on it.
+
+    Raises:
+        TypeError, ValueError: it is none, or has rows that are not in the scope, or scores that are no numbers.
+    """
+    if not isinstance(found, ArmResult):
+        raise TypeError(f"The arm {name!r} gave {type(found).__name__}. Return an ArmResult.")
+    for rows, scores in ((found.rows, found.scores), (found.support_rows, found.support_scores)):
+        if len(rows) != len(scores):
+            raise ValueError(f"The arm {name!r} gave {len(rows)} rows and {len(scores)} scores.")
+        if len(rows) and not (int(rows.min()) >= 0 and int(rows.max()) < request.view.size):
+            raise ValueError(f"The arm {name!r} gave rows that are not in the scope.")
+        if len(rows) and not np.isfinite(scores).all():
+            raise ValueError(f"The arm {name!r} gave scores that are no finite numbers.")
+    return found

@@ -46,6 +46,7 @@ class ArmSpec:
         lift: of one's own arm: what its best match adds to a candidate's rank score.
         reason: of one's own arm: why a hit of it is there, in words ("near the place asked for").
         by_words: whether it needs no vectors, and may begin before they are there.
+        by_vector: whether there is nothing to look for without the query's vector.
         by_names: whether a sure window of an entity plan limits it (`window_filter`).
     """
 
@@ -57,6 +58,7 @@ class ArmSpec:
     lift: float = LIFT
     reason: str = ""
     by_words: bool = False
+    by_vector: bool = False
     by_names: bool = False
 
 
@@ -92,7 +94,7 @@ def _type_filter(_store: MemoryStore, _config: RecallConfig) -> MakeArm:
 
 
 BUILT_IN: tuple[ArmSpec, ...] = (
-    ArmSpec(name="semantic", make=_semantic),
+    ArmSpec(name="semantic", make=_semantic, by_vector=True),
     ArmSpec(
         name="lexical",
         make=_lexical,

@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.recall.state import RecallState
@@ -59,6 +59,7 @@ class StageEvent:
     state: RecallState
 
 
+OUTSIDE_SHARE = 0.5  # of the time that is left, for a stage that may hang: the others need theirs
 Observer = Callable[[StageEvent], None]
 
 
@@ -166,7 +167,8 @@ class Runner:
 
     def _beside(self, stage: Stage, state: RecallState, turn: Turn) -> tuple[RecallState, bool]:
         """The same, in a thread that may be left behind."""
-        answer = self._outside[stage.name].call(turn.deadline, _extended, stage, state, turn)
+        own = turn.deadline.child(turn.deadline.remaining_ms() * OUTSIDE_SHARE)
+        answer = self._outside[stage.name].call(own, _extended, stage, state, replace(turn, deadline=own))
         if answer.value is not None:
             return answer.value, False
         if stage.essential and answer.error is not None:

@@ -11,9 +11,9 @@ from recall_integrations.types import Degradation, RecallResult
 
 ASKED_FOR = frozenset({"abstain", "budget.tokens"})  # the caller wanted it so
 LATE = frozenset(
-    {"timeout", "cancelled", "partial", "skip.budget", "skip.slow", "skip.busy", "reduced_top_k"}
+    {"timeout", "cancelled", "partial", "skip.budget", "skip.slow", "skip.busy", "skip.no_vector", "reduced_top_k"}
     | {"simplified_scoring", "minimal"}
-)
+)  # without a vector: why there is none is named beside it
 INDEX = frozenset({"index.behind", "index_unavailable"})
 OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
 _SUGGESTIONS = {

@@ -274,10 +274,9 @@ PARTS: dict[str, Part] = {
 
 @dataclass(frozen=True)
 class Names:
-    """Fails, and these `(stage, reason)` are in `degraded`; `broken` says what is wrong as yet."""
+    """Fails, and these `(stage, reason)` are in `degraded`."""
 
     entries: tuple[tuple[str, str], ...]
-    broken: str = ""
 
 
 @dataclass(frozen=True)
@@ -287,8 +286,8 @@ class Cannot:
     why: str
 
 
-def names(*entries: str, broken: str = "") -> Names:
-    return Names(tuple((entry.split(":")[0], entry.split(":")[1]) for entry in entries), broken)
+def names(*entries: str) -> Names:
+    return Names(tuple((entry.split(":")[0], entry.split(":")[1]) for entry in entries))
 
 
 HERE = Cannot("it runs in the caller's thread, where nothing can be left behind")
@@ -296,8 +295,6 @@ NO_BREAKER = Cannot("it has no breaker: it only computes, and is yours to mend")
 NOT_MISSED = Cannot("where it is not, nothing is missing: this is what the others are compared with")
 NO_TIME_OF_ITS_OWN = Cannot("it has no time limit of its own; see `test_arms_for_which_no_time_is_left`")
 REFUSED = "skip.breaker"
-NO_VECTOR = "that the semantic arm has no vector counts as a failure of its index, and opens that breaker"
-ESCAPES = "what is no Exception (asyncio.CancelledError) escapes from where the caller's thread runs the part"
 
 _ASKED_IN_A_THREAD: dict[str, Names | Cannot] = {ABSENT: NOT_MISSED, OVER: NO_TIME_OF_ITS_OWN}
 
@@ -308,7 +305,7 @@ def _arm_row(name: str) -> dict[str, Names | Cannot]:
         LATE: names(f"{name}:timeout"),
         RAISING: names(f"{name}:error"),
         EMPTY: names(),  # an arm that finds nothing has not failed
-        GARBAGE: names(f"{name}:error", broken="what an arm gives is not checked: `rank` raises, and so its fallback"),
+        GARBAGE: names(f"{name}:error"),
         CANCELLED: names(f"{name}:error"),
         OPEN: names(f"{name}:{REFUSED}"),
     }
@@ -321,9 +318,19 @@ def _local_row(stage: str, *, empty: Names | Cannot, garbage: Names | Cannot) ->
         RAISING: names(f"{stage}:error"),
         EMPTY: empty,
         GARBAGE: garbage,
-        CANCELLED: names(f"{stage}:error", broken=ESCAPES),
+        CANCELLED: names(f"{stage}:error"),
         OPEN: NO_BREAKER,
         OVER: HERE,
+    }
+
+
+def _stage_row(stage: str, *, empty: Names, garbage: Names) -> dict[str, Names | Cannot]:
+    """Of a stage that holds what a user brought: it runs in a thread that can be left behind."""
+    return {
+        **_local_row(stage, empty=empty, garbage=garbage),
+        LATE: names(f"{stage}:timeout"),
+        OPEN: names(f"{stage}:{REFUSED}"),
+        OVER: NO_TIME_OF_ITS_OWN,
     }
 
 
@@ -346,18 +353,18 @@ TABLE: dict[str, dict[str, Names | Cannot]] = {
         RAISING: names("rewrite:llm_error"),
         EMPTY: names("rewrite:empty"),
         GARBAGE: names("rewrite:empty"),
-        CANCELLED: names("rewrite:error"),
+        CANCELLED: names("rewrite:llm_error"),
         OPEN: names(f"rewrite:{REFUSED}"),
         OVER: names("rewrite:skip.budget"),
     },
     "embed": {
         ABSENT: Cannot("a store without an embedding has the bundled one, which cannot fail"),
-        LATE: names("embed:timeout", "semantic:index_unavailable"),
-        RAISING: names("embed:embedding_error", "semantic:index_unavailable"),
-        EMPTY: names("embed:embedding_error", "semantic:index_unavailable"),
-        GARBAGE: names("embed:embedding_error", "semantic:index_unavailable"),
-        CANCELLED: names("embed:error", "semantic:index_unavailable"),
-        OPEN: names(f"embed:{REFUSED}", "semantic:index_unavailable", broken=NO_VECTOR),
+        LATE: names("embed:timeout", "semantic:skip.no_vector"),
+        RAISING: names("embed:embedding_error", "semantic:skip.no_vector"),
+        EMPTY: names("embed:embedding_error", "semantic:skip.no_vector"),
+        GARBAGE: names("embed:embedding_error", "semantic:skip.no_vector"),
+        CANCELLED: names("embed:embedding_error", "semantic:skip.no_vector"),
+        OPEN: names(f"embed:{REFUSED}", "semantic:skip.no_vector"),
         OVER: NO_TIME_OF_ITS_OWN,
     },
     **{spec.name: _arm_row(spec.name) for spec in BUILT_IN},
@@ -366,21 +373,21 @@ TABLE: dict[str, dict[str, Names | Cannot]] = {
         OPEN: NO_BREAKER,
     },
     "own arm": _arm_row("own"),
-    "rank": _local_row("rank", empty=names("rank:error"), garbage=names("rank:error")),
+    "rank": _stage_row("rank", empty=names("rank:error"), garbage=names("rank:error")),
     "rerank": {
         ABSENT: NOT_MISSED,
         LATE: names("rerank:timeout"),
         RAISING: names("rerank:rerank_error"),
         EMPTY: names("rerank:rerank_error"),
         GARBAGE: names("rerank:rerank_error"),
-        CANCELLED: names("rerank:error"),
+        CANCELLED: names("rerank:rerank_error"),
         OPEN: names(f"rerank:{REFUSED}"),
         OVER: names("rerank:skip.slow"),
     },
-    "arrange": _local_row(
+    "arrange": _stage_row(
         "arrange", empty=names("arrange:invalid_argument"), garbage=names("arrange:invalid_argument")
     ),
-    "own stage": _local_row("mine", empty=_NO_STATE, garbage=_NO_STATE),
+    "own stage": _stage_row("mine", empty=_NO_STATE, garbage=_NO_STATE),
     "observer": _local_row(
         "observer",
         empty=Cannot("what an observer gives is not looked at"),
@@ -399,8 +406,7 @@ def _cases() -> Iterator[Any]:
     for part, row in TABLE.items():
         for way, expected in row.items():
             if isinstance(expected, Names):
-                marks = [pytest.mark.xfail(strict=True, reason=expected.broken)] if expected.broken else []
-                yield pytest.param(part, way, expected, id=f"{part}, {way}", marks=marks)
+                yield pytest.param(part, way, expected, id=f"{part}, {way}")
 
 
 # -- the tests ---------------------------------------------------------------------------------------------------------
@@ -501,19 +507,13 @@ def test_what_fails_is_named_and_costs_nothing_else(
     assert [hit.score for hit in result.hits] == pytest.approx([hit.score for hit in off.hits])
 
 
-class Spends(Stage):
-    """Takes all the time that is left, before the arms are asked."""
-
-    name, after = "spends", "embed"
-
-    def run(self, state: RecallState, turn: Turn) -> RecallState:
-        while not turn.deadline.wait(60):
-            pass
-        return state
-
-
 def test_arms_for_which_no_time_is_left(ask: Callable[..., Ask], failing: Failing) -> None:
-    recall = ask("own arm", **_own_arm(failing), stages=[Spends()])
+    def spends(event: StageEvent) -> None:
+        """Takes all the time that is left, before the arms are asked."""
+        if event.stage == "embed":
+            threading.Event().wait(SHORT_MS / 1e3)
+
+    recall = ask("own arm", **_own_arm(failing), observers=[spends])
     found = entries(recall(ms=SHORT_MS))
     assert [entry for entry in found if entry[0] in ("graph", "lexical", "own")] == [
         ("graph", "skip.budget"),
@@ -523,7 +523,6 @@ def test_arms_for_which_no_time_is_left(ask: Callable[..., Ask], failing: Failin
     assert failing.calls == 0
 
 
-@pytest.mark.xfail(strict=True, reason=NO_VECTOR)
 def test_an_embedding_that_fails_does_not_switch_the_semantic_index_off(failing: Failing) -> None:
     """With the vector given by the caller, the embedding is not needed, and the index is sound."""
     vectors, vector = Vectors(), bundled().embed_query(EVERY_ARM)

@@ -22,6 +22,8 @@ from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import Guard
 from recall_integrations.types import ArmPlan, Degradation
 
+NO_VECTOR = "skip.no_vector"
+
 
 class Arms(Stage):
     """Words need no vector: the lexical arm works while the vectors are compared.
@@ -82,6 +84,8 @@ class Arms(Stage):
 
     def _applies(self, arm: ArmPlan, state: RecallState) -> tuple[bool, Degradation | None]:
         """Whether an arm has anything to look for, or why it cannot say: one of the user's own may raise."""
+        if self._specs[arm.name].by_vector and state.vectors is None:
+            return False, Degradation(stage=arm.name, reason=NO_VECTOR, detail="The query has no vector.")
         try:
             return bool(self._specs[arm.name].applies(state.query, state.plan)), None
         except failures() as e:  # costs that arm's results only, and is named
