@@ -44,7 +44,7 @@ from recall_integrations.reranking.depth import MultiStage
 from recall_integrations.reranking.gate import RISK, GateSettings
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankSettings, RerankStage
-from recall_integrations.resilience.breaker import FileShelf
+from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard, Health
 from recall_integrations.resilience.guards import Guards
@@ -62,7 +62,6 @@ from recall_integrations.types import (
 )
 from recall_integrations.types.request import RecallRequest, Window
 
-BREAKERS_FILE = "breakers.json"
 EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest to ask again, and the dearest to do without
 
 

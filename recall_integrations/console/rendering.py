@@ -20,6 +20,7 @@ from rich.text import Text
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import MOVERS
+from recall_integrations.store.doctor.findings import Findings
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import (
     EntityRef,
@@ -33,6 +34,7 @@ from recall_integrations.types import (
 )
 
 TEXT_CHARS_SHOWN = 400
+_STATE_STYLES = {"problem": "red", "notice": "yellow", "mended": "green"}
 SMALL = 0.0005  # what a source added or took below this is not shown
 
 
@@ -297,3 +299,20 @@ def stage_words(timings_ms: Mapping[str, float]) -> str:
 
 def _ms(value: float) -> str:
     return f"{value:.1f} ms"
+
+
+# -- the state of a store --------------------------------------------------------------------------------------------
+
+
+def show_findings(console: Console, found: Findings) -> None:
+    """What `recall doctor` looked at, a line for each check, and below those that are not in order what it means."""
+    for check in found.checks:
+        console.print(Text(f"{check.state:8} {check.name:15} {plain(check.says)}", _STATE_STYLES.get(check.state, "")))
+        for example in check.examples:
+            console.print(Text(f"{'':24} - {plain(example)}"))
+        if check.remedy:
+            console.print(Text(f"{'':24} {plain(check.remedy)}"))
+    counts = {state: len(found.of(state)) for state in ("problem", "notice", "mended", "skipped")}
+    said = ", ".join(f"{n} {state}" for state, n in counts.items() if n) or "nothing to report"
+    console.print()
+    console.print(Text(f"{'Clean' if found.clean else 'Not clean'}: {len(found.checks)} checks, {said}."))

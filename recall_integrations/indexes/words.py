@@ -131,6 +131,20 @@ class LexicalIndex:
         """Living documents."""
         return int(self._searcher.num_docs)
 
+    def nums(self) -> NDArray[np.int64]:
+        """The numbers of all living documents, rising; one that is there twice comes twice.
+
+        Raises:
+            IndexUnavailable: tantivy failed.
+        """
+        searcher = self._searcher
+        try:
+            hits = searcher.search(self._tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False).hits
+            found = searcher.fast_field_values("num", [address for _, address in hits])
+        except BaseException as e:
+            raise _named(e, "The lexical index failed to list its documents") from e
+        return np.sort(np.asarray(found, dtype=np.int64))
+
     def document_frequency(self, scope_id: int, term: str) -> int:
         """In how many living memories of the scope the stem occurs.
 

@@ -471,6 +471,33 @@ class Indexes:
             if progress is not None:
                 progress("embedding", done, total)
 
+    def embed_missing(self, missing: Sequence[tuple[int, int]], progress: Progress | None = None) -> int:
+        """Make the vectors of memories that have none, given as scope and num; returns how many were made.
+
+        The index gets them when it is rebuilt.
+
+        Raises:
+            EmbeddingError: none of them could be embedded.
+        """
+        m, made = schema.memories, 0
+        for start in range(0, len(missing), BATCH):
+            part = missing[start : start + BATCH]
+            with self._engine.begin() as connection:
+                query = select(m.c.scope_id, m.c.num, m.c.text, m.c.actor)
+                rows = [
+                    connection.execute(query.where(m.c.scope_id == scope_id, m.c.num == num)).one()
+                    for scope_id, num in part
+                ]
+                for row, vector in zip(rows, self._embed([indexed_text(r.text, r.actor) for r in rows]), strict=True):
+                    if vector is not None:
+                        blob = vector.astype("<f2").tobytes()
+                        values = {"scope_id": row.scope_id, "num": row.num, "vector": blob}
+                        connection.execute(insert(schema.vectors).values(**values))
+                        made += 1
+            if progress is not None:
+                progress("embedding", start + len(part), len(missing))
+        return made
+
     def _fill_semantic(self, index: SemanticIndex, progress: Progress | None) -> None:
         with self._engine.connect() as connection:
             scope_ids = (
