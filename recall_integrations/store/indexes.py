@@ -23,7 +23,7 @@ from recall_integrations.database.meta import put_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.indexes.vectors import SHARED, SemanticIndex, torn
-from recall_integrations.indexes.words import LexicalIndex, Put
+from recall_integrations.indexes.words import LexicalIndex, Put, damaged
 from recall_integrations.store import history, journal, seal
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.text import language_of
@@ -158,6 +158,8 @@ class Indexes:
 
     def _check_seal(self, name: str) -> None:
         problem, self._seals[name] = seal.broken(self._path(name))
+        if name == LEXICAL and problem is None and not self._seals[name] and self._path(name).is_dir():
+            problem = damaged(self._path(name)) if any(self._path(name).glob("*.idx")) else None
         if problem is not None:
             raise IndexUnavailable(f"The {name} index is damaged: {problem}.")
 

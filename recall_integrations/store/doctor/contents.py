@@ -246,9 +246,7 @@ def _is_time(value: object) -> bool:
 def _read_vectors(connection: Connection, found: Contents, tell: Tell) -> None:
     v = schema.vectors
     raw: ColumnElement[Any] = literal_column("vectors.vector")
-    lengths = connection.execute(
-        select(func.length(raw), func.count()).select_from(v).group_by(func.length(raw))
-    ).all()
+    lengths = connection.execute(select(func.length(raw), func.count()).select_from(v).group_by(func.length(raw))).all()
     found.width = max(((n, size) for size, n in lengths), default=(0, 0))[1] // 2
     total, done = sum(n for _, n in lengths), 0
     embedded: set[Key] = set()

@@ -90,7 +90,9 @@ def there(path: str | os.PathLike[str]) -> Path:
     """
     directory = Path(path)
     try:
-        if (directory / DATABASE).exists() or any(path for name in (LEXICAL, SEMANTIC) for path in directory.glob(f"{name}.*")):
+        if (directory / DATABASE).exists() or any(
+            path for name in (LEXICAL, SEMANTIC) for path in directory.glob(f"{name}.*")
+        ):
             return directory
     except (OSError, ValueError) as e:
         raise StorePathError(f"Cannot read {directory}: {e}. Check the path and its permissions.") from e
@@ -226,7 +228,9 @@ def _of_words(found: Contents) -> Check:
     wrong = [*found.words_missing, *found.words_wrong]
     if not wrong:
         return ok(WORDS, "Every memory has those of its text.")
-    says = f"{len(found.words_missing):,} memories have none, {len(found.words_wrong):,} others than those of their text."
+    says = (
+        f"{len(found.words_missing):,} memories have none, {len(found.words_wrong):,} others than those of their text."
+    )
     return problem(WORDS, says, "`--repair` writes them anew.", _named(wrong))
 
 

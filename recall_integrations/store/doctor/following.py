@@ -22,7 +22,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.vectors import SHARED, home_name, torn
-from recall_integrations.indexes.words import LexicalIndex
+from recall_integrations.indexes.words import LexicalIndex, damaged
 from recall_integrations.store import history, journal, seal
 from recall_integrations.store.doctor import apart
 from recall_integrations.store.doctor.contents import Contents, Key
@@ -96,8 +96,8 @@ def _look_at_files(connection: Connection, name: str, directory: Path, needed: b
     if needed and not directory.is_dir():
         raise IndexUnavailable("It is missing.")
     broken, _ = seal.broken(directory)
-    if broken is None and name == SEMANTIC:
-        broken = torn(directory)
+    if broken is None and needed:
+        broken = torn(directory) if name == SEMANTIC else damaged(directory)
     if broken is not None:
         raise IndexUnavailable(f"It is damaged: {broken}.")
     noted = history.noted(directory)
