@@ -305,14 +305,13 @@ def _ms(value: float) -> str:
 
 
 def show_findings(console: Console, found: Findings) -> None:
-    """What `recall doctor` looked at, a line for each check, and below those that are not in order what it means."""
+    """What `recall doctor` looked at, a row for each check; below what is not in order, examples and what helps."""
+    grid = Table.grid(padding=(0, 2))
     for check in found.checks:
-        console.print(Text(f"{check.state:8} {check.name:15} {plain(check.says)}", _STATE_STYLES.get(check.state, "")))
-        for example in check.examples:
-            console.print(Text(f"{'':24} - {plain(example)}"))
-        if check.remedy:
-            console.print(Text(f"{'':24} {plain(check.remedy)}"))
-    counts = {state: len(found.of(state)) for state in ("problem", "notice", "mended", "skipped")}
+        more = [*(f"- {plain(example)}" for example in check.examples), plain(check.remedy)]
+        said = "\n".join(part for part in (plain(check.says), *more) if part)
+        grid.add_row(Text(check.state, _STATE_STYLES.get(check.state, "")), check.name, Text(said))
+    console.print(grid)
+    counts = {state: len(found.of(state)) for state in ("problem", "skipped", "notice", "mended")}
     said = ", ".join(f"{n} {state}" for state, n in counts.items() if n) or "nothing to report"
-    console.print()
-    console.print(Text(f"{'Clean' if found.clean else 'Not clean'}: {len(found.checks)} checks, {said}."))
+    console.print(f"\n{'Clean' if found.clean else 'Not clean'}. {len(found.checks)} checks: {said}.", markup=False)

@@ -11,7 +11,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from recall_integrations.store.journal import LEXICAL, SEMANTIC
 _SAMPLES = 32  # vectors of a large scope that its index has to find
 _MISSED_MAX = _SAMPLES // 8  # of them, as HNSW is approximate
 _SECONDS_MAX = 600.0
+_REMOVALS = 20
 REBUILD = "`--repair` makes it anew from the database."
 Nums = NDArray[np.int64]
 
@@ -138,15 +140,24 @@ def _compare(
 
 def _lexical_nums(directory: Path) -> Nums:
     """What tantivy holds. Its files are linked into another directory, where it may make its locks."""
-    with tempfile.TemporaryDirectory(prefix="recall-doctor-") as made:
+    with _elsewhere() as made:
         for file in directory.iterdir():
             if file.is_file() and not file.name.endswith(".lock"):
-                (Path(made) / file.name).symlink_to(file.absolute())
-        index = LexicalIndex(Path(made))
-        try:
-            return index.nums()
-        finally:
-            index.close()
+                (made / file.name).symlink_to(file.absolute())
+        return LexicalIndex(made).nums()
+
+
+@contextmanager
+def _elsewhere() -> Iterator[Path]:
+    """A directory that is removed at the end, though an index that is let go may still be making a lock in it."""
+    made = Path(tempfile.mkdtemp(prefix="recall-doctor-"))
+    try:
+        yield made
+    finally:
+        for _ in range(_REMOVALS):
+            shutil.rmtree(made, ignore_errors=True)
+            if not made.exists():
+                break
 
 
 def _samples(
@@ -177,8 +188,8 @@ def _semantic_nums(
 
     Files that no seal vouches for can take down the process that reads them, so another one does.
     """
-    with tempfile.TemporaryDirectory(prefix="recall-doctor-") as made:
-        copied = Path(made) / "semantic"
+    with _elsewhere() as made:
+        copied = made / "semantic"
         if directory.exists():
             shutil.copytree(directory, copied)
         sealed = (directory / seal.SEAL).is_file()

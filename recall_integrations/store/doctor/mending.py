@@ -70,7 +70,7 @@ def put_aside(connection: Connection, directory: Path, unreadable: dict[Key, str
         journal.append(connection, entries)
         if scope_id in known:
             rows.bump(connection, scope_id, -len(nums))
-    return f"{counted(len(kept), 'memory was', 'memories were')} moved into {PUT_ASIDE}, as they were found."
+    return f"{counted(len(kept), 'memory was', 'memories were')} moved into {PUT_ASIDE}, as found."
 
 
 def _as_found(connection: Connection, key: Key, why: str) -> dict[str, Any]:
