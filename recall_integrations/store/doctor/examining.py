@@ -228,9 +228,8 @@ def _of_words(found: Contents) -> Check:
     wrong = [*found.words_missing, *found.words_wrong]
     if not wrong:
         return ok(WORDS, "Every memory has those of its text.")
-    says = (
-        f"{len(found.words_missing):,} memories have none, {len(found.words_wrong):,} others than those of their text."
-    )
+    without = counted(len(found.words_missing), "memory has none", "memories have none")
+    says = f"{without}, {len(found.words_wrong):,} with others than those of the text."
     return problem(WORDS, says, "`--repair` writes them anew.", _named(wrong))
 
 
