@@ -269,7 +269,7 @@ def _agrees(content: bytes) -> bool:
     if mark != _FOOTER_MARK:
         return False
     body = len(content) - 8 - length
-    return body >= 0 and zlib.crc32(content[:body]) == json.loads(content[body:-8])["crc"]
+    return body >= 0 and bool(zlib.crc32(content[:body]) == json.loads(content[body:-8])["crc"])
 
 
 def _named(error: BaseException, what: str) -> BaseException:
