@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
@@ -438,9 +439,10 @@ def test_a_restarted_journal_is_of_another_history(path: Path, module_embedding:
 
 
 @pytest.fixture(autouse=True)
-def _no_leftover_of_the_doctor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    import tempfile
-
-    before = set(Path(tempfile.gettempdir()).glob("recall-doctor-*"))
+def _nothing_is_left_elsewhere(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    place = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
     yield
-    assert set(Path(tempfile.gettempdir()).glob("recall-doctor-*")) <= before
+    assert list(place.iterdir()) == []
