@@ -13,6 +13,7 @@ import click
 from recall_integrations import __version__
 from recall_integrations.console.commands.ask import demo, explain, search, stats
 from recall_integrations.console.commands.bench import bench
+from recall_integrations.console.commands.doctor import doctor
 from recall_integrations.console.commands.remember import entity, forget, import_, reindex
 from recall_integrations.console.commands.shared import line
 from recall_integrations.console.commands.train import train
@@ -42,7 +43,7 @@ def main(debug: bool) -> None:
     """Find the right memory: import memories into a store, search it, and see why each hit is there."""
 
 
-for _command in (demo, import_, entity, forget, reindex, search, explain, stats, train, bench):
+for _command in (demo, import_, entity, forget, reindex, search, explain, stats, doctor, train, bench):
     main.add_command(_command)
 
 

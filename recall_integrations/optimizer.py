@@ -47,7 +47,7 @@ from recall_integrations.reranking.gate import RISK, GateSettings
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankSettings, RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
-from recall_integrations.resilience.breaker import FileShelf
+from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard, Health
@@ -67,7 +67,6 @@ from recall_integrations.types import (
 )
 from recall_integrations.types.request import RecallRequest, Window
 
-BREAKERS_FILE = "breakers.json"
 CALLERS_MAX = 256  # of `arecall` at once; each waits in a thread of its own
 BUSY_SECONDS = 0.002  # how soon the next looks whether one of them has ended
 EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest to ask again, and the dearest to do without

@@ -20,6 +20,7 @@ from rich.text import Text
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import MOVERS
+from recall_integrations.store.doctor.findings import Findings
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import (
     EntityRef,
@@ -33,6 +34,7 @@ from recall_integrations.types import (
 )
 
 TEXT_CHARS_SHOWN = 400
+_STATE_STYLES = {"problem": "red", "notice": "yellow", "mended": "green"}
 SMALL = 0.0005  # what a source added or took below this is not shown
 
 
@@ -297,3 +299,19 @@ def stage_words(timings_ms: Mapping[str, float]) -> str:
 
 def _ms(value: float) -> str:
     return f"{value:.1f} ms"
+
+
+# -- the state of a store --------------------------------------------------------------------------------------------
+
+
+def show_findings(console: Console, found: Findings) -> None:
+    """What `recall doctor` looked at, a row for each check; below what is not in order, examples and what helps."""
+    grid = Table.grid(padding=(0, 2))
+    for check in found.checks:
+        more = [*(f"- {plain(example)}" for example in check.examples), plain(check.remedy)]
+        said = "\n".join(part for part in (plain(check.says), *more) if part)
+        grid.add_row(Text(check.state, _STATE_STYLES.get(check.state, "")), check.name, Text(said))
+    console.print(grid)
+    counts = {state: len(found.of(state)) for state in ("problem", "skipped", "notice", "mended")}
+    said = ", ".join(f"{n} {state}" for state, n in counts.items() if n) or "nothing to report"
+    console.print(f"\n{'Clean' if found.clean else 'Not clean'}. {len(found.checks)} checks: {said}.", markup=False)

@@ -6,19 +6,23 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Engine, create_engine, event, text
+from sqlalchemy import URL, ColumnElement, Connection, Engine, NullPool, create_engine, event, literal_column, text
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from recall_integrations.errors import StoreCorrupt, StoreError, StorePathError, StoreVersionError
 
 CHECK_MAX = 1_000_000_000  # bytes; about a second
+FAULTS_MAX = 50  # that are named of a damaged database
 _MAGIC = b"SQLite format 3\x00"
 _DAMAGE = re.compile(r"malformed|not a database|corrupt|file is encrypted|disk image", re.IGNORECASE)
+_OF_INDEXES = re.compile(
+    r"missing from index|non-unique entry in index|wrong # of entries in index|values differ from index"
+)
 
 
 def open_sqlite(path: Path) -> Engine:
@@ -141,3 +145,60 @@ def _corrupt(path: Path, cause: object) -> StoreCorrupt:
         f"The database {path} is damaged ({cause}). It was left untouched; restore it from a backup, "
         "or try `sqlite3 recall.db .recover` on a copy."
     )
+
+
+@contextmanager
+def read_only(path: Path, *, alone: bool) -> Iterator[Connection]:
+    """A connection to a database that is there, which cannot change it. Text that is no UTF-8 comes with surrogates.
+
+    Args:
+        path: of the database file.
+        alone: nothing else is read or written beside the file, so it has no WAL that counts; then no file is made.
+
+    Raises:
+        SQLAlchemyError: it cannot be read.
+    """
+    uri = f"{path.absolute().as_uri()}?{'mode=ro&immutable=1' if alone else 'mode=ro'}"
+
+    def connect() -> sqlite3.Connection:
+        made = sqlite3.connect(uri, uri=True, timeout=30, check_same_thread=False)
+        made.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        return made
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("SELECT count(*) FROM sqlite_master")).scalar()
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def damage(connection: Connection) -> list[str]:
+    """What SQLite itself finds wrong with the database, a sentence each; reads it whole, a second per gigabyte.
+
+    Raises:
+        SQLAlchemyError: it is too damaged to be looked through.
+    """
+    found = [str(row[0]) for row in connection.execute(text(f"PRAGMA integrity_check({FAULTS_MAX})"))]
+    broken = [f"a row of {row[0]} refers to a row of {row[2]} that is not there" for row in _foreign_keys(connection)]
+    return [*(said for said in found if said != "ok"), *broken]
+
+
+def _foreign_keys(connection: Connection) -> list[Any]:
+    return list(connection.execute(text("PRAGMA foreign_key_check")).fetchmany(FAULTS_MAX))
+
+
+def of_its_indexes_only(faults: Sequence[str]) -> bool:
+    """Whether `remake_indexes` mends all that `damage` found: the rows themselves are whole."""
+    return bool(faults) and all(_OF_INDEXES.search(said) for said in faults)
+
+
+def remake_indexes(connection: Connection) -> None:
+    """Make the database's own indexes anew, in the caller's transaction."""
+    connection.execute(text("REINDEX"))
+
+
+def undecoded(column: str) -> ColumnElement[Any]:
+    """A column whose text comes as bytes, so that text that is no UTF-8 can be read too."""
+    return literal_column(f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) ELSE {column} END")

@@ -19,8 +19,10 @@ from recall_integrations.errors import IndexUnavailable
 from recall_integrations.resilience.forking import park_in_children
 
 SHARED = "shared"
+_PREFIX = "recall-"
 FETCH_MAX = 2_000  # neighbours asked of HNSW at most
 BATCH = 1_000
+LISTED_AT_ONCE = 50_000  # ids
 _HNSW_VERSION, _HNSW_HEADER = 1, 100  # of the files that Chroma 1.x writes; bytes
 
 # Chroma's defaults lose a tenth of the neighbours; see docs/decisions.md.
@@ -117,6 +119,19 @@ class SemanticIndex:
         client = self._open()
         return sum(int(_guarded(c.count)) for c in _guarded(client.list_collections))
 
+    def nums(self) -> dict[str, NDArray[np.int64]]:
+        """The numbers that each collection holds, rising, by the name that `home_name` gave it."""
+        client = self._open()
+        found: dict[str, NDArray[np.int64]] = {}
+        for collection in _guarded(client.list_collections):
+            ids: list[str] = []
+            while part := _guarded(
+                lambda c=collection, ids=ids: c.get(include=[], limit=LISTED_AT_ONCE, offset=len(ids))["ids"]
+            ):
+                ids.extend(part)
+            found[collection.name] = np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
+        return found
+
     def close(self) -> None:
         """Release Chroma's files."""
         with self._lock:
@@ -128,7 +143,12 @@ class SemanticIndex:
 
 def home_name(home: str) -> str:
     """Chroma's name of a collection."""
-    return f"recall-{home}"
+    return f"{_PREFIX}{home}"
+
+
+def of_home(name: str) -> str:
+    """The inverse of `home_name`."""
+    return name.removeprefix(_PREFIX)
 
 
 def torn(path: Path) -> str | None:

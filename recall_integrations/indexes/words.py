@@ -12,7 +12,10 @@ query syntax.
 
 from __future__ import annotations
 
+import json
+import struct
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +33,7 @@ from recall_integrations.text.by_language import LOOK
 HEAP_BYTES = 64_000_000
 TERMS_MAX = 64  # distinct stems of a query that are looked up
 _FILLER = "~"  # no stem and without a scope, so never looked for
+_FOOTER_MARK = 1337
 WEAKER = 0.6  # of what a stem gives, for a form of the word that differs from the one that was asked for
 
 
@@ -131,6 +135,20 @@ class LexicalIndex:
         """Living documents."""
         return int(self._searcher.num_docs)
 
+    def nums(self) -> NDArray[np.int64]:
+        """The numbers of all living documents, rising; one that is there twice comes twice.
+
+        Raises:
+            IndexUnavailable: tantivy failed.
+        """
+        searcher = self._searcher
+        try:
+            hits = searcher.search(self._tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False).hits
+            found = searcher.fast_field_values("num", [address for _, address in hits])
+        except BaseException as e:
+            raise _named(e, "The lexical index failed to list its documents") from e
+        return np.sort(np.asarray(found, dtype=np.int64))
+
     def document_frequency(self, scope_id: int, term: str) -> int:
         """In how many living memories of the scope the stem occurs.
 
@@ -220,6 +238,38 @@ class LexicalIndex:
                 writer.wait_merging_threads()
             except BaseException as e:
                 raise _named(e, "The lexical index did not finish its work") from e
+
+
+def damaged(path: Path) -> str | None:
+    """What is wrong with the files of a tantivy index; `None` if nothing is. Reads them whole, a second per gigabyte.
+
+    tantivy leaves a checksum at the end of every file (its `footer.rs`) and does not look at it when it opens one. What
+    a process that was killed has not committed belongs to no segment and is not judged.
+    """
+    try:
+        segments = json.loads((path / "meta.json").read_text(encoding="utf-8"))["segments"]
+        for segment in segments:
+            name, deletes = segment["segment_id"].replace("-", ""), segment["deletes"]
+            parts = {p for p in path.glob(f"{name}.*") if p.suffix != ".del"}
+            if deletes is not None:
+                parts.add(path / f"{name}.{deletes['opstamp']}.del")
+            for part in sorted(parts):
+                if not _agrees(part.read_bytes()):
+                    return f"{part.name} was changed or damaged"
+    except FileNotFoundError as e:
+        return f"{Path(str(e.filename)).name} is missing"
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, struct.error) as e:
+        return f"its files cannot be read ({type(e).__name__})"
+    return None
+
+
+def _agrees(content: bytes) -> bool:
+    """Whether a file is what its footer says: JSON with a CRC-32, its length, and a number that marks it."""
+    length, mark = struct.unpack("<II", content[-8:])
+    if mark != _FOOTER_MARK:
+        return False
+    body = len(content) - 8 - length
+    return body >= 0 and bool(zlib.crc32(content[:body]) == json.loads(content[body:-8])["crc"])
 
 
 def _named(error: BaseException, what: str) -> BaseException:

@@ -25,6 +25,7 @@ from filelock import FileLock, Timeout
 from recall_integrations.errors import ConfigError
 from recall_integrations.types.numbers import is_number, is_whole
 
+BREAKERS_FILE = "breakers.json"  # in the directory of a store
 FAILURES_MAX = 3
 OPEN_SECONDS = 300.0
 WHY_CHARS_MAX = 200

@@ -19,6 +19,7 @@ from recall_integrations.store.journal import LEXICAL, SEMANTIC
 
 DATABASE = "recall.db"
 REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
+LOCK = "LOCK"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ def hold(path: str | os.PathLike[str] | None) -> HeldDirectory:
     directory, temporary = (Path(tempfile.mkdtemp(prefix="recall-")), True) if path is None else (Path(path), False)
     if not temporary:
         check_directory(directory)
-    lock = FileLock(str(directory / "LOCK"), thread_local=False)
+    lock = FileLock(str(directory / LOCK), thread_local=False)
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -107,7 +108,7 @@ def check_directory(directory: Path) -> None:
             f"Cannot use {str(directory)!r} as a store: {getattr(e, 'strerror', None) or e}. "
             "Check the path and its permissions."
         ) from e
-    others = [n for n in names if n not in ("LOCK", DATABASE)]
+    others = [n for n in names if n not in (LOCK, DATABASE)]
     if present or not others:
         return
     # An empty database would be filled anew and everything derived from the lost one thrown away.

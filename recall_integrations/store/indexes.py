@@ -24,7 +24,7 @@ from recall_integrations.database.meta import put_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.indexes.vectors import SHARED, SemanticIndex, torn
-from recall_integrations.indexes.words import LexicalIndex, Put
+from recall_integrations.indexes.words import LexicalIndex, Put, damaged
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store import history, journal, seal
 from recall_integrations.store.ahead import NotYet, Vectors
@@ -164,6 +164,8 @@ class Indexes:
 
     def _check_seal(self, name: str) -> None:
         problem, self._seals[name] = seal.broken(self._path(name))
+        if name == LEXICAL and problem is None and not self._seals[name] and self._path(name).is_dir():
+            problem = damaged(self._path(name)) if any(self._path(name).glob("*.idx")) else None
         if problem is not None:
             raise IndexUnavailable(f"The {name} index is damaged: {problem}.")
 
@@ -489,6 +491,33 @@ class Indexes:
             done += len(rows)
             if progress is not None:
                 progress("embedding", done, total)
+
+    def embed_missing(self, missing: Sequence[tuple[int, int]], progress: Progress | None = None) -> int:
+        """Make the vectors of memories that have none, given as scope and num; returns how many were made.
+
+        The index gets them when it is rebuilt.
+
+        Raises:
+            EmbeddingError: none of them could be embedded.
+        """
+        m, made = schema.memories, 0
+        for start in range(0, len(missing), BATCH):
+            part = missing[start : start + BATCH]
+            with self._engine.begin() as connection:
+                query = select(m.c.scope_id, m.c.num, m.c.text, m.c.actor)
+                rows = [
+                    connection.execute(query.where(m.c.scope_id == scope_id, m.c.num == num)).one()
+                    for scope_id, num in part
+                ]
+                for row, vector in zip(rows, self._embed([indexed_text(r.text, r.actor) for r in rows]), strict=True):
+                    if vector is not None:
+                        blob = vector.astype("<f2").tobytes()
+                        values = {"scope_id": row.scope_id, "num": row.num, "vector": blob}
+                        connection.execute(insert(schema.vectors).values(**values))
+                        made += 1
+            if progress is not None:
+                progress("embedding", start + len(part), len(missing))
+        return made
 
     def _fill_semantic(self, index: SemanticIndex, progress: Progress | None) -> None:
         with self._engine.connect() as connection:

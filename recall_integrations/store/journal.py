@@ -81,10 +81,10 @@ def chain(connection: Connection) -> None:
 def _newest(connection: Connection) -> Point:
     c = schema.changes.c
     found = connection.execute(select(c.seq, c.digest).order_by(c.seq.desc()).limit(1)).first()
-    return _pruned(connection) if found is None else Point(int(found.seq), found.digest)
+    return pruned(connection) if found is None else Point(int(found.seq), found.digest)
 
 
-def _pruned(connection: Connection) -> Point:
+def pruned(connection: Connection) -> Point:
     """The last entry that was dropped."""
     seq, _, digest = (get_meta(connection, PRUNED) or "0").partition(" ")
     return Point(int(seq), digest)
@@ -100,8 +100,8 @@ def point(connection: Connection, seq: int) -> Point | None:
     found = connection.execute(select(schema.changes.c.digest).where(schema.changes.c.seq == seq)).scalar()
     if found is not None:
         return Point(seq, found)
-    pruned = _pruned(connection)
-    return pruned if pruned.seq == seq else None
+    dropped = pruned(connection)
+    return dropped if dropped.seq == seq else None
 
 
 def foreign(connection: Connection, name: str, noted: Point | None) -> str | None:
@@ -182,6 +182,30 @@ def prune(connection: Connection, keep_after: int) -> None:
     if last is not None:
         put_meta(connection, PRUNED, f"{last.seq} {last.digest}")
     connection.execute(delete(schema.changes).where(schema.changes.c.seq <= keep_after))
+
+
+def restart(connection: Connection) -> int:
+    """Begin the journal anew where it cannot be relied on, in the caller's transaction; returns its last number.
+
+    It says then that what stands has been applied, under a digest that no journal had before. The indexes have to be
+    made anew: until they are, they are of another history.
+    """
+    m, c = schema.memories.c, schema.changes.c
+    newest = connection.execute(select(func.max(m.num))).scalar() or 0
+    kept = [newest, connection.execute(select(func.max(c.seq))).scalar() or 0, *cursors(connection).values()]
+    for key in ("last_seq", PRUNED):
+        number = (get_meta(connection, key) or "").partition(" ")[0]
+        kept.append(int(number) if number.isdecimal() else 0)
+    head, digest = max(kept), "restarted"
+    for scope_id, num, text, actor in connection.execute(select(m.scope_id, m.num, m.text, m.actor).order_by(m.num)):
+        digest = history.digest(digest, num, scope_id, "put", num, indexed_text(text, actor))
+    digest = history.digest(digest, head, 0, "restarted", head, get_meta(connection, PRUNED))
+    put_meta(connection, "last_seq", str(head))
+    put_meta(connection, PRUNED, f"{head} {digest}")
+    connection.execute(delete(schema.changes))
+    for name in (LEXICAL, SEMANTIC):
+        move(connection, name, head)
+    return head
 
 
 def prune_applied(connection: Connection, *, keep: int = KEPT_ENTRIES) -> None:

@@ -129,7 +129,7 @@ def test_the_last_writes_are_lost_with_the_wal(opened: Open, tmp_path: Path) -> 
     back_up(directory, backup)
     store = opened()
     put(store, LATER)
-    store._indexes.close(sealed=False)
+    store.indexes.close(sealed=False)
     store.close()
     put_back(backup, directory)
     with opened() as store:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -302,3 +304,27 @@ def test_the_demonstration_names_its_languages(recall: Recall) -> None:
     assert result.exit_code == 1
     assert f"'xx'. Choose one of: {', '.join(LANGUAGES)}." in result.stderr
     assert all(code in recall("demo", "--help").stdout for code in LANGUAGES)
+
+
+# -- doctor ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_doctor_names_what_it_checked_and_mends(store: Path, recall: Recall) -> None:
+    clean = recall("doctor", store)
+    assert clean.exit_code == 0 and clean.stdout.count("ok ") == 18 and "Clean. 18 checks" in clean.stdout
+    with closing(sqlite3.connect(store / "recall.db")) as connection:
+        connection.execute("DELETE FROM words WHERE num = 1")
+        connection.commit()
+    found = recall("doctor", store, "--json")
+    said = json.loads(found.stdout)
+    assert found.exit_code == 1 and not said["clean"] and said["format"] == 1
+    assert [c["name"] for c in said["checks"] if c["state"] == "problem"] == ["words"]
+    assert "`--repair` writes them anew." in recall("doctor", store).stdout
+    mended = recall("doctor", store, "--repair")
+    assert mended.exit_code == 0 and "mended" in mended.stdout
+    assert recall("doctor", store).exit_code == 0
+
+
+def test_the_doctor_of_what_is_no_store(tmp_path: Path, recall: Recall) -> None:
+    failed(recall("doctor", tmp_path / "nothing"), "no store")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,59 @@
+"""Looking through a copy of Chroma's directory; as a process of its own where its files may be damaged.
+
+python -m recall_integrations.store.doctor.apart DIRECTORY < samples.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+
+from recall_integrations.indexes.vectors import SemanticIndex, of_home
+
+_NEAREST = 4
+_SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
+
+
+class Seen(TypedDict):
+    """What a copy of the semantic index holds.
+
+    Args:
+        nums: of the memories in each collection.
+        missed: samples that a collection does not find.
+    """
+
+    nums: dict[str, list[int]]
+    missed: dict[str, int]
+
+
+def look(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> Seen:
+    """List what the collections hold, and let them find samples of their own vectors.
+
+    Args:
+        directory: a copy; opening it may change it.
+        samples: vectors by num, by the name of the collection.
+
+    Raises:
+        IndexUnavailable: it cannot be read.
+    """
+    index = SemanticIndex(directory)
+    try:
+        nums = {name: found.tolist() for name, found in index.nums().items()}
+        missed = {}
+        for name, vectors in samples.items():
+            missed[name] = 0
+            for vector in vectors.values() if name in nums else ():
+                _, cosines = index.nearest(of_home(name), np.asarray(vector, dtype=np.float32), _NEAREST)
+                missed[name] += not len(cosines) or float(cosines.max()) < _SELF_COSINE
+        return Seen(nums=nums, missed=missed)
+    finally:
+        index.close()
+
+
+if __name__ == "__main__":
+    print(json.dumps(look(Path(sys.argv[1]), json.load(sys.stdin))))

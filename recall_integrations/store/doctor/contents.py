@@ -1,0 +1,306 @@
+"""What the tables hold: every memory readable, and what is derived from it as it should be."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, literal_column, or_, select
+
+from recall_integrations.database import schema
+from recall_integrations.database.meta import get_meta
+from recall_integrations.indexes import word_rows as words
+from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.store import journal
+from recall_integrations.store.renewal import ANALYSER, REEMBEDDING
+from recall_integrations.text import ANALYSER_VERSION
+from recall_integrations.text.spoken import Count, counted
+from recall_integrations.types import MemoryType
+from recall_integrations.types.roles import Role
+
+Key = tuple[int, int]  # scope and number of a memory
+Tell = Callable[[str, int, int], None]  # what is looked at, how much of it is done, how much there is
+
+BATCH = 2_000
+AHEAD = timedelta(days=1)  # of the clock, from which a memory is from the future
+_LENGTH_OFF = 0.05  # of a vector's length, 1 or 0: float16 costs less
+_TYPES = frozenset(kind.value for kind in MemoryType)
+_ROLES = frozenset(role.value for role in Role)
+_MEMORY = tuple(column.name for column in schema.memories.c)
+_WORDS = tuple(column.name for column in schema.words.c if not column.primary_key)
+# Tables whose rows belong to something: to a scope, a memory, or entities that these columns name. Entities go first.
+_HANGING: tuple[tuple[Table, str, tuple[str, ...]], ...] = (
+    (schema.entities, "scope", ()),
+    (schema.languages, "scope", ()),
+    (schema.corrections, "scope", ()),
+    (schema.aliases, "scope", ("ent",)),
+    (schema.words, "memory", ()),
+    (schema.vectors, "memory", ()),
+    (schema.mentions, "memory", ("ent",)),
+    (schema.edges, "memory", ("src", "dst")),
+)
+
+
+@dataclass(slots=True)
+class Contents:
+    """What is wrong with the rows, and which memories there are.
+
+    Args:
+        living: the scope of each memory, by num.
+        unreadable: why a memory cannot be read.
+        named: the id of each of those, as far as there is one.
+        ahead: memories from the future.
+        words_missing, words_wrong: memories whose words are not there, or not those of their text.
+        cut_by_another: whether another version of the analyser cut the words, so that they are not compared.
+        languages_wrong: scopes whose languages are not those of their memories.
+        counts_wrong: scopes that count other memories than are there: noted and found.
+        vectors_missing: memories without one, of those that have been embedded.
+        vectors_wrong: why a vector cannot be used.
+        width: numbers in a vector; 0 = there is none.
+        embedding: fingerprint of what made the vectors; `None` = nothing was embedded.
+        changing: fingerprint of the embedding that they are being made anew with.
+        orphans: rows that belong to nothing, by table.
+        homes: the collection of each scope.
+    """
+
+    living: dict[int, int] = field(default_factory=dict)
+    unreadable: dict[Key, str] = field(default_factory=dict)
+    named: dict[Key, str] = field(default_factory=dict)
+    ahead: list[Key] = field(default_factory=list)
+    words_missing: list[Key] = field(default_factory=list)
+    words_wrong: list[Key] = field(default_factory=list)
+    cut_by_another: bool = False
+    languages_wrong: list[int] = field(default_factory=list)
+    counts_wrong: dict[int, tuple[int, int]] = field(default_factory=dict)
+    vectors_missing: list[Key] = field(default_factory=list)
+    vectors_wrong: dict[Key, str] = field(default_factory=dict)
+    width: int = 0
+    embedding: str | None = None
+    changing: str | None = None
+    orphans: dict[str, int] = field(default_factory=dict)
+    homes: dict[int, str] = field(default_factory=dict)
+
+
+def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
+    """Look through all rows."""
+    found = Contents(
+        cut_by_another=get_meta(connection, ANALYSER) not in (None, str(ANALYSER_VERSION)),
+        embedding=get_meta(connection, "embedding"),
+        changing=get_meta(connection, REEMBEDDING),
+    )
+    s = schema.scopes.c
+    noted = {int(row.scope_id): row for row in connection.execute(select(s.scope_id, s.memories, s.vector_home))}
+    found.homes = {scope_id: str(row.vector_home) for scope_id, row in noted.items()}
+    _read_memories(connection, found, now, tell)
+    held = Counter(found.living.values())
+    held.update(scope_id for scope_id, _ in found.unreadable if scope_id in noted)
+    found.counts_wrong = {i: (row.memories, held[i]) for i, row in noted.items() if row.memories != held[i]}
+    _read_vectors(connection, found, tell)
+    found.orphans = orphans(connection)
+    return found
+
+
+# -- memories and their words ----------------------------------------------------------------------------------------
+
+
+def _read_memories(connection: Connection, found: Contents, now: datetime, tell: Tell) -> None:
+    latest = to_micros(now + AHEAD)
+    spoken: dict[int, dict[str, Count]] = {}
+    for row in _memories(connection, tell):
+        fields, kept = dict(zip(_MEMORY, row, strict=False)), row[len(_MEMORY) :]
+        key = (fields["scope_id"], fields["num"])
+        why = unreadable(fields, found.homes)
+        if why is not None:
+            found.unreadable[key] = why
+            found.named[key] = str(fields["id"])
+            continue
+        found.living[fields["num"]] = fields["scope_id"]
+        if fields["created_at"] > latest:
+            found.ahead.append(key)
+        if found.cut_by_another:
+            continue
+        _compare_words(found, key, fields, kept)
+        told = spoken.setdefault(key[0], {})
+        for code, count in counted([fields["text"]]).items():
+            told[code] = told.get(code, Count()).plus(count)
+    if not found.cut_by_another and not found.unreadable:  # what cannot be read was counted when it could
+        found.languages_wrong = _languages_wrong(connection, spoken)
+
+
+def _memories(connection: Connection, tell: Tell) -> Iterator[tuple[Any, ...]]:
+    """Every memory as it is stored, with its row of words behind it."""
+    m, w = schema.memories, schema.words
+    total = connection.execute(select(func.count()).select_from(m)).scalar_one()
+    joined = m.outerjoin(w, and_(w.c.scope_id == m.c.scope_id, w.c.num == m.c.num))
+    raw: list[ColumnElement[Any]] = [literal_column(f"memories.{name}").label(f"m_{name}") for name in _MEMORY]
+    raw += [literal_column(f"words.{name}").label(f"w_{name}") for name in _WORDS]
+    result, done = connection.execute(select(*raw).select_from(joined)), 0
+    while rows := result.fetchmany(BATCH):
+        yield from (tuple(row) for row in rows)
+        done += len(rows)
+        tell("memories", done, total)
+
+
+def _compare_words(found: Contents, key: Key, fields: Mapping[str, Any], kept: tuple[Any, ...]) -> None:
+    if all(value is None for value in kept):
+        found.words_missing.append(key)
+        return
+    should = words.to_row(*key, fields["text"], fields["actor"])
+    if tuple(should[name] for name in _WORDS) != kept:
+        found.words_wrong.append(key)
+
+
+def _languages_wrong(connection: Connection, spoken: Mapping[int, Mapping[str, Count]]) -> list[int]:
+    t = schema.languages.c
+    noted: dict[int, dict[str, Count]] = {}
+    for row in connection.execute(select(t.scope_id, t.language, t.told, t.hints, t.votes)):
+        noted.setdefault(row.scope_id, {})[row.language] = Count(row.told, row.hints, row.votes)
+    wrong = []
+    for scope_id in sorted({*noted, *spoken}):
+        pairs = [
+            {code: count for code, count in side.get(scope_id, {}).items() if count != Count()}
+            for side in (noted, spoken)
+        ]
+        if pairs[0] != pairs[1]:
+            wrong.append(scope_id)
+    return wrong
+
+
+def unreadable(fields: Mapping[str, Any], scopes: Mapping[int, object]) -> str | None:
+    """Why the row of a memory cannot be read; `None` = it can.
+
+    Args:
+        fields: its columns, as they are stored.
+        scopes: those that are there.
+    """
+    if fields["scope_id"] not in scopes:
+        return f"its scope {fields['scope_id']} is not there"
+    for name in ("id", "text"):
+        if not _is_text(fields[name]) or not fields[name]:
+            return f"its {name} is no text"
+    for name in ("actor", "channel", "thread"):
+        if fields[name] is not None and not _is_text(fields[name]):
+            return f"its {name} is no text"
+    if fields["type"] not in _TYPES:
+        return f"its type {fields['type']!r} is not known"
+    if fields["role"] is not None and fields["role"] not in _ROLES:
+        return f"its role {fields['role']!r} is not known"
+    for name in ("event_at", "created_at"):
+        if (fields[name] is not None or name == "created_at") and not _is_time(fields[name]):
+            return f"its {name} is no time"
+    if not isinstance(fields["importance"], int | float) or not math.isfinite(fields["importance"]):
+        return "its importance is no number"
+    if fields["position"] is not None and not isinstance(fields["position"], int):
+        return "its position is no number"
+    return _unreadable_json(fields)
+
+
+def _unreadable_json(fields: Mapping[str, Any]) -> str | None:
+    for name in ("entities", "refs", "relations", "metadata"):
+        try:
+            value = json.loads(fields[name])
+        except (ValueError, TypeError, RecursionError) as e:
+            return f"its {name} cannot be read ({type(e).__name__})"
+        if name == "metadata":
+            fits = isinstance(value, dict)
+        elif name == "relations":
+            fits = isinstance(value, list) and all(isinstance(r, list) and _is_relation(r) for r in value)
+        else:
+            fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if not fits:
+            return f"its {name} are not what they should be"
+    return None
+
+
+def _is_relation(parts: list[Any]) -> bool:
+    return len(parts) in (3, 4) and all(isinstance(p, str) for p in parts[:3])
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is text, in UTF-8: bytes that are not come as lone surrogates."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_time(value: object) -> bool:
+    try:
+        return isinstance(value, int) and from_micros(value) is not None
+    except OverflowError:
+        return False
+
+
+# -- vectors ---------------------------------------------------------------------------------------------------------
+
+
+def _read_vectors(connection: Connection, found: Contents, tell: Tell) -> None:
+    v = schema.vectors
+    raw: ColumnElement[Any] = literal_column("vectors.vector")
+    lengths = connection.execute(select(func.length(raw), func.count()).select_from(v).group_by(func.length(raw))).all()
+    found.width = max(((n, size) for size, n in lengths), default=(0, 0))[1] // 2
+    total, done = sum(n for _, n in lengths), 0
+    embedded: set[Key] = set()
+    result = connection.execute(select(v.c.scope_id, v.c.num, raw).select_from(v))
+    while rows := result.fetchmany(BATCH):
+        good = []
+        for scope_id, num, blob in rows:
+            embedded.add((scope_id, num))
+            if found.width and isinstance(blob, bytes) and len(blob) == 2 * found.width:
+                good.append(((scope_id, num), blob))
+            else:
+                found.vectors_wrong[scope_id, num] = "its shape is another"
+        matrix = np.frombuffer(b"".join(blob for _, blob in good), dtype="<f2").astype(np.float32)
+        found.vectors_wrong.update(_not_of_length_one([key for key, _ in good], matrix.reshape(len(good), -1)))
+        done += len(rows)
+        tell("vectors", done, total)
+    cursor = journal.cursors(connection).get(journal.SEMANTIC, 0)
+    found.vectors_missing = [(s, n) for n, s in found.living.items() if n <= cursor and (s, n) not in embedded]
+
+
+def _not_of_length_one(keys: list[Key], matrix: np.ndarray[Any, np.dtype[np.float32]]) -> Iterator[tuple[Key, str]]:
+    if not keys:
+        return
+    finite = np.isfinite(matrix).all(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = np.linalg.norm(matrix, axis=1)
+    for row in np.flatnonzero(~finite).tolist():
+        yield keys[row], "it holds what is no number"
+    off = finite & (np.abs(length - 1) > _LENGTH_OFF) & (length > 0)
+    if off.sum() > len(keys) // 2:  # an embedding that does not keep to its word is no damage
+        return
+    for row in np.flatnonzero(off).tolist():
+        yield keys[row], f"its length is {length[row]:.2f}, not 1"
+
+
+# -- rows that belong to nothing -------------------------------------------------------------------------------------
+
+
+def orphans(connection: Connection) -> dict[str, int]:
+    """How many rows belong to a memory, an entity or a scope that is not there, by table."""
+    counts = {
+        table.name: connection.execute(select(func.count()).select_from(table).where(where)).scalar_one()
+        for table, where in orphan_conditions()
+    }
+    return {name: count for name, count in sorted(counts.items()) if count}
+
+
+def orphan_conditions() -> Iterator[tuple[Table, ColumnElement[bool]]]:
+    """Each table whose rows belong to something, and which of them belong to nothing."""
+    m, e, s = schema.memories.c, schema.entities.c, schema.scopes.c
+    for table, owner, names in _HANGING:
+        if owner == "memory":
+            gone = [~exists().where(m.scope_id == table.c.scope_id, m.num == table.c.num)]
+        else:
+            gone = [~exists().where(s.scope_id == table.c.scope_id)]
+        gone += [~exists().where(e.scope_id == table.c.scope_id, e.ent == table.c[name]) for name in names]
+        yield table, or_(*gone)

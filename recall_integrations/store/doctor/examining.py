@@ -1,0 +1,259 @@
+"""Looking a store's directory over, without changing anything in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect
+
+from recall_integrations.database import schema
+from recall_integrations.database.engine import damage, of_its_indexes_only
+from recall_integrations.database.meta import get_meta
+from recall_integrations.errors import StorePathError
+from recall_integrations.store.directory import DATABASE
+from recall_integrations.store.doctor import chain, contents, following, surroundings
+from recall_integrations.store.doctor.contents import AHEAD, Contents, Key, Tell
+from recall_integrations.store.doctor.findings import PROBLEM, Check, Findings, counted, notice, ok, problem, skipped
+from recall_integrations.store.doctor.reading import REFUSALS, reading
+from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.parts import Clock, utc_now
+
+SQL, TABLES, MEMORIES, CLOCK, WORDS, LANGUAGES, VECTORS, SCOPES, LINKS = (
+    *("database", "schema", "memories", "clock", "words", "languages", "vectors", "scopes", "orphans"),
+)
+INDEXES = (following.check_name(LEXICAL), following.check_name(SEMANTIC))
+_OF_ROWS = (MEMORIES, CLOCK, SCOPES, WORDS, LANGUAGES, VECTORS, LINKS, chain.JOURNAL)
+_BACKUP = (
+    "Restore it from a backup, or try `sqlite3 recall.db .recover` on a copy: rows are lost, and which cannot be told."
+)
+
+
+@dataclass(slots=True)
+class Examined:
+    """What was found, and what mending needs to know of it.
+
+    Args:
+        checks: in order.
+        contents: of the tables; `None` = they could not be read.
+        leftovers: files and directories that nothing reads.
+        version: of the schema; `None` = not known.
+        missing: tables that are not there.
+        of_indexes: whether the database is damaged in its own indexes only.
+    """
+
+    checks: list[Check] = field(default_factory=list)
+    contents: Contents | None = None
+    leftovers: list[Path] = field(default_factory=list)
+    version: int | None = None
+    missing: list[str] = field(default_factory=list)
+    of_indexes: bool = False
+
+    def state(self, name: str) -> str:
+        """Of a check; empty where it was not made."""
+        return next((check.state for check in self.checks if check.name == name), "")
+
+
+def examine(path: str | os.PathLike[str], *, clock: Clock = utc_now, progress: Tell | None = None) -> Findings:
+    """Find out what is wrong with a store. Nothing of it is changed; it must not be open meanwhile.
+
+    Reads everything: about a second for 10,000 memories on an idle machine.
+
+    Args:
+        path: its directory.
+        clock: what a memory from the future is told by.
+        progress: told what is looked at, how much of it is done, and how much there is.
+
+    Raises:
+        StorePathError: there is no store.
+    """
+    directory = there(path)
+    with surroundings.alone(directory) as holder:
+        if holder.state == PROBLEM:
+            rest = (SQL, TABLES, *_OF_ROWS, *INDEXES)
+            checks = [surroundings.directory(directory), surroundings.disk(directory), holder]
+            checks += [skipped(name, "the store is open elsewhere.") for name in rest]
+            return Findings(path=directory, checks=tuple(checks))
+        found = look(directory, clock(), progress, held=False)
+    checks = [*found.checks[:2], holder, *found.checks[2:]]
+    return Findings(path=directory, checks=tuple(checks))
+
+
+def there(path: str | os.PathLike[str]) -> Path:
+    """The directory of a store.
+
+    Raises:
+        StorePathError: there is none.
+    """
+    directory = Path(path)
+    try:
+        if (directory / DATABASE).exists() or any(
+            path for name in (LEXICAL, SEMANTIC) for path in directory.glob(f"{name}.*")
+        ):
+            return directory
+    except (OSError, ValueError) as e:
+        raise StorePathError(f"Cannot read {directory}: {e}. Check the path and its permissions.") from e
+    raise StorePathError(f"There is no store at {directory}. Give the directory of one.")
+
+
+def look(directory: Path, now: datetime, progress: Tell | None, *, held: bool) -> Examined:
+    """Everything but the lock.
+
+    Args:
+        directory: of the store.
+        now: what a memory from the future is told by.
+        progress: as for `examine`.
+        held: whether this process holds the store, and has its database open.
+    """
+    tell: Tell = progress or (lambda _what, _done, _total: None)
+    found = Examined(checks=[surroundings.directory(directory), surroundings.disk(directory)])
+    try:
+        if not (directory / DATABASE).is_file() or not (directory / DATABASE).stat().st_size:
+            raise FileNotFoundError("It is missing or empty.")
+        with reading(directory, held=held) as connection:
+            _look_at_database(connection, directory, now, tell, found)
+    except REFUSALS as e:
+        cause = str(getattr(e, "orig", None) or e)
+        found.checks = [c for c in found.checks if c.name != SQL]
+        found.checks.append(problem(SQL, f"It cannot be read: {cause}", _BACKUP))
+    made = {check.name for check in found.checks}
+    missing = [name for name in (SQL, TABLES, *_OF_ROWS, *INDEXES) if name not in made]
+    found.checks += [skipped(name, "the database cannot be read.") for name in missing]
+    found.checks += [surroundings.breakers(directory), surroundings.put_aside(directory)]
+    return found
+
+
+def _look_at_database(connection: Connection, directory: Path, now: datetime, tell: Tell, found: Examined) -> None:
+    faults = damage(connection)
+    found.of_indexes = of_its_indexes_only(faults)
+    if faults:
+        remedy = "`--repair` makes the database's own indexes anew." if found.of_indexes else _BACKUP
+        found.checks.append(problem(SQL, f"SQLite finds {counted(len(faults), 'fault')} in it.", remedy, faults))
+        if not found.of_indexes:
+            return
+    else:
+        found.checks.append(ok(SQL, "SQLite finds no fault in it."))
+    found.checks.append(_schema(connection, found))
+    if found.checks[-1].state == PROBLEM:
+        return
+    read = found.contents = contents.read(connection, now, tell)
+    found.checks += _of_rows(read)
+    found.checks.append(chain.examine(connection, read.living | {num: scope for scope, num in read.unreadable}))
+    epochs = following.epochs(connection)
+    for name in (LEXICAL, SEMANTIC):
+        tell(following.check_name(name), 0, 1)
+        path = directory / f"{name}.{epochs[name]}"
+        found.checks.append(following.examine(connection, name, path, read))
+        tell(following.check_name(name), 1, 1)
+    check, found.leftovers = surroundings.leftovers(directory, epochs)
+    found.checks.append(check)
+
+
+def _schema(connection: Connection, found: Examined) -> Check:
+    """Whether the tables are those of this version."""
+    tables = inspect(connection)
+    there = set(tables.get_table_names())
+    if not {schema.meta.name, schema.memories.name} <= there:
+        return problem(TABLES, "It is a database, but not that of a store.", "Give another directory.")
+    noted = get_meta(connection, "schema_version") or ""
+    found.version = int(noted) if noted.isdecimal() else None
+    if found.version is None or found.version > schema.SCHEMA_VERSION:
+        says = f"It has the version {noted!r}, and this package knows up to {schema.SCHEMA_VERSION}."
+        return problem(TABLES, says, "Upgrade recall-integrations.")
+    if found.version < schema.SCHEMA_VERSION:
+        says = f"It has the version {noted}; this package's is {schema.SCHEMA_VERSION}."
+        return problem(TABLES, says, "Opening the store brings it forward, and so does `--repair`.")
+    found.missing = sorted(set(schema.metadata.tables) - there)
+    columns = [
+        f"{name}.{column.name}"
+        for name, table in sorted(schema.metadata.tables.items())
+        if name in there
+        for column in table.columns
+        if column.name not in {c["name"] for c in tables.get_columns(name)}
+    ]
+    if columns:
+        return problem(TABLES, f"{counted(len(columns), 'column')} missing.", _BACKUP, columns)
+    if found.missing:
+        remedy = "`--repair` makes them, empty, and fills those that are derived from the memories."
+        return problem(TABLES, f"{counted(len(found.missing), 'table')} missing.", remedy, found.missing)
+    return ok(TABLES, f"Version {found.version}, the newest.")
+
+
+# -- what the tables hold ----------------------------------------------------------------------------------------------
+
+
+def _of_rows(found: Contents) -> Iterator[Check]:
+    total = len(found.living) + len(found.unreadable)
+    if found.unreadable:
+        yield problem(
+            MEMORIES,
+            f"{len(found.unreadable):,} of {counted(total, 'memory', 'memories')} cannot be read.",
+            f"`--repair` moves them into {surroundings.PUT_ASIDE} in the store's directory, as they are.",
+            [f"memory {num} (id {found.named[s, num]!r}): {why}" for (s, num), why in found.unreadable.items()],
+        )
+    else:
+        yield ok(MEMORIES, f"{counted(total, 'memory', 'memories')}, all readable.")
+    if found.ahead:
+        says = f"{counted(len(found.ahead), 'memory says', 'memories say')} that it was recorded in the future."
+        remedy = f"More than {AHEAD.days} day ahead of the clock: see whether that of this machine is right."
+        yield notice(CLOCK, says, remedy, _named(found.ahead))
+    else:
+        yield ok(CLOCK, "No memory was recorded in the future.")
+    yield _of_scopes(found)
+    yield _of_words(found)
+    yield _of_languages(found)
+    yield _of_vectors(found)
+    if found.orphans:
+        says = f"{counted(sum(found.orphans.values()), 'row belongs', 'rows belong')} to nothing that is there."
+        examples = [f"{name}: {count:,}" for name, count in found.orphans.items()]
+        yield problem(LINKS, says, "`--repair` removes them.", examples)
+    else:
+        yield ok(LINKS, "Every row belongs to something.")
+
+
+def _of_scopes(found: Contents) -> Check:
+    if not found.counts_wrong:
+        return ok(SCOPES, f"{counted(len(found.homes), 'scope')}; each counts the memories that it has.")
+    said = [f"scope {i}: counts {n:,}, has {held:,}" for i, (n, held) in sorted(found.counts_wrong.items())]
+    says = f"{counted(len(said), 'scope counts', 'scopes count')} other memories than are there."
+    return problem(SCOPES, says, "`--repair` counts them anew.", said)
+
+
+def _of_words(found: Contents) -> Check:
+    if found.cut_by_another:
+        return notice(WORDS, "Another version cut them.", "The next open cuts them anew.")
+    wrong = [*found.words_missing, *found.words_wrong]
+    if not wrong:
+        return ok(WORDS, "Every memory has those of its text.")
+    without = counted(len(found.words_missing), "memory has none", "memories have none")
+    says = f"{without}, {len(found.words_wrong):,} with others than those of the text."
+    return problem(WORDS, says, "`--repair` writes them anew.", _named(wrong))
+
+
+def _of_languages(found: Contents) -> Check:
+    if found.cut_by_another:
+        return notice(LANGUAGES, "Another version counted them.", "The next open counts them anew.")
+    if not found.languages_wrong:
+        return ok(LANGUAGES, "Every scope counts those of its memories.")
+    says = f"{counted(len(found.languages_wrong), 'scope counts', 'scopes count')} others than those of its memories."
+    return problem(LANGUAGES, says, "`--repair` counts them anew.", [f"scope {i}" for i in found.languages_wrong])
+
+
+def _of_vectors(found: Contents) -> Check:
+    remedy = "`--repair` makes them anew, with the embedding that made the others (`--embedding NAME`)."
+    if found.changing is not None:
+        says = f"They are being made anew with {found.changing!r}."
+        return notice(VECTORS, says, "Open the store with that embedding: it goes on.")
+    said = [f"memory {num}: {why}" for (_, num), why in sorted(found.vectors_wrong.items())]
+    said += _named(found.vectors_missing)
+    if not said:
+        return ok(VECTORS, f"Every memory that has been embedded has one, of {found.width:,} numbers.")
+    says = f"{counted(len(found.vectors_wrong), 'vector')} cannot be used, {len(found.vectors_missing):,} missing."
+    return problem(VECTORS, says, remedy, said)
+
+
+def _named(keys: Sequence[Key]) -> list[str]:
+    return [f"memory {num}" for _, num in sorted(keys)]

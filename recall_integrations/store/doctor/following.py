@@ -1,0 +1,220 @@
+"""The two indexes: whole, of this database's history, and with exactly the memories that stand.
+
+They are opened in a place of their own, so that opening changes nothing in the store.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select
+
+from recall_integrations.database import schema
+from recall_integrations.database.meta import get_meta
+from recall_integrations.errors import IndexUnavailable
+from recall_integrations.indexes.vectors import SHARED, home_name, torn
+from recall_integrations.indexes.words import LexicalIndex, damaged
+from recall_integrations.store import history, journal, seal
+from recall_integrations.store.doctor import apart
+from recall_integrations.store.doctor.contents import Contents, Key
+from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
+from recall_integrations.store.journal import LEXICAL, SEMANTIC
+
+_SAMPLES = 32  # vectors of a large scope that its index has to find
+_MISSED_MAX = _SAMPLES // 8  # of them, as HNSW is approximate
+_SECONDS_MAX = 600.0
+_REMOVALS = 20
+REBUILD = "`--repair` makes it anew from the database."
+Nums = NDArray[np.int64]
+
+
+def check_name(index: str) -> str:
+    """What the check of an index is called."""
+    return f"{index} index"
+
+
+def epochs(connection: Connection) -> dict[str, int]:
+    """The epoch of the directory of each index."""
+    found = {}
+    for name in (LEXICAL, SEMANTIC):
+        value = get_meta(connection, f"{name}_epoch") or "0"
+        found[name] = int(value) if value.isdecimal() else 0
+    return found
+
+
+def examine(connection: Connection, name: str, directory: Path, contents: Contents) -> Check:
+    """Look at an index.
+
+    Args:
+        connection: to the database.
+        name: of the index.
+        directory: it is in.
+        contents: of the database.
+    """
+    check, behind = check_name(name), 0
+    try:
+        wanted = _wanted(connection, name, contents)
+        if wanted or directory.exists():
+            _look_at_files(connection, name, directory, bool(wanted))
+            _compare(connection, name, directory, wanted, contents)
+        behind = journal.last_seq(connection) - journal.cursors(connection).get(name, 0)
+    except IndexUnavailable as e:
+        return problem(check, str(e), REBUILD)
+    except (OSError, ValueError) as e:
+        return problem(check, f"It cannot be read: {e}.", REBUILD)
+    held = counted(sum(len(nums) for nums in wanted.values()), "memory", "memories")
+    if behind:
+        says = f"It holds the {held} that it should, and lacks the last {counted(behind, 'change')}."
+        return notice(check, says, "They are applied at the next open or write.")
+    return ok(check, f"It holds exactly the {held} that it should.")
+
+
+def _wanted(connection: Connection, name: str, contents: Contents) -> dict[str, Nums]:
+    """What an index must hold: those that its cursor has passed, by collection; the lexical one has one only."""
+    cursor = journal.cursors(connection).get(name, 0)
+    by_home: dict[str, list[int]] = {}
+    if name == LEXICAL:
+        by_home[LEXICAL] = [num for num in contents.living if num <= cursor]
+        by_home[LEXICAL] += [num for _, num in contents.unreadable if num <= cursor]
+    else:
+        v = schema.vectors.c
+        for scope_id, num in connection.execute(select(v.scope_id, v.num).where(v.num <= cursor)):
+            by_home.setdefault(home_name(contents.homes.get(scope_id, SHARED)), []).append(num)
+    return {home: np.unique(np.asarray(nums, dtype=np.int64)) for home, nums in by_home.items() if nums}
+
+
+def _look_at_files(connection: Connection, name: str, directory: Path, needed: bool) -> None:
+    """Raises `IndexUnavailable` for what can be seen from outside."""
+    if needed and not directory.is_dir():
+        raise IndexUnavailable("It is missing.")
+    broken, _ = seal.broken(directory)
+    if broken is None and needed:
+        broken = torn(directory) if name == SEMANTIC else damaged(directory)
+    if broken is not None:
+        raise IndexUnavailable(f"It is damaged: {broken}.")
+    noted = history.noted(directory)
+    foreign = journal.foreign(connection, name, noted)
+    if foreign is not None:
+        last = journal.last_seq(connection)
+        more = noted.seq - last if noted is not None else 0
+        lost = f" The index knows of {counted(more, 'change')} that the database does not have." if more > 0 else ""
+        raise IndexUnavailable(f"It is of another history: {foreign}.{lost}")
+
+
+def _compare(
+    connection: Connection, name: str, directory: Path, wanted: Mapping[str, Nums], contents: Contents
+) -> None:
+    """Raises `IndexUnavailable` where the index holds others than it should, or does not find what it holds."""
+    c = schema.changes.c
+    cursor = journal.cursors(connection).get(name, 0)
+    ahead = connection.execute(select(c.num).where(c.seq > cursor)).scalars().all()  # may be applied or not
+    if name == LEXICAL:
+        held, missed = {LEXICAL: _lexical_nums(directory)}, dict[str, int]()
+    else:
+        held, missed = _semantic_nums(directory, _samples(connection, wanted, contents))
+    for home in sorted({*wanted, *held}):
+        should, has = (side.get(home, np.empty(0, dtype=np.int64)) for side in (wanted, held))
+        where = "" if home in (LEXICAL, home_name(SHARED)) else f" of the collection {home}"
+        lacks, strange = np.setdiff1d(should, has), np.setdiff1d(np.setdiff1d(has, should), ahead)
+        twice = len(has) - len(np.unique(has))
+        said = [
+            *([f"lacks {counted(len(lacks), 'memory', 'memories')}{where}"] if len(lacks) else []),
+            *([f"holds {counted(len(strange), 'memory', 'memories')}{where} that are gone"] if len(strange) else []),
+            *([f"holds {counted(twice, 'memory', 'memories')}{where} twice"] if twice else []),
+        ]
+        if said:
+            raise IndexUnavailable(f"It {' and '.join(said)}.")
+        if missed.get(home, 0) > _MISSED_MAX:
+            raise IndexUnavailable(f"It does not find {missed[home]} of {_SAMPLES} of its own vectors{where}.")
+
+
+def _lexical_nums(directory: Path) -> Nums:
+    """What tantivy holds. Its files are linked into another directory, where it may make its locks."""
+    with _elsewhere() as made:
+        for file in directory.iterdir():
+            if file.is_file() and not file.name.endswith(".lock"):
+                (made / file.name).symlink_to(file.absolute())
+        return LexicalIndex(made).nums()
+
+
+@contextmanager
+def _elsewhere() -> Iterator[Path]:
+    """A directory that is removed at the end, though an index that is let go may still be making a lock in it."""
+    made = Path(tempfile.mkdtemp(prefix="recall-doctor-"))
+    try:
+        yield made
+    finally:
+        for _ in range(_REMOVALS):
+            shutil.rmtree(made, ignore_errors=True)
+            if not made.exists():
+                break
+
+
+def _samples(
+    connection: Connection, wanted: Mapping[str, Nums], contents: Contents
+) -> dict[str, dict[int, list[float]]]:
+    """Some vectors of every collection that is asked for neighbours, by num."""
+    v = schema.vectors.c
+    found: dict[str, dict[int, list[float]]] = {}
+    for home, nums in wanted.items():
+        if home == home_name(SHARED):
+            continue
+        chosen = nums[np.linspace(0, len(nums) - 1, min(_SAMPLES, len(nums))).astype(np.int64)].tolist()
+        scopes: list[Key] = [(contents.living[num], num) for num in chosen if num in contents.living]
+        for scope_id, num in scopes:
+            if (scope_id, num) in contents.vectors_wrong:
+                continue
+            blob = connection.execute(select(v.vector).where(v.scope_id == scope_id, v.num == num)).scalar_one()
+            vector = np.frombuffer(blob, dtype="<f2").astype(np.float32)
+            if vector.any():
+                found.setdefault(home, {})[num] = vector.tolist()
+    return found
+
+
+def _semantic_nums(
+    directory: Path, samples: Mapping[str, Mapping[int, list[float]]]
+) -> tuple[dict[str, Nums], dict[str, int]]:
+    """What a copy of the collections holds, and how many of the samples each of them does not find.
+
+    Files that no seal vouches for can take down the process that reads them, so another one does.
+    """
+    with _elsewhere() as made:
+        copied = made / "semantic"
+        if directory.exists():
+            shutil.copytree(directory, copied)
+        sealed = (directory / seal.SEAL).is_file()
+        found = apart.look(copied, samples) if sealed else _looked_apart(copied, samples)
+    nums = {home: np.asarray(ids, dtype=np.int64) for home, ids in found["nums"].items()}
+    return nums, {str(home): int(count) for home, count in found["missed"].items()}
+
+
+def _looked_apart(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> apart.Seen:
+    command = [sys.executable, "-m", apart.__name__, str(directory)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(samples),
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS_MAX,
+            check=False,
+            env=environment,
+        )
+        seen: apart.Seen = json.loads(done.stdout.splitlines()[-1]) if not done.returncode else {}  # type: ignore[typeddict-item]
+    except (subprocess.TimeoutExpired, ValueError, IndexError) as e:
+        raise IndexUnavailable(f"It could not be looked through: {type(e).__name__}.") from e
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        raise IndexUnavailable(f"Reading it ends the process (code {done.returncode}). {last}".strip())
+    return seen

@@ -1,0 +1,167 @@
+"""Mending a store: it is held, looked over, mended step by step, and looked over again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from recall_integrations.database import schema
+from recall_integrations.database.engine import mapped_errors
+from recall_integrations.errors import RecallError, StoreError
+from recall_integrations.resilience.breaker import BREAKERS_FILE
+from recall_integrations.store.directory import DATABASE, hold
+from recall_integrations.store.doctor import chain, following, mending, surroundings
+from recall_integrations.store.doctor.contents import Contents, Tell
+from recall_integrations.store.doctor.examining import (
+    LANGUAGES,
+    LINKS,
+    MEMORIES,
+    SCOPES,
+    SQL,
+    TABLES,
+    VECTORS,
+    WORDS,
+    Examined,
+    examine,
+    look,
+    there,
+)
+from recall_integrations.store.doctor.findings import MENDED, NOTICE, OK, PROBLEM, Check, Findings, ok
+from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.migrations import migrate
+from recall_integrations.store.parts import Clock, utc_now
+
+Mend = Callable[[Connection], str]
+
+
+def repair(
+    path: str | os.PathLike[str],
+    *,
+    embedding: Any = None,
+    clock: Clock = utc_now,
+    progress: Tell | None = None,
+) -> Findings:
+    """Mend what can be mended of a store, and say what was done and what is left. It must not be open meanwhile.
+
+    Every step is one transaction; an interrupt between them leaves a store that can be mended further.
+
+    Args:
+        path: its directory.
+        embedding: as for `MemoryStore.open`; needed only where vectors are missing.
+        clock: what a memory from the future is told by.
+        progress: as for `examine`.
+
+    Returns:
+        The findings afterwards. What was mended has the state `mended`.
+
+    Raises:
+        StorePathError: there is no store.
+    """
+    directory = there(path)
+    try:
+        held = hold(directory)
+    except StoreError:  # damaged, open elsewhere or not to be written to: what is found says so
+        return replace(examine(directory, clock=clock, progress=progress), repaired=True)
+    try:
+        with mapped_errors(directory / DATABASE):
+            return _Repair(directory, held.engine, embedding, clock, progress).run()
+    finally:
+        held.release()
+
+
+class _Repair:
+    """One repair of a store that is held."""
+
+    def __init__(self, directory: Path, engine: Engine, embedding: object, clock: Clock, progress: Tell | None) -> None:
+        self._directory = directory
+        self._engine = engine
+        self._embedding = embedding
+        self._clock = clock
+        self._progress = progress
+        self._done: mending.Done = {}
+
+    def run(self) -> Findings:
+        """See `repair`."""
+        before = first = self._look()
+        if before.of_indexes:
+            self._mend(SQL, mending.remake_sql_indexes)
+        if before.version is not None and before.version < schema.SCHEMA_VERSION:
+            said = f"Brought from version {before.version} to {migrate(self._engine)}."
+            self._done.setdefault(TABLES, []).append(said)
+        if before.missing:
+            self._mend(TABLES, mending.add_tables)
+        if self._done:
+            before = self._look()
+        if before.contents is not None:
+            self._mend_rows(before, before.contents)
+            self._mend_indexes(before)
+        if before.leftovers:
+            self._done.setdefault(surroundings.LEFTOVERS, []).append(mending.remove_files(before.leftovers))
+        if before.state(surroundings.BREAKERS) == PROBLEM:
+            mending.remove_files([self._directory / BREAKERS_FILE])
+            self._done.setdefault(surroundings.BREAKERS, []).append("It was removed; breakers begin closed.")
+        after = self._look() if self._done else before
+        return self._told(first, after)
+
+    def _look(self) -> Examined:
+        return look(self._directory, self._clock(), self._progress, held=True)
+
+    def _mend(self, name: str, mend: Mend) -> None:
+        self._done.setdefault(name, []).append(mending.in_transaction(self._engine, mend))
+
+    def _mend_rows(self, before: Examined, found: Contents) -> None:
+        if found.unreadable:
+            self._mend(MEMORIES, lambda c: mending.put_aside(c, self._directory, found.unreadable))
+        if found.orphans:
+            self._mend(LINKS, mending.drop_orphans)
+        if found.vectors_wrong:
+            self._mend(VECTORS, lambda c: mending.drop_vectors(c, list(found.vectors_wrong)))
+        if found.counts_wrong:
+            self._mend(SCOPES, lambda c: mending.recount(c, sorted(found.counts_wrong)))
+        if found.words_missing or found.words_wrong:
+            self._mend(WORDS, lambda c: mending.rewrite_words(c, found))
+        if found.languages_wrong or (found.unreadable and not found.cut_by_another):
+            self._mend(LANGUAGES, mending.recount_languages)
+        if before.state(chain.JOURNAL) == PROBLEM:
+            self._mend(chain.JOURNAL, mending.restart_journal)
+
+    def _mend_indexes(self, before: Examined) -> None:
+        """Vectors that are missing, and the indexes that are wrong or were made from what was mended."""
+        contents = before.contents
+        assert contents is not None
+        wrong = sorted({*contents.vectors_wrong, *contents.vectors_missing})
+        missing = [key for key in wrong if contents.living.get(key[1]) == key[0]]
+        both = bool({MEMORIES, chain.JOURNAL} & set(self._done))
+        names = [n for n in (LEXICAL, SEMANTIC) if both or before.state(following.check_name(n)) == PROBLEM]
+        if wrong and SEMANTIC not in names:
+            names.append(SEMANTIC)
+        if not names and not missing:
+            return
+        tell: Tell = self._progress or (lambda _what, _done, _total: None)
+        steps = mending.rebuild(self._engine, self._directory, contents, names, missing, self._embedding, tell)
+        try:
+            for name, said in steps:
+                self._done.setdefault(name, []).append(said)
+        except (RecallError, OSError) as e:
+            self._done.setdefault(following.check_name(names[0]), []).append(f"It could not be made anew: {e}")
+
+    def _told(self, before: Examined, after: Examined) -> Findings:
+        checks = [self._check(before, check) for check in after.checks]
+        checks.insert(2, ok(surroundings.HOLDER, "Nobody else has it open."))
+        return Findings(path=self._directory, checks=tuple(checks), repaired=True)
+
+    def _check(self, before: Examined, now: Check) -> Check:
+        """A check as it is now, with what was done about it."""
+        done = " ".join(self._done.get(now.name, ()))
+        if not done:
+            return now
+        was = next((check for check in before.checks if check.name == now.name), now)
+        if now.state in (OK, NOTICE):
+            says = f"{was.says} {done}" if was.state in (PROBLEM, NOTICE) else done
+            return replace(was, state=MENDED, says=says, remedy=now.remedy if now.state == NOTICE else "")
+        return replace(now, says=f"{now.says} {done}")

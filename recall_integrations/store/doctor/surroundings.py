@@ -1,0 +1,136 @@
+"""What surrounds the database: the directory, the disk, the lock, and files that others left."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from recall_integrations.resilience.breaker import BREAKERS_FILE, BreakerState, FileShelf
+from recall_integrations.store import history, seal
+from recall_integrations.store.directory import DATABASE, LOCK, size_of
+from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
+from recall_integrations.store.doctor.reading import SHARED_MEMORY, WAL
+from recall_integrations.store.journal import LEXICAL, SEMANTIC
+
+DIRECTORY, DISK, HOLDER, LEFTOVERS, BREAKERS, ASIDE = (
+    *("directory", "disk", "lock", "leftovers", "breakers", "put aside"),
+)
+PUT_ASIDE = "put_aside.jsonl"  # memories that could not be read, as they were found
+_FREE_MIN = 20_000_000  # bytes below which a write is likely to fail
+_OWN = frozenset({DATABASE, WAL, SHARED_MEMORY, f"{DATABASE}-journal", LOCK, BREAKERS_FILE, PUT_ASIDE})
+
+
+def directory(path: Path) -> Check:
+    """Whether everything in the directory may be read and written."""
+    closed = [p for p in (path, *sorted(path.rglob("*"))) if not os.access(p, os.R_OK | os.W_OK)]
+    if closed:
+        return problem(
+            DIRECTORY,
+            f"{counted(len(closed), 'file or directory', 'files and directories')} may not be read or written.",
+            f"Give the user that runs this the right to read and write {path} and all that is in it.",
+            [str(p) for p in closed],
+        )
+    return ok(DIRECTORY, f"It may be read and written; {size_of(path):,} bytes.")
+
+
+def disk(path: Path) -> Check:
+    """Whether an index could be made anew beside the old one."""
+    free, size = shutil.disk_usage(path).free, size_of(path)
+    if free < _FREE_MIN:
+        return problem(DISK, f"{free:,} bytes are free: the next write may fail.", "Make room on the disk.")
+    if free < size:
+        return notice(
+            DISK, f"{free:,} bytes are free, less than the store takes ({size:,}).", "An index may not be made anew."
+        )
+    return ok(DISK, f"{free:,} bytes are free.")
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[Check]:
+    """Nobody else opens the store meanwhile, where that can be had without changing it. Gives what the lock says."""
+    lock = FileLock(str(path / LOCK), thread_local=False)
+    if not (path / LOCK).exists():  # who opens it makes one first
+        yield ok(HOLDER, "Nobody has it open.")
+        return
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield problem(HOLDER, f"The store is open in {_holder(path / LOCK)}.", "Close it there and ask again.")
+        return
+    except OSError as e:
+        yield notice(HOLDER, f"Whether somebody has it open cannot be told ({e.strerror or e}).")
+        return
+    try:
+        yield ok(HOLDER, "Nobody has it open.")
+    finally:
+        lock.release()
+
+
+def _holder(lock: Path) -> str:
+    """Who holds it, as far as the system tells."""
+    try:
+        inode = lock.stat().st_ino
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            fields = line.split()
+            if fields[1] == "FLOCK" and fields[5].rsplit(":", 1)[-1] == str(inode):
+                number = fields[4]
+                name = Path(f"/proc/{number}/comm").read_text(encoding="utf-8").strip()
+                mine = ", which is this one" if number == str(os.getpid()) else ""
+                return f"process {number} ({name}){mine}"
+    except (OSError, ValueError, IndexError):
+        pass
+    return "another process (this system does not tell which)"
+
+
+def leftovers(path: Path, epochs: Mapping[str, int]) -> tuple[Check, list[Path]]:
+    """Directories of other epochs and drafts of files; and those paths."""
+    current = {f"{name}.{epoch}" for name, epoch in epochs.items()}
+    found = [p for name in (LEXICAL, SEMANTIC) for p in path.glob(f"{name}.*") if p.name not in current]
+    found += [p for p in path.glob(f"{BREAKERS_FILE}?*") if p.name != f"{BREAKERS_FILE}.lock"]
+    marks = (history.MARK, seal.SEAL)
+    drafts = {(path / name / mark).with_suffix(".new") for name in current for mark in marks}
+    found = sorted([*found, *(p for p in drafts if p.is_file())])
+    if found:
+        says = f"{counted(len(found), 'file or directory', 'files and directories')} of work that did not end."
+        remedy = "Nothing reads them. `--repair` removes them; those of indexes go at the next open as well."
+        return notice(LEFTOVERS, says, remedy, [str(p.relative_to(path)) for p in found]), found
+    kept = {*_OWN, *current, f"{BREAKERS_FILE}.lock"}
+    others = sorted(p.name for p in path.iterdir() if p.name not in kept and not p.name.startswith("."))
+    if others:
+        return notice(LEFTOVERS, "Files that are not the store's. They are left alone.", "", others), []
+    return ok(LEFTOVERS, "None."), []
+
+
+def breakers(path: Path) -> Check:
+    """Which components are not asked for now, and whether that can be read."""
+    if not (path / BREAKERS_FILE).exists():
+        return ok(BREAKERS, "None is known to have failed.")
+    shelf = FileShelf(path / BREAKERS_FILE)
+    shelf.read("")
+    if shelf.trouble:
+        says = f"{BREAKERS_FILE} cannot be read ({shelf.trouble}): what failed before is asked again."
+        return problem(BREAKERS, says, "`--repair` removes it; breakers then begin closed.")
+    names = json.loads((path / BREAKERS_FILE).read_text(encoding="utf-8"))
+    failed = {name: shelf.read(name) for name in sorted(names)}
+    said = [f"{name}: {counted(s.failures, 'failure')}, {s.why}" for name, s in failed.items() if s != BreakerState()]
+    if said:
+        return notice(BREAKERS, "Components have failed lately.", "See `optimizer.health()`.", said)
+    return ok(BREAKERS, "None is known to have failed.")
+
+
+def put_aside(path: Path) -> Check:
+    """Memories that an earlier repair could not keep."""
+    try:
+        lines = (path / PUT_ASIDE).read_text(encoding="utf-8").count("\n")
+    except FileNotFoundError:
+        return ok(ASIDE, "Nothing.")
+    except (OSError, ValueError) as e:
+        return notice(ASIDE, f"{PUT_ASIDE} cannot be read ({e}).")
+    says = f"{counted(lines, 'row')} that could not be read, in {PUT_ASIDE}."
+    return notice(ASIDE, says, "Remember again what is in it, then remove the file.")
