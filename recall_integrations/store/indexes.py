@@ -363,7 +363,8 @@ class Indexes:
         if all(v is None for v in vectors):
             assert failed is not None
             raise failed
-        self._note(f"{sum(v is None for v in vectors)} of {len(texts)} texts could not be embedded: {failed}")
+        if failed is not None:  # else it came back midway
+            self._note(f"{sum(v is None for v in vectors)} of {len(texts)} texts could not be embedded: {failed}")
         return vectors
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
@@ -509,7 +510,7 @@ class Indexes:
                     connection.execute(query.where(m.c.scope_id == scope_id, m.c.num == num)).one()
                     for scope_id, num in part
                 ]
-                for row, vector in zip(rows, self._embed([indexed_text(r.text, r.actor) for r in rows]), strict=True):
+                for row, vector in zip(rows, self.embed([indexed_text(r.text, r.actor) for r in rows]), strict=True):
                     if vector is not None:
                         blob = vector.astype("<f2").tobytes()
                         values = {"scope_id": row.scope_id, "num": row.num, "vector": blob}
