@@ -58,6 +58,14 @@ def content_words(text: str, language: str | None = LOOK) -> list[str]:
     return content(text, language)
 
 
+def _rounded(made: Vectors) -> tuple[Vectors, Vectors]:
+    """Unit vectors as whole numbers up to 127, and the factor of each that makes it a unit vector again."""
+    top = np.maximum(np.abs(made).max(axis=1, initial=0.0) / 127, 1e-12).astype(np.float32)
+    rows = np.rint(made / top[:, None])
+    norms = np.sqrt((rows**2).sum(axis=1))
+    return rows, np.where(norms > 0, 1 / np.maximum(norms, 1e-12), 0).astype(np.float32)
+
+
 class Lexicon:
     """Content words, their stems and their vectors. Threads may share one.
 
@@ -133,26 +141,40 @@ class Lexicon:
         return np.asarray(rows[ids].astype(np.float32) * factors[ids, None], dtype=np.float32)
 
     def vectors_of(self, words: Sequence[str]) -> Vectors:
-        """Unit rows of words that need not be in the lexicon, and are not added to it."""
+        """Unit rows of words that need not be in the lexicon, and are not added to it.
+
+        Rounded like those that are: whether somebody else's memories hold a word changes nothing.
+        """
+        rows, factors = self._whole(words)
+        return rows * factors[:, None]
+
+    def _whole(self, words: Sequence[str]) -> tuple[Vectors, Vectors]:
+        """Rows of whole numbers and their factors, as `_rounded` makes them."""
         ids = np.asarray([self._ids.get(word, -1) for word in words], dtype=np.int32)
         known = (ids >= 0) & (ids < self._ready)
-        out = np.empty((len(words), self._embedding.dimensions), dtype=np.float32)
-        out[known] = self.vectors(ids[known])
+        rows = np.empty((len(words), self._embedding.dimensions), dtype=np.float32)
+        factors = np.empty(len(words), dtype=np.float32)
+        rows[known], factors[known] = self._rows[ids[known]], self._factors[ids[known]]
         missing = np.flatnonzero(~known)
         if len(missing):
-            out[missing] = self._embed([words[i] for i in missing.tolist()])
-        return out
+            rows[missing], factors[missing] = _rounded(self._embed([words[i] for i in missing.tolist()]))
+        return rows, factors
 
-    def cosines(self, ids: Ids, queries: Vectors) -> Vectors:
-        """Cosine of each query row with each word, `(len(queries), len(ids))`."""
+    def cosines(self, ids: Ids, words: Sequence[str]) -> Vectors:
+        """Cosine of each word of a query with each word of the lexicon, `(len(words), len(ids))`.
+
+        Sums of products of whole numbers are exact, in whatever order they are made: a cosine is the same whatever else
+        the lexicon holds, and whoever brought it.
+        """
         rows, factors = self._prepared(ids)
-        gathered, columns = rows[ids], np.ascontiguousarray(queries.T)
-        out = np.empty((len(ids), len(queries)), dtype=np.float32)
+        asked, own = self._whole(words)
+        gathered, columns = rows[ids], np.ascontiguousarray(asked.T)
+        out = np.empty((len(ids), len(words)), dtype=np.float32)
         # In blocks that stay in the processor's cache, and too small for BLAS to wake its threads.
-        step = max(8, min(BLOCK, PRODUCT_MAX // max(queries.size, 1)))
+        step = max(8, min(BLOCK, PRODUCT_MAX // max(asked.size, 1)))
         for start in range(0, len(ids), step):
             np.matmul(gathered[start : start + step].astype(np.float32), columns, out=out[start : start + step])
-        return np.asarray((out * factors[ids, None]).T, order="C")
+        return np.asarray((out * factors[ids, None]).T, order="C") * own[:, None]
 
     def prepare(self) -> None:
         """Compute the vectors that are still missing, so that no query has to wait for them."""
@@ -162,16 +184,11 @@ class Lexicon:
             while self._ready < len(self._words):
                 first, last = self._ready, min(len(self._words), self._ready + AT_ONCE)
                 made = self._embed(self._words[first:last])
-                top = np.abs(made).max(axis=1, initial=0.0) / 127
-                factors = np.maximum(top, 1e-12).astype(np.float32)
                 if last > len(self._rows):
                     size = max(last, 2 * len(self._rows), 1_024)
                     self._rows = grown(self._rows, first, size)
                     self._factors = grown(self._factors, first, size)
-                quantised = np.rint(made / factors[:, None])
-                norms = np.sqrt((quantised**2).sum(axis=1))
-                self._rows[first:last] = quantised
-                self._factors[first:last] = np.where(norms > 0, 1 / np.maximum(norms, 1e-12), 0)
+                self._rows[first:last], self._factors[first:last] = _rounded(made)
                 self._ready = last
 
     def _embed(self, words: list[str]) -> Vectors:

@@ -98,7 +98,7 @@ POINTS: dict[str, Callable[[int], None]] = {
     "promotion done": lambda n: kill_after(SemanticIndex, "move", n),
     "epoch not switched": lambda n: kill_after(indexes, "put_meta", n, before=True),
     "epoch switched": lambda n: kill_after(indexes.Indexes, "_sweep", n, before=True),
-    "re-embedded": lambda n: kill_after(indexes.Indexes, "_embed", n),
+    "re-embedded": lambda n: kill_after(indexes.Indexes, "embed", n),
 }
 
 

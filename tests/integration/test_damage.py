@@ -225,7 +225,7 @@ def test_small_scope_does_not_need_chroma(
 
     monkeypatch.setattr(SemanticIndex, "_open", broken)
     with MemoryStore.open(copy, embedding=module_embedding) as store:
-        result = QueryOptimizer(store).recall("note17 birds", scope=SCOPE, now=NOW, k=3)
+        result = QueryOptimizer(store).recall("note17 birds", scope=SCOPE, now=NOW, k=3, time_budget_ms=60_000)
     assert result.hits[0].memory.id == "m17"
     assert not result.degraded
 

@@ -14,6 +14,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation
 from recall_integrations.errors import RecallError
+from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.types.numbers import is_number
 
 NOW = datetime(2026, 6, 17, 12, tzinfo=timezone.utc)  # a Wednesday
@@ -210,6 +211,7 @@ def seen(store: MemoryStore, config: RecallConfig, turn: Turn) -> list[object]:
     model = None if turn.model is None else Model(**turn.model)
     brought: dict[str, Any] = {} if model is None else {"llm": model.ask} if turn.as_llm else {"reranker": model.rerank}
     found: list[object] = []
+    (store.path / BREAKERS_FILE).unlink(missing_ok=True)  # what another setting has led to
     with closing(QueryOptimizer(store, config=config, **brought)) as optimizer:
         for question in QUESTIONS:
             try:

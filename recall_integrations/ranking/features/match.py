@@ -97,7 +97,7 @@ class Match:
         token = places[self.tokens]
         asked, found = np.nonzero(self.numbers[:, None] == lexicon.stems[words][None, :])
         if stems and given.word_worth > 0:
-            close = np.maximum(lexicon.cosines(words, lexicon.vectors_of(given.query.words)), 0)
+            close = np.maximum(lexicon.cosines(words, given.query.words), 0)
             if given.word_worth < 1:
                 close *= np.float32(given.word_worth)
         else:

@@ -60,10 +60,11 @@ def feedback(match: Match) -> Values | None:
     for i in np.unique(term[np.isin(text, givers)]).tolist():
         rare[i] = idf(frequency(lexicon.stem_text(int(stems[i]))), count)
     k = length_term(match.lengths[match.at[0]], PIVOT)[text]
-    worth = saturated(tf.astype(np.float32), k) * rare[term]
+    # In float64: stems are numbered as they come, from whatever scope, and the order of a sum must not be seen.
+    worth = (saturated(tf.astype(np.float32), k) * rare[term]).astype(np.float64)
     total, given = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
     for giver, weight in zip(givers.tolist(), share.tolist(), strict=True):
-        own = np.zeros(len(stems), dtype=np.float32)
+        own = np.zeros(len(stems))
         mine = text == giver
         own[term[mine]] = worth[mine]
         if len(own) > FEEDBACK_WORDS:
