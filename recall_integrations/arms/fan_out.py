@@ -21,11 +21,21 @@ from recall_integrations.resilience.guard import ERROR, SUCCESS, Answer, Call, G
 from recall_integrations.types import Degradation
 
 
+def _compared(request: ArmRequest) -> bool:
+    return request.similarities is not None
+
+
 @dataclass(frozen=True, slots=True)
 class InMemory:
-    """Makes an arm that, where the vectors of the scope are in memory, reads nothing else."""
+    """Makes an arm that reads nothing else where what it needs of the scope is in memory.
+
+    Args:
+        make: makes it.
+        there: whether that is so. Default: where the vectors are.
+    """
 
     make: Callable[[], Arm]
+    there: Callable[[ArmRequest], bool] = _compared
 
     def __call__(self) -> Arm:
         return self.make()
@@ -61,7 +71,8 @@ class FanOut:
         """Ask arms. Returns when those that need no thread are done; with `here`, no arm is given one."""
         alone = []
         for name, request in requests:
-            if here or (isinstance(self._arms[name], InMemory) and request.similarities is not None):
+            arm = self._arms[name]
+            if here or (isinstance(arm, InMemory) and arm.there(request)):
                 alone.append((name, request))
             else:
                 limit = self._deadline.child(self._deadline.remaining_ms() * self._share(name))

@@ -68,7 +68,7 @@ def _semantic(store: MemoryStore, config: RecallConfig) -> MakeArm:
 
 
 def _lexical(store: MemoryStore, _config: RecallConfig) -> MakeArm:
-    return lambda: LexicalRetriever(lambda: store.lexical)
+    return InMemory(lambda: LexicalRetriever(lambda: store.lexical), lambda request: request.view.text is not None)
 
 
 def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:
