@@ -28,7 +28,7 @@ from recall_integrations.planning.when import settled
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.fixed_weights import Ranker, known_of
+from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
 from recall_integrations.recall.stages.arms import Arms

@@ -37,7 +37,7 @@ from recall_integrations.evaluation.datasets.loading import load
 from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
 from recall_integrations.ranking.calibration.model import Calibration, K, from_json, to_json, unknown_share
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranking
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
 from recall_integrations.training.calibrate import weighed
 from recall_integrations.training.calibration import Outcome, ece, fit_calibration, judge
 from recall_integrations.types import Scope

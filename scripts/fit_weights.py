@@ -44,7 +44,7 @@ from recall_integrations.evaluation.datasets.questions import EvaluationData, Qu
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rank import TITLE_LIFT, evidence_of
-from recall_integrations.ranking.rankers.fixed_weights import (
+from recall_integrations.ranking.rankers.feature_sum import (
     FULL_SPREAD,
     FixedWeights,
     Ranker,

@@ -42,7 +42,7 @@ from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features, compute
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker
 from recall_integrations.ranking.rankers.trees import require_lightgbm
 from recall_integrations.text import stems
 from recall_integrations.training.linear import Example, fit_linear, leave_one_group_out

@@ -39,7 +39,7 @@ from recall_integrations.evaluation.reports import checked_output, environment, 
 from recall_integrations.evaluation.terminal import progress
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking
+from recall_integrations.ranking.rankers.feature_sum import Ranker, Ranking
 from recall_integrations.types import Hit, RecallResult
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from recall_integrations.evaluation.quality.comparison import Other, seen_before
 from recall_integrations.evaluation.quality.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker, known_of
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, known_of
 from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.types import TemporalWindow
 

@@ -36,7 +36,7 @@ from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.features.title import titled
 from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, nowhere, profile, scattered
 from recall_integrations.ranking.rankers import linear, trees
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker, Ranking, known_of
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, Ranking, known_of
 from recall_integrations.text import length_in_words
 from recall_integrations.types import MemoryType, ParsedQuery
 

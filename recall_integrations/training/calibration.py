@@ -27,7 +27,7 @@ from recall_integrations.ranking.calibration.model import (
 )
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.rankers.fixed_weights import Ranking
+from recall_integrations.ranking.rankers.feature_sum import Ranking
 
 Bools = NDArray[np.bool_]
 PLACES = 30  # candidates of a query that are fitted to: the best, and one in `EVERY` of the others

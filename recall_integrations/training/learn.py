@@ -29,7 +29,7 @@ from recall_integrations.evaluation.datasets.questions import Question
 from recall_integrations.evaluation.metrics import Interval, paired_difference
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.ranking.rankers.trees import TreesRanker, require_lightgbm
 from recall_integrations.store.memory_store import MemoryStore

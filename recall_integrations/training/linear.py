@@ -24,7 +24,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.calibration.logistic import fit_logistic
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.rankers.fixed_weights import Ranker, spread_scores
+from recall_integrations.ranking.rankers.feature_sum import Ranker, spread_scores
 from recall_integrations.ranking.rankers.linear import LinearRanker
 
 # A spread below this counts as this: what hardly varies in the sample (one date in a thousand candidates, half faded)

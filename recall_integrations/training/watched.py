@@ -17,7 +17,7 @@ from recall_integrations.ranking.calibration.model import unknown_share
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.feature import FeatureSet
-from recall_integrations.ranking.rankers.fixed_weights import Ranker, Ranking, known_of
+from recall_integrations.ranking.rankers.feature_sum import Ranker, Ranking, known_of
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.training.linear import Example
 

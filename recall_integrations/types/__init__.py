@@ -4,11 +4,11 @@ A record is checked when it is made, so a stage may trust what it receives. List
 accepted and frozen. Times are timezone-aware; scores are floats in [0, 1] unless a field says otherwise.
 """
 
+from recall_integrations.types.filters import Filters
 from recall_integrations.types.memory import (
     ID_CHARS_MAX,
     NAME_CHARS_MAX,
     TEXT_CHARS_MAX,
-    Filters,
     Memory,
     MemoryType,
     Relation,

@@ -31,7 +31,7 @@ from recall_integrations.config import (
     RetrievalConfig,
 )
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.recall import Stage, StageEvent
 from recall_integrations.recall.runner import Turn
 from recall_integrations.recall.state import RecallState

@@ -10,7 +10,7 @@ from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.given import FeatureInput
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.text import stem
 
 LEXICON = Lexicon()

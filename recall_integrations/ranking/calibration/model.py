@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.rankers.fixed_weights import Ranking
+from recall_integrations.ranking.rankers.feature_sum import Ranking
 from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1
 

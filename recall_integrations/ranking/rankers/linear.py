@@ -24,7 +24,7 @@ from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers import weight_files
-from recall_integrations.ranking.rankers.fixed_weights import Ranking, spread_scores, total
+from recall_integrations.ranking.rankers.feature_sum import Ranking, spread_scores, total
 from recall_integrations.types.numbers import is_number
 
 FORMAT = "recall-linear-1"

@@ -37,7 +37,7 @@ from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers import weight_files
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranking, spread_scores
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking, spread_scores
 
 FORMAT = "recall-trees-2"
 FIRST_PASS, SECOND_PASS = 60, 30

@@ -17,7 +17,7 @@ from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.ranking.features.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
-from recall_integrations.ranking.rankers.fixed_weights import Ranker, known_of
+from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.rankers.fixed_weights import Ranker
+from recall_integrations.ranking.rankers.feature_sum import Ranker
 from recall_integrations.training.linear import Example, fit_linear, leave_one_group_out, logistic
 
 

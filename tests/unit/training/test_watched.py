@@ -10,7 +10,7 @@ import pytest
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.errors import ConfigError
 from recall_integrations.evaluation.datasets.questions import Question
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker
 from recall_integrations.training.watched import Recaller, Watched
 
 NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)

@@ -16,7 +16,7 @@ from recall_integrations.config import STRATEGIES, PlannerConfig, RankingConfig,
 from recall_integrations.evaluation.datasets.questions import Question
 from recall_integrations.evaluation.quality.comparison import seen_before
 from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.types import Memory, RecallResult, Scope
 

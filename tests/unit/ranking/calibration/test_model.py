@@ -21,7 +21,7 @@ from recall_integrations.ranking.calibration.model import (
     within,
 )
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranking
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
 
 
 def features(*, links=None, **columns):

@@ -21,7 +21,7 @@ from recall_integrations.ranking.features.match import Match
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rank import evidence_of
 from recall_integrations.ranking.rankers import linear, trees
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker, known_of
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, known_of
 from recall_integrations.training import learn as learning
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)

@@ -6,7 +6,7 @@ import pytest
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers import linear
-from recall_integrations.ranking.rankers.fixed_weights import Ranker
+from recall_integrations.ranking.rankers.feature_sum import Ranker
 
 
 def features(**columns):

@@ -10,7 +10,7 @@ pytest.importorskip("lightgbm", reason="LightGBM (extra `rank`) is not installed
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers import trees
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker
 from recall_integrations.training.trees import fit_trees
 
 SMALL = {"columns": ("cosine", "bm25", "speaker_named"), "trees": 20, "leaves": 4, "seconds": 2}

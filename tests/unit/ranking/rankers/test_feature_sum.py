@@ -5,7 +5,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.kind import GATES
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.fixed_weights import FixedWeights, Ranker, spread_scores
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, spread_scores
 
 
 def features(gates=None, worth=1.0, **columns):

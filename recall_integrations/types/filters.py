@@ -1,0 +1,123 @@
+"""The hard conditions on what is found. What each does to the rows of a scope is in `store/filtering.py`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recall_integrations.errors import InvalidFilter
+from recall_integrations.types.memory import (
+    MemoryType,
+    checked_id,
+    checked_role,
+    checked_time,
+    checked_type,
+    listed,
+    names_of,
+)
+from recall_integrations.types.numbers import is_number, real, shown, whole
+from recall_integrations.types.roles import Role
+
+KEYS_MAX = 100  # conditions on metadata: each is a part of one statement
+
+
+def _checked_conditions(given: Mapping[Any, Any]) -> dict[str, Any]:
+    """Conditions on metadata, as Python's own values."""
+    if len(given) > KEYS_MAX:
+        raise InvalidFilter(
+            f"Filters.metadata has {len(given):,} keys; the limit is {KEYS_MAX:,}. Filter by fewer keys, and compare "
+            "the rest in what comes back."
+        )
+    conditions = {}
+    for key, value in given.items():
+        checked_id(key, "A key of Filters.metadata", InvalidFilter)
+        plain = value.item() if isinstance(value, np.bool_ | np.floating) else whole(value)
+        if not isinstance(plain, str | int | float | bool) or (isinstance(plain, float) and math.isnan(plain)):
+            raise InvalidFilter(f"Filters.metadata[{key!r}] must be text, a number or a boolean, not {shown(value)}.")
+        conditions[key] = plain
+    return conditions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Hard conditions that every hit must meet. Several fields are combined with *and*, items of one with *or*.
+
+    Args:
+        types: memory types.
+        entities: names or aliases; a memory must mention at least one.
+        actors: who said or did it.
+        roles: what the actor is in a conversation with an assistant: `Role`s or their names.
+        channels: where.
+        threads: conversations or documents.
+        after: `event_at` (or `created_at` where there is none) at or after this time.
+        before: strictly before this time.
+        recency_days: not older than this many days before `now`; may be fractional.
+        metadata: keys that must be present with exactly this (scalar) value.
+
+    Raises:
+        InvalidFilter: a field cannot be applied.
+    """
+
+    types: tuple[MemoryType, ...] = ()
+    entities: tuple[str, ...] = ()
+    actors: tuple[str, ...] = ()
+    roles: tuple[Role, ...] = ()
+    channels: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    after: datetime | None = None
+    before: datetime | None = None
+    recency_days: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            types: Sequence[MemoryType | str] | str = (),
+            entities: Sequence[str] = (),
+            actors: Sequence[str] = (),
+            roles: Sequence[Role | str] | str = (),
+            channels: Sequence[str] = (),
+            threads: Sequence[str] = (),
+            after: datetime | None = None,
+            before: datetime | None = None,
+            recency_days: float | None = None,
+            metadata: Mapping[str, Any] = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        given: object = self.types
+        if not isinstance(given, str | Sequence | set | frozenset):
+            raise InvalidFilter(f"Filters.types must be a list of memory types, not {type(given).__name__}.")
+        put(self, "types", tuple(dict.fromkeys(checked_type(t, InvalidFilter) for t in listed(given))))
+        wanted: object = self.roles
+        if not isinstance(wanted, str | Sequence | set | frozenset):
+            raise InvalidFilter(f"Filters.roles must be a list of roles, not {type(wanted).__name__}.")
+        roles = (checked_role(r, "An item of Filters.roles", InvalidFilter) for r in listed(wanted))
+        put(self, "roles", tuple(dict.fromkeys(roles)))
+        for name in ("entities", "actors", "channels", "threads"):
+            put(self, name, names_of(getattr(self, name), f"Filters.{name}", InvalidFilter))
+        for name in ("after", "before"):
+            if getattr(self, name) is not None:
+                checked_time(getattr(self, name), f"Filters.{name}", InvalidFilter)
+        if self.after is not None and self.before is not None and self.after >= self.before:
+            raise InvalidFilter("Filters.after must lie before Filters.before; nothing could match.")
+        days = real(self.recency_days)
+        if days is not None and (not is_number(days) or not 0 < days < math.inf):
+            raise InvalidFilter(f"Filters.recency_days must be a positive number, not {shown(self.recency_days)}.")
+        put(self, "recency_days", days)
+        if not isinstance(self.metadata, Mapping):
+            raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")
+        put(self, "metadata", _checked_conditions(self.metadata))
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.types or self.entities or self.actors or self.roles or self.channels or self.threads or self.metadata
+        ) or any(v is not None for v in (self.after, self.before, self.recency_days))
