@@ -22,6 +22,7 @@ from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.deliver import Delivery
+from recall_integrations.delivery.showing import Showing
 from recall_integrations.delivery.withholding import withheld
 from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed
 from recall_integrations.planning.when import settled
@@ -146,7 +147,9 @@ class QueryOptimizer:
         if ranker is None:
             ranker = resolve_ranker(ranking)
         reasons = {spec.name: spec.reason for spec in specs if spec.reason}
-        delivery = Delivery(store, ranking.recency_half_life_days, reasons, known_of(ranker).labels)
+        delivery = Delivery(
+            store, ranking.recency_half_life_days, reasons, known_of(ranker).labels, Showing(self._admission.waiting)
+        )
         depth = MultiStage(coarse_factor=config.rerank.coarse_factor, score_percentile=config.rerank.score_percentile)
         guards, limits = self._guards, config.limits
         rewriting = Rewriting(llm, guards.of("rewrite", who=_name(llm), limit_ms=limits.rewrite_timeout_ms))
@@ -157,7 +160,7 @@ class QueryOptimizer:
                 llm, guards.of("entities", who=_name(llm), limit_ms=config.query.entity_llm_timeout_ms)
             )
         return [
-            Parse(store, config, None if llm is None else self._validating(llm), unsure),
+            Parse(store, config, None if llm is None else self._validating(llm), unsure, self._admission.waiting),
             Plan(store, config, specs),
             Rewrite(rewriting),
             Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS)),
@@ -421,7 +424,8 @@ def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline
     why = f"{deadline.remaining_ms():.1f} of {request.time_budget_ms:g} ms are left; a whole recall takes "
     why += f"{given.usual_ms:.1f}." if given.usual_ms else "longer."
     said = {"reduced_top_k": f"k {request.k} → {k}: {why}"}
-    return tuple(Degradation(stage="admission", reason=step, detail=said.get(step, why)) for step in given.steps)
+    steps = [step for step in given.steps if step != "reduced_top_k" or k < request.k]
+    return tuple(Degradation(stage="admission", reason=step, detail=said.get(step, why)) for step in steps)
 
 
 def _reopen(path: str, opening: dict[str, Any], config: RecallConfig, sources: dict[str, Any]) -> QueryOptimizer:

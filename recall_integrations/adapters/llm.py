@@ -38,18 +38,24 @@ def resolve_llm(source: object) -> Callable[[str], str] | None:
         from langchain_core.runnables import Runnable
 
         if isinstance(source, Runnable):
-            return _asking(source.invoke, type(source).__name__)
+            return _asking(source.invoke, _named(source))
     if comes_from(source, "llama_index"):
         from llama_index.core.base.llms.base import BaseLLM
 
         if isinstance(source, BaseLLM):
-            return _asking(source.complete, type(source).__name__)
+            return _asking(source.complete, _named(source))
     if callable(source) and not isinstance(source, type):
-        return _asking(source, str(getattr(source, "__name__", type(source).__name__)))
+        return _asking(source, str(getattr(source, "__qualname__", _named(source))))
     raise InvalidArgument(
         f"{source!r} is not a language model. Pass a LangChain chat model, LLM or Runnable, a LlamaIndex LLM, or a "
         "function from text to text."
     )
+
+
+def _named(source: object) -> str:
+    """Its class and its model, where it says that: what failed of one model says nothing of another."""
+    model = next((m for m in (getattr(source, key, None) for key in ("model_name", "model")) if isinstance(m, str)), "")
+    return f"{type(source).__name__} {model}".strip()
 
 
 def _asking(function: Callable[..., Any], name: str) -> Callable[[str], str]:

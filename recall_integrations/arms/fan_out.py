@@ -67,12 +67,12 @@ class FanOut:
         self._share = share
         self._started: dict[str, Call[ArmResult] | Answer[ArmResult]] = {}
 
-    def start(self, requests: Sequence[tuple[str, ArmRequest]], *, here: bool = False) -> None:
-        """Ask arms. Returns when those that need no thread are done; with `here`, no arm is given one."""
+    def start(self, requests: Sequence[tuple[str, ArmRequest]]) -> None:
+        """Ask arms. Returns when those that need no thread are done."""
         alone = []
         for name, request in requests:
             arm = self._arms[name]
-            if here or (isinstance(arm, InMemory) and arm.there(request)):
+            if isinstance(arm, InMemory) and arm.there(request):
                 alone.append((name, request))
             else:
                 limit = self._deadline.child(self._deadline.remaining_ms() * self._share(name))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing
 from recall_integrations.delivery.explanation import RECENT, led, reason
-from recall_integrations.delivery.showing import Shown
+from recall_integrations.delivery.showing import Showing, Shown
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.planning.when import Asked
@@ -50,6 +50,7 @@ class Delivery:
         half_life_days: of recency.
         own: of each arm of the user's own, why what it finds is there.
         labels: what ranking features say of a hit (`FeatureSet.labels`).
+        showing: where long texts are redacted.
     """
 
     def __init__(
@@ -58,9 +59,11 @@ class Delivery:
         half_life_days: float,
         own: Mapping[str, str] | None = None,
         labels: Mapping[str, str] = FEATURES.labels,
+        showing: Showing | None = None,
     ) -> None:
         self._store, self._half_life_days = store, half_life_days
         self._own, self._labels = own or {}, labels
+        self._showing = showing or Showing()
 
     def deliver(
         self,
@@ -81,7 +84,7 @@ class Delivery:
             request: what was asked for.
             deadline: of the recall.
         """
-        showing = Shown(request.privacy, deadline)
+        showing = Shown(request.privacy, deadline, self._showing)
         fused = found.fused
         memories = self._fetch(view, fused.rows, request.k)
         places = [place for place, _ in memories]

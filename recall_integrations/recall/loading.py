@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
@@ -19,12 +20,18 @@ class Loader:
     Args:
         store: what is read.
         prepare: what else takes time when it is first done.
+        waiting: what surrounds a wait: the caller does not compute meanwhile.
     """
 
-    def __init__(self, store: MemoryStore, prepare: Callable[[], object]) -> None:
-        self._store, self._prepare = store, prepare
+    def __init__(
+        self,
+        store: MemoryStore,
+        prepare: Callable[[], object],
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._store, self._prepare, self._waiting = store, prepare, waiting
         self._threads = Bulkhead("load", SCOPES_AT_ONCE, hanging_max=0)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a call may end before its callback is there
         self._under_way: dict[int, Future[None]] = {}
 
     def loaded(self, scope_id: int, deadline: Deadline) -> bool:
@@ -37,18 +44,25 @@ class Loader:
             return True
         with self._lock:
             loading = self._under_way.get(scope_id)
-            if loading is None:
+            begins = loading is None or loading.done()
+            if loading is None or begins:
                 loading = self._under_way[scope_id] = self._threads.submit(self._load, scope_id)
-        if loading.done() or deadline.wait_for(loading):
-            with self._lock:
-                self._under_way.pop(scope_id, None)
-            error = loading.exception()
-            if isinstance(error, Busy):
-                return False  # as many scopes as may be are being read; the next recall asks again
-            if error is not None:
-                raise error
-            return True
-        return False
+        if begins:
+            loading.add_done_callback(lambda ended: self._over(scope_id, ended))
+        with self._waiting():
+            if not deadline.wait_for(loading):
+                return False
+        error = loading.exception()
+        if isinstance(error, Busy):
+            return False  # as many scopes as may be are being read; the next recall asks again
+        if error is not None:
+            raise error
+        return True
+
+    def _over(self, scope_id: int, ended: Future[None]) -> None:
+        with self._lock:
+            if self._under_way.get(scope_id) is ended:
+                del self._under_way[scope_id]
 
     def _load(self, scope_id: int) -> None:
         self._store.entities(scope_id)

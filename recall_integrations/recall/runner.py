@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field, replace
 
-from recall_integrations.errors import InvalidArgument, RecallError
+from recall_integrations.errors import InvalidArgument, RecallError, RecallTimeout
 from recall_integrations.recall.state import RecallState
-from recall_integrations.resilience.admission import MINIMAL
+from recall_integrations.resilience.admission import MINIMAL, RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import NO_TIME, Guard
@@ -114,7 +114,7 @@ class Runner:
     ) -> None:
         self.stages, self._observers = tuple(stages), tuple(observers)
         self._outside = outside or {}
-        self._paces = {stage.name: Pace() for stage in self.stages if stage.paced}
+        self._paces = {stage.name: Pace(RECENT_SECONDS) for stage in self.stages if stage.paced}
 
     def run(self, state: RecallState, deadline: Deadline) -> tuple[RecallState, dict[str, float]]:
         """The last state, and how long each stage took: milliseconds by name, with those of steps, and `total`."""
@@ -171,8 +171,9 @@ class Runner:
         answer = self._outside[stage.name].call(own, _extended, stage, state, replace(turn, deadline=own))
         if answer.value is not None:
             return answer.value, False
-        if stage.essential and answer.error is not None:
-            raise _essential(stage, answer.error) from answer.error
+        if stage.essential:
+            late = RecallTimeout(f"Without the stage {stage.name!r} there is no answer. {answer.detail}")
+            raise late if answer.error is None else _essential(stage, answer.error) from answer.error
         return stage.fallback(
             state.degraded_by(Degradation(stage=stage.name, reason=answer.code, detail=answer.detail))
         ), True

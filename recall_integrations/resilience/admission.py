@@ -30,6 +30,7 @@ LEVELS = MINIMAL + 1
 SHARES = (1.0, 0.95, 0.9, 0.6, 0.35)
 RUNS, RUNS_MIN = 64, 5  # recent recalls that a level is judged by, and how few say nothing
 RECENT_SECONDS = 10.0  # what is older says nothing of how busy the machine is
+STEP_SECONDS = 0.02
 ROOM = 1.3  # a better level must fit that many times
 
 
@@ -78,38 +79,45 @@ class Admission:
 
     @contextmanager
     def admitted(self, deadline: Deadline) -> Iterator[Admitted]:
-        """Inside, there is a place for this thread; without one in time, the least is done without."""
+        """Inside, there is a place for this thread; without one in time, the least is done without.
+
+        A recall inside of a recall, as an observer may make one, has the place of the outer one.
+        """
+        mine = self._mine
+        if getattr(mine, "held", False):
+            yield self._chosen(deadline.remaining_ms(), 0.0)
+            return
         began = self._clock()
-        held = self._acquired(deadline)
+        mine.held = self._acquired(deadline)
         waited_ms = (self._clock() - began) * 1e3
-        self._mine.held = held
-        given = self._chosen(deadline.remaining_ms(), waited_ms) if held else Admitted(MINIMAL, waited_ms)
+        given = self._chosen(deadline.remaining_ms(), waited_ms) if mine.held else Admitted(MINIMAL, waited_ms)
         started = self._clock()
-        self._mine.away = 0.0
+        mine.away, mine.deadline = 0.0, deadline
         try:
             yield given
         finally:
-            if self._mine.held:
+            if mine.held:
                 self._free.release()
-            self._mine.held = False
+            mine.held, mine.deadline = False, None
             ended = self._clock()
             with self._lock:
-                self._took[given.level].append((ended, (ended - started - self._mine.away) * 1e3))
+                self._took[given.level].append((ended, (ended - started - mine.away) * 1e3))
 
     @contextmanager
-    def waiting(self, deadline: Deadline) -> Iterator[None]:
-        """Inside, the thread waits for somebody else and needs no place."""
-        if not getattr(self._mine, "held", False):
+    def waiting(self) -> Iterator[None]:
+        """Inside, the thread waits for somebody else and needs no place; it gets one again before it goes on."""
+        mine = self._mine
+        if not getattr(mine, "held", False):
             yield
             return
         began = self._clock()
         self._free.release()
-        self._mine.held = False
+        mine.held = False
         try:
             yield
         finally:
-            self._mine.held = self._acquired(deadline)
-            self._mine.away += self._clock() - began
+            mine.held = self._acquired(mine.deadline)
+            mine.away += self._clock() - began
 
     def usual_ms(self, level: int) -> float | None:
         """What a recall of a level takes: the 95th percentile of the recent ones; `None` = not known."""
@@ -119,8 +127,10 @@ class Admission:
     def _acquired(self, deadline: Deadline) -> bool:
         if self._free.acquire(blocking=False):
             return True
-        left = deadline.remaining()
-        return left > 0 and self._free.acquire(timeout=min(left, threading.TIMEOUT_MAX))
+        while not deadline.over:  # in steps, so that one that is cancelled leaves
+            if self._free.acquire(timeout=min(deadline.remaining(), STEP_SECONDS)):
+                return True
+        return False
 
     def _chosen(self, left_ms: float, waited_ms: float) -> Admitted:
         with self._lock:

@@ -230,7 +230,18 @@ class Breaker:
     def refuses(self) -> bool:
         """Whether a call would be refused now."""
         known = self._shelf.read(self.name)
-        return known.failures >= self._failures_max and self._left(known) > 0
+        if known.failures < self._failures_max:
+            return False
+        if self._began(known) > self._clock():
+            known = self._shelf.update(self.name, self._put_back)
+        return self._left(known) > 0
+
+    def _put_back(self, known: BreakerState) -> BreakerState:
+        """If the clock was put back, the pause begins now."""
+        now = self._clock()
+        if self._began(known) <= now:
+            return known
+        return _replace(known, since=now, trial=None if known.trial is None else now)
 
     @property
     def left_s(self) -> float:
@@ -250,8 +261,8 @@ class Breaker:
                 granted.append(Pass())
                 return known
             now = self._clock()
-            if self._began(known) > now:  # the clock was put back
-                return _replace(known, since=now, trial=None if known.trial is None else now)
+            if self._began(known) > now:
+                return self._put_back(known)
             if now - self._began(known) < self._open_s:
                 return known
             granted.append(Pass(trial=True))

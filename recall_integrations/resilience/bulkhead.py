@@ -141,18 +141,20 @@ class Bulkhead:
 
     def _start(self, task: _Task) -> None:
         try:
-            threading.Thread(target=self._work, args=(task,), name=f"recall-{self.name}", daemon=True).start()
+            inbox: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+            inbox.put(task)
+            threading.Thread(target=self._work, args=(inbox,), name=f"recall-{self.name}", daemon=True).start()
         except RuntimeError as e:  # no thread to be had
             self._ended(task)
             task.future.set_exception(Busy(f"No thread can be started for {self.name}: {e}"))
 
-    def _work(self, task: _Task) -> None:
-        inbox: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+    def _work(self, inbox: queue.SimpleQueue[_Task]) -> None:
+        task = inbox.get()
         while True:
             tell = task.run()
             self._ended(task)  # its place is free before anybody knows that it ended
             tell()
-            del tell  # an idle thread keeps nothing alive
+            del tell, task  # an idle thread keeps nothing alive
             with self._lock:
                 self._idle.append(inbox)
             try:

@@ -103,10 +103,6 @@ class Call(Generic[T]):
     fair: bool
 
 
-def _just_waiting(_deadline: Deadline) -> AbstractContextManager[None]:
-    return nullcontext()
-
-
 class Guard:
     """Calls one component. Threads share it.
 
@@ -128,7 +124,7 @@ class Guard:
         breaker: Breaker | None = None,
         threads: Threads | None = None,
         attempts: int = 1,
-        waiting: Callable[[Deadline], AbstractContextManager[None]] = _just_waiting,
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name, self.limit_ms = name, limit_ms
@@ -210,7 +206,7 @@ class Guard:
             done: work and pieces that a result stands for, if it may be less than was asked.
         """
         if not call.future.done():
-            with self._waiting(call.limit):
+            with self._waiting():
                 call.limit.wait_for(call.future)
         took_ms = (self._clock() - call.began) * 1e3
         if not call.future.done():

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, nullcontext
 from recall_integrations.config import BreakerConfig
 from recall_integrations.resilience.breaker import Breaker, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead
-from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard, Health
 
 
@@ -31,11 +30,11 @@ class Guards:
         settings: BreakerConfig,
         shelf: Shelf | None = None,
         threads: int = 8,
-        waiting: Callable[[Deadline], AbstractContextManager[None]] | None = None,
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._settings, self._shelf, self._threads, self._clock = settings, shelf, threads, clock
-        self._waiting = waiting or (lambda _deadline: nullcontext())
+        self._waiting = waiting
         self._made: dict[str, Guard] = {}
         self._lock = threading.Lock()
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 import threading
+import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 RUNS = 64  # recent runs that it goes by
@@ -23,11 +25,18 @@ class Estimate:
 
 
 class Pace:
-    """Milliseconds per unit of work of the recent runs, and what the next will take. Threads share it."""
+    """Milliseconds per unit of work of the recent runs, and what the next will take. Threads share it.
 
-    def __init__(self) -> None:
+    Args:
+        recent_s: what is older counts no more; `inf` = all of the last 64. For what has no probes: a slow hour must not
+            be held against it for ever.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, recent_s: float = math.inf, clock: Callable[[], float] = time.monotonic) -> None:
+        self._recent_s, self._clock = recent_s, clock
         self._lock = threading.Lock()
-        self._rates: deque[float] = deque(maxlen=RUNS)
+        self._rates: deque[tuple[float, float]] = deque(maxlen=RUNS)
         self._pieces: deque[float] = deque(maxlen=RUNS)
         self._refused = 0
 
@@ -40,13 +49,14 @@ class Pace:
                 self._rates.clear()
                 self._pieces.clear()
             for _ in range(RUNS_MIN if probe else 1):
-                self._rates.append(ms / work)
+                self._rates.append((self._clock(), ms / work))
                 self._pieces.append(ms / pieces)
 
     def estimate(self, work: float = 1.0) -> Estimate | None:
         """For this much work; `None` after fewer than three runs."""
+        since = self._clock() - self._recent_s
         with self._lock:
-            rates = sorted(self._rates)
+            rates = sorted(rate for at, rate in self._rates if at >= since)
         if len(rates) < RUNS_MIN:
             return None
         high = rates[math.ceil(0.95 * (len(rates) - 1))]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from recall_integrations.arms.base import ArmRequest
-from recall_integrations.arms.fan_out import FanOut
+from recall_integrations.arms.fan_out import FanOut, InMemory
 from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.config import BudgetsConfig
 from recall_integrations.indexes.scope_view import Mask
@@ -71,16 +71,25 @@ class Arms(Stage):
         return replace(state, results=tuple(results)).degraded_by(*problems, *late)
 
     def _least(self, state: RecallState, turn: Turn) -> RecallState:
-        """The nearest by their vectors, or, where these are not all in memory, by words: whatever needs no waiting."""
+        """One arm: the nearest by their vectors, or whatever else is in memory; else words, with the time there is."""
         state = replace(state, similarities=state.scope.scan(state.vectors))
-        names = [arm.name for arm in state.plan.arms]
-        name = "semantic" if state.similarities is not None and "semantic" in names else "lexical"
+        built_in = {arm.name: arm for arm in state.plan.arms if self._specs[arm.name] in BUILT_IN}
+        requests = {name: self._request(arm, state, turn) for name, arm in built_in.items()}
+        there = [
+            name for name in ("semantic", "lexical", *built_in) if name in requests and self._there(name, requests)
+        ]
         fan = FanOut(self._guards, self._made, turn.deadline, turn.timings_ms, self._budgets.of_arm)
-        arms = [arm for arm in state.plan.arms if arm.name == name and self._specs[name] in BUILT_IN]
-        request = [(arm.name, replace(self._request(arm, state, turn), deadline=Deadline.after(None))) for arm in arms]
-        fan.start(request, here=True)
-        results, problems = fan.collect([name])
+        if there:
+            fan.start([(there[0], replace(requests[there[0]], deadline=Deadline.after(None)))])
+        elif requests:
+            there = ["lexical" if "lexical" in requests else next(iter(requests))]
+            fan.start([(there[0], requests[there[0]])])
+        results, problems = fan.collect(there[:1])
         return replace(state, results=tuple(results)).degraded_by(*problems)
+
+    def _there(self, name: str, requests: Mapping[str, ArmRequest]) -> bool:
+        made = self._made[name]
+        return isinstance(made, InMemory) and made.there(requests[name])
 
     def _applies(self, arm: ArmPlan, state: RecallState) -> tuple[bool, Degradation | None]:
         """Whether an arm has anything to look for, or why it cannot say: one of the user's own may raise."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -20,6 +21,7 @@ from recall_integrations.query.spans import Spans
 from recall_integrations.recall.loading import Loader
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
+from recall_integrations.resilience.admission import RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.resilience.pace import Pace
@@ -43,6 +45,7 @@ class Parse(Stage):
         config: all settings.
         llm: validates corrections of the spelling; `None` = nobody does.
         unsure: asks the LLM about names that nothing else resolved; `None` = it is not asked.
+        waiting: what surrounds a wait.
     """
 
     name = "parse"
@@ -55,11 +58,12 @@ class Parse(Stage):
         config: RecallConfig,
         llm: Callable[[str], str] | None = None,
         unsure: EntityFallback | None = None,
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._store, self._config, self._llm, self._unsure = store, config, llm, unsure
         self._parser = QueryParser(config)
-        self._pace = Pace()
-        self._loader = Loader(store, self._prepare)
+        self._pace = Pace(RECENT_SECONDS)
+        self._loader = Loader(store, self._prepare, waiting)
 
     def applies(self, _state: RecallState) -> bool:
         """Always."""
@@ -79,7 +83,7 @@ class Parse(Stage):
         # While the scope is being read, so may be the grammar of dates; and there is nothing to look for yet.
         window = False if state.loading and request.window is None else request.window
         parsed, more = self._parser.parse(text, request.now, known, window=window, zone=request.zone)
-        if len(text) >= LONG_CHARS:
+        if len(request.text) >= LONG_CHARS:
             self._pace.record((time.perf_counter() - began) * 1e3, work=len(text))
         return replace(state, parsed=parsed, frequency=known.frequency).degraded_by(*problems, *more)
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from recall_integrations.delivery import privacy
-from recall_integrations.delivery.showing import AT_ONCE_CHARS, Shown
+from recall_integrations.delivery.showing import AT_ONCE_CHARS, Showing, Shown
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Memory
 
@@ -17,12 +17,16 @@ LONG_TEXT = Memory("call 030 1234567 " + "tea " * AT_ONCE_CHARS, id="long", acto
 @pytest.mark.parametrize("memory", [LONG_TEXT, Memory("call 030 1234567", id="short")])
 @pytest.mark.parametrize("mode", ["allow", "redact", "block"])
 def test_with_time_it_is_what_the_mode_says(memory: Memory, mode: str) -> None:
-    showing = Shown(mode, Deadline.after(60_000))
+    showing = Shown(mode, Deadline.after(60_000), Showing())
     assert showing.of(memory) == privacy.apply(memory, mode)
     assert showing.problems == []
 
 
-def test_a_long_text_that_takes_too_long_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+CROWD = Memory("met them", id="crowd", entities=[f"Person {i}" for i in range(200)])
+
+
+@pytest.mark.parametrize("memory", [LONG_TEXT, CROWD])
+def test_what_takes_too_long_is_withheld(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     release, apply = threading.Event(), privacy.apply
 
     def slow(memory: Memory, mode: str) -> Memory:
@@ -31,14 +35,43 @@ def test_a_long_text_that_takes_too_long_is_withheld(monkeypatch: pytest.MonkeyP
         return apply(memory, mode)
 
     monkeypatch.setattr(privacy, "apply", slow)
-    showing = Shown("redact", Deadline.after(5))
-    shown = showing.of(LONG_TEXT)
+    showing = Shown("redact", Deadline.after(5), Showing())
+    shown = showing.of(memory)
     release.set()
-    assert shown == apply(LONG_TEXT, "block") and shown.text == ""
+    assert shown == apply(memory, "block") and shown.text == "" and shown.entities == ()
     assert [(d.stage, d.reason) for d in showing.problems] == [("privacy", "timeout")]
 
 
 def test_short_texts_are_redacted_even_if_the_time_is_over() -> None:
-    showing = Shown("redact", Deadline.after(0))
+    showing = Shown("redact", Deadline.after(0), Showing())
     assert "1234567" not in showing.of(Memory("call 030 1234567", id="short")).text
     assert showing.problems == []
+
+
+def test_while_as_many_as_may_be_are_under_way_one_waits() -> None:
+    beside, texts = Showing(), 12
+    seen: list[Memory] = []
+
+    def shows() -> None:
+        seen.append(Shown("redact", Deadline.after(60_000), beside).of(LONG_TEXT))
+
+    threads = [threading.Thread(target=shows) for _ in range(texts)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert seen == [privacy.apply(LONG_TEXT, "redact")] * texts
+
+
+def test_a_redaction_that_fails_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    apply = privacy.apply
+
+    def fails(memory: Memory, mode: str) -> Memory:
+        if mode == "redact":
+            raise ValueError("no")
+        return apply(memory, mode)
+
+    monkeypatch.setattr(privacy, "apply", fails)
+    showing = Shown("redact", Deadline.after(60_000), Showing())
+    assert showing.of(LONG_TEXT).text == ""
+    assert [(d.stage, d.reason) for d in showing.problems] == [("privacy", "error")]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -84,3 +85,33 @@ def test_what_reading_raises_is_raised_once_for_each_try() -> None:
     for _ in range(2):
         with pytest.raises(StoreCorrupt, match="page 3"):
             own.loaded(1, LONG)
+
+
+def test_a_load_that_failed_while_nobody_waited_is_made_again() -> None:
+    release, fail = threading.Event(), [True]
+
+    def reads() -> None:
+        release.wait(60)
+        if fail[0]:
+            raise StoreCorrupt("page 3")
+
+    own = loader(Store(reads))
+    assert not own.loaded(1, Deadline.after(1))
+    release.set()
+    with contextlib.suppress(StoreCorrupt):  # it may still be under way
+        own.loaded(1, LONG)
+    fail[0] = False
+    assert own.loaded(1, LONG)
+
+
+def test_a_wait_is_surrounded() -> None:
+    seen: list[str] = []
+
+    @contextlib.contextmanager
+    def waiting() -> Iterator[None]:
+        seen.append("in")
+        yield
+        seen.append("out")
+
+    assert Loader(Store(), lambda: None, waiting).loaded(1, LONG)  # type: ignore[arg-type]
+    assert seen == ["in", "out"]

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from recall_integrations.errors import EmbeddingError, InvalidArgument
+from recall_integrations.errors import EmbeddingError, InvalidArgument, RecallTimeout
 from recall_integrations.recall.runner import Runner, Stage, StageEvent, Turn, arranged, degradation
 from recall_integrations.recall.state import RecallState
+from recall_integrations.resilience.admission import RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard
-from recall_integrations.resilience.pace import RUNS_MIN
+from recall_integrations.resilience.pace import RUNS_MIN, Pace
 from recall_integrations.types import Degradation
 
 
@@ -244,3 +245,34 @@ def test_an_essential_stage_of_ones_own_raises_what_it_raises(begun: RecallState
     runner = Runner([Told("own", failing(EmbeddingError("no")), essential=True)], outside={"own": Guard("stage.own")})
     with pytest.raises(EmbeddingError):
         runner.run(begun, Deadline.after(None))
+
+
+def test_an_essential_stage_of_ones_own_that_hangs_is_an_error_and_no_empty_answer(begun: RecallState) -> None:
+    release = threading.Event()
+
+    def hangs(state: RecallState, _turn: Turn) -> RecallState:
+        release.wait(60)
+        return state
+
+    runner = Runner([Told("own", hangs, essential=True)], outside={"own": Guard("stage.own", limit_ms=5)})
+    with pytest.raises(RecallTimeout, match="own"):
+        runner.run(begun, Deadline.after(None))
+    release.set()
+
+
+def test_what_was_slow_once_is_tried_again_after_a_while(begun: RecallState, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("recall_integrations.recall.runner.Pace", lambda recent_s: Pace(recent_s, lambda: now[0]))
+    slow = [True]
+
+    def does(state: RecallState, _turn: Turn) -> RecallState:
+        threading.Event().wait(0.02 if slow[0] else 0)
+        return state
+
+    runner = Runner([Falls("a", does, paced=True)])
+    for _ in range(RUNS_MIN):
+        runner.run(begun, Deadline.after(None))
+    slow[0] = False
+    assert runner.run(begun, Deadline.after(5, lambda: 0.0))[0].degraded
+    now[0] += RECENT_SECONDS + 1
+    assert not runner.run(begun, Deadline.after(5, lambda: 0.0))[0].degraded

@@ -87,7 +87,7 @@ def test_a_recall_that_waits_for_others_needs_no_place_and_its_wait_does_not_cou
     for _ in range(RUNS_MIN):
         with admission.admitted(Deadline.after(1e6, clock)):
             clock.now += 0.01
-            with admission.waiting(Deadline.after(1e6, clock)):
+            with admission.waiting():
                 other = threading.Thread(target=lambda: _enters(admission, clock, inside))
                 other.start()
                 other.join(30)
@@ -109,7 +109,7 @@ def test_without_a_place_in_time_the_least_is_done() -> None:
     seen: list[int] = []
 
     def late() -> None:
-        with admission.admitted(Deadline.after(1, clock)) as given:
+        with admission.admitted(Deadline.after(1)) as given:
             seen.append(given.level)
 
     with admission.admitted(Deadline.after(1e6, clock)):
@@ -129,7 +129,50 @@ def test_places_are_given_back_whatever_happens() -> None:
         with (
             pytest.raises(KeyError),
             admission.admitted(Deadline.after(1e6, clock)),
-            admission.waiting(Deadline.after(1e6, clock)),
+            admission.waiting(),
         ):
             raise KeyError
     assert level(admission, clock, 1e6) == FULL
+
+
+def test_a_recall_inside_of_a_recall_has_its_place() -> None:
+    clock = Clock()
+    admission = Admission(1, clock)
+    with admission.admitted(Deadline.after(1e6, clock)):
+        for _ in range(3):
+            with admission.admitted(Deadline.after(1e6, clock)) as inner:
+                assert inner.level == FULL
+    with admission.admitted(Deadline.after(1e6, clock)) as given:
+        assert given.level == FULL and given.waited_ms == 0
+
+
+def test_who_is_cancelled_waits_for_no_place() -> None:
+    admission, deadline, left = Admission(1), Deadline.after(None), threading.Event()
+
+    def waits() -> None:
+        with admission.admitted(deadline) as given:
+            assert given.level == MINIMAL
+        left.set()
+
+    with admission.admitted(Deadline.after(None)):
+        threading.Thread(target=waits).start()
+        deadline.cancel()
+        assert left.wait(30)
+
+
+def test_after_waiting_a_place_is_waited_for_as_long_as_the_recall_has_time() -> None:
+    admission, inside, go_on = Admission(1), threading.Event(), threading.Event()
+
+    def takes_the_place() -> None:
+        with admission.admitted(Deadline.after(None)):
+            inside.set()
+            go_on.wait(30)
+
+    other = threading.Thread(target=takes_the_place)
+    with admission.admitted(Deadline.after(60_000)):
+        with admission.waiting():
+            other.start()
+            assert inside.wait(30)
+            threading.Timer(0.05, go_on.set).start()
+        assert go_on.is_set()
+    other.join(30)

@@ -136,7 +136,7 @@ def test_a_wait_is_surrounded(hangs: Callable[[], None]) -> None:
     seen: list[str] = []
 
     @contextmanager
-    def waiting(_deadline: Deadline) -> Iterator[None]:
+    def waiting() -> Iterator[None]:
         seen.append("in")
         yield
         seen.append("out")
@@ -151,3 +151,13 @@ def test_guards_of_one_shelf_know_of_each_other() -> None:
     for _ in range(3):
         first.call(LONG, raising(ValueError()))
     assert second.call(LONG, str).reason == "skip.breaker"
+
+
+def test_a_clock_that_jumps_back_an_hour_makes_no_pause_longer() -> None:
+    now = [10_000.0]
+    guard = Guard("x", breaker=Breaker("x", failures_max=1, open_s=300, clock=lambda: now[0]))
+    assert guard.call(LONG, raising(ValueError())).reason == "error"
+    now[0] -= 3_600
+    assert guard.call(LONG, str).reason == "skip.breaker"
+    now[0] += 300
+    assert guard.call(LONG, str).reason == "success"
