@@ -26,7 +26,7 @@ from recall_integrations.evaluation.embedding_cache import CachedEmbedding, shar
 from recall_integrations.evaluation.quality import means, tables
 from recall_integrations.evaluation.quality.means import Mean
 from recall_integrations.evaluation.quality.report import COMPARED, OURS, Answer, QualityReport
-from recall_integrations.evaluation.quality.systems import ClosableSystem, RecallSystem, System
+from recall_integrations.evaluation.quality.systems import TIME_BUDGET_MS, ClosableSystem, RecallSystem, System
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
 from recall_integrations.evaluation.terminal import progress
 from recall_integrations.ranking.rank import resolve_ranker
@@ -136,7 +136,7 @@ def measure(
     kinds: dict[str, str] = {}
     with ExitStack() as stack:
         store = stack.enter_context(MemoryStore.open(config=config, embedding=embedding))
-        ours = RecallSystem(QueryOptimizer(store, config=config))
+        ours = RecallSystem(QueryOptimizer(store, config=config), time_budget_ms=TIME_BUDGET_MS)
         stack.callback(ours.close)
         systems: list[System] = [ours]
         for other in (one for make in others for one in make(store, config, data.name, console)):
