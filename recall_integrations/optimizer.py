@@ -26,6 +26,7 @@ from recall_integrations.delivery.showing import Showing
 from recall_integrations.delivery.withholding import withheld
 from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed
 from recall_integrations.planning.when import settled
+from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.rank import resolve_ranker
@@ -394,7 +395,11 @@ class QueryOptimizer:
         began = time.perf_counter()
         with self._admission.admitted(deadline) as given, self.store.reading():
             k = given.k(request.k)
-            state = RecallState(request=replace(request, k=k) if k != request.k else request, level=given.level)
+            state = RecallState(
+                request=replace(request, k=k) if k != request.k else request,
+                door=Door(request.privacy),
+                level=given.level,
+            )
             state, timings = self._runner.run(state.degraded_by(*_pressed(given, request, k, deadline)), deadline)
         query, plan, degraded = withheld(state.query, state.plan, state.degraded, request.privacy)
         hits, confidence = state.hits, state.confidence

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from recall_integrations.arms.second_hop.links import Via
-from recall_integrations.delivery import privacy
+from recall_integrations.privacy import redactor as privacy
 from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.features.registry import FEATURES

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
-from recall_integrations.delivery import privacy
+from recall_integrations.privacy import redactor as privacy
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Degradation, Memory

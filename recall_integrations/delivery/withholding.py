@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from recall_integrations.delivery import privacy
+from recall_integrations.privacy import redactor as privacy
 from recall_integrations.query.entities.implicit import USER
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.types import Degradation, EntityRef, ParsedQuery, RetrievalPlan

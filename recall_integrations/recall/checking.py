@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.config import LimitsConfig
-from recall_integrations.delivery import privacy
 from recall_integrations.errors import InvalidArgument, InvalidFilter
+from recall_integrations.privacy import redactor as privacy
 from recall_integrations.query.parser import clean
 from recall_integrations.resilience.failures import time_of
 from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope, checked_time

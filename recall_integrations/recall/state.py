@@ -13,6 +13,7 @@ from recall_integrations.arms.base import ArmResult
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.planning.when import Asked
+from recall_integrations.privacy.door import Door
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.types import (
     Contribution,
@@ -38,6 +39,7 @@ class RecallState:
 
     Args:
         request: the checked arguments.
+        door: what may leave the recall; whatever goes to the caller or to a service goes through it.
         level: how much is left out, 0 = nothing (`resilience.admission`).
         loading: whether the scope's columns are still being read, so that there is no view.
         parsed: the query as understood (`parse`); `query` is the same for whoever needs it.
@@ -64,6 +66,7 @@ class RecallState:
     """
 
     request: RecallRequest
+    door: Door = field(default_factory=Door)
     level: int = 0
     loading: bool = False
     parsed: ParsedQuery | None = None

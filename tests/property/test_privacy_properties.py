@@ -8,7 +8,7 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.delivery.privacy import redact
+from recall_integrations.privacy.redactor import redact
 
 WORDS = string.ascii_letters + string.digits
 EMAILS = st.builds(

@@ -73,7 +73,7 @@ def test_nothing_rather_than_too_much(budget: int) -> None:
 
 
 def test_withheld_texts_cost_nothing() -> None:
-    from recall_integrations.delivery.privacy import apply
+    from recall_integrations.privacy.redactor import apply
 
     blocked = [Hit(memory=apply(h.memory, "block"), score=h.score) for h in hits("a b c", "d")]
     assert pack(blocked, 0) == (tuple(blocked), 0)

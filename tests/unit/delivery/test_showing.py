@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from recall_integrations.delivery import privacy
 from recall_integrations.delivery.showing import AT_ONCE_CHARS, Showing, Shown
+from recall_integrations.privacy import redactor as privacy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Memory
 

@@ -25,8 +25,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from recall_integrations.delivery.patterns import SECRET_KEYS, SSN_KEYS, TEL_KEYS, replace_numbers, replace_secrets
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.privacy.patterns import SECRET_KEYS, SSN_KEYS, TEL_KEYS, replace_numbers, replace_secrets
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
 MODES = ("allow", "redact", "block")

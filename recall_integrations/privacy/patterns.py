@@ -1,4 +1,4 @@
-"""What personal data and secrets look like. Used by `privacy.py`; see the list there.
+"""What personal data and secrets look like. Used by `redactor.py`; see the list there.
 
 Formats: ISO 13616 (IBAN: country, length, mod 97), ISO/IEC 7812 (Luhn), E.164 (phone numbers), RFC 7519 (JWT).
 """

@@ -6,8 +6,8 @@ from datetime import datetime, timezone
 
 import pytest
 
-from recall_integrations.delivery.privacy import apply, check_mode, redact
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.privacy.redactor import apply, check_mode, redact
 from recall_integrations.types import Memory, Relation
 
 REDACTED = [
