@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -20,16 +18,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from filelock import FileLock, Timeout
-
 from recall_integrations.errors import ConfigError
+from recall_integrations.resilience.shared_file import SharedFile
 from recall_integrations.types.numbers import is_number, is_whole
 
 BREAKERS_FILE = "breakers.json"  # in the directory of a store
 FAILURES_MAX = 3
 OPEN_SECONDS = 300.0
 WHY_CHARS_MAX = 200
-LOCK_SECONDS = 0.05  # a recall does not wait longer for another process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +46,7 @@ class BreakerState:
 
 
 Change = Callable[[BreakerState], BreakerState]
+States = Mapping[str, BreakerState]
 
 
 class Shelf(Protocol):
@@ -90,73 +87,33 @@ class FileShelf:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._states: dict[str, BreakerState] = {}
-        self._seen: tuple[int, int, int] | None = None
-        self.trouble = ""
+        self._file: SharedFile[States] = SharedFile(path, nothing=dict, decode=_states_of, encode=_text_of)
+
+    @property
+    def trouble(self) -> str:
+        """Why the file was not read or written; empty = it was."""
+        return self._file.trouble
 
     def read(self, name: str) -> BreakerState:
         """The state of a component, as the file says now: costs one `stat`, microseconds."""
-        with self._lock:
-            self._refresh()
-            return self._states.get(name, BreakerState())
+        return self._file.read().get(name, BreakerState())
 
     def update(self, name: str, change: Change) -> BreakerState:
         """See `Shelf.update`."""
-        with self._lock:
-            try:
-                if not self._path.parent.is_dir():  # the lock would make it
-                    raise FileNotFoundError(f"{self._path.parent} is no directory.")
-                with FileLock(f"{self._path}.lock", timeout=LOCK_SECONDS):
-                    return self._updated(name, change, write=True)
-            except (OSError, Timeout) as e:
-                self.trouble = f"{type(e).__name__}: {e}"
-                return self._updated(name, change, write=False)
 
-    def _updated(self, name: str, change: Change, *, write: bool) -> BreakerState:
-        self._refresh()
-        state = change(self._states.get(name, BreakerState()))
-        self._states = {**self._states, name: state}
-        if state == BreakerState():
-            del self._states[name]
-        if write:
-            self._write()
-            self.trouble = ""
-        return state
+        def changed(states: States) -> States:
+            others = {other: state for other, state in states.items() if other != name}
+            state = change(states.get(name, BreakerState()))
+            return others if state == BreakerState() else {**others, name: state}
 
-    def _refresh(self) -> None:
-        try:
-            sign = _sign(self._path)
-            if sign != self._seen:
-                self._states = _states_of(self._path.read_text(encoding="utf-8"))
-                self._seen = sign
-        except FileNotFoundError:
-            if self._seen is not None:  # somebody removed it: nothing is known
-                self._states, self._seen = {}, None
-        except (OSError, ValueError) as e:
-            self.trouble = f"{type(e).__name__}: {e}"
-
-    def _write(self) -> None:
-        text = json.dumps({name: asdict(state) for name, state in sorted(self._states.items())}, indent=1)
-        handle, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(temporary).replace(self._path)
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        self._seen = _sign(self._path)
+        return self._file.update(changed).get(name, BreakerState())
 
 
-def _sign(path: Path) -> tuple[int, int, int]:
-    """Changes whenever the file is replaced."""
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _text_of(states: States) -> str:
+    return json.dumps({name: asdict(state) for name, state in sorted(states.items())}, indent=1)
 
 
-def _states_of(text: str) -> dict[str, BreakerState]:
+def _states_of(text: str) -> States:
     """What a file says. Raises `ValueError` if it is none of ours."""
     loaded = json.loads(text)
     if not isinstance(loaded, Mapping):

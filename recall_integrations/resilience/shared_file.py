@@ -1,0 +1,92 @@
+"""A small JSON file that threads and processes share: what is known of components outlives the process."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from filelock import FileLock, Timeout
+
+T = TypeVar("T")
+LOCK_SECONDS = 0.05  # a recall does not wait longer for another process
+
+
+class SharedFile(Generic[T]):
+    """A value in a file, and in memory. Threads share it.
+
+    Where the file cannot be read or written, what this process knows goes on to count; `trouble` says why.
+
+    Args:
+        path: of the file; made when it is first written, in a directory that there is.
+        nothing: the value where there is no file.
+        decode: from its text; raises `ValueError` where that is none of ours.
+        encode: to its text.
+    """
+
+    def __init__(
+        self, path: Path, *, nothing: Callable[[], T], decode: Callable[[str], T], encode: Callable[[T], str]
+    ) -> None:
+        self._path, self._nothing, self._decode, self._encode = path, nothing, decode, encode
+        self._lock = threading.Lock()
+        self._value = nothing()
+        self._seen: tuple[int, int, int] | None = None
+        self.trouble = ""
+
+    def read(self) -> T:
+        """The value as the file says now: costs one `stat`, microseconds. It is not to be changed."""
+        with self._lock:
+            self._refresh()
+            return self._value
+
+    def update(self, change: Callable[[T], T]) -> T:
+        """Replace the value by what `change` makes of it, with nobody else in between; gives the new one.
+
+        Args:
+            change: it may be called twice, with the same value or a newer one.
+        """
+        with self._lock:
+            try:
+                if not self._path.parent.is_dir():  # the lock would make it
+                    raise FileNotFoundError(f"{self._path.parent} is no directory.")
+                with FileLock(f"{self._path}.lock", timeout=LOCK_SECONDS):
+                    self._refresh()
+                    self._write(change(self._value))
+                    self.trouble = ""
+            except (OSError, Timeout) as e:
+                self.trouble = f"{type(e).__name__}: {e}"
+                self._refresh()
+                self._value = change(self._value)
+            return self._value
+
+    def _refresh(self) -> None:
+        try:
+            sign = _sign(self._path)
+            if sign != self._seen:
+                self._value = self._decode(self._path.read_text(encoding="utf-8"))
+                self._seen = sign
+        except FileNotFoundError:
+            if self._seen is not None:  # somebody removed it: nothing is known
+                self._value, self._seen = self._nothing(), None
+        except (OSError, ValueError) as e:
+            self.trouble = f"{type(e).__name__}: {e}"
+
+    def _write(self, value: T) -> None:
+        handle, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(self._encode(value))
+            Path(temporary).replace(self._path)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        self._value, self._seen = value, _sign(self._path)
+
+
+def _sign(path: Path) -> tuple[int, int, int]:
+    """Changes whenever the file is replaced."""
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size, found.st_ino
