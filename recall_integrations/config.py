@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +33,8 @@ from recall_integrations.errors import ConfigError
 S = TypeVar("S")
 ARMS = ("semantic", "lexical", "graph", "temporal", "type_filter")
 FALLBACK = "fallback_fusion"
+REWRITE_TIMEOUT = "RECALL_REWRITE_TIMEOUT"  # in the environment
+PLAIN_SECONDS_BELOW = 100  # a number without a unit
 RANKERS = ("fixed_weights", "linear", "trees")
 FUSIONS = ("weighted", "boosts", "rrf")
 STRATEGIES = (*RANKERS, *FUSIONS)
@@ -347,6 +351,65 @@ class FallbackFusionConfig:
         _refuse_unread(self, FALLBACK, _FUSION_READ_BY)
 
 
+def _rewrite_timeout_ms() -> float:
+    """What `RECALL_REWRITE_TIMEOUT` says: `6s`, `800ms`, or a number alone: seconds below 100, else milliseconds.
+
+    Nobody waits for a model for 50 ms or for 1,000 s. Six seconds where it is not set.
+    """
+    given = os.environ.get(REWRITE_TIMEOUT, "").strip().lower()
+    if not given:
+        return 6_000.0
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|)", given)
+    value = 0.0 if found is None else float(found[1])
+    unit = "" if found is None else found[2] or ("s" if value < PLAIN_SECONDS_BELOW else "ms")
+    ms = value * (1_000 if unit == "s" else 1)
+    if not 1 <= ms <= 600_000:
+        raise ConfigError(f"{REWRITE_TIMEOUT} must be from 1ms to 600s, such as 6s or 800ms, not {given!r}.")
+    return ms
+
+
+@_section("rewriting")
+class RewritingConfig:
+    """When an LLM is asked for other words, if there is one, and what they may do (docs/rewriting.md).
+
+    Args:
+        ask: `unsure`: where the query is vague and the first answer is not sure; `vague`: wherever the query is vague,
+            beside the search for the query itself; `never`: the LLM is used for other things.
+        unsure_below: confidence of the first answer from which nothing is asked; 1 = always. Needs `ask: unsure`.
+        strategy: what is asked for: `alternatives` of the query, or a `hypothetical` memory that would answer it.
+        prompt: one of your own instead, with `{query}` where the query goes; empty = that of the strategy.
+        phrasings_max: so many at most are searched for.
+        trust: factor of the scores of what they find.
+        keep_first: so many hits of the query itself stay where they are, whatever else is found.
+        timeout_ms: longest wait; default what `RECALL_REWRITE_TIMEOUT` says (`6s`, `800ms`), else six seconds.
+        cache_s: seconds for which phrasings are kept.
+        cache_entries: so many at most; 0 = none.
+        fallback_max: share of recent calls that may give nothing to search for; beyond it nothing is asked for a while.
+        empty_max: the same of answers that were empty.
+        median_max_ms: the same of how long calls take.
+    """
+
+    ask: Literal["unsure", "vague", "never"] = "unsure"
+    unsure_below: Share = 0.6
+    strategy: Literal["alternatives", "hypothetical"] = "alternatives"
+    prompt: Text = ""
+    phrasings_max: Annotated[int, _range(1, 10)] = 3
+    trust: Share = 0.8
+    keep_first: Annotated[int, _range(1, 1_000)] = 1
+    timeout_ms: Annotated[float, _range(1, 600_000)] = Field(default_factory=_rewrite_timeout_ms)
+    cache_s: Annotated[float, _range(0, 86_400)] = 180.0
+    cache_entries: Annotated[int, _range(0, 10_000)] = 50
+    fallback_max: Share = 0.2
+    empty_max: Share = 0.05
+    median_max_ms: Annotated[float, _range(1, 600_000)] = 1_200.0
+
+    def __post_init__(self) -> None:
+        if self.prompt and "{query}" not in self.prompt:
+            raise ConfigError("rewriting.prompt must hold {query}, which the query takes the place of.")
+        if self.ask != "unsure" and self.unsure_below != _defaults(self, ["unsure_below"])["unsure_below"]:
+            raise ConfigError(f"rewriting.unsure_below is read with rewriting.ask: unsure only, not with {self.ask}.")
+
+
 @_section("rerank")
 class RerankConfig:
     """When a reranker is asked, if there is one, and what its scores do. The longest wait is in `limits`.
@@ -380,7 +443,6 @@ class LimitsConfig:
 
     Args:
         time_budget_ms: default deadline of a recall; arms that are late are left out and named.
-        rewrite_timeout_ms: longest wait for the LLM rewrite.
         rerank_budget_ms: longest wait for the cross-encoder.
         query_chars_max: longer queries are refused.
         workers: calls at once of each component that runs in threads of its own (an index, the LLM, …), and recalls at
@@ -388,7 +450,6 @@ class LimitsConfig:
     """
 
     time_budget_ms: Annotated[float, _range(0.1, 3_600_000)] = 2_000.0
-    rewrite_timeout_ms: Annotated[float, _range(1, 600_000)] = 6_000.0
     rerank_budget_ms: Annotated[float, _range(1, 600_000)] = 1_000.0
     query_chars_max: Annotated[int, _range(1, 10_000_000)] = 32_768
     workers: Annotated[int, _range(1, 256)] = 8
@@ -454,6 +515,7 @@ class RecallConfig:
     retrieval: RetrievalConfig = Field(default_factory=RetrievalConfig)
     ranking: RankingConfig = Field(default_factory=RankingConfig)
     fallback_fusion: FallbackFusionConfig = Field(default_factory=FallbackFusionConfig)
+    rewriting: RewritingConfig = Field(default_factory=RewritingConfig)
     rerank: RerankConfig = Field(default_factory=RerankConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     budgets: BudgetsConfig = Field(default_factory=BudgetsConfig)

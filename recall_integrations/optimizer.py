@@ -1,6 +1,6 @@
 """`QueryOptimizer`: understands a query, asks the arms that are worth asking, and says why each hit is there.
 
-    text ─ parse ─ plan ─ rewrite ─ embed ─ arms ─ rank ─ rerank ─ arrange ─ deliver ─▶ RecallResult
+    text ─ parse ─ plan ─ embed ─ arms ─ rank ─ rewrite ─ rerank ─ arrange ─ deliver ─▶ RecallResult
 
 The stages are in `recall/stages`, a file each; `recall/runner.py` takes a recall through them.
 """
@@ -31,6 +31,7 @@ from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
+from recall_integrations.recall.again import Again
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
 from recall_integrations.recall.stages.arms import Arms
@@ -41,7 +42,7 @@ from recall_integrations.recall.stages.parse import Parse
 from recall_integrations.recall.stages.plan import Plan
 from recall_integrations.recall.stages.rank import Rank
 from recall_integrations.recall.stages.rerank import Rerank
-from recall_integrations.recall.stages.rewrite import Rewrite
+from recall_integrations.recall.stages.rewrite import Ask, Rewrite
 from recall_integrations.recall.state import RecallState
 from recall_integrations.recall.strictness import complaint
 from recall_integrations.reranking.depth import MultiStage
@@ -54,7 +55,9 @@ from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard, Health
 from recall_integrations.resilience.guards import Guards
-from recall_integrations.rewriting.stage import Rewriting
+from recall_integrations.rewriting.asking import Rewriting
+from recall_integrations.rewriting.contract import CONTRACT_FILE, Contract, Limits
+from recall_integrations.rewriting.kept import CACHE_FILE, RewriteCache
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.parts import utc_now
 from recall_integrations.types import (
@@ -152,25 +155,45 @@ class QueryOptimizer:
             store, ranking.recency_half_life_days, reasons, known_of(ranker).labels, Showing(self._admission.waiting)
         )
         depth = MultiStage(coarse_factor=config.rerank.coarse_factor, score_percentile=config.rerank.score_percentile)
-        guards, limits = self._guards, config.limits
-        rewriting = Rewriting(llm, guards.of("rewrite", who=_name(llm), limit_ms=limits.rewrite_timeout_ms))
+        guards = self._guards
+        rewriting = self._rewriting(llm)
         makers = {spec.name: spec.make(store, config) for spec in specs}
         unsure = None
         if config.query.entity_llm and llm is not None:
             unsure = EntityFallback(
                 llm, guards.of("entities", who=_name(llm), limit_ms=config.query.entity_llm_timeout_ms)
             )
+        validating = None if llm is None else self._validating(llm)
+        precise = config.planner.precise_threshold
+        parse = Parse(store, config, validating, unsure, self._admission.waiting)
+        embed = Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS))
+        arms = Arms(specs, makers, self._arm_guard, None if self._reranking is None else depth, config.budgets)
+        rank = Rank(store, config, delivery, ranker, specs, makers)
+        again = Again(embed, arms, rank, guards.of("ranker") if self._sources["ranker"] is not None else None)
         return [
-            Parse(store, config, None if llm is None else self._validating(llm), unsure, self._admission.waiting),
+            parse,
             Plan(store, config, specs),
-            Rewrite(rewriting),
-            Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS)),
-            Arms(specs, makers, self._arm_guard, None if self._reranking is None else depth, config.budgets),
-            Rank(store, config, delivery, ranker, specs, makers),
+            *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.ask == "vague" else []),
+            embed,
+            arms,
+            rank,
+            Rewrite(rewriting, parse, again, precise),
             *([] if self._reranking is None else [Rerank(self._reranking, depth, delivery)]),
             Arrange(ranking, delivery),
             Deliver(delivery, ranking.abstain_below),
         ]
+
+    def _rewriting(self, llm: Callable[[str], str] | None) -> Rewriting:
+        """Asks the LLM for other words. What is known of it is kept beside the store."""
+        settings, path = self.config.rewriting, self.store.path
+        limits = Limits(fallback=settings.fallback_max, empty=settings.empty_max, median_ms=settings.median_max_ms)
+        return Rewriting(
+            llm,
+            self._guards.of("rewrite", who=_name(llm), limit_ms=settings.timeout_ms),
+            settings,
+            RewriteCache(path / CACHE_FILE, ttl_s=settings.cache_s, entries_max=settings.cache_entries),
+            Contract(limits, path / CONTRACT_FILE),
+        )
 
     def _rerank_stage(self, reranker: Reranker | None) -> RerankStage | None:
         if reranker is None:
@@ -195,7 +218,7 @@ class QueryOptimizer:
 
     def _validating(self, llm: Callable[[str], str]) -> Callable[[str], str]:
         """The LLM as the speller asks it, beside the recall, about corrections that it has made."""
-        guard = self._guards.of("spelling", who=_name(llm), limit_ms=self.config.limits.rewrite_timeout_ms)
+        guard = self._guards.of("spelling", who=_name(llm), limit_ms=self.config.rewriting.timeout_ms)
 
         def ask(prompt: str) -> str:
             answer = guard.call(Deadline.after(None), llm, prompt, empty=lambda text: not text.strip())

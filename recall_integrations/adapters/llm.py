@@ -5,9 +5,13 @@ Frameworks are imported only if the object's class comes from one.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from recall_integrations.adapters.event_loop import awaited
 from recall_integrations.adapters.origin import comes_from
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.resilience.failures import failures
@@ -24,7 +28,7 @@ def resolve_llm(source: object) -> Callable[[str], str] | None:
 
     Args:
         source: `None`; a LangChain chat model, LLM or any other `Runnable` that takes a prompt; a LlamaIndex LLM; or a
-            function from text to text.
+            function from text to text, `async` or not.
 
     Returns:
         A function that raises `LlmError` if the model fails or answers without text.
@@ -38,18 +42,32 @@ def resolve_llm(source: object) -> Callable[[str], str] | None:
         from langchain_core.runnables import Runnable
 
         if isinstance(source, Runnable):
-            return _asking(source.invoke, _named(source))
+            return _asking(_either(source.invoke, source.ainvoke), _named(source), source)
     if comes_from(source, "llama_index"):
         from llama_index.core.base.llms.base import BaseLLM
 
         if isinstance(source, BaseLLM):
-            return _asking(source.complete, _named(source))
+            return _asking(_either(source.complete, source.acomplete), _named(source), source)
     if callable(source) and not isinstance(source, type):
-        return _asking(source, str(getattr(source, "__qualname__", _named(source))))
+        return _asking(source, str(getattr(source, "__qualname__", _named(source))), source)
     raise InvalidArgument(
         f"{source!r} is not a language model. Pass a LangChain chat model, LLM or Runnable, a LlamaIndex LLM, or a "
-        "function from text to text."
+        "function from text to text, async or not."
     )
+
+
+def identity_of(llm: Callable[[str], str] | None) -> str:
+    """What tells one language model from another, across processes: its name, and of a function also its code."""
+    return "" if llm is None else str(getattr(llm, "identity", getattr(llm, "__name__", type(llm).__name__)))
+
+
+def _code_of(source: object) -> str:
+    """A digest of what a plain function does; two lambdas have one name."""
+    code = getattr(source, "__code__", None)
+    if code is None:
+        return ""
+    said = repr((code.co_filename, code.co_firstlineno, code.co_code, code.co_consts, code.co_names))
+    return hashlib.blake2b(re.sub(r" at 0x\w+", "", said).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _named(source: object) -> str:
@@ -58,10 +76,29 @@ def _named(source: object) -> str:
     return f"{type(source).__name__} {model}".strip()
 
 
-def _asking(function: Callable[..., Any], name: str) -> Callable[[str], str]:
+def _either(function: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[[str], Any]:
+    """The one that works: a client may have been written for the event loop only."""
+    only_async = [False]
+
+    def ask(prompt: str) -> Any:
+        if not only_async[0]:
+            try:
+                return function(prompt)
+            except (NotImplementedError, TypeError) as e:
+                if not isinstance(e, NotImplementedError) and "coroutine function" not in str(e):
+                    raise
+                only_async[0] = True
+        return awaited(prompt)
+
+    return ask
+
+
+def _asking(function: Callable[..., Any], name: str, source: object) -> Callable[[str], str]:
     def ask(prompt: str) -> str:
         try:
             answer = function(prompt)
+            if inspect.isawaitable(answer):
+                answer = awaited(answer)
         except failures() as e:  # foreign code: whatever it raises becomes one named error
             raise LlmError(f"The language model {name} failed: {type(e).__name__}: {e}") from e
         text = text_of(answer)
@@ -70,6 +107,7 @@ def _asking(function: Callable[..., Any], name: str) -> Callable[[str], str]:
         return text
 
     ask.__name__ = name
+    ask.identity = f"{name} {_code_of(source)}".strip()  # type: ignore[attr-defined]
     return ask
 
 

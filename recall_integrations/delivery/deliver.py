@@ -15,12 +15,15 @@ from recall_integrations.delivery.showing import Showing, Shown
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.planning.when import Asked
+from recall_integrations.ranking.arranging.moves import REWRITE
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
 from recall_integrations.types.request import RecallRequest
+
+GRAPH = "graph"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,7 @@ class Found:
         denied: rows that are about a negated term.
         folded: row → rows that repeat it.
         asked: the time or the session that decided; `None` = none did.
+        phrased: row → the phrasing of the query that lifted it.
     """
 
     fused: Fused
@@ -40,6 +44,7 @@ class Found:
     denied: frozenset[int] = frozenset()
     folded: Mapping[int, Sequence[int]] = field(default_factory=dict)
     asked: Asked | None = None
+    phrased: Mapping[int, str] = field(default_factory=dict)
 
 
 class Delivery:
@@ -91,7 +96,7 @@ class Delivery:
         rows = fused.rows[places].tolist()
         around, problems = self._around(view, allowed, rows, request, showing)
         ways = self._ways(view, fused, rows, request.privacy, showing)
-        made_of = contributions(fused, places, found.reranked, ways)
+        made_of = contributions(fused, places, found.reranked, {GRAPH: ways, REWRITE: found.phrased})
         said = _said(view, rows, parsed, request)
         apart = self._recent_is_rare(view, made_of, request)
         hits = []
@@ -208,11 +213,12 @@ def _when(found: Found, row: int) -> str:
 
 
 def contributions(
-    fused: Fused, places: Sequence[int], reranked: Mapping[int, Contribution], ways: Mapping[int, str]
+    fused: Fused, places: Sequence[int], reranked: Mapping[int, Contribution], notes: Mapping[str, Mapping[int, str]]
 ) -> dict[int, tuple[Contribution, ...]]:
-    """What each source added, by place; the columns are read once for all of them. `ways`: row → note of the graph.
+    """What each source added, by place; the columns are read once for all of them.
 
-    What `reranked` says of a row stands for what the candidates say of the reranker.
+    `notes`: source → row → what is noted of it. What `reranked` says of a row stands for what the candidates say of the
+    reranker.
     """
     at = np.asarray(places, dtype=np.int64)
     sources = {**fused.added, **fused.raw}
@@ -235,7 +241,7 @@ def contributions(
                 rank=int(ranks[n][i]) or None,
                 score=scores[n][i],
                 added=added[n][i],
-                note=ways.get(row, "") if names[n] == "graph" else "",
+                note=notes[names[n]].get(row, "") if names[n] in notes else "",
             )
             for n in np.flatnonzero(effective[:, i]).tolist()
             if judged is None or names[n] != judged.source

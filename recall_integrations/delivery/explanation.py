@@ -103,7 +103,7 @@ def _reason(
     if not parts:
         parts.append(f"weak match, nearest in meaning ({semantic.score:.2f})" if semantic is not None else "weak match")
         parts.extend(words for source, words in labels.items() if _counted(source, by_source))
-    parts.extend(_besides(memory, by_source, apart))
+    parts.extend(_besides(memory, by_source, apart, names=names))
     if demoted:
         parts.append(f"moved down: about {', '.join(parsed.negations)}" if names else "moved down")
     return "; ".join(parts)
@@ -118,7 +118,7 @@ def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterato
         yield words_of("cast_present")
 
 
-def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool) -> Iterator[str]:
+def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool, *, names: bool) -> Iterator[str]:
     """What is no evidence on its own, and what the reranker said."""
     if memory.role is not None and "by_asked_role" in by_source and by_source["by_asked_role"].added > 0:
         yield f"the {memory.role} said it"
@@ -128,6 +128,9 @@ def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool)
         yield words_of("recency")
     if memory.importance >= IMPORTANT:
         yield "important"
+    phrased = by_source.get("rewrite")
+    if phrased is not None and phrased.note:
+        yield f"found by other words for the query: “{phrased.note}”" if names else "found by other words for the query"
     judged = by_source.get("rerank")
     if judged is not None and judged.rank is not None:  # it gave a score, and did not only drop the memory
         yield f"reranked ({judged.score:.2f}{f', {judged.note}' if judged.note else ''})"

@@ -15,6 +15,7 @@ from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.planning.when import Asked
 from recall_integrations.privacy.door import Door
 from recall_integrations.ranking.fusion import Fused
+from recall_integrations.rewriting.asking import Asking
 from recall_integrations.types import (
     Contribution,
     Degradation,
@@ -51,7 +52,9 @@ class RecallState:
         wanted: rows of the types asked for, which come first where there are too few of them to look at no others.
         asked: the time or the session that decides; `None` = none does (`plan`).
         trust: factor of all probabilities, below 1 where nothing lies in what was asked for (`plan`).
+        asking: a question to the LLM that is under way (`ask`); `None` = there is none.
         rewrite: what became of the rewrites (`rewrite`).
+        phrased: row → the phrasing that lifted it (`rewrite`).
         vectors: float32 `(m, d)`: of the query and its readings (`embed`).
         similarities: float32 `(view.size,)`: each row's best cosine with them, where all vectors are in memory.
         results: what each arm found (`arms`).
@@ -78,7 +81,9 @@ class RecallState:
     wanted: Mask | None = None
     asked: Asked | None = None
     trust: float = 1.0
+    asking: Asking | None = None
     rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)
+    phrased: Mapping[int, str] = field(default_factory=dict)
     vectors: NDArray[np.float32] | None = None
     similarities: NDArray[np.float32] | None = None
     results: tuple[ArmResult, ...] = ()

@@ -72,12 +72,40 @@ class Degradation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteOutcome:
-    """What the optional LLM rewrite did: `strategy`, `reason`, `duration_ms`, `used`."""
+    """What the optional LLM rewrite did.
+
+    Args:
+        strategy: `disabled` there is no LLM, or it is not to be asked; `skipped` it was not asked; `llm` its phrasings
+            were searched for; `cache` those of a like query of the last minutes were; `fallback` it was asked, and gave
+            nothing that could be searched for in time.
+        reason: a reason code:
+            `success`; `cache_hit`;
+            `skip.disabled`; `skip.privacy` no text may leave the recall; `skip.specific` the query says plainly what it
+            is after; `skip.plan` the plan does without; `skip.literal_query` all of it is quoted; `skip.identifier` all
+            of it is ids, paths or URLs; `skip.command` it begins with show, find, list, get or open;
+            `skip.short_query` it is no more than three words; `skip.sure` the first answer is sure enough;
+            `skip.no_memories` there is nothing to find; `skip.budget` it does not fit into the time that is left;
+            `skip.busy` as many calls as may be have not returned; `skip.slo` it fell back, came back empty or was slow
+            too often lately; `circuit_open` it failed three times in a row;
+            `failure.timeout`; `failure.error`; `failure.cancelled`; `failure.empty`; `failure.off_topic` what it gave
+            is not about the query.
+        provider: the class of the LLM, and its model where it says that; empty where there is none.
+        duration_ms: from the question to the answer, or until it was given up; 0 if nothing was asked.
+        used: whether phrasings were searched for.
+        saved_ms: where nothing was asked, what asking would have taken, by the median of recent calls; `None` = that is
+            not known.
+        refused: of the phrasings, how many were not about the query.
+        moved: of the first k places, how many hold another memory than without it.
+    """
 
     strategy: str = "disabled"
     reason: str = "skip.disabled"
+    provider: str = ""
     duration_ms: float = 0.0
     used: bool = False
+    saved_ms: float | None = None
+    refused: int = 0
+    moved: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.ranking.fusion import Fused, Scores
 
+REWRITE = "rewrite"
 RERANK, DIVERSITY, TYPE_FIRST, TIME_FIRST = "rerank", "diversity", "type_first", "time_first"
 NEGATION, DUPLICATE = "negation", "duplicate"
-MOVERS = (RERANK, DIVERSITY, TYPE_FIRST, TIME_FIRST, NEGATION, DUPLICATE)  # in the order in which they act
+MOVERS = (REWRITE, RERANK, DIVERSITY, TYPE_FIRST, TIME_FIRST, NEGATION, DUPLICATE)  # in the order in which they act
 HAIR = 1e-3  # in the ranker's units: shown, and far below what any evidence is worth
 
 Sums = NDArray[np.float64]

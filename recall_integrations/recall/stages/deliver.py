@@ -32,7 +32,14 @@ class Deliver(Stage):
         if sure < self._abstain_below:
             detail = f"The confidence {sure:.2f} is below ranking.abstain_below {self._abstain_below:g}."
             return state.degraded_by(Degradation(stage="deliver", reason="abstain", detail=detail))
-        found = Found(fused=fused, reranked=state.reranked, denied=state.denied, folded=state.folded, asked=state.asked)
+        found = Found(
+            fused=fused,
+            reranked=state.reranked,
+            denied=state.denied,
+            folded=state.folded,
+            asked=state.asked,
+            phrased=state.phrased,
+        )
         hits, problems = self._delivery.deliver(
             state.query, state.scope, state.allowed, found, state.request, turn.deadline
         )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.stages.parse import SHARE_BEFORE_ARMS
 from recall_integrations.recall.state import RecallState
+from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Degradation
@@ -37,15 +40,26 @@ class Embed(Stage):
         """`vectors`, `(1 + readings, d)`."""
         parsed, given = state.query, state.request.vector
         readings = [] if parsed.corrected_query is None else [parsed.corrected_query]
-        texts = [*([] if given is not None else [parsed.original]), *readings, *parsed.rewrites]
+        texts = [*([] if given is not None else [parsed.original]), *readings]
         first = [] if given is None else [given]
+        made, problem = self.vectors_of(texts, turn.deadline)
+        if problem is not None:
+            return self.fallback(state).degraded_by(problem)
+        return replace(state, vectors=np.stack([*first, *made]))
+
+    def vectors_of(
+        self, texts: Sequence[str], deadline: Deadline
+    ) -> tuple[list[NDArray[np.float32]], Degradation | None]:
+        """The vectors of queries; or none, and why.
+
+        Args:
+            texts: queries.
+            deadline: of the call.
+        """
         embedding = self._store.embedding
         if not texts or isinstance(embedding, StaticEmbedding):  # microseconds; a thread costs more
-            return replace(state, vectors=np.stack([*first, *map(embedding.embed_query, texts)]))
-        answer = self._guard.call(
-            turn.deadline, lambda: [embedding.embed_query(text) for text in texts], work=len(texts)
-        )
+            return [embedding.embed_query(text) for text in texts], None
+        answer = self._guard.call(deadline, lambda: [embedding.embed_query(text) for text in texts], work=len(texts))
         if answer.value is None:
-            problem = Degradation(stage=self.name, reason=answer.code, detail=answer.detail)
-            return self.fallback(state).degraded_by(problem)
-        return replace(state, vectors=np.stack([*first, *answer.value]))
+            return [], Degradation(stage=self.name, reason=answer.code, detail=answer.detail)
+        return list(answer.value), None

@@ -28,7 +28,7 @@ from recall_integrations.resilience.pace import Pace
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.parts import utc_now
 from recall_integrations.types import Degradation, EntityRef, ParsedQuery, Scope
-from recall_integrations.types.request import Window
+from recall_integrations.types.request import RecallRequest, Window
 from recall_integrations.types.roles import Role
 
 LONG_CHARS = 2_000  # shorter texts are read in a few milliseconds at most
@@ -115,6 +115,12 @@ class Parse(Stage):
         """A query by itself, without a recall and without a time limit."""
         known = self._knowledge(scope, self._store.scope_id(scope))
         return self._parser.parse(text, now, known, window=window, zone=zone)[0]
+
+    def phrase(self, text: str, request: RecallRequest) -> ParsedQuery:
+        """Other words for the query of a recall, by themselves. Neither spelling is corrected nor an LLM asked."""
+        known = self._knowledge(request.scope, self._store.scope_id(request.scope))
+        known = replace(known, speller=None, unsure=None)
+        return self._parser.parse(text, request.now, known, zone=request.zone)[0]
 
     def _knowledge(self, scope: Scope, scope_id: int | None, deadline: Deadline | None = None) -> ScopeKnowledge:
         if scope_id is None:

@@ -1,40 +1,213 @@
-"""`rewrite`: other phrasings of the query, by the LLM, where that is worth its time."""
+"""`rewrite`: other words for the query, by the LLM, where that is worth its time; what they find is added."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
-from recall_integrations.recall.runner import Stage, Turn
-from recall_integrations.recall.stages.parse import SHARE_BEFORE_ARMS
+import numpy as np
+
+from recall_integrations.config import RewritingConfig
+from recall_integrations.embeddings.static import bundled
+from recall_integrations.ranking.arranging.phrasings import with_phrasings
+from recall_integrations.recall.again import Again
+from recall_integrations.recall.runner import Stage, Turn, degradation
+from recall_integrations.recall.stages.parse import Parse
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
-from recall_integrations.rewriting.stage import Rewriting
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import failures
+from recall_integrations.resilience.guard import CANCELLED, EMPTY, NO_TIME, SUCCESS, Answer
+from recall_integrations.rewriting import about
+from recall_integrations.rewriting.asking import CACHE_HIT, OFF_TOPIC, REASONS, SURE, Asking, Phrasings, Rewriting
+from recall_integrations.store.worth import bundled_worth
+from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
+
+STAGE = "rewrite"
+PARTIAL = "partial"
+NO_MEMORIES = "skip.no_memories"
+FAILED = "failure.error"
+SEARCH_MS = 15.0  # a phrasing, before anything is known
+SHARE_MAX = 0.5  # of the time that is left, kept for what comes after the LLM
 
 
-class Rewrite(Stage):
-    """Without it the query is searched as it is.
+class Ask(Stage):
+    """Begins to ask, beside the search for the query itself.
 
     Args:
         rewriting: asks the LLM.
+        precise: specificity from which a query needs no other words.
     """
 
-    name = "rewrite"
+    name = "ask"
     level = SIMPLE - 1
-    share = SHARE_BEFORE_ARMS
 
-    def __init__(self, rewriting: Rewriting) -> None:
-        self._rewriting = rewriting
+    def __init__(self, rewriting: Rewriting, precise: float) -> None:
+        self._rewriting, self._precise = rewriting, precise
+
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
+        """`asking`."""
+        if self._rewriting.needless(state.query, state.plan, self._precise, state.door) is not None:
+            return state
+        deadline = patience(turn.deadline, self._rewriting.settings)
+        return replace(state, asking=self._rewriting.begin(state.query, state.request.scope, state.door, deadline))
+
+
+class Rewrite(Stage):
+    """Without it the answer is what the query itself found.
+
+    Args:
+        rewriting: asks the LLM.
+        parse: understands what it says.
+        again: searches for it.
+        precise: specificity from which a query needs no other words.
+    """
+
+    name = STAGE
+    level = SIMPLE - 1
+
+    def __init__(self, rewriting: Rewriting, parse: Parse, again: Again, precise: float) -> None:
+        self._rewriting, self._parse, self._again, self._precise = rewriting, parse, again, precise
 
     def applies(self, _state: RecallState) -> bool:
-        """Always: a plan that wants no rewrite is named in the outcome."""
+        """Always: every recall says what became of its rewrite."""
         return True
 
     def fallback(self, state: RecallState) -> RecallState:
-        """Nothing is asked."""
-        return replace(state, rewrite=self._rewriting.unasked)
+        """Nothing is asked, for want of time; or it failed, which is named already."""
+        failed = any(problem.stage == STAGE for problem in state.degraded)
+        return self._skipped(state, FAILED if failed else NO_TIME)
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`parsed.rewrites` and `rewrite`."""
-        parsed, outcome, problem = self._rewriting.run(state.query, state.plan, turn.deadline)
-        state = replace(state, parsed=parsed, rewrite=outcome)
-        return state if problem is None else state.degraded_by(problem)
+        """`rewrite`, `parsed.rewrites`, `fused` and `phrased`."""
+        why = self._needless(state)
+        if why is not None:
+            return self._skipped(state, why)
+        deadline = patience(turn.deadline, self._rewriting.settings)
+        asking = state.asking or self._rewriting.begin(state.query, state.request.scope, state.door, deadline)
+        reader = _Reader(self._parse, state, asking)
+        answer = self._rewriting.end(asking, deadline, reader.useless)
+        state = replace(state, rewrite=self._outcome(asking, answer, reader)).degraded_by(*_problems(answer, reader))
+        if answer.reason != SUCCESS:
+            return state
+        return self._searched(state, reader, turn.deadline)
+
+    def _needless(self, state: RecallState) -> str | None:
+        """Why nothing is asked; `None` = something is."""
+        why = self._rewriting.needless(state.query, state.plan, self._precise, state.door)
+        if why is not None:
+            return why
+        if state.view is None or state.fused is None:
+            return NO_TIME if state.loading else NO_MEMORIES
+        settings = self._rewriting.settings
+        confidence = state.confidence  # of strategies that are not calibrated nobody knows how sure they are
+        unsure = settings.ask != "unsure" or confidence is None or confidence < settings.unsure_below
+        return None if unsure else SURE
+
+    def _skipped(self, state: RecallState, why: str) -> RecallState:
+        if state.asking is not None:
+            self._rewriting.leave(state.asking)
+        outcome = self._rewriting.skipped(why)
+        return replace(state, rewrite=replace(outcome, strategy="fallback") if why == FAILED else outcome)
+
+    def _outcome(self, asking: Asking, answer: Answer[Phrasings], reader: _Reader) -> RewriteOutcome:
+        used = answer.reason == SUCCESS
+        reason = REASONS.get(answer.reason, answer.reason)
+        if answer.reason == EMPTY and answer.value:
+            reason = OFF_TOPIC
+        if used and asking.cached:
+            reason = CACHE_HIT
+        strategy = ("cache" if asking.cached else "llm") if used else "fallback" if answer.begun else "skipped"
+        outcome = self._rewriting.skipped(reason)
+        return replace(
+            outcome,
+            strategy=strategy,
+            duration_ms=answer.took_ms,
+            used=used,
+            saved_ms=None if answer.begun and not asking.cached else outcome.saved_ms,
+            refused=reader.refused.total(),
+        )
+
+    def _searched(self, state: RecallState, reader: _Reader, deadline: Deadline) -> RecallState:
+        """With what the phrasings find."""
+        settings, k, before = self._rewriting.settings, state.request.k, state.candidates
+        found, problems = self._again.search(state, reader.kept, deadline)
+        fused, ways = with_phrasings(
+            before, found, state.scope, k=k, trust=settings.trust, keep_first=settings.keep_first
+        )
+        texts = tuple(text for text, _ in reader.kept)
+        moved = sum(old != new for old, new in zip(before.rows[:k].tolist(), fused.rows[:k].tolist(), strict=False))
+        moved += max(0, min(k, len(fused.rows)) - len(before.rows))
+        state = replace(
+            state,
+            parsed=replace(state.query, rewrites=texts),
+            fused=fused,
+            phrased={row: texts[which] for row, which in ways.items()},
+            rewrite=replace(state.rewrite, moved=moved),
+        )
+        if not problems:
+            return state
+        said = "; ".join(dict.fromkeys(f"{p.stage}: {p.reason}".strip(": ") for p in problems))
+        return state.degraded_by(Degradation(stage=STAGE, reason=PARTIAL, detail=f"Not all was searched for: {said}."))
+
+
+def patience(deadline: Deadline, settings: RewritingConfig) -> Deadline:
+    """How long the LLM is waited for: what it finds has to be searched for, ranked and delivered as well."""
+    left = deadline.remaining_ms()
+    later = min(SHARE_MAX * left, SEARCH_MS * (settings.phrasings_max + 1))
+    return deadline.child(None if left == float("inf") else left - later)
+
+
+class _Reader:
+    """Which phrasings of one recall can be searched for."""
+
+    def __init__(self, parse: Parse, state: RecallState, asking: Asking) -> None:
+        self._parse, self._state = parse, state
+        self._asked = about.Asked(
+            sent=asking.sent, parsed=state.query, frequency=state.frequency, count=state.scope.count
+        )
+        self.kept: list[tuple[str, ParsedQuery]] = []
+        self.refused: Counter[str] = Counter()
+        self.failed: Degradation | None = None
+
+    def useless(self, texts: Sequence[str]) -> bool:
+        """Whether none can; which can is in `kept`. Never raises."""
+        self.kept, self.refused = [], Counter()
+        for text in texts:
+            try:
+                read = self._parse.phrase(text, self._state.request)
+                why = about.refused(self._asked, text, read, self._cosine(text, read))
+            except failures() as e:  # reading it is ours; the recall goes on without
+                self.failed, why = degradation(STAGE, e), "cannot be read"
+            if why:
+                self.refused[why] += 1
+            else:
+                self.kept.append((text, read))
+        return not self.kept
+
+    def _cosine(self, text: str, read: ParsedQuery) -> float | None:
+        """How near a phrasing is by the words that both are searched by: two questions share "what did … say"."""
+        asked = self._asked.parsed
+        if not bundled_worth(asked.language, asked.original):
+            return None
+        mine, other = _content(asked, asked.original), _content(read, text)
+        if not mine or not other:
+            return None
+        model = bundled()
+        return float(np.vecdot(model.embed_query(mine), model.embed_query(other)))
+
+
+def _content(parsed: ParsedQuery, text: str) -> str:
+    return " ".join(text[t.span[0] : t.span[1]] for t in parsed.tokens if t.rarity is not None)
+
+
+def _problems(answer: Answer[Phrasings], reader: _Reader) -> list[Degradation]:
+    problems = [] if reader.failed is None else [reader.failed]
+    if answer.reason in (SUCCESS, CANCELLED):
+        return problems
+    detail, code = answer.detail, answer.code
+    if answer.reason == EMPTY and answer.value:
+        said = ", ".join(f"{why} ({n})" for why, n in sorted(reader.refused.items()))
+        code, detail = "off_topic", f"What the LLM gave is not about the query: {said}."
+    return [*problems, Degradation(stage=STAGE, reason=code, detail=detail)]

@@ -1,0 +1,114 @@
+"""Whether a phrasing asks for what the query asks for. A model is not trusted with more than other words for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.text import idf, language_of, tokenize
+from recall_integrations.types import EntityRef, ParsedQuery
+
+SHARE_MIN = 0.3  # of what the query's words are worth (idf), in words that the phrasing has too
+COSINE_MIN = 0.38  # by the bundled embedding; of two questions of one scope nine in ten are below .22 to .57
+NAME_SURE = 0.85  # confidence from which a name in a phrasing is one
+TITLE_SHARE = 0.5  # where more of the words begin with a capital, capitals say nothing
+CAPITALS = frozenset({"de"})  # languages in which every noun has one
+
+_INSTRUCTION = re.compile(
+    r"\b(?:ignor\w*|disregard\w*|forget|override|bypass|vergiss|ignoriere?|oublie[rz]?|olvida)\b.{0,40}"
+    r"\b(?:previous|prior|above|earlier|all|instructions?|rules?|prompt|anweisung\w*|instrucciones|consignes)\b"
+    r"|\b(?:system|developer) prompt\b|\byou (?:are|must) now\b|\bas an ai\b|\bjailbreak\b|\bnew instructions?\b"
+    r"|</?(?:system|assistant|user|instructions?|tool)\b|\[/?INST\]|<\|",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+")
+_CAPITAL = re.compile(r"(?<![.!?…:\"“]\s)(?<!^)\b[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The query that a phrasing is held against.
+
+    Args:
+        sent: its text as the model was given it.
+        parsed: as it was understood.
+        frequency: memories of the scope that hold a stem.
+        count: memories of the scope.
+    """
+
+    sent: str
+    parsed: ParsedQuery
+    frequency: Callable[[str], int]
+    count: int
+
+
+def refused(asked: Asked, text: str, read: ParsedQuery, cosine: float | None) -> str:
+    """Why a phrasing is not searched for, in words; empty = it is.
+
+    It may bring no name, time, number, quotation or identifier that the query does not have, and no instruction; and it
+    must be about the same: in the query's words, about its names, or near in meaning.
+
+    Args:
+        asked: the query.
+        text, read: the phrasing, and as it was understood.
+        cosine: between the words that both are searched by, by the bundled embedding; `None` = it says nothing here.
+    """
+    if _INSTRUCTION.search(text):
+        return "an instruction"
+    said = asked.sent.casefold()
+    if _foreign_names(asked.parsed, read, said):
+        return "a name that the query does not have"
+    if _other_time(asked.parsed, read):
+        return "a time that the query does not have"
+    if set(_NUMBER.findall(text)) - set(_NUMBER.findall(asked.sent)):
+        return "a number that the query does not have"
+    if any(found.text.casefold() not in said for found in read.identifiers):
+        return "a quotation or an identifier that the query does not have"
+    if _capitals(text, said, read.language):
+        return "a name that the query does not have"
+    language = language_of(text)
+    if language is not None and language not in (asked.parsed.language, asked.parsed.memories_in):
+        return "another language"
+    return "" if _about(asked, read, cosine) else "something else"
+
+
+def _named(parsed: ParsedQuery) -> list[EntityRef]:
+    return [ref for ref in parsed.entity_refs if ref.stage != IMPLICIT]
+
+
+def _foreign_names(asked: ParsedQuery, read: ParsedQuery, said: str) -> bool:
+    known = {ref.entity_id for ref in asked.entity_refs}
+    sure = (ref for ref in _named(read) if ref.confidence >= NAME_SURE and ref.entity_id not in known)
+    return any(ref.mention.casefold() not in said for ref in sure)
+
+
+def _other_time(asked: ParsedQuery, read: ParsedQuery) -> bool:
+    mine, other = asked.temporal_window, read.temporal_window
+    if other is not None and (mine is None or (mine.start, mine.end) != (other.start, other.end)):
+        return True
+    return read.session is not None and asked.session is None
+
+
+def _capitals(text: str, said: str, language: str) -> bool:
+    """Whether a word within a sentence is written as a name and is none of the query's."""
+    if language in CAPITALS:
+        return False
+    capitals = _CAPITAL.findall(text)
+    if len(capitals) > TITLE_SHARE * len(text.split()):
+        return False
+    return any(word.casefold() not in said for word in capitals)
+
+
+def _about(asked: Asked, read: ParsedQuery, cosine: float | None) -> bool:
+    names = {ref.entity_id for ref in _named(asked.parsed)}
+    if names & {ref.entity_id for ref in _named(read)}:
+        return True
+    if cosine is not None and cosine >= COSINE_MIN:
+        return True
+    wanted = set(asked.parsed.terms) or {token.word for token in tokenize(asked.sent)}
+    worth = {term: idf(asked.frequency(term), asked.count) for term in wanted}
+    whole = sum(worth.values())
+    shared = sum(value for term, value in worth.items() if term in set(read.terms))
+    return whole > 0 and shared >= SHARE_MIN * whole

@@ -1,0 +1,60 @@
+"""When a query is so plain that other words for it are not worth a call: told from its text alone."""
+
+from __future__ import annotations
+
+import re
+
+SHORT_CHARS_MAX = 24
+IDENTIFIER_CHARS_MAX = 512
+SHORT_TOKENS_MAX = 3
+
+_COMMAND = re.compile(r"(?:please\s+)?(?:show|find|list|get|open)\b(?!')", re.IGNORECASE)
+_LITERAL = re.compile(
+    r'(?:\s*(?:"[^"]+"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|`[^`]+`|‘[^’]+’|(?<!\w)\'[^\']+\'(?!\w))[,;]?)+[\s.?!]*'
+)
+# A token that is a name for exactly one thing. Each alternative is anchored and has disjoint repetitions.
+_IDENTIFIER = re.compile(
+    r"""
+      [a-z][a-z0-9+.-]*://\S+                           # URL
+    | (?:~|\.{1,2})?/\S+ | [a-z]:\\\S+                  # path
+    | [\w.@-]+(?:[/\\][\w.@-]+)+(?:[:\#]\d+)?           # relative path, path:line, owner/repo#1
+    | [\w.-]+:[\w./-]+                                  # repo:path
+    | \#\d+ | [\w.-]+\#\d+                              # issue number
+    | [a-z][a-z0-9]*-\d+                                # ticket
+    | [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}       # UUID
+    | (?=[a-f]*\d)[0-9a-f]{7,64}                        # commit
+    | [^\W_]+(?:-[^\W_]+){2,} | (?=\w*[^\W_]_[^\W_])\w+ # slug-of-words, snake_case
+    | \w+(?:\.\w+)+(?:\(\))?                            # file.ext, module.name
+    | [a-z]+(?-i:[A-Z])\w+                              # camelCase
+    | (?=\w*\d)(?=\w*[^\W\d_])\w+                       # m1, 4f2a
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def skip_reason(query: str) -> str | None:
+    """Why this query needs no rewrite, as a reason code, or `None`.
+
+    Tried in this order, so that the most telling reason is given:
+
+    - `skip.literal_query`: all of it is quoted; the words are meant exactly;
+    - `skip.identifier`: all of it is ids, slugs, paths or URLs;
+    - `skip.command`: it begins with show, find, list, get or open;
+    - `skip.short_query`: at most 24 characters and 3 words. An empty query is one.
+    """
+    text = query.strip()
+    tokens = text.split()
+    if text and _LITERAL.fullmatch(text):
+        return "skip.literal_query"
+    if tokens and all(_is_identifier(token) for token in tokens):
+        return "skip.identifier"
+    if _COMMAND.match(text):
+        return "skip.command"
+    if len(text) <= SHORT_CHARS_MAX and len(tokens) <= SHORT_TOKENS_MAX:
+        return "skip.short_query"
+    return None
+
+
+def _is_identifier(token: str) -> bool:
+    token = token.strip("?!,;\"'()[]<>")
+    return 0 < len(token) <= IDENTIFIER_CHARS_MAX and _IDENTIFIER.fullmatch(token.rstrip(".")) is not None
