@@ -6,6 +6,7 @@ go, so that a run can end, and that threads at the end can be compared with thos
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -28,7 +29,6 @@ MODES = (WELL, HANGS, LATE, RAISES, NOTHING, GARBAGE)
 LATE_S = 0.05
 OWN = "own"
 ARM_NAMES = (*(spec.name for spec in BUILT_IN), OWN)
-PHRASINGS = "the same thing in other words\nwhat was said of it\nwhere it came up"
 
 
 class Gate:
@@ -80,10 +80,19 @@ class Part:
 
 
 class Llm(Part):
-    """A language model that rewrites every question alike."""
+    """A language model that says every question again, in another order of its words."""
 
-    def __call__(self, _prompt: str) -> str:
-        return self.act(lambda: PHRASINGS, "", "]}{" * 50)
+    def __call__(self, prompt: str) -> str:
+        return self.act(lambda: _said_again(prompt), "", "]}{" * 50)
+
+
+def _said_again(prompt: str) -> str:
+    """The query stands in the prompt as a JSON string, in a line of its own."""
+    asked = next((line for line in prompt.splitlines() if line.startswith("Request: ")), None)
+    if asked is None:  # of names
+        return "A: none"
+    words = str(json.loads(asked.removeprefix("Request: "))).split()
+    return " ".join([*words[1:], *words[:1]]) + "\n" + " ".join(reversed(words))
 
 
 class Scores(Part):

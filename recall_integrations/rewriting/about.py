@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.text import idf, language_of, tokenize
+from recall_integrations.text import STOP_WORDS, idf, language_of, tokenize
 from recall_integrations.types import EntityRef, ParsedQuery
 
 SHARE_MIN = 0.3  # of what the query's words are worth (idf), in words that the phrasing has too
@@ -60,7 +60,7 @@ def refused(asked: Asked, text: str, read: ParsedQuery, cosine: float | None) ->
     said = asked.sent.casefold()
     if _foreign_names(asked.parsed, read, said):
         return "a name that the query does not have"
-    if _other_time(asked.parsed, read):
+    if _other_time(asked.parsed, read, text, said):
         return "a time that the query does not have"
     if set(_NUMBER.findall(text)) - set(_NUMBER.findall(asked.sent)):
         return "a number that the query does not have"
@@ -84,11 +84,15 @@ def _foreign_names(asked: ParsedQuery, read: ParsedQuery, said: str) -> bool:
     return any(ref.mention.casefold() not in said for ref in sure)
 
 
-def _other_time(asked: ParsedQuery, read: ParsedQuery) -> bool:
-    mine, other = asked.temporal_window, read.temporal_window
-    if other is not None and (mine is None or (mine.start, mine.end) != (other.start, other.end)):
+def _other_time(asked: ParsedQuery, read: ParsedQuery, text: str, said: str) -> bool:
+    """Whether a phrasing speaks of a time or a session that is not the query's, nor said in its words."""
+    if read.session is not None and asked.session is None:
         return True
-    return read.session is not None and asked.session is None
+    mine, other = asked.temporal_window, read.temporal_window
+    if other is None or (mine is not None and (mine.start, mine.end) == (other.start, other.end)):
+        return False
+    words = {token.word for token in tokenize(text[slice(*other.span)])} - STOP_WORDS
+    return not words or not words <= {token.word for token in tokenize(said)}
 
 
 def _capitals(text: str, said: str, language: str) -> bool:

@@ -13,7 +13,8 @@ OUTPUT_CHARS_MAX = 20_000
 _THINKING = re.compile(r"<(think|thinking|reasoning)>[^<]*(?:<(?!/\1>)[^<]*)*(?:</\1>|$)", re.IGNORECASE)
 _PREFIX = re.compile(
     r"(?:[-*+•‣◦·–—>#]+\s+|[(\[]?\d{1,2}[.):\]]+(?=[\s\"'`*“])\s*|[(\[]?[a-c][.)\]]+\s+|"
-    r"(?:rewrite|rewritten query|alternative|phrasing|query|option|version|variation)s?\s*\d{0,2}\s*[:)]+\s*)",
+    r"(?:rewrite|rewritten query|request|memory|memories|alternative|phrasing|query|option|version|variation)s?"
+    r"\s*\d{0,2}\s*[:)]+\s*)",
     re.IGNORECASE,
 )
 _CHATTER = re.compile(

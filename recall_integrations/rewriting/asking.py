@@ -149,7 +149,7 @@ class Rewriting:
             return Asking(key, sent, answer=Answer(reason=SUCCESS, value=kept), cached=True)
         with self._lock:
             call = self._under_way.get(key)
-            if call is not None:
+            if call is not None and not call.limit.over:  # one that is late may hang for ever
                 return Asking(key, sent, call, mine=False)
             why = "" if self._slo is None else self._slo.refuses()
             if why:
@@ -158,7 +158,7 @@ class Rewriting:
             if isinstance(begun, Answer):
                 return Asking(key, sent, answer=begun)
             self._under_way[key] = begun
-        begun.future.add_done_callback(lambda _: self._over(key))
+        begun.future.add_done_callback(lambda _: self._over(key, begun))
         return Asking(key, sent, begun)
 
     def end(self, asking: Asking, deadline: Deadline, useless: Callable[[Phrasings], bool]) -> Answer[Phrasings]:
@@ -174,7 +174,7 @@ class Rewriting:
             return _useless(value) if value is not None and useless(value) else asking.answer
         assert asking.call is not None
         if not asking.mine:
-            return self._joined(asking.call, asking.key, deadline, useless)
+            return self._joined(asking.call, deadline, useless)
         answer = self._guard.ended(asking.call, useless)
         self._learn(answer)
         return answer
@@ -186,24 +186,25 @@ class Rewriting:
             self._guard.ended(asking.call)
 
     def _joined(
-        self, call: Call[Phrasings], key: str, deadline: Deadline, useless: Callable[[Phrasings], bool]
+        self, call: Call[Phrasings], deadline: Deadline, useless: Callable[[Phrasings], bool]
     ) -> Answer[Phrasings]:
         """What comes of a call that somebody else began. If it is late, that counts for whoever began it."""
         if deadline.child(self._guard.limit_ms).wait_for(call.future):
             return self._guard.seen(call, useless)
-        if call.limit.over:  # it may hang for ever: the next asks anew
-            self._over(key)
         return Answer(reason=TIMEOUT, detail="A call that was under way did not end in time.")
 
     def _learn(self, answer: Answer[Phrasings]) -> None:
         if self._slo is None or not answer.begun or answer.reason in (CANCELLED, OPEN):
             return
-        outcome = {SUCCESS: contract.SUCCESS, EMPTY: contract.EMPTY}.get(answer.reason, contract.FAILED)
+        outcome = contract.SUCCESS if answer.reason == SUCCESS else contract.FAILED
+        if answer.reason == EMPTY and not answer.value:  # what is off topic is not empty
+            outcome = contract.EMPTY
         self._slo.record(outcome, answer.took_ms)
 
-    def _over(self, key: str) -> None:
+    def _over(self, key: str, call: Call[Phrasings]) -> None:
         with self._lock:
-            self._under_way.pop(key, None)
+            if self._under_way.get(key) is call:
+                del self._under_way[key]
 
     def _phrasings(self, key: str, query: str) -> Phrasings:
         """What the model says. One that comes too late for this recall is there for the next."""

@@ -29,6 +29,7 @@ from recall_integrations.config import (
     QueryConfig,
     RerankConfig,
     RetrievalConfig,
+    RewritingConfig,
 )
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
@@ -41,7 +42,7 @@ AMPLE_MS, SHORT_MS = 60_000.0, 400.0
 EVERY_ARM = "what preferences about updates did Priya have last week?"
 OPEN_NAME = "something about preferences on updates with Preya last week"
 VAGUE = "something about updates"
-PHRASINGS = "how does she want to be told\nways of reporting"
+PHRASINGS = "what was updated\nnews and updates"
 
 
 def _days(count: int) -> datetime:
@@ -222,7 +223,7 @@ def _an_arm(name: str, *, here: bool = False) -> Part:
 
 
 _NAMES = RecallConfig(query=QueryConfig(entity_llm=True, entity_llm_timeout_ms=AMPLE_MS))
-_REWRITE = RecallConfig(limits=LimitsConfig(rewrite_timeout_ms=AMPLE_MS))
+_REWRITE = RecallConfig(rewriting=RewritingConfig(timeout_ms=AMPLE_MS, unsure_below=1.0, cache_entries=0))
 _RERANK = RecallConfig(
     limits=LimitsConfig(rerank_budget_ms=AMPLE_MS),
     planner=PlannerConfig(exploratory_threshold=0.79),
@@ -243,7 +244,7 @@ PARTS: dict[str, Part] = {
         lambda failing: {"llm": _llm(failing, names=False)},
         dict,
         config=_REWRITE,
-        short=replace(_REWRITE, limits=LimitsConfig(rewrite_timeout_ms=1)),
+        short=replace(_REWRITE, rewriting=replace(_REWRITE.rewriting, timeout_ms=1)),
     ),
     "embed": Part(lambda _failing: {}, lambda: {"config": RecallConfig(planner=PlannerConfig(arms=_NO_SEMANTIC))}),
     **{spec.name: _an_arm(spec.name) for spec in BUILT_IN},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -15,6 +16,8 @@ import pytest
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation
 from recall_integrations.errors import RecallError
 from recall_integrations.resilience.breaker import BREAKERS_FILE
+from recall_integrations.rewriting.contract import CONTRACT_FILE
+from recall_integrations.rewriting.kept import CACHE_FILE
 from recall_integrations.types.numbers import is_number
 
 NOW = datetime(2026, 6, 17, 12, tzinfo=timezone.utc)  # a Wednesday
@@ -46,7 +49,8 @@ QUESTIONS = (
 
 
 class Model:
-    """Counts how often it is asked; as a reranker it likes short texts, as a language model it says the same."""
+    """Counts how often it is asked; as a reranker it likes short texts, as a language model it says
+    the long words of the query, one by one."""
 
     def __init__(self, *, slow: float = 0.0, fails: bool = False) -> None:
         self.slow, self.fails, self.calls, self.pairs = slow, fails, 0, 0
@@ -56,12 +60,14 @@ class Model:
         self.pairs += len(texts)
         return [1.0 / len(text) for text in texts]
 
-    def ask(self, _prompt: str) -> str:
+    def ask(self, prompt: str) -> str:
         self.calls += 1
         time.sleep(self.slow)
         if self.fails:
             raise RuntimeError("no answer")
-        return "the launch of Kestrel"
+        asked = next((line for line in prompt.splitlines() if line.startswith("Request:")), "")
+        words = sorted(re.findall(r"[a-z]{6,}", asked), key=lambda word: (-len(word), word))
+        return "\n".join(words)
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,7 @@ class Turn:
 WEIGHTED = {"ranking.strategy": "fallback_fusion"}
 EXPLORATORY = {"planner.exploratory_threshold": 1.0, "planner.precise_threshold": 1.0}
 RERANKED: dict[str, Any] = {"base": {**EXPLORATORY, "rerank.regret_max": 0.0}, "model": {}}
+REWRITTEN = {"rewriting.unsure_below": 1.0}
 FAILING: dict[str, Any] = {**RERANKED, "model": {"fails": True}}
 TURNED: dict[str, Turn] = {
     "week_start": Turn(6),
@@ -139,7 +146,11 @@ TURNED: dict[str, Turn] = {
     "breakers.failures_max": Turn(1, **FAILING),
     "breakers.open_s": Turn(0.0, **FAILING),
     "limits.time_budget_ms": Turn(0.1),
-    "limits.rewrite_timeout_ms": Turn(1.0, model={"slow": 0.1}, as_llm=True),
+    "rewriting.unsure_below": Turn(0.0, REWRITTEN, model={}, as_llm=True),
+    "rewriting.phrasings_max": Turn(1, REWRITTEN, model={}, as_llm=True),
+    "rewriting.trust": Turn(0.0, REWRITTEN, model={}, as_llm=True),
+    "rewriting.keep_first": Turn(5, REWRITTEN, model={}, as_llm=True),
+    "rewriting.timeout_ms": Turn(1.0, REWRITTEN, model={"slow": 0.1}, as_llm=True),
     "limits.rerank_budget_ms": Turn(1.0, RERANKED["base"], model={"slow": 0.1}),
     "limits.query_chars_max": Turn(10),
 }
@@ -151,6 +162,14 @@ UNSEEN = {
     **{
         f"budgets.{name}": "how time is shared out; only an index that hangs notices"
         for name in ("lexical", "semantic", "graph", "rank", "rerank", "deliver")
+    },
+    **{
+        f"rewriting.{name}": "what is kept for minutes; each question is asked once"
+        for name in ("cache_s", "cache_entries")
+    },
+    **{
+        f"rewriting.{name}": "what twenty calls have to keep to; tests/unit/rewriting/test_contract.py"
+        for name in ("fallback_max", "empty_max", "median_max_ms")
     },
     "limits.workers": "how many threads there are; answers are the same",
 }
@@ -165,7 +184,11 @@ def settings() -> dict[str, object]:
         if not dataclasses.is_dataclass(section):
             found.update({part.name: section} if is_number(section) else {})
             continue
-        numbers = (own.name for own in dataclasses.fields(section) if is_number(own.default) or own.default is None)
+        numbers = (
+            own.name
+            for own in dataclasses.fields(section)
+            if is_number(getattr(section, own.name)) or own.default is None
+        )
         found.update((f"{part.name}.{name}", getattr(section, name)) for name in numbers)
     return found
 
@@ -211,7 +234,8 @@ def seen(store: MemoryStore, config: RecallConfig, turn: Turn) -> list[object]:
     model = None if turn.model is None else Model(**turn.model)
     brought: dict[str, Any] = {} if model is None else {"llm": model.ask} if turn.as_llm else {"reranker": model.rerank}
     found: list[object] = []
-    (store.path / BREAKERS_FILE).unlink(missing_ok=True)  # what another setting has led to
+    for name in (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE):  # what another setting has led to
+        (store.path / name).unlink(missing_ok=True)
     with closing(QueryOptimizer(store, config=config, **brought)) as optimizer:
         for question in QUESTIONS:
             try:

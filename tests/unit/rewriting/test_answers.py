@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.rewriting.rewrite import parse_rewrites, prompt_for, skip_reason
+from recall_integrations.rewriting.answers import parse_rewrites
+from recall_integrations.rewriting.heuristics import skip_reason
+from recall_integrations.rewriting.prompts import prompt_for
 
 QUERY = "that thing I mentioned about storage"
 
