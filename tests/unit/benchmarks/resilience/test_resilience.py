@@ -52,7 +52,7 @@ def printed(show: Callable[[Console], object]) -> str:
 @pytest.mark.parametrize(
     ("part", "argument", "well", "nothing", "garbage"),
     [
-        (Llm, ("Request: \"a b c\"",), lambda x: x == "b c a\nc b a", lambda x: x == "", lambda x: x.startswith("]}{")),
+        (Llm, ('Request: "a b c"',), lambda x: x == "b c a\nc b a", lambda x: x == "", lambda x: x.startswith("]}{")),
         (Scores, ("q", ["a", "b"]), lambda x: x == [0.0, 1.0], lambda x: x == [], lambda x: np.isnan(x).all()),
         (
             Vectors,
