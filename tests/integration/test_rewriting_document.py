@@ -1,0 +1,54 @@
+"""docs/rewriting.md: its example prints what the page says, its proofs are there, its numbers are the defaults."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import re
+from pathlib import Path
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.resilience.breaker import BREAKERS_FILE
+from recall_integrations.rewriting import about, contract
+from recall_integrations.rewriting.answers import REWRITE_CHARS_MAX
+from recall_integrations.rewriting.heuristics import SHORT_CHARS_MAX
+from recall_integrations.rewriting.kept import CACHE_FILE
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "rewriting.md").read_text(encoding="utf-8")
+
+
+def test_the_example_prints_what_the_page_says() -> None:
+    found = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+    assert len(found) == 1
+    for code, said in found:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(code, "docs/rewriting.md", "exec"), {"__name__": "page"})
+        assert out.getvalue() == said
+
+
+def test_every_promise_has_a_test_that_is_there() -> None:
+    proofs = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)
+    assert len(proofs) > 8
+    for file, test in proofs:
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        named = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+        assert not test or test in named, f"{file}::{test}"
+
+
+def test_the_numbers_are_the_defaults() -> None:
+    settings = RecallConfig().rewriting
+    assert f"timeout_ms: {settings.timeout_ms:g}" in PAGE and f"`rewriting.phrasings_max` ({settings.phrasings_max})" in PAGE
+    assert f"at most {REWRITE_CHARS_MAX} characters" in PAGE and f"than {SHORT_CHARS_MAX} characters" in PAGE
+    assert f"Of the last {contract.WINDOW} calls at most {settings.fallback_max:.0%}".replace("%", " %") in PAGE
+    assert f"at most {settings.empty_max:.0%}".replace("%", " %") in PAGE
+    assert f"from {contract.CALLS_MIN} calls on" in PAGE and settings.cache_s == 180
+    assert f"less than {about.SHARE_MIN:g}".replace("0.", ".") in PAGE
+    assert f"no nearer than {about.COSINE_MIN:g}".replace("0.", ".") in PAGE
+    assert all(f"`{name}`" in PAGE for name in (BREAKERS_FILE, CACHE_FILE, contract.CONTRACT_FILE))
+
+
+def test_every_setting_is_read_of() -> None:
+    ours = ("ask", "unsure_below", "strategy", "prompt", "phrasings_max", "trust", "keep_first", "timeout_ms")
+    assert all(name in PAGE for name in (*ours, "fallback_max", "empty_max", "median_max_ms"))
