@@ -148,7 +148,7 @@ def paraphrase(question: Question) -> list[str]:
     own = content(question.text)
     mixed = rng.sample(own, len(own))
     every = question.text.rstrip("?").split()
-    kept = sorted(rng.sample(range(len(every)), max(1, len(every) * 2 // 3)))
+    kept = sorted(rng.sample(range(len(every)), -(-len(every) * 2 // 3)))
     return [_asked(line) for line in (mixed, [every[i] for i in kept]) if line]
 
 
