@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import extras
 from recall_integrations.evaluation.datasets.loading import load
-from recall_integrations.evaluation.quality.means import spread
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
 
 FORMAT = 1  # of the JSON
@@ -66,12 +65,13 @@ class RewritingReport:
 
 
 def _kind(kind: str, own: Sequence[Measured]) -> dict[str, Any]:
-    plain = [{q: outcome.scores for q, outcome in m.plain.items()} for m in own]
+    groups = {kind: own}
     return {
         "datasets": [m.dataset for m in own],
         "questions": sum(len(m.plain) for m in own),
-        **{metric: spread(plain, metric).mean for metric in METRICS},
-        **thresholds.step({kind: own}, 1.0).as_dict(),
+        **{metric: thresholds.plain(groups, metric) for metric in METRICS},
+        **thresholds.step(groups, 1.0).as_dict(),
+        "differences": {name: asdict(thresholds.difference(groups, name, METRICS[0])) for name in own[0].writers},
     }
 
 

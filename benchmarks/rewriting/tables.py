@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from rich.console import Console
@@ -12,7 +12,6 @@ from benchmarks.rewriting import thresholds
 from benchmarks.rewriting.measuring import METRICS
 from benchmarks.rewriting.thresholds import Groups, LeftOut, Step
 from benchmarks.rewriting.writers import GOOD
-from recall_integrations.evaluation.quality.means import spread
 from recall_integrations.evaluation.quality.tables import interval
 from recall_integrations.evaluation.terminal import compact_table
 
@@ -40,26 +39,21 @@ def show_kinds(groups: Groups, titles: Mapping[str, str], console: Console) -> N
     )
 
 
-def _block(title: str, groups: Groups, add: object) -> None:
-    assert callable(add)
-    parts = [measured for own in groups.values() for measured in own]
-    weights = [1 / (len(groups) * len(own)) for own in groups.values() for _ in own]
-    step = thresholds.step(groups, 1.0)
-    plain = [{q: outcome.scores for q, outcome in m.plain.items()} for m in parts]
-    none = {metric: spread(plain, metric, weights).mean for metric in METRICS}
+def _block(title: str, groups: Groups, add: Callable[..., None]) -> None:
+    parts = thresholds.weighed(groups)
+    none = {metric: thresholds.plain(groups, metric) for metric in METRICS}
     add(Text(title, style="bold"), "", "", f"{none[RECALL]:.3f}", "", f"{none[NDCG]:.3f}", "")
-    for name, gaps in step.changes.items():
-        asked, used = (
-            sum(w * m.share(name, field) for w, m in zip(weights, parts, strict=True)) for field in ("asked", "used")
-        )
-        extra = [ms for m in parts for ms in m.extra_ms(name)]
+    for name, means in thresholds.step(groups, 1.0).changes.items():
+        gap = thresholds.difference(groups, name, RECALL)
+        asked, used = (sum(w * m.share(name, field) for w, m in parts) for field in ("asked", "used"))
+        extra = [ms for _, m in parts for ms in m.extra_ms(name)]
         add(
             f"  {name}",
             f" {asked:.0%}",
             f" {used:.0%}",
-            f" {none[RECALL] + gaps[RECALL].mean:.3f}",
-            f" {interval(gaps[RECALL])}",
-            f" {gaps[NDCG].mean:+.3f}",
+            f" {none[RECALL] + gap.mean:.3f}",
+            f" {interval(gap)}",
+            f" {means[NDCG]:+.3f}",
             f" {np.median(extra):.1f}" if extra else "",
         )
 
@@ -74,8 +68,8 @@ def show_thresholds(found: Sequence[Step], kinds: Sequence[str], console: Consol
         table.add_column(column, justify="right", no_wrap=True)
     best = thresholds.chosen(found)
     for one in found:
-        means = [f"{one.changes[name][RECALL].mean:+.3f}" for name in names]
-        gain = one.changes[GOOD][NDCG].mean if GOOD in one.changes else 0.0
+        means = [f"{one.changes[name][RECALL]:+.3f}" for name in names]
+        gain = one.changes[GOOD][NDCG] if GOOD in one.changes else 0.0
         below = f"{one.below:g}{' *' if one is best else ''}"
         table.add_row(below, f"{one.share:.0%}", *means, f"{gain:+.3f}", f"{one.value:+.3f}")
     console.print(table)
@@ -98,4 +92,4 @@ def show_left_out(found: Sequence[LeftOut], console: Console) -> None:
 
 
 def _line(one: Step, names: Sequence[str]) -> list[str]:
-    return [f"{one.share:.0%}", *(f"{one.changes[name][RECALL].mean:+.3f}" for name in names)]
+    return [f"{one.share:.0%}", *(f"{one.changes[name][RECALL]:+.3f}" for name in names)]

@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from benchmarks.rewriting.measuring import METRICS, Measured
 from benchmarks.rewriting.writers import GOOD
 from recall_integrations.evaluation.metrics import Interval
@@ -35,17 +37,17 @@ class Step:
     Args:
         below: the confidence.
         share: of the recalls that would ask, under the good rewriter.
-        changes: rewriter → metric → with minus without.
+        changes: rewriter → metric → with minus without, the mean over kinds.
     """
 
     below: float
     share: float
-    changes: Mapping[str, Mapping[str, Interval]]
+    changes: Mapping[str, Mapping[str, float]]
 
     @property
     def value(self) -> float:
         """See the module."""
-        means = {name: gaps[METRIC].mean for name, gaps in self.changes.items()}
+        means = {name: found[METRIC] for name, found in self.changes.items()}
         worst = min((mean for name, mean in means.items() if name != GOOD), default=0.0)
         return means.get(GOOD, 0.0) + min(0.0, worst)
 
@@ -73,15 +75,27 @@ class LeftOut:
         return {"kind": self.kind, "chosen": self.chosen.as_dict(), "always": self.always.as_dict()}
 
 
+def weighed(groups: Groups) -> list[tuple[float, Measured]]:
+    """Data sets with their weights: each kind counts the same, and in it each data set."""
+    return [(1 / (len(groups) * len(own)), measured) for own in groups.values() for measured in own]
+
+
+def plain(groups: Groups, metric: str) -> float:
+    """Without a rewriter."""
+    return sum(w * float(np.mean([o.scores[metric] for o in m.plain.values()])) for w, m in weighed(groups))
+
+
 def step(groups: Groups, below: float) -> Step:
-    """A threshold over these kinds. Each kind counts the same, and in it each data set."""
-    parts = [measured for own in groups.values() for measured in own]
-    weights = [1 / (len(groups) * len(own)) for own in groups.values() for _ in own]
-    share = sum(w * m.share(_asker(m), "asked", below) for w, m in zip(weights, parts, strict=True))
+    """A threshold over these kinds."""
+    parts = weighed(groups)
+    names = parts[0][1].writers
     return Step(
         below=below,
-        share=share,
-        changes={name: _changes(parts, weights, name, below) for name in parts[0].writers},
+        share=sum(weight * measured.share(_asker(measured), "asked", below) for weight, measured in parts),
+        changes={
+            name: {metric: sum(w * _change(m, name, metric, below) for w, m in parts) for metric in METRICS}
+            for name in names
+        },
     )
 
 
@@ -89,9 +103,16 @@ def _asker(measured: Measured) -> str:
     return GOOD if GOOD in measured.writers else measured.writers[0]
 
 
-def _changes(parts: Sequence[Measured], weights: Sequence[float], name: str, below: float) -> dict[str, Interval]:
-    pairs = [({**m.scores(name, below)}, {q: plain.scores for q, plain in m.plain.items()}) for m in parts]
-    return {metric: mean_difference(pairs, metric, weights=weights) for metric in METRICS}
+def _change(measured: Measured, name: str, metric: str, below: float) -> float:
+    without = measured.plain
+    return float(np.mean([row[metric] - without[q].scores[metric] for q, row in measured.scores(name, below).items()]))
+
+
+def difference(groups: Groups, name: str, metric: str) -> Interval:
+    """A rewriter, asked always, minus none, with the interval of a stratified bootstrap."""
+    parts = weighed(groups)
+    pairs = [(m.scores(name), {q: outcome.scores for q, outcome in m.plain.items()}) for _, m in parts]
+    return mean_difference(pairs, metric, weights=[weight for weight, _ in parts])
 
 
 def steps(groups: Groups) -> list[Step]:

@@ -127,9 +127,9 @@ A rewriter is judged by each answer alone: breakers, the service level and the c
 \b
 --json writes one object; keys are only ever added (format is 1):
   format, k
-  kinds       {kind: {datasets, questions, recall@5, ndcg@10, share,
-              changes {rewriter: {metric: {mean, low, high}}}}}
-  thresholds  [{below, share, changes, value}]
+  kinds       {kind: {datasets, questions, recall@5, ndcg@10, below, share,
+              changes, value, differences {rewriter: {mean, low, high}}}}
+  thresholds  [{below, share, changes {rewriter: {metric: mean}}, value}]
   left_out    [{kind, chosen, always}]; each as in thresholds
   questions   {question: {confidence, SYSTEM: {asked, used, reason, ms,
               recall@5, ndcg@10}}}; the system "recall" has no rewriter
