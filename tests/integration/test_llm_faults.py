@@ -67,14 +67,13 @@ ANSWERS = {query: [f"notes about {i} meetings", "what was said there"] for i, qu
 
 
 def settings(patience_ms: float = PATIENCE_MS, **breakers: Any) -> RecallConfig:
-    """Defaults, but that the model is asked about nothing but rewrites, and waited for so long."""
+    """Defaults, but that the model is asked however sure the answer is, about rewrites only, and waited for so long."""
     config = RecallConfig()
-    return replace(
-        config,
-        query=replace(config.query, spelling=False),  # it also asks about corrections
-        limits=replace(config.limits, rewrite_timeout_ms=patience_ms),
-        breakers=BreakerConfig(failures_max=FAILURES_MAX, **breakers),
-    )
+    query = replace(config.query, spelling=False)  # it also asks about corrections
+    guarded = replace(config, query=query, breakers=BreakerConfig(failures_max=FAILURES_MAX, **breakers))
+    if not hasattr(config, "rewriting"):  # where rewriting has no section of its own yet
+        return replace(guarded, limits=replace(config.limits, rewrite_timeout_ms=patience_ms))
+    return replace(guarded, rewriting=replace(config.rewriting, unsure_below=1.0, timeout_ms=patience_ms))
 
 
 def patience(fault: str) -> float:
