@@ -39,7 +39,7 @@ SCOPE = Scope(namespace="toy")
 TEXTS = [
     f"The {animal} was seen near the {place}." for animal in ("heron", "otter", "fox") for place in ("lake", "barn")
 ]
-QUESTION = "What did everybody want to talk about again?"
+QUESTION = "Which animal was asleep somewhere warm again?"
 
 
 def toy() -> EvaluationData:
