@@ -114,6 +114,45 @@ def resilience(**options: Any) -> None:
         benchmark("resilience.resilience").run(console(), told=told, **options)
 
 
+REWRITING_HELP = """What a rewriter is worth, and what a bad one costs.
+
+Asks the questions of the kinds of memory in PATH without a language model and with scripted ones: a good one that
+answers from the labels' own words (an upper bound), one that paraphrases without knowledge, one that asks something
+else, and a hostile one. For each kind: recall@5 and nDCG@10, how often the model was asked and its phrasings used, and
+what that took beside the model. Then: what asking only below a confidence of the first answer would give, and the
+threshold that the other kinds choose for each.
+
+A rewriter is judged by each answer alone: breakers, the service level and the cache of rewrites are off.
+
+\b
+--json writes one object; keys are only ever added (format is 1):
+  format, k
+  kinds       {kind: {datasets, questions, recall@5, ndcg@10, below, share,
+              changes, value, differences {rewriter: {mean, low, high}}}}
+  thresholds  [{below, share, changes {rewriter: {metric: mean}}, value}]
+  left_out    [{kind, chosen, always}]; each as in thresholds
+  questions   {question: {confidence, SYSTEM: {asked, used, reason, ms,
+              recall@5, ndcg@10}}}; the system "recall" has no rewriter
+  environment
+"""
+
+
+@click.command("rewriting", help=REWRITING_HELP)
+@DATA
+@click.option("--all", "everything", is_flag=True, help="Every kind in PATH.")
+@click.option("--kind", "only", multiple=True, metavar="KIND", help="Only this; several times for more.")
+@click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions of each, evenly spread.")
+@click.option("--budget", "time_budget_ms", type=click.FloatRange(min=0, min_open=True), metavar="MS",
+              help="Of a recall. Default: so far off that a busy machine changes nothing.")  # fmt: skip
+@click.option("--as-configured", is_flag=True,
+              help="Ask where the configuration says. Default: however sure the first answer is.")  # fmt: skip
+@CONFIG
+@REPORT
+def rewriting(path: Path, config_path: str | None, **options: Any) -> None:
+    """What a rewriter is worth; the help is `REWRITING_HELP`."""
+    benchmark("rewriting.rewriting").run(path, console(), config=settings(config_path), **options)
+
+
 @click.command("misses")
 @DATA
 @click.option("--dataset", "datasets", multiple=True, default=("locomo",), show_default=True,
