@@ -426,6 +426,41 @@ class BudgetsConfig:
         return min(1.0, (own + self.graph) / self.arms)
 
 
+@_section("cache")
+class CacheConfig:
+    """The result cache: answers that are given again while nothing has changed (docs/caching.md).
+
+    Only `mode: cached` reads it; with `mode: rule` none of it can be set. With `mode: cached`, `enabled: false` keeps
+    nothing, as `mode: rule` does, and then no other of these can be set.
+
+    Args:
+        enabled: whether answers are kept.
+        ttl_seconds: how long, and how much later than the answer's `now` a recall's `now` may be.
+        max_entries: how many of each optimizer; the least recently used leaves.
+        normalize_casing: whether a query that differs from an earlier one in its letters' case only may get its answer;
+            it does where both read the same.
+        normalize_punctuation: the same for punctuation at its beginning and end.
+    """
+
+    enabled: Switch = True
+    ttl_seconds: Annotated[float, _range(0.001, 86_400)] = 30.0
+    max_entries: Annotated[int, _range(1, 100_000)] = 1_000
+    normalize_casing: Switch = True
+    normalize_punctuation: Switch = True
+
+    def __post_init__(self) -> None:
+        if not self.enabled and self.unread:
+            raise ConfigError(
+                f"cache.{self.unread[0]} has no effect without cache.enabled. Leave it out, or set that to true."
+            )
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What is set besides `enabled`."""
+        plain = _defaults(type(self), self.__dataclass_fields__)
+        return tuple(n for n, default in plain.items() if n != "enabled" and getattr(self, n) != default)
+
+
 @_section("breakers")
 class BreakerConfig:
     """When a component that failed (LLM, reranker, remote embedding, an index) is left alone for a while.
@@ -444,6 +479,7 @@ class RecallConfig:
     """Everything that can be set, by stage.
 
     Args:
+        mode: `rule` (every recall is computed) or `cached` (an answer is given again for a short time, see `cache`).
         timezone: IANA name in which "yesterday" and "last week" are read.
         week_start: first day of the week, 0 = Monday … 6 = Sunday.
     """
@@ -458,6 +494,8 @@ class RecallConfig:
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     budgets: BudgetsConfig = Field(default_factory=BudgetsConfig)
     breakers: BreakerConfig = Field(default_factory=BreakerConfig)
+    cache: CacheConfig = Field(default_factory=CacheConfig)
+    mode: Literal["rule", "cached"] = "rule"
     timezone: Text = "UTC"
     week_start: Annotated[int, _range(0, 6)] = 0
 
@@ -466,6 +504,16 @@ class RecallConfig:
             ZoneInfo(self.timezone)
         except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
             raise ConfigError(f"Unknown time zone {self.timezone!r}. Use an IANA name such as 'Europe/Berlin'.") from e
+        set_there = (*self.cache.unread, *(() if self.cache.enabled else ("enabled",)))
+        if self.mode != "cached" and set_there:
+            raise ConfigError(
+                f"cache.{set_there[0]} has no effect with mode {self.mode!r}. Leave it out, or set mode: cached."
+            )
+
+    @property
+    def caches(self) -> bool:
+        """Whether answers are kept."""
+        return self.mode == "cached" and self.cache.enabled
 
     @property
     def strategy(self) -> str:

@@ -325,6 +325,19 @@ def unchecked_memory(**fields: Any) -> Memory:
     return memory
 
 
+def copied_memory(memory: Memory) -> Memory:
+    """The same with metadata of its own: the one part of a memory that can be changed."""
+    fields = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
+    return unchecked_memory(**{**fields, "metadata": _own(memory.metadata)})
+
+
+def _own(value: Any) -> Any:
+    """Lists and mappings anew, as JSON has them; `DEPTH_MAX` bounds how deep they are."""
+    if isinstance(value, Mapping):
+        return {key: _own(item) for key, item in value.items()}
+    return [_own(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
     if not value:
         return {}
