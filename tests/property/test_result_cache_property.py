@@ -6,6 +6,7 @@ of them is seen; a query is asked again often enough that most answers are hits.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -59,13 +60,14 @@ WAYS: dict[str, Callable[[str], str]] = {
     "quoted": lambda text: f'"{text}"',
     "joined": lambda text: text.replace(" ", "_"),
 }
+MODES = ("allow", "redact", "block")
 FILTERS = (Filters(), Filters(types="fact"), Filters(metadata={"n": 1}), Filters(metadata={"n": True}))
 
 asked = st.fixed_dictionaries(
     {
         "scope": st.sampled_from(SCOPES),
         "k": st.sampled_from([2, 5]),
-        "privacy": st.sampled_from(["allow", "redact", "block"]),
+        "privacy": st.sampled_from(MODES),
         "filters": st.sampled_from(FILTERS),
         "context": st.sampled_from([0, 0, 1]),
         "tokens_max": st.sampled_from([None, None, 12]),
@@ -139,19 +141,46 @@ class Cached(RuleBasedStateMachine):
         self._ask(config, WAYS[way](question), options)
 
     @precondition(lambda self: self.last is not None)
-    @rule(way=st.sampled_from(sorted(WAYS)), change=st.none() | st.tuples(st.sampled_from(["scope", "privacy"]), asked))
-    def ask_again(self, way: str, change: tuple[str, dict[str, Any]] | None) -> None:
+    @rule(way=st.sampled_from(sorted(WAYS)))
+    def ask_in_another_way(self, way: str) -> None:
         assert self.last is not None
         config, question, options = self.last
-        if change is not None:
-            options = {**options, change[0]: change[1][change[0]]}
         self._ask(config, WAYS[way](question), options)
 
     @precondition(lambda self: self.last is not None)
-    @rule(config=st.sampled_from(sorted(CONFIGS)))
-    def ask_another_configuration(self, config: str) -> None:
+    @rule(name=st.sampled_from(["scope", "privacy", "filters", "k", "context", "tokens_max"]), other=asked)
+    def ask_with_another_argument(self, name: str, other: dict[str, Any]) -> None:
         assert self.last is not None
-        self._ask(config, *self.last[1:])
+        config, question, options = self.last
+        self._ask(config, question, {**options, name: other[name]})
+
+    @precondition(lambda self: self.last is not None)
+    @rule()
+    def ask_for_everybody(self) -> None:
+        """Whatever was asked last, of each scope, in each privacy mode and configuration."""
+        assert self.last is not None
+        _, question, options = self.last
+        for config in CONFIGS:
+            for scope, mode in itertools.product(SCOPES, MODES):
+                self._ask(config, question, {**options, "scope": scope, "privacy": mode})
+
+    @precondition(lambda self: self.last is not None)
+    @rule(
+        memory_id=st.sampled_from(IDS),
+        text=st.sampled_from(TEXTS),
+        kind=st.sampled_from(["remember", "forget", "add_entity"]),
+    )
+    def ask_before_and_after_a_write(self, memory_id: str, text: str, kind: str) -> None:
+        assert self.last is not None
+        config, question, options = self.last
+        self._ask(config, question, options)
+        if kind == "remember":
+            self.remember(options["scope"], memory_id, text)
+        elif kind == "forget":
+            self.forget(options["scope"], memory_id)
+        else:
+            self.add_entity(options["scope"], text.split(maxsplit=1)[0])
+        self._ask(config, question, options)
 
     def _ask(self, config: str, query: str, options: dict[str, Any]) -> None:
         long: Any = {**options, "time_budget_ms": 60_000}
@@ -166,8 +195,8 @@ class Cached(RuleBasedStateMachine):
 
 TestCached = Cached.TestCase
 TestCached.settings = settings(
-    max_examples=40,
-    stateful_step_count=25,
+    max_examples=20,
+    stateful_step_count=20,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
