@@ -45,13 +45,11 @@ class Asked:
     Args:
         request: its arguments.
         key: of it.
-        loosely: its loose key; `None` where the letters matter.
         revision: of the scope, before the recall.
     """
 
     request: RecallRequest
     key: Key
-    loosely: Key | None
     revision: Revision | None
 
 
@@ -83,15 +81,8 @@ class Caching:
 
     def asked(self, request: RecallRequest) -> Asked:
         """What is known before a recall."""
-        loose = None
-        if not self._literal and (self._bundled or request.vector is not None):
-            loose = loosely(request, self._fingerprint, self._zone, self._config.cache)
-        return Asked(
-            request=request,
-            key=exactly(request, self._fingerprint, self._zone),
-            loosely=loose,
-            revision=self._store.revisions.of(request.scope),
-        )
+        key = exactly(request, self._fingerprint, self._zone)
+        return Asked(request=request, key=key, revision=self._store.revisions.of(request.scope))
 
     def found(self, asked: Asked) -> RecallResult | None:
         """The answer that is kept for a recall, as one that the caller may change."""
@@ -124,13 +115,14 @@ class Caching:
             return "degraded"
         if not self._settled(asked.request, result):
             return "unsettled"
+        loose = self._loosely(asked.request)
         kept = Kept(
             result=copied(result),
             now=to_micros(asked.request.now),
             made_at=self._timer(),
-            meaning=None if asked.loosely is None else meaning(state.query, self._vector(asked.request)),
+            meaning=None if loose is None else meaning(state.query, self._vector(asked.request)),
         )
-        return "kept" if self._results.put(asked.key, kept, asked.revision, asked.loosely) else "written"
+        return "kept" if self._results.put(asked.key, kept, asked.revision, loose) else "written"
 
     def _settled(self, request: RecallRequest, result: RecallResult) -> bool:
         """Whether the same recall would do the same things in a moment."""
@@ -142,10 +134,8 @@ class Caching:
 
     def _read_alike(self, asked: Asked) -> Kept | None:
         """The answer to a query that is written differently and reads the same, kept for this one as well."""
-        if asked.loosely is None:
-            return None
-        request = asked.request
-        kept = self._results.alike(asked.loosely, request)
+        request, loose = asked.request, self._loosely(asked.request)
+        kept = None if loose is None else self._results.alike(loose, request)
         if kept is None or kept.meaning is None:
             return None
         parsed = self._read(request, from_micros(kept.now))
@@ -155,6 +145,12 @@ class Caching:
         shown, _, _ = withheld(replace(parsed, type_hints=plan.type_hints), plan, (), request.privacy)
         own = replace(kept, result=replace(kept.result, query=shown))
         return own if self._results.put(asked.key, own, asked.revision) else None
+
+    def _loosely(self, request: RecallRequest) -> Key | None:
+        """The key that other ways of writing the query share; `None` where the letters matter."""
+        if self._literal or not (self._bundled or request.vector is not None):
+            return None
+        return loosely(request, self._fingerprint, self._zone, self._config.cache)
 
     def _vector(self, request: RecallRequest) -> NDArray[np.float32] | None:
         return None if request.vector is not None else self._store.embedding.embed_query(request.text)

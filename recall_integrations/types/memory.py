@@ -327,8 +327,11 @@ def unchecked_memory(**fields: Any) -> Memory:
 
 def copied_memory(memory: Memory) -> Memory:
     """The same with metadata of its own: the one part of a memory that can be changed."""
-    fields = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
-    return unchecked_memory(**{**fields, "metadata": _own(memory.metadata)})
+    copy, put = object.__new__(Memory), object.__setattr__
+    for name in Memory.__dataclass_fields__:
+        put(copy, name, getattr(memory, name))
+    put(copy, "metadata", _own(memory.metadata))
+    return copy
 
 
 def _own(value: Any) -> Any:
