@@ -379,7 +379,8 @@ class RewritingConfig:
         strategy: what is asked for: `alternatives` of the query, or a `hypothetical` memory that would answer it.
         prompt: one of your own instead, with `{query}` where the query goes; empty = that of the strategy.
         phrasings_max: so many at most are searched for.
-        trust: factor of the scores of what they find.
+        trust: factor of the scores of what they find. At .1 even a hostile model cost no hit in any kind of memories
+            that was measured; who trusts theirs gains more with more (docs/benchmarks.md).
         keep_first: so many hits of the query itself stay where they are, whatever else is found.
         timeout_ms: longest wait; default what `RECALL_REWRITE_TIMEOUT` says (`6s`, `800ms`), else six seconds.
         cache_s: seconds for which phrasings are kept.
@@ -390,11 +391,11 @@ class RewritingConfig:
     """
 
     ask: Literal["unsure", "vague", "never"] = "unsure"
-    unsure_below: Share = 0.6
+    unsure_below: Share = 0.4
     strategy: Literal["alternatives", "hypothetical"] = "alternatives"
     prompt: Text = ""
     phrasings_max: Annotated[int, _range(1, 10)] = 3
-    trust: Share = 0.8
+    trust: Share = 0.1
     keep_first: Annotated[int, _range(1, 1_000)] = 1
     timeout_ms: Annotated[float, _range(1, 600_000)] = Field(default_factory=_rewrite_timeout_ms)
     cache_s: Annotated[float, _range(0, 86_400)] = 180.0
@@ -487,6 +488,41 @@ class BudgetsConfig:
         return min(1.0, (own + self.graph) / self.arms)
 
 
+@_section("cache")
+class CacheConfig:
+    """The result cache: answers that are given again while nothing has changed (docs/caching.md).
+
+    Only `mode: cached` reads it; with `mode: rule` none of it can be set. With `mode: cached`, `enabled: false` keeps
+    nothing, as `mode: rule` does, and then no other of these can be set.
+
+    Args:
+        enabled: whether answers are kept.
+        ttl_seconds: how long, and how much later than the answer's `now` a recall's `now` may be.
+        max_entries: how many of each optimizer; the least recently used leaves.
+        normalize_casing: whether a query that differs from an earlier one in its letters' case only may get its answer;
+            it does where both read the same.
+        normalize_punctuation: the same for punctuation at its beginning and end.
+    """
+
+    enabled: Switch = True
+    ttl_seconds: Annotated[float, _range(0.001, 86_400)] = 30.0
+    max_entries: Annotated[int, _range(1, 100_000)] = 1_000
+    normalize_casing: Switch = True
+    normalize_punctuation: Switch = True
+
+    def __post_init__(self) -> None:
+        if not self.enabled and self.unread:
+            raise ConfigError(
+                f"cache.{self.unread[0]} has no effect without cache.enabled. Leave it out, or set that to true."
+            )
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """What is set besides `enabled`."""
+        plain = _defaults(type(self), self.__dataclass_fields__)
+        return tuple(n for n, default in plain.items() if n != "enabled" and getattr(self, n) != default)
+
+
 @_section("breakers")
 class BreakerConfig:
     """When a component that failed (LLM, reranker, remote embedding, an index) is left alone for a while.
@@ -505,6 +541,7 @@ class RecallConfig:
     """Everything that can be set, by stage.
 
     Args:
+        mode: `rule` (every recall is computed) or `cached` (an answer is given again for a short time, see `cache`).
         timezone: IANA name in which "yesterday" and "last week" are read.
         week_start: first day of the week, 0 = Monday … 6 = Sunday.
     """
@@ -520,6 +557,8 @@ class RecallConfig:
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     budgets: BudgetsConfig = Field(default_factory=BudgetsConfig)
     breakers: BreakerConfig = Field(default_factory=BreakerConfig)
+    cache: CacheConfig = Field(default_factory=CacheConfig)
+    mode: Literal["rule", "cached"] = "rule"
     timezone: Text = "UTC"
     week_start: Annotated[int, _range(0, 6)] = 0
 
@@ -528,6 +567,16 @@ class RecallConfig:
             ZoneInfo(self.timezone)
         except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
             raise ConfigError(f"Unknown time zone {self.timezone!r}. Use an IANA name such as 'Europe/Berlin'.") from e
+        set_there = (*self.cache.unread, *(() if self.cache.enabled else ("enabled",)))
+        if self.mode != "cached" and set_there:
+            raise ConfigError(
+                f"cache.{set_there[0]} has no effect with mode {self.mode!r}. Leave it out, or set mode: cached."
+            )
+
+    @property
+    def caches(self) -> bool:
+        """Whether answers are kept."""
+        return self.mode == "cached" and self.cache.enabled
 
     @property
     def strategy(self) -> str:

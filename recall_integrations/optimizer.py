@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 from recall_integrations.adapters.llm import LlmError, resolve_llm
 from recall_integrations.adapters.reranker import resolve_reranker
@@ -32,13 +33,14 @@ from recall_integrations.query.parser import clean
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
 from recall_integrations.recall.again import Again
+from recall_integrations.recall.caching import Caching
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
 from recall_integrations.recall.stages.arms import Arms
 from recall_integrations.recall.stages.arrange import Arrange
 from recall_integrations.recall.stages.deliver import Deliver
 from recall_integrations.recall.stages.embed import Embed
-from recall_integrations.recall.stages.parse import Parse
+from recall_integrations.recall.stages.parse import LONG_CHARS, Parse
 from recall_integrations.recall.stages.plan import Plan
 from recall_integrations.recall.stages.rank import Rank
 from recall_integrations.recall.stages.rerank import Rerank
@@ -74,6 +76,7 @@ from recall_integrations.types.request import RecallRequest, Window
 
 CALLERS_MAX = 256  # of `arecall` at once; each waits in a thread of its own
 BUSY_SECONDS = 0.002  # how soon the next looks whether one of them has ended
+CACHE = "cache"  # in `timings_ms` and events: an answer that was kept
 EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest to ask again, and the dearest to do without
 
 
@@ -141,6 +144,10 @@ class QueryOptimizer:
         # What `parse` and `plan` do without a recall is what they do in one.
         self._parse = next((s for s in self.stages if isinstance(s, Parse)), cast("Parse", known[0]))
         self._plan = next((s for s in self.stages if isinstance(s, Plan)), cast("Plan", known[1]))
+        self._caching: Caching | None = None
+        if self.config.caches:
+            literal = any(given is not None for given in (llm, reranker, ranker)) or bool(arms or stages)
+            self._caching = Caching(store, self.config, self._reading, literal=literal)
         self._open = True
 
     def _default_stages(
@@ -255,6 +262,8 @@ class QueryOptimizer:
     def close(self) -> None:
         """Later recalls raise `StoreClosed`; those that are under way end as they would have."""
         self._open = False
+        if self._caching is not None:
+            self._caching.clear()
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> QueryOptimizer:
         return self  # threads and an open store are shared, not copied
@@ -285,9 +294,20 @@ class QueryOptimizer:
         text = clean(query, self.config.limits.query_chars_max)
         where, zone = checked_scope(scope), checked_zone(timezone)
         moment = self._clock() if now is None else checked_time(now, "now", InvalidArgument)
-        parsed = self._parse.read(text, moment, where, checked_window(window), zone)
-        scope_id = self.store.scope_id(where)
+        return self._read(text, moment, where, checked_window(window), zone)
+
+    def _read(self, text: str, now: datetime, scope: Scope, window: Window, zone: ZoneInfo | None) -> ParsedQuery:
+        parsed = self._parse.read(text, now, scope, window, zone)
+        scope_id = self.store.scope_id(scope)
         return settled(parsed, None if scope_id is None else self.store.view(scope_id))[0]
+
+    def _reading(self, request: RecallRequest, now: datetime) -> ParsedQuery | None:
+        """How a recall at that time would read its query; `None` where that may take long."""
+        scope_id = self.store.scope_id(request.scope)
+        if len(request.text) >= LONG_CHARS or (scope_id is not None and not self.store.in_memory(scope_id)):
+            return None
+        with self.store.reading():
+            return self._read(request.text, now, request.scope, request.window, request.zone)
 
     def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
         """What would be done about a parsed query. Pure."""
@@ -415,7 +435,12 @@ class QueryOptimizer:
         return request
 
     def _recall(self, request: RecallRequest, deadline: Deadline, *, strict: bool = False) -> RecallResult:
-        began = time.perf_counter()
+        began, asked = time.perf_counter(), None
+        if self._caching is not None:
+            asked = self._caching.asked(request)
+            kept = self._caching.found(asked)
+            if kept is not None:
+                return self._given_again(request, kept, began, strict=strict)
         with self._admission.admitted(deadline) as given, self.store.reading():
             k = given.k(request.k)
             state = RecallState(
@@ -437,10 +462,36 @@ class QueryOptimizer:
             timings_ms={name: round(ms, 3) for name, ms in timings.items()},
             confidence=confidence if confidence is not None else hits[0].score if hits else 0.0,
         )
-        error = complaint(result, request.time_budget_ms) if strict else None
-        if error is not None:
-            raise error
-        return result
+        if asked is not None and self._caching is not None:
+            result = self._caching.kept(asked, state, result)
+        return _whole(result, request, strict=strict)
+
+    def _given_again(self, request: RecallRequest, kept: RecallResult, began: float, *, strict: bool) -> RecallResult:
+        """An answer of the result cache, with what it took to find it."""
+        took = (time.perf_counter() - began) * 1e3
+        state = RecallState(
+            request=request,
+            door=Door(request.privacy),
+            cache=kept.cache,
+            parsed=kept.query,
+            planned=kept.plan,
+            rewrite=kept.rewrite,
+            rerank=kept.rerank,
+            confidence=kept.confidence,
+            hits=kept.hits,
+            degraded=kept.degraded,
+        )
+        told = self._runner.tell(CACHE, state, took)
+        timings = {CACHE: round(took, 3), "total": round((time.perf_counter() - began) * 1e3, 3)}
+        return _whole(replace(kept, timings_ms=timings, degraded=told.degraded), request, strict=strict)
+
+
+def _whole(result: RecallResult, request: RecallRequest, *, strict: bool) -> RecallResult:
+    """The result, unless it is not whole and has to be."""
+    error = complaint(result, request.time_budget_ms) if strict else None
+    if error is not None:
+        raise error
+    return result
 
 
 def _name(llm: Callable[[str], str] | None) -> str:

@@ -38,6 +38,7 @@ def result_data(result: RecallResult, scope: Scope, k: int | None) -> dict[str, 
         "arms": [{"name": a.name, "weight": a.weight, "limit": a.limit} for a in result.plan.arms],
         "rules": _rules(result.plan),
         "rewrite": {"strategy": result.rewrite.strategy, "reason": result.rewrite.reason},
+        "cache": {"strategy": result.cache.strategy, "reason": result.cache.reason, "age_ms": result.cache.age_ms},
         "degraded": [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in result.degraded],
         "timings_ms": {name: _number(ms) for name, ms in result.timings_ms.items()},
     }

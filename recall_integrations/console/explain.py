@@ -16,6 +16,7 @@ from recall_integrations.arms.registry import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
 from recall_integrations.console.rendering import (
+    cache_words,
     moves,
     pairs,
     reference_words,
@@ -87,6 +88,8 @@ def explain(
         console.print(Text("Planned only; nothing was searched.", style="dim"))
         return
     console.print(Text(stage_words(result.timings_ms), style="dim"))
+    if result.cache.strategy != "disabled":
+        console.print(Text(f"cache: {cache_words(result.cache)}", style="dim"))
     _heading(console, f"best {len(result.hits)}" if len(result.hits) > 1 else "hits")
     _show_hits(console, result.hits)
     show_degraded(console, result)

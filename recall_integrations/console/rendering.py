@@ -23,6 +23,7 @@ from recall_integrations.ranking.arranging.moves import MOVERS
 from recall_integrations.store.doctor.findings import Findings
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import (
+    CacheOutcome,
     EntityRef,
     Hit,
     MemoryType,
@@ -75,6 +76,8 @@ def show_plan(console: Console, result: RecallResult) -> None:
         "took",
         Text.assemble(_ms(result.timings_ms.get("total", 0.0)), (f"  ({stage_words(result.timings_ms)})", "dim")),
     )
+    if result.cache.strategy != "disabled":
+        grid.add_row("cache", Text(cache_words(result.cache)))
     console.print(grid)
 
 
@@ -204,6 +207,12 @@ def show_explanation(console: Console, result: RecallResult) -> None:
     console.print(_rules_table(plan))
     console.print()
     console.print(_arms_table(result))
+
+
+def cache_words(cache: CacheOutcome) -> str:
+    """What the result cache did."""
+    age = f", {cache.age_ms / 1e3:.1f} s old" if cache.hit else ""
+    return f"{cache.strategy} ({cache.reason}){age}"
 
 
 def _rules_table(plan: RetrievalPlan) -> Table:

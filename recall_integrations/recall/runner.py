@@ -178,6 +178,16 @@ class Runner:
             state.degraded_by(Degradation(stage=stage.name, reason=answer.code, detail=answer.detail))
         ), True
 
+    def tell(self, stage: str, state: RecallState, took_ms: float) -> RecallState:
+        """Observers of what was done outside of the stages, from the begin of the recall; the state, which names those
+        that raised."""
+        if not self._observers:
+            return state
+        event = StageEvent(
+            stage=stage, began_ms=0.0, took_ms=took_ms, failed=False, degraded=(), timings_ms={}, state=state
+        )
+        return self._told(state, event)
+
     def _told(self, state: RecallState, event: StageEvent) -> RecallState:
         for observer in self._observers:
             state = _shown(observer, event, state)

@@ -17,6 +17,7 @@ from recall_integrations.privacy.door import Door
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.rewriting.asking import Asking
 from recall_integrations.types import (
+    CacheOutcome,
     Contribution,
     Degradation,
     Hit,
@@ -42,6 +43,7 @@ class RecallState:
         request: the checked arguments.
         door: what may leave the recall; whatever goes to the caller or to a service goes through it.
         level: how much is left out, 0 = nothing (`resilience.admission`).
+        cache: whether the answer comes from the result cache; then no stage is run.
         loading: whether the scope's columns are still being read, so that there is no view.
         parsed: the query as understood (`parse`); `query` is the same for whoever needs it.
         frequency: memories of the scope that hold a stem (`parse`).
@@ -71,6 +73,7 @@ class RecallState:
     request: RecallRequest
     door: Door = field(default_factory=Door)
     level: int = 0
+    cache: CacheOutcome = field(default_factory=CacheOutcome)
     loading: bool = False
     parsed: ParsedQuery | None = None
     frequency: Callable[[str], int] = _held_by_none

@@ -10,8 +10,8 @@ from recall_integrations.query.features import IMPLICIT
 from recall_integrations.text import STOP_WORDS, idf, language_of, tokenize
 from recall_integrations.types import EntityRef, ParsedQuery
 
-SHARE_MIN = 0.3  # of what the query's words are worth (idf), in words that the phrasing has too
-COSINE_MIN = 0.38  # by the bundled embedding; of two questions of one scope nine in ten are below .22 to .57
+SHARE_MIN = 0.2  # of what the query's words are worth (idf), in words that the phrasing has too
+COSINE_MIN = 0.2  # by the bundled embedding. Low, for good phrasings are often no nearer; their trust is low, too
 NAME_SURE = 0.85  # confidence from which a name in a phrasing is one
 TITLE_SHARE = 0.5  # where more of the words begin with a capital, capitals say nothing
 CAPITALS = frozenset({"de"})  # languages in which every noun has one

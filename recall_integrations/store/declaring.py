@@ -29,7 +29,7 @@ class Declarations:
     def declare(self, name: str, aliases: Sequence[str], scope: Scope) -> str:
         """Write an entity and its aliases, link earlier memories to it, and return its id."""
         parts = self._parts
-        with parts.write_lock, parts.errors():
+        with parts.write_lock, parts.errors(), parts.revisions.writing(scope):
             scope_id = parts.scopes.get(scope)
             try:
                 with parts.engine.begin() as connection:

@@ -41,6 +41,7 @@ from recall_integrations.store.histories import Remembered
 from recall_integrations.store.indexes import Indexes, Progress
 from recall_integrations.store.parts import Clock, StoreParts, utc_now
 from recall_integrations.store.reader import Reader
+from recall_integrations.store.revisions import Revisions
 from recall_integrations.store.scope_entities import ScopeEntities
 from recall_integrations.store.writer import BATCH, Writer
 from recall_integrations.text.spoken import Spoken
@@ -346,6 +347,11 @@ class MemoryStore:
     def version(self, scope_id: int) -> int:
         """Bumped by every write to the scope."""
         return self._parts.version(scope_id)
+
+    @property
+    def revisions(self) -> Revisions:
+        """What tells whether a scope is still what it was."""
+        return self._parts.revisions
 
     def behind(self, scope_id: int) -> dict[str, int]:
         """Of each index that lacks changes of the scope, how many."""

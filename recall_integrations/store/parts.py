@@ -22,6 +22,7 @@ from recall_integrations.store.entity_catalog import EntityCatalog
 from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.revisions import Revisions
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.types import Scope
@@ -72,6 +73,7 @@ class StoreParts:
         # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
         shown: dict[int, tuple[int, int]] = {}
         self.shown = shown
+        self.revisions = Revisions()
         self.next_seq = 1
         self.stamped = False  # whether the store notes which embedding made it
         self.asking = asking = AskedEmbedding(embedding)
@@ -146,9 +148,10 @@ class StoreParts:
             vectors: made ahead, so that the embedding is not asked under the lock.
         """
         was_behind = self.indexes.lag[SEMANTIC] > 0
-        for scope_id in self.indexes.catch_up(vectors=vectors):
-            if scope_id != writing or was_behind:
-                self.views.drop(scope_id)
+        with self.revisions.writing(None) if was_behind else contextlib.nullcontext():
+            for scope_id in self.indexes.catch_up(vectors=vectors):
+                if scope_id != writing or was_behind:
+                    self.views.drop(scope_id)
 
     def settle(self) -> None:
         """Embed what is in the journal without vectors. The write lock is held only to keep them.

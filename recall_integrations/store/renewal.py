@@ -25,7 +25,7 @@ RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar:
 
 def reindex(parts: StoreParts, progress: Progress | None) -> None:
     """Make both indexes and all words anew, and every vector with the embedding that the store is open with."""
-    with parts.write_lock, parts.errors():
+    with parts.write_lock, parts.errors(), parts.revisions.writing(None):
         with parts.engine.begin() as connection:
             languages.recount(connection)
             words.refill(connection)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -132,17 +133,18 @@ class Writer:
             scope_id = parts.scopes.get(scope)
             if scope_id is None:
                 return False
-            with parts.engine.begin() as connection:
-                found = rows.find(connection, scope_id, [memory_id])
-                if not found:
-                    return False
-                num = found[memory_id].num
-                self._remove(connection, scope_id, [num])
-                seq, parts.next_seq = parts.next_seq, parts.next_seq + 1
-                journal.append(connection, [{"seq": seq, "scope_id": scope_id, "op": "del", "num": num}])
-                version = rows.bump(connection, scope_id, -1)
-            parts.shown[scope_id] = (version, seq)
-            parts.catch_up(scope_id, vectors)
+            with parts.revisions.writing(scope):
+                with parts.engine.begin() as connection:
+                    found = rows.find(connection, scope_id, [memory_id])
+                    if not found:
+                        return False
+                    num = found[memory_id].num
+                    self._remove(connection, scope_id, [num])
+                    seq, parts.next_seq = parts.next_seq, parts.next_seq + 1
+                    journal.append(connection, [{"seq": seq, "scope_id": scope_id, "op": "del", "num": num}])
+                    version = rows.bump(connection, scope_id, -1)
+                parts.shown[scope_id] = (version, seq)
+                parts.catch_up(scope_id, vectors)
         return True
 
     def _settled(self) -> Vectors | None:
@@ -183,13 +185,16 @@ class Writer:
             batch, ids = self._unknown(scope_id, batch, all_ids, messages)
             if not batch:
                 if ahead is None:
-                    parts.worth.forget(known.worth)
+                    with parts.revisions.writing(None) if known.worth else nullcontext():
+                        parts.worth.forget(known.worth)
                 return all_ids
-            scope_id, written = self._commit(scope, scope_id, batch, ids, now, known)
-            try:
-                parts.catch_up(scope_id, known.vectors)
-            finally:  # vectors are written while indexing: show the memories when they are whole
-                parts.shown[scope_id] = (written.version, written.last)
+            # What the embedding is worth, where it was measured for this write, counts in all scopes.
+            with parts.revisions.writing(None if known.worth else scope):
+                scope_id, written = self._commit(scope, scope_id, batch, ids, now, known)
+                try:
+                    parts.catch_up(scope_id, known.vectors)
+                finally:  # vectors are written while indexing: show the memories when they are whole
+                    parts.shown[scope_id] = (written.version, written.last)
             if not all(map(warming.is_warm, written.spoke)):
                 warming.warm(self._reader.languages(scope_id).kept_in)
         if ahead is None:

@@ -19,19 +19,29 @@ from recall_integrations.types.memory import (
     checked_text,
     checked_time,
     checked_type,
+    copied_memory,
     indexed_text,
     says_the_same,
     unchecked_memory,
 )
 from recall_integrations.types.plan import ArmPlan, RetrievalPlan, RuleCheck
 from recall_integrations.types.query import EntityRef, ParsedQuery, QueryFeatures, TemporalWindow
-from recall_integrations.types.result import Contribution, Degradation, Hit, RecallResult, RerankOutcome, RewriteOutcome
+from recall_integrations.types.result import (
+    CacheOutcome,
+    Contribution,
+    Degradation,
+    Hit,
+    RecallResult,
+    RerankOutcome,
+    RewriteOutcome,
+)
 
 __all__ = [
     "ID_CHARS_MAX",
     "NAME_CHARS_MAX",
     "TEXT_CHARS_MAX",
     "ArmPlan",
+    "CacheOutcome",
     "Contribution",
     "Degradation",
     "EntityRef",
@@ -55,6 +65,7 @@ __all__ = [
     "checked_text",
     "checked_time",
     "checked_type",
+    "copied_memory",
     "indexed_text",
     "says_the_same",
     "unchecked_memory",

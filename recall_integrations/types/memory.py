@@ -325,6 +325,22 @@ def unchecked_memory(**fields: Any) -> Memory:
     return memory
 
 
+def copied_memory(memory: Memory) -> Memory:
+    """The same with metadata of its own: the one part of a memory that can be changed."""
+    copy, put = object.__new__(Memory), object.__setattr__
+    for name in Memory.__dataclass_fields__:
+        put(copy, name, getattr(memory, name))
+    put(copy, "metadata", _own(memory.metadata))
+    return copy
+
+
+def _own(value: Any) -> Any:
+    """Lists and mappings anew, as JSON has them; `DEPTH_MAX` bounds how deep they are."""
+    if isinstance(value, Mapping):
+        return {key: _own(item) for key, item in value.items()}
+    return [_own(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
     if not value:
         return {}

@@ -109,6 +109,31 @@ class RewriteOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOutcome:
+    """What the result cache did (docs/caching.md).
+
+    Args:
+        strategy: `disabled`, `miss` (the answer was computed) or `hit` (it was kept from an earlier recall, and
+            `query`, `plan`, `rewrite` and `rerank` say what was done for that one).
+        reason: a reason code:
+            `skip.disabled` nothing is kept; `same` the query was asked in the same letters; `alike` it was written
+            differently and reads the same; of an answer that was computed, `kept` for later or why not:
+            `degraded` it is not whole; `unsettled` the reranker or the rewriter was left out for now, or the scope's
+            vocabulary is still being read; `written` the scope was written to meanwhile.
+        age_ms: of a hit, how long ago the answer was computed.
+    """
+
+    strategy: str = "disabled"
+    reason: str = "skip.disabled"
+    age_ms: float = 0.0
+
+    @property
+    def hit(self) -> bool:
+        """Whether the answer was kept from an earlier recall."""
+        return self.strategy == "hit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RerankOutcome:
     """What the optional rerank did.
 
@@ -159,8 +184,9 @@ class RecallResult:
         plan: what was done about it.
         rewrite: what the LLM rewrite did.
         rerank: what the cross-encoder did, and what its gate saved.
+        cache: whether the answer was kept from an earlier recall.
         degraded: what did not work or was left out; empty when all went well.
-        timings_ms: milliseconds per stage, and `total`.
+        timings_ms: milliseconds per stage, and `total`; those of a hit of the cache are `cache` and `total`.
         confidence: probability that at least one hit is relevant, at most the sum of their scores, 0 where nothing was
             found; where the scores are not calibrated, the best hit's score.
     """
@@ -170,6 +196,7 @@ class RecallResult:
     plan: RetrievalPlan
     rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)
     rerank: RerankOutcome = field(default_factory=RerankOutcome)
+    cache: CacheOutcome = field(default_factory=CacheOutcome)
     degraded: tuple[Degradation, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     confidence: float | None = None

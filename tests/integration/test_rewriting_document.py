@@ -39,7 +39,10 @@ def test_every_promise_has_a_test_that_is_there() -> None:
 
 def test_the_numbers_are_the_defaults() -> None:
     settings = RecallConfig().rewriting
-    assert f"timeout_ms: {settings.timeout_ms:g}" in PAGE and f"`rewriting.phrasings_max` ({settings.phrasings_max})" in PAGE
+    assert (
+        f"timeout_ms: {settings.timeout_ms:g}" in PAGE
+        and f"`rewriting.phrasings_max` ({settings.phrasings_max})" in PAGE
+    )
     assert f"at most {REWRITE_CHARS_MAX} characters" in PAGE and f"than {SHORT_CHARS_MAX} characters" in PAGE
     assert f"Of the last {contract.WINDOW} calls at most {settings.fallback_max:.0%}".replace("%", " %") in PAGE
     assert f"at most {settings.empty_max:.0%}".replace("%", " %") in PAGE

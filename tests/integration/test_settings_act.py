@@ -153,6 +153,8 @@ TURNED: dict[str, Turn] = {
     "rewriting.timeout_ms": Turn(1.0, REWRITTEN, model={"slow": 0.1}, as_llm=True),
     "limits.rerank_budget_ms": Turn(1.0, RERANKED["base"], model={"slow": 0.1}),
     "limits.query_chars_max": Turn(10),
+    "cache.ttl_seconds": Turn(0.001, {"mode": "cached"}),
+    "cache.max_entries": Turn(1, {"mode": "cached"}),
 }
 # What a test this small cannot see.
 UNSEEN = {
@@ -237,13 +239,14 @@ def seen(store: MemoryStore, config: RecallConfig, turn: Turn) -> list[object]:
     for name in (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE):  # what another setting has led to
         (store.path / name).unlink(missing_ok=True)
     with closing(QueryOptimizer(store, config=config, **brought)) as optimizer:
-        for question in QUESTIONS:
+        for question in (*QUESTIONS, *QUESTIONS[-2:]):
             try:
                 result = optimizer.recall(question, k=5, now=NOW)
             except RecallError as e:
                 found.append(type(e).__name__)
                 continue
             parsed, rerank = result.query, result.rerank
+            found.append(result.cache.strategy)
             found.append([(hit.memory.id, round(hit.score, 6), len(hit.duplicates)) for hit in result.hits])
             found.append([(arm.name, arm.weight, arm.limit) for arm in result.plan.arms])
             found.append(

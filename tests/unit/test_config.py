@@ -16,6 +16,7 @@ from recall_integrations.config import (
     FUSIONS,
     RANKERS,
     STRATEGIES,
+    CacheConfig,
     FallbackFusionConfig,
     PlannerConfig,
     QueryConfig,
@@ -265,3 +266,25 @@ def test_whatever_is_given_it_is_a_configuration_or_a_mistake_with_a_name(values
         assert any(name in str(e) for name in known)
     else:
         assert RecallConfig.from_mapping(dataclasses.asdict(made)) == made
+
+
+def test_answers_are_kept_where_both_say_so() -> None:
+    assert not RecallConfig().caches and RecallConfig(mode="cached").caches
+    assert not RecallConfig(mode="cached", cache=CacheConfig(enabled=False)).caches
+    written = {"mode": "rule", "cache": dataclasses.asdict(CacheConfig())}  # a file may name every default
+    assert RecallConfig.from_mapping(written) == RecallConfig()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"cache": {"ttl_seconds": 5}}, r"^cache\.ttl_seconds has no effect with mode 'rule'"),
+        ({"cache": {"enabled": False}}, r"^cache\.enabled has no effect with mode 'rule'"),
+        ({"mode": "cached", "cache": {"enabled": False, "max_entries": 5}}, r"^cache\.max_entries has no effect"),
+        ({"mode": "cached", "cache": {"ttl_seconds": 0}}, r"^cache\.ttl_seconds must be a number"),
+        ({"mode": "learned"}, r"^mode must be one of rule, cached"),
+    ],
+)
+def test_a_setting_of_the_cache_that_nothing_reads_is_a_mistake(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        RecallConfig.from_mapping(given)

@@ -78,6 +78,7 @@ def search(
       arms      [{name, weight, limit}]
       rules     [{rule, fired, because, margin}]
       rewrite   {strategy, reason}
+      cache     {strategy, reason, age_ms}
       degraded  [{stage, reason, detail}]
       timings_ms  {stage: milliseconds}, arms as arm.NAME, and total
     """

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_integrations.console.commands.bench_repository import latency, misses, parse, resilience, rewriting, rules
+from recall_integrations.console.commands.bench_repository import (
+    cache,
+    latency,
+    misses,
+    parse,
+    resilience,
+    rewriting,
+    rules,
+)
 from recall_integrations.console.commands.shared import (
     CONFIG,
     DATA,
@@ -30,9 +38,9 @@ if TYPE_CHECKING:
 def bench() -> None:
     """Measure quality and speed.
 
-    quality, abstention, diff, negation and temporal measure on your own data. latency, misses, parse, resilience,
-    rewriting and rules live in the repository of recall-integrations and run from a checkout of it. Needs the extra
-    recall-integrations[bench].
+    quality, abstention, diff, negation and temporal measure on your own data. cache, latency, misses, parse,
+    resilience, rewriting and rules live in the repository of recall-integrations and run from a checkout of it. Needs
+    the extra recall-integrations[bench].
     """
 
 
@@ -232,5 +240,5 @@ def bench_negation(files: tuple[Path, ...], language: str | None, misses: bool) 
     negation_accuracy.run(files, console(), language=language, misses=misses)
 
 
-for _command in (latency, misses, parse, resilience, rewriting, rules):
+for _command in (cache, latency, misses, parse, resilience, rewriting, rules):
     bench.add_command(_command)

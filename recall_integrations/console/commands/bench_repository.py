@@ -42,6 +42,21 @@ def latency(sizes: tuple[int, ...], queries: int, rounds: int, seed: int, peers:
     )
 
 
+@click.command("cache")
+@click.option("--memories", default=10_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
+@click.option("--queries", default=50, show_default=True, type=click.IntRange(min=1), help="Queries of each plan.")
+@seed_option("Of the memories and queries.")
+@REPORT
+def cache(memories: int, queries: int, seed: int, json_path: str | None) -> None:
+    """How long a hit of the result cache takes.
+
+    On made-up memories, in a temporary store; beside it, what keeping answers costs the recalls that are computed.
+    """
+    benchmark("speed.caching").run(
+        console(), memories=memories, queries_per_plan=queries, json_path=json_path, seed=seed
+    )
+
+
 @click.command("rules")
 @DATA
 @click.option(

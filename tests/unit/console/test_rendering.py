@@ -14,6 +14,7 @@ from recall_integrations.console.rendering import moves, show_result, window_wor
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import (
     ArmPlan,
+    CacheOutcome,
     Contribution,
     Degradation,
     EntityRef,
@@ -156,7 +157,7 @@ def test_json_has_the_documented_keys_and_no_number_that_json_lacks() -> None:
     data = json.loads(dumps(result_data(result, Scope("ann"), 5)))
     assert list(data) == [
         "format", "query", "scope", "k", "now", "plan", "reason", "confidence", "hits", "parsed", "arms", "rules",
-        "rewrite", "degraded", "timings_ms",
+        "rewrite", "cache", "degraded", "timings_ms",
     ]  # fmt: skip
     assert data["scope"] == "ann/-/-" and data["now"] == "2026-03-01T00:00:00+00:00"
     assert list(data["hits"][0]) == ["id", "score", "reason", "memory", "contributions"]
@@ -168,3 +169,14 @@ def test_json_has_the_documented_keys_and_no_number_that_json_lacks() -> None:
     ]  # fmt: skip
     assert data["parsed"]["window"]["end"] == "2026-03-02T00:00:00+00:00"
     assert data["rules"][0] == {"rule": "precise", "fired": False, "because": "specificity 0.500 < 0.8", "margin": -0.3}
+
+
+def test_what_the_result_cache_did_is_said_where_there_is_one() -> None:
+    def shown(cache: CacheOutcome) -> str:
+        console = Console(file=io.StringIO(), width=120)
+        show_result(console, replace(RESULT, cache=cache), Scope())
+        return console.file.getvalue()
+
+    assert "cache" not in shown(CacheOutcome())
+    assert "cache  miss (kept)" in shown(CacheOutcome(strategy="miss", reason="kept"))
+    assert "cache  hit (same), 1.2 s old" in shown(CacheOutcome(strategy="hit", reason="same", age_ms=1_234.0))

@@ -1,0 +1,132 @@
+"""Keeps answers for a short time: so many, the least recently used leave first; a write drops those of its scope."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from cachetools import LRUCache, TTLCache
+
+from recall_integrations.indexes.times import to_micros
+from recall_integrations.recall.cache_key import Key
+from recall_integrations.store.revisions import Revision, Revisions
+from recall_integrations.types import Hit, RecallResult, Scope, copied_memory
+from recall_integrations.types.request import RecallRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An answer.
+
+    Args:
+        result: as it was given, after privacy and packing.
+        now: of the recall that it answers, in microseconds since 1970.
+        made_at: when, by the cache's timer.
+        meaning: how the query reads; `None` where nobody may ask it in other letters.
+    """
+
+    result: RecallResult
+    now: int
+    made_at: float
+    meaning: bytes | None = None
+
+
+class ResultCache:
+    """Threads share it; nobody waits in it for more than a few microseconds.
+
+    Args:
+        revisions: tells of writes.
+        ttl_s: seconds that an answer is kept.
+        entries_max: answers that are kept.
+        timer: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        revisions: Revisions,
+        ttl_s: float = 30.0,
+        entries_max: int = 1_000,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._revisions, self._ttl_s, self._entries_max, self._timer = revisions, ttl_s, entries_max, timer
+        self._lock = threading.RLock()  # a write may be made by the garbage collector's thread of the moment
+        self._kept: TTLCache[Key, Kept] = TTLCache(entries_max, ttl_s, timer)
+        self._alike: LRUCache[Key, Key] = LRUCache(entries_max)
+        # Of each scope, keys that may be kept: those that left by themselves stay here until there are too many.
+        self._of: dict[Scope, set[Key]] = {}
+        self._noted = 0
+        revisions.watch(self)
+
+    def __len__(self) -> int:
+        with self._lock:
+            self._kept.expire()
+            return len(self._kept)
+
+    def get(self, key: Key, request: RecallRequest) -> Kept | None:
+        """The answer for a recall; not one that was made for a later `now`, or one more than the time it is kept."""
+        now = to_micros(request.now)
+        with self._lock:
+            kept = self._kept.get(key)
+            # What was taken over under another key is as old as it is.
+            if kept is None or not 0 <= self._timer() - kept.made_at < self._ttl_s:
+                return None
+        return kept if 0 <= now - kept.now <= self._ttl_s * 1e6 else None
+
+    def alike(self, loosely: Key, request: RecallRequest) -> Kept | None:
+        """The answer for the recall that was last asked with this loose key, if any is still kept."""
+        with self._lock:
+            key = self._alike.get(loosely)
+            return None if key is None else self.get(key, request)
+
+    def put(self, key: Key, kept: Kept, revision: Revision | None, loosely: Key | None = None) -> bool:
+        """Keep an answer, unless its scope was written to since.
+
+        Args:
+            key: of the recall.
+            kept: the answer.
+            revision: of the scope, from before the recall.
+            loosely: the loose key of the recall, under which others may find it.
+        """
+        with self._lock:
+            if revision is None or self._revisions.of(key.scope) != revision:
+                return False
+            self._kept[key] = kept
+            if loosely is not None:
+                self._alike[loosely] = key
+            self._note(key)
+            return True
+
+    def drop(self, scope: Scope | None) -> None:
+        """Forget the answers of a scope; `None` = of all."""
+        with self._lock:
+            if scope is None:
+                self._kept.clear()
+                self._alike.clear()
+                self._of.clear()
+                self._noted = 0
+                return
+            for key in self._of.pop(scope, ()):
+                self._kept.pop(key, None)
+                self._noted -= 1
+
+    def _note(self, key: Key) -> None:
+        keys = self._of.setdefault(key.scope, set())
+        self._noted += key not in keys
+        keys.add(key)
+        if self._noted <= 2 * self._entries_max:
+            return
+        self._of.clear()
+        for there in self._kept:
+            self._of.setdefault(there.scope, set()).add(there)
+        self._noted = sum(map(len, self._of.values()))
+
+
+def copied(result: RecallResult) -> RecallResult:
+    """The same answer with memories of its own: whoever changes their metadata changes no other's."""
+    return replace(result, hits=tuple(map(_own, result.hits)))
+
+
+def _own(hit: Hit) -> Hit:
+    return replace(hit, memory=copied_memory(hit.memory), context=tuple(map(copied_memory, hit.context)))
