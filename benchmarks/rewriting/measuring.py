@@ -128,10 +128,14 @@ class RewrittenSystem(RecallSystem):
         self._llm = llm
         self.results: dict[str, tuple[float, bool, str]] = {}
 
-    def recall(self, question: Question, k: int) -> RecallResult:
-        """As any other, with a note."""
+    def answer(self, question: Question, k: int) -> Answer:
+        """One recall, for which the model's answer is ready."""
         if self._llm is not None:
             self._llm.next(question)
+        return super().answer(question, k)
+
+    def recall(self, question: Question, k: int) -> RecallResult:
+        """As any other, with a note."""
         result = super().recall(question, k)
         self.results[question.id] = (result.confidence or 0.0, result.rewrite.used, result.rewrite.reason)
         return result

@@ -21,10 +21,9 @@ MEAN = "mean of kinds"
 
 def show_kinds(groups: Groups, titles: Mapping[str, str], console: Console) -> None:
     """A block for each kind, and one for their mean: without a rewriter, and with each."""
-    table = compact_table("Recall@5 with a rewriter minus without (95 % interval)")
-    table.padding = (0, 0)
+    table = compact_table("Without a rewriter; with one minus without (95 % interval)")
     table.add_column("kind, rewriter", no_wrap=True)
-    for column in ("asked", "used", "R@5", "difference", "nDCG", "+ms"):
+    for column in ("asked", "used", "recall@5", "nDCG@10", "+ms"):
         table.add_column(column, justify="right", no_wrap=True)
     for kind, own in groups.items():
         _block(titles[kind], {kind: own}, table.add_row)
@@ -42,19 +41,18 @@ def show_kinds(groups: Groups, titles: Mapping[str, str], console: Console) -> N
 def _block(title: str, groups: Groups, add: Callable[..., None]) -> None:
     parts = thresholds.weighed(groups)
     none = {metric: thresholds.plain(groups, metric) for metric in METRICS}
-    add(Text(title, style="bold"), "", "", f"{none[RECALL]:.3f}", "", f"{none[NDCG]:.3f}", "")
+    add(Text(title, style="bold"), "", "", *(f"{none[metric]:.3f}" for metric in METRICS), "")
     for name, means in thresholds.step(groups, 1.0).changes.items():
         gap = thresholds.difference(groups, name, RECALL)
         asked, used = (sum(w * m.share(name, field) for w, m in parts) for field in ("asked", "used"))
         extra = [ms for _, m in parts for ms in m.extra_ms(name)]
         add(
             f"  {name}",
-            f" {asked:.0%}",
-            f" {used:.0%}",
-            f" {none[RECALL] + gap.mean:.3f}",
-            f" {interval(gap)}",
-            f" {means[NDCG]:+.3f}",
-            f" {np.median(extra):.1f}" if extra else "",
+            f"{asked:.0%}",
+            f"{used:.0%}",
+            interval(gap),
+            f"{means[NDCG]:+.3f}",
+            f"{np.median(extra):.1f}" if extra else "",
         )
 
 

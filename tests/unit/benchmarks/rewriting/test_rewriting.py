@@ -145,12 +145,12 @@ def test_a_kind_that_is_left_out_does_not_choose_and_some_never_do() -> None:
 
 def test_tables_fit_a_terminal() -> None:
     out = console()
-    groups = {"phone": [UNSURE], "talk": [made("talk", (0.75, 0, 1, 0))]}
+    groups = {"phone": [UNSURE], "locomo-when": [UNSURE], "talk": [made("talk", (0.75, 0, 1, 0))]}
     rewriting.show(rewriting.found(groups), out)
     text = printed(out)
     assert max(len(line) for line in text.splitlines()) <= 80
     assert "…" not in text
-    for expected in ("phone records", "many speakers", tables.MEAN, "0.8 *", "always", "upper bound"):
+    for expected in ("phone records", "many speakers", "100%", tables.MEAN, "0.8 *", "always", "upper bound"):
         assert expected in text
 
 
