@@ -21,7 +21,7 @@ from benchmarks.resilience.parts import (
     Vectors,
     arm_of,
 )
-from recall_integrations.config import BreakerConfig, RecallConfig
+from recall_integrations.config import BreakerConfig, RecallConfig, RewritingConfig
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -86,11 +86,15 @@ def _is_called(fault: Fault, name: str) -> bool:
 
 
 def settings(*, entity_llm: bool, breakers: bool) -> RecallConfig:
-    """Defaults, but for whether the LLM is also asked about names, and whether breakers may open."""
+    """Defaults, but that the LLM is asked however sure the answer is, and what it said is not kept; for whether it is
+    also asked about names, and whether breakers may open."""
     config = RecallConfig()
     query = replace(config.query, entity_llm=entity_llm)
     return replace(
-        config, query=query, breakers=config.breakers if breakers else BreakerConfig(failures_max=NEVER_OPEN)
+        config,
+        rewriting=RewritingConfig(ask="vague", cache_entries=0),
+        query=query,
+        breakers=config.breakers if breakers else BreakerConfig(failures_max=NEVER_OPEN),
     )
 
 

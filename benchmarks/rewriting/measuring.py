@@ -165,12 +165,9 @@ def relaxed(config: RecallConfig, *, everywhere: bool) -> RecallConfig:
         everywhere: whether the model is asked wherever the plan and the query allow it, however sure the answer is.
     """
     breakers = BreakerConfig(failures_max=NEVER_OPEN, open_s=0)
-    section: Any = getattr(config, "rewriting", None)
-    if section is None:
-        return replace(config, breakers=breakers)
-    free = {"cache_entries": 0, "fallback_max": 1.0, "empty_max": 1.0, "median_max_ms": 600_000.0}
-    always = {"ask": "unsure", "unsure_below": 1.0} if everywhere else {}
-    return replace(config, breakers=breakers, **{"rewriting": replace(section, **free, **always)})
+    free: dict[str, Any] = {"cache_entries": 0, "fallback_max": 1.0, "empty_max": 1.0, "median_max_ms": 600_000.0}
+    always: dict[str, Any] = {"ask": "unsure", "unsure_below": 1.0} if everywhere else {}
+    return replace(config, breakers=breakers, rewriting=replace(config.rewriting, **free, **always))
 
 
 def measure(

@@ -16,6 +16,8 @@ from recall_integrations.adapters.origin import comes_from
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.resilience.failures import failures
 
+METHODS = ("invoke", "complete", "ainvoke", "acomplete")  # of an object that is neither framework's, nor a function
+
 
 class LlmError(RecallError):
     """The language model raised, or returned something that holds no text."""
@@ -28,7 +30,8 @@ def resolve_llm(source: object) -> Callable[[str], str] | None:
 
     Args:
         source: `None`; a LangChain chat model, LLM or any other `Runnable` that takes a prompt; a LlamaIndex LLM; or a
-            function from text to text, `async` or not.
+            function from text to text, `async` or not; or any object with a method `invoke`, `complete`, `ainvoke` or
+            `acomplete`.
 
     Returns:
         A function that raises `LlmError` if the model fails or answers without text.
@@ -48,11 +51,14 @@ def resolve_llm(source: object) -> Callable[[str], str] | None:
 
         if isinstance(source, BaseLLM):
             return _asking(_either(source.complete, source.acomplete), _named(source), source)
+    by_name = [getattr(source, name, None) for name in METHODS]
+    if not callable(source) and not isinstance(source, type) and any(map(callable, by_name)):  # as a client of theirs
+        return _asking(next(filter(callable, by_name)), _named(source), source)
     if callable(source) and not isinstance(source, type):
         return _asking(source, str(getattr(source, "__qualname__", _named(source))), source)
     raise InvalidArgument(
-        f"{source!r} is not a language model. Pass a LangChain chat model, LLM or Runnable, a LlamaIndex LLM, or a "
-        "function from text to text, async or not."
+        f"{source!r} is not a language model. Pass a LangChain chat model, LLM or Runnable, a LlamaIndex LLM, an "
+        "object with one of their methods (invoke, complete, ainvoke, acomplete), or a function from text to text."
     )
 
 

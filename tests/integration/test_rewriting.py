@@ -139,7 +139,8 @@ def test_cache_reuse(store: MemoryStore) -> None:
 
 
 def test_what_other_words_find_is_added_below_the_best(store: MemoryStore) -> None:
-    plain, result = recall(store), recall(store, Model(GOOD))
+    trusting = replace(ALWAYS, rewriting=replace(ALWAYS.rewriting, trust=0.8))
+    plain, result = recall(store), recall(store, Model(GOOD), config=trusting)
     assert result.query.rewrites == tuple(GOOD.splitlines())
     assert result.hits[0].memory.id == plain.hits[0].memory.id
     assert [h.score for h in result.hits] == sorted((h.score for h in result.hits), reverse=True)

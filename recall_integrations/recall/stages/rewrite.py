@@ -199,7 +199,8 @@ class _Reader:
 
 
 def _content(parsed: ParsedQuery, text: str) -> str:
-    return " ".join(text[t.span[0] : t.span[1]] for t in parsed.tokens if t.rarity is not None)
+    looked_for = set(parsed.terms)
+    return " ".join(text[slice(*token.span)] for token in parsed.tokens if token.stem in looked_for)
 
 
 def _problems(answer: Answer[Phrasings], reader: _Reader) -> list[Degradation]:
