@@ -15,7 +15,7 @@ from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingMismatch
 from recall_integrations.extraction import Extractor
-from recall_integrations.store import journal, languages, renewal
+from recall_integrations.store import entity_keys, journal, languages, renewal
 from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.directory import HeldDirectory, hold
 from recall_integrations.store.indexes import Indexes
@@ -47,6 +47,7 @@ def open_parts(
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor)
         with parts.errors():
             migrate(parts.engine)
+            parts.catalog.key = entity_keys.of(parts.engine)
             written_in = _start(parts, reindex)
     except BaseException:
         if parts is not None:

@@ -163,7 +163,7 @@ def _is_capital(reading: Reading, i: int, taken: Sequence[tuple[int, int]]) -> b
 
 
 def near_names(index: EntityIndex, mention: str, limit: int) -> list[tuple[str, str]]:
-    """`(entity_id, name)` of entities that `mention` may stand for, most words in common first, then by id.
+    """`(entity_id, name)` of entities that `mention` may stand for, most words in common first, then in order.
 
     A word counts 1 where a name or alias has it, less where one has a word a typo or two away. Of a scope that has no
     more than `limit` entities all are given: a nickname shares no letters with its name.
@@ -184,7 +184,7 @@ def near_names(index: EntityIndex, mention: str, limit: int) -> list[tuple[str, 
             likeness[entity_id] = likeness.get(entity_id, 0.0) + weight
     if len(state.entities) <= limit:
         names = {e.id: e.name for e in list(state.entities.values())}
-    ranked = sorted(names.items(), key=lambda pair: (-likeness.get(pair[0], 0.0), pair[0]))
+    ranked = sorted(names.items(), key=lambda pair: (-likeness.get(pair[0], 0.0), index.order(pair[0])))
     return ranked[:limit]
 
 
@@ -230,7 +230,7 @@ def _candidates(index: EntityIndex, mention: str, given: Refs, limit: int) -> tu
         and all(r.stage in ("exact", "alias") for r in given)
         and sum(r.confidence for r in given) >= SURE - 1e-6
     )
-    ranked = sorted(given, key=lambda r: (-r.confidence, r.entity_id))
+    ranked = sorted(given, key=lambda r: (-r.confidence, index.order(r.entity_id)))
     names = {r.entity_id: r.name for r in ranked}
     if not closed:
         names = {**dict(near_names(index, mention[: 4 * NAME_CHARS_MAX], limit)), **names}
@@ -312,7 +312,9 @@ def parse_answer(answer: object, questions: Sequence[Question]) -> Answers:
     }
 
 
-def settled(text: str, refs: Refs, questions: Sequence[Question], answers: Mapping[bytes, str | None]) -> Refs:
+def settled(
+    text: str, refs: Refs, index: EntityIndex, questions: Sequence[Question], answers: Mapping[bytes, str | None]
+) -> Refs:
     """`refs` with those of an answered mention replaced by the one chosen; still one reference per entity."""
     chosen: dict[tuple[int, int], EntityRef] = {}
     for question in questions:
@@ -336,4 +338,4 @@ def settled(text: str, refs: Refs, questions: Sequence[Question], answers: Mappi
         known = best.get(ref.entity_id)
         if known is None or ref.confidence > known.confidence:
             best[ref.entity_id] = ref
-    return (*sorted(best.values(), key=lambda r: (r.span, -r.confidence, r.entity_id)), *implicit)
+    return (*sorted(best.values(), key=lambda r: (r.span, -r.confidence, index.order(r.entity_id))), *implicit)

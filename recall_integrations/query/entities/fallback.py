@@ -101,7 +101,7 @@ class EntityFallback:
             if left:
                 fresh, problem = self._ask(left, deadline)
                 answers.update(fresh)
-            return settled(text, refs, questions, answers), () if problem is None else (problem,)
+            return settled(text, refs, index, questions, answers), () if problem is None else (problem,)
         except Exception as e:  # noqa: BLE001 - the given references are a good answer; the failure is named beside them
             return refs, (
                 Degradation(stage=STAGE, reason="error", detail=f"{type(e).__name__} in the entity fallback."),

@@ -118,7 +118,7 @@ class Parse(Stage):
 
     def _knowledge(self, scope: Scope, scope_id: int | None, deadline: Deadline | None = None) -> ScopeKnowledge:
         if scope_id is None:
-            return ScopeKnowledge(user=implicit_user(scope))
+            return ScopeKnowledge(user=implicit_user(scope, key=self._store.entity_key))
         index, settings = self._store.entities(scope_id).index, self._config.query
         fallback = self._unsure
 
@@ -142,7 +142,7 @@ class Parse(Stage):
             frequency=functools.cache(frequency_of(view, lambda: self._store.lexical)),
             memories=view.count,
             speller=self._store.speller(scope_id, validate=self._llm) if settings.spelling else None,
-            user=implicit_user(scope, index, users),
+            user=implicit_user(scope, index, users, self._store.entity_key),
             assistant=bool(assistants),
             alike=lexicon.shared().alike,
             spoken=self._store.languages(scope_id),
