@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing
-from recall_integrations.delivery.explanation import RECENT, led, reason
+from recall_integrations.delivery.explanation import OPEN, RECENT, led, reason
 from recall_integrations.delivery.showing import Showing, Shown
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.planning.when import Asked
+from recall_integrations.privacy.door import Door
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.resilience.deadline import Deadline
@@ -73,6 +74,7 @@ class Delivery:
         found: Found,
         request: RecallRequest,
         deadline: Deadline,
+        door: Door = OPEN,
     ) -> tuple[tuple[Hit, ...], list[Degradation]]:
         """The best k as hits, and what did not work: `budget.tokens` where some did not fit.
 
@@ -83,16 +85,17 @@ class Delivery:
             found: the candidates.
             request: what was asked for.
             deadline: of the recall.
+            door: what everything goes through.
         """
-        showing = Shown(request.privacy, deadline, self._showing)
+        showing = Shown(door, deadline, self._showing)
         fused = found.fused
         memories = self._fetch(view, fused.rows, request.k)
         places = [place for place, _ in memories]
         rows = fused.rows[places].tolist()
         around, problems = self._around(view, allowed, rows, request, showing)
-        ways = self._ways(view, fused, rows, request.privacy, showing)
+        ways = self._ways(view, fused, rows, door, showing)
         made_of = contributions(fused, places, found.reranked, ways)
-        said = _said(view, rows, parsed, request)
+        said = _said(view, rows, parsed, door)
         apart = self._recent_is_rare(view, made_of, request)
         hits = []
         for i, (place, memory) in enumerate(memories):
@@ -102,7 +105,7 @@ class Delivery:
                 shown,
                 made_of[place],
                 demoted=row in found.denied,
-                mode=request.privacy,
+                door=door,
                 said=said[i],
                 way=ways.get(row, ""),
                 when=_when(found, row),
@@ -110,15 +113,13 @@ class Delivery:
                 own=self._own,
                 labels=self._labels,
             )
-            repeats = tuple(view.ids[j] for j in found.folded.get(row, ()))
-            score = float(fused.scores[place])
             hits.append(
                 Hit(
                     memory=shown,
-                    score=score,
+                    score=float(fused.scores[place]),
                     reason=why,
                     contributions=made_of[place],
-                    duplicates=repeats,
+                    duplicates=tuple(view.ids[j] for j in found.folded.get(row, ())),
                     context=around.get(row, ()),
                 )
             )
@@ -145,13 +146,18 @@ class Delivery:
         memories = self._store.fetch(view.scope_id, nums)
         return [indexed_text(memories[n].text, memories[n].actor) if n in memories else "" for n in nums]
 
-    def _ways(self, view: ScopeView, fused: Fused, rows: list[int], mode: str, showing: Shown) -> dict[int, str]:
+    def shown_texts(self, view: ScopeView, rows: Rows, door: Door, deadline: Deadline) -> list[str]:
+        """The same, as a service may see them; empty where there is no time to redact them."""
+        showing = Shown(door, deadline, self._showing)
+        return ["" if deadline.over else showing.text(text) for text in self.texts(view, rows)]
+
+    def _ways(self, view: ScopeView, fused: Fused, rows: list[int], door: Door, showing: Shown) -> dict[int, str]:
         """How another document led to hits, by row; the other is named as it is shown."""
         found = {row: via for row in rows if (via := fused.via(row)) is not None}
         nums = {via.row: int(view.nums[via.row]) for via in found.values()}
-        memories = self._store.fetch(view.scope_id, list(nums.values())) if nums and mode != "block" else {}
+        memories = self._store.fetch(view.scope_id, list(nums.values())) if nums and not door.blocked else {}
         shown = {row: showing.of(memories[num]) for row, num in nums.items() if num in memories}
-        return {row: led(via, shown.get(via.row), mode) for row, via in found.items()}
+        return {row: led(via, shown.get(via.row), door) for row, via in found.items()}
 
     def _fetch(self, view: ScopeView, rows: Rows, k: int) -> list[tuple[int, Memory]]:
         """The first k candidates that are still in the store, as `(place, memory)`."""
@@ -194,9 +200,9 @@ class Delivery:
         return found, []
 
 
-def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, request: RecallRequest) -> Sequence[set[str] | None]:
+def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, door: Door) -> Sequence[set[str] | None]:
     """Which words of the query each hit holds; `None` where only what is shown may be spoken of, or nobody knows."""
-    if view.text is None or request.privacy != "allow":
+    if view.text is None or not door.open:
         return [None] * len(rows)
     held: Sequence[set[str] | None] = view.text.held(rows, parsed.terms)
     return held

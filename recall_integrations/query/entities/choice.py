@@ -27,7 +27,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -258,8 +258,13 @@ def _surroundings(reading: Reading, span: tuple[int, int]) -> tuple[str, tuple[s
 # -- prompt and answer -------------------------------------------------------------------------------------------------
 
 
-def prompt_for(questions: Sequence[Question]) -> str:
-    """The prompt for all questions of a query. Candidates are numbered throughout, so that no number fits twice."""
+def prompt_for(questions: Sequence[Question], said: Callable[[str], str] = str) -> str:
+    """The prompt for all questions of a query. Candidates are numbered throughout, so that no number fits twice.
+
+    Args:
+        questions: what is asked.
+        said: from a text of the query or a name to what may be said of it.
+    """
     lines = [
         "A search over somebody's notes mentions names that are not clear. Say for each mention which of its "
         "candidates it stands for.",
@@ -270,11 +275,15 @@ def prompt_for(questions: Sequence[Question]) -> str:
     ]
     number = 0
     for letter, question in zip(ascii_uppercase, questions, strict=False):
-        lines += ["", f"Mention {letter}: {_quoted(question.mention)}", f"Search: {_quoted(question.around)}"]
+        lines += [
+            "",
+            f"Mention {letter}: {_quoted(said(question.mention))}",
+            f"Search: {_quoted(said(question.around))}",
+        ]
         lines.append("Candidates:")
         for candidate in question.candidates:
             number += 1
-            lines.append(f"{number} {_quoted(candidate.label)}")
+            lines.append(f"{number} {_quoted(said(candidate.label))}")
     return "\n".join([*lines, "", "Answer:"])
 
 

@@ -34,7 +34,7 @@ class Deliver(Stage):
             return state.degraded_by(Degradation(stage="deliver", reason="abstain", detail=detail))
         found = Found(fused=fused, reranked=state.reranked, denied=state.denied, folded=state.folded, asked=state.asked)
         hits, problems = self._delivery.deliver(
-            state.query, state.scope, state.allowed, found, state.request, turn.deadline
+            state.query, state.scope, state.allowed, found, state.request, turn.deadline, state.door
         )
         if confidence is not None:  # not all of them may have fitted
             confidence = within(confidence, (hit.score for hit in hits))

@@ -35,6 +35,11 @@ class Rewrite(Stage):
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`parsed.rewrites` and `rewrite`."""
-        parsed, outcome, problem = self._rewriting.run(state.query, state.plan, turn.deadline)
-        state = replace(state, parsed=parsed, rewrite=outcome)
+        query, door = state.query, state.door
+        unasked = self._rewriting.unasked
+        if door.blocked and unasked.strategy == "skipped":
+            return replace(state, rewrite=replace(unasked, reason="skip.privacy"))
+        given = query if door.open else replace(query, original=door.query(query.original).text)
+        asked, outcome, problem = self._rewriting.run(given, state.plan, turn.deadline)
+        state = replace(state, parsed=replace(query, rewrites=asked.rewrites), rewrite=outcome)
         return state if problem is None else state.degraded_by(problem)
