@@ -142,14 +142,21 @@ class Delivery:
 
     def texts(self, view: ScopeView, rows: Rows) -> list[str]:
         """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""
-        nums = view.nums[rows].tolist()
-        memories = self._store.fetch(view.scope_id, nums)
-        return [indexed_text(memories[n].text, memories[n].actor) if n in memories else "" for n in nums]
+        return [indexed_text(m.text, m.actor) if m is not None else "" for m in self._memories(view, rows)]
 
     def shown_texts(self, view: ScopeView, rows: Rows, door: Door, deadline: Deadline) -> list[str]:
         """The same, as a service may see them; empty where there is no time to redact them."""
-        showing = Shown(door, deadline, self._showing)
-        return ["" if deadline.over else showing.text(text) for text in self.texts(view, rows)]
+        showing, found = Shown(door, deadline, self._showing), []
+        for memory in self._memories(view, rows):
+            text = "" if memory is None or deadline.over else showing.text(memory.text)
+            actor = None if memory is None or memory.actor is None else door.text(memory.actor)  # each by itself
+            found.append(indexed_text(text, actor) if text else "")
+        return found
+
+    def _memories(self, view: ScopeView, rows: Rows) -> list[Memory | None]:
+        nums = view.nums[rows].tolist()
+        memories = self._store.fetch(view.scope_id, nums)
+        return [memories.get(num) for num in nums]
 
     def _ways(self, view: ScopeView, fused: Fused, rows: list[int], door: Door, showing: Shown) -> dict[int, str]:
         """How another document led to hits, by row; the other is named as it is shown."""

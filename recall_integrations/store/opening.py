@@ -15,6 +15,7 @@ from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingMismatch
 from recall_integrations.extraction import Extractor
+from recall_integrations.privacy.logs import told
 from recall_integrations.store import entity_keys, journal, languages, renewal
 from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.directory import HeldDirectory, hold
@@ -125,4 +126,4 @@ def _measure_late(parts: StoreParts) -> None:
         with parts.engine.begin() as connection:
             parts.worth.note(connection, measured)
     except SQLAlchemyError as e:  # a full disk or a file that may not be written: known for this process
-        logger.warning("What the embedding is worth to the ranking could not be noted: %s", e)
+        logger.warning("What the embedding is worth to the ranking could not be noted: %s", told(e))
