@@ -27,7 +27,6 @@ from recall_integrations.delivery.withholding import withheld
 from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed
 from recall_integrations.planning.when import settled
 from recall_integrations.privacy.door import Door, passing
-from recall_integrations.privacy.redactor import MODES
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.rank import resolve_ranker
@@ -387,11 +386,11 @@ class QueryOptimizer:
 
     def _checked(self, **arguments: Any) -> RecallRequest:
         limits = self.config.limits
-        mode = arguments["mode"]
-        door = Door(mode if mode in MODES else "allow")  # an unknown mode is what is wrong, and is said
-        request = passing(
-            door, lambda: checked_request(limits, self._clock, lambda: self.store.dimensions, **arguments)
-        )
+        # No memory has been read, and what is wrong with an argument must be said: here `block` is as `redact`.
+        hides = arguments["mode"] in ("redact", "block")
+        door = Door("redact" if hides else "allow", self.config.privacy.compiled)
+        check = functools.partial(checked_request, limits, self._clock, lambda: self.store.dimensions, **arguments)
+        request = passing(door, check)
         if not self._open:
             raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
         self.store.scope_id(request.scope)  # a closed store is an error before anything else happens

@@ -7,6 +7,7 @@ hidden in all of these, also where a part alone does not look like anything ("55
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -37,24 +38,35 @@ class Seen:
 
     def hides(self, span: tuple[int, int]) -> bool:
         """Whether any character of a span of the original cannot be seen."""
-        return span[0] < span[1] and not any(start <= span[0] and span[1] <= end for start, end, _ in self.kept)
+        if span[0] >= span[1]:
+            return False
+        i = bisect_right(self.kept, span[0], key=_start) - 1
+        return i < 0 or self.kept[i][1] < span[1]
 
     def span(self, span: tuple[int, int]) -> tuple[int, int]:
-        """Where a span of the original is in `text`; of what is hidden, the placeholder. `(0, 0)` stays."""
+        """Where a span of the original is in `text`; of what is hidden, the placeholder. An empty one is `(0, 0)`."""
         if span[0] >= span[1]:
             return (0, 0)
-        return self._place(span[0], after=False), self._place(span[1], after=True)
+        return self._begin(span[0]), self._end(span[1])
 
-    def _place(self, at: int, *, after: bool) -> int:
-        """Where a character begins, or where the one before ends (`after`)."""
-        begin = 0  # of what is hidden, in `text`
-        for start, end, place in self.kept:
-            if (start < at <= end) if after else (start <= at < end):
-                return place + at - start
-            if at <= start:
-                return place if after else begin
-            begin = place + end - start
-        return len(self.text) if after else begin
+    def _begin(self, at: int) -> int:
+        """Where a character of the original is seen, or the placeholder that hides it begins."""
+        i = bisect_right(self.kept, at, key=_start) - 1
+        if i < 0:
+            return 0
+        start, end, place = self.kept[i]
+        return place + min(at, end) - start
+
+    def _end(self, at: int) -> int:
+        """Where the character before one ends, or the placeholder that hides it."""
+        i = bisect_left(self.kept, at, key=_start) - 1
+        if i >= 0 and at <= self.kept[i][1]:
+            return self.kept[i][2] + at - self.kept[i][0]
+        return self.kept[i + 1][2] if i + 1 < len(self.kept) else len(self.text)
+
+
+def _start(part: tuple[int, int, int]) -> int:
+    return part[0]
 
 
 def seen(original: str, text: str) -> Seen:
@@ -63,6 +75,8 @@ def seen(original: str, text: str) -> Seen:
     The parts between the placeholders are looked for in the original, each behind the one before. Where they are not
     found, nothing counts as seen. Where a part is found too early, more counts as hidden than is.
     """
+    if original == text:
+        return Seen(original, text, ((0, len(text), 0),), frozenset())
     kept = tuple(_kept(original, text))
     shown = {m[0].casefold() for m in WORD.finditer(text)}
     hidden: set[str] = set()
@@ -75,10 +89,7 @@ def seen(original: str, text: str) -> Seen:
 
 
 def _kept(original: str, text: str) -> Iterator[tuple[int, int, int]]:
-    if original == text:
-        if text:
-            yield 0, len(text), 0
-        return
+    """The parts that are seen as they are; none where they are not all found."""
     found: list[tuple[int, int, int]] = []
     at = place = 0
     marks = list(_PLACEHOLDER.finditer(text))

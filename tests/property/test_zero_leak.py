@@ -105,7 +105,7 @@ class Planted:
 
     def words(self) -> set[str]:
         """The words that it is made of, of those that do not stand for anything else."""
-        return {word.casefold() for word in self.value.replace("@", " ").split() if len(word) > 3}
+        return {word.casefold() for word in re.findall(r"\w{4,}", self.value)} - {"example"}
 
 
 def planted(rng: random.Random, number: int, place: str, kind: str) -> Planted:

@@ -49,7 +49,7 @@ class Rerank(Stage):
         """
         here, door = self._reranking.local or state.door.open, state.door
         query = state.query.original if here else door.query(state.query.original).text
-        if not here and (door.blocked or not query):
+        if not here and state.plan.rerank and (door.blocked or not query):
             return replace(state, rerank=RerankOutcome(reranker=self._reranking.name, reason=NOT_SHOWN))
         fused, view, k = state.candidates, state.scope, state.request.k
         n = self._depth.survivors(fused.scores, k)
