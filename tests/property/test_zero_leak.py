@@ -41,7 +41,7 @@ from recall_integrations.recall import RecallState, Stage, StageEvent, Turn
 from recall_integrations.testing import HashEmbedding
 from recall_integrations.types import Scope
 
-CASES = int(os.environ.get("RECALL_LEAK_CASES", "480"))
+CASES = int(os.environ.get("RECALL_LEAK_CASES", "288"))
 BATCH = 24  # memories of a store
 MODES = ("redact", "block")
 GIVEN = ("what the reranker was given", "what the language model was given")
