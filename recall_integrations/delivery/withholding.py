@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from recall_integrations.privacy.door import Door
-from recall_integrations.privacy.seen import WORD, Seen
+from recall_integrations.privacy.seen import SAID_MIN, WORD, Seen
 from recall_integrations.query.entities.implicit import USER
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.types import EntityRef, ParsedQuery, RetrievalPlan, TemporalWindow
@@ -26,18 +26,28 @@ def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[Pars
     if door.blocked:
         return _counted(parsed), _decided(plan)
     found = door.query(parsed.original)
+    names = {r.name: _name(r, door) for r in parsed.entity_refs if r.stage != IMPLICIT}
     for token in parsed.tokens:
         if found.hides(token.span):
-            door.hide({token.stem} if len(token.stem) > 2 else ())
-    names = {r.name: _name(r, door) for r in parsed.entity_refs if r.stage != IMPLICIT}
+            door.hide({token.stem} if len(token.stem) >= SAID_MIN else ())
 
     def said(text: str) -> str:
         for name in sorted(names, key=lambda n: (-len(n), n)):
             text = text.replace(name, names[name])
-        return door.said(text)
+        return text
 
-    checks = tuple(replace(check, because=said(check.because)) for check in plan.checks)
-    return _redacted(parsed, found, door), replace(plan, reason=said(plan.reason), checks=checks)
+    texts = [plan.reason, parsed.router.reason, parsed.conversational.because, *(c.because for c in plan.checks)]
+    reason, router, verdict, *because = door.said_each([said(text) for text in texts])
+    checks = tuple(replace(check, because=text) for check, text in zip(plan.checks, because, strict=True))
+    query = _redacted(parsed, found, door)
+    return (
+        replace(
+            query,
+            router=replace(query.router, reason=router),
+            conversational=replace(query.conversational, because=verdict),
+        ),
+        replace(plan, reason=reason, checks=checks),
+    )
 
 
 def _name(ref: EntityRef, door: Door) -> str:
@@ -49,7 +59,7 @@ def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
     tokens = tuple(replace(t, span=found.span(t.span)) for t in parsed.tokens if not found.hides(t.span))
     stems = {token.stem for token in tokens}
     words = {m[0].casefold() for m in WORD.finditer(found.text)}
-    router, verdict = parsed.router, parsed.conversational
+    verdict = parsed.conversational
     return replace(
         parsed,
         original=found.text,
@@ -64,10 +74,7 @@ def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
         corrected_query=None,
         tokens=tokens,
         identifiers=tuple(_identifier(i, found) for i in parsed.identifiers if not found.hides(i.span)),
-        router=replace(router, reason=door.said(router.reason)),
-        conversational=replace(
-            verdict, rare=tuple(r for r in verdict.rare if r in stems), because=door.said(verdict.because)
-        ),
+        conversational=replace(verdict, rare=tuple(r for r in verdict.rare if r in stems)),
         session=_session(parsed.session, found, door),
     )
 

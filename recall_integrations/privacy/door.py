@@ -18,6 +18,7 @@ WITHHELD = "[withheld]"  # a word that was hidden in the query
 DETAIL_CHARS_MAX = 1_000  # longer ones quote what they were given; cut, they would show half of it
 KEPT_MAX = 1_024  # texts whose form is remembered: names and channels come again with every hit
 KEPT_CHARS_MAX = 256
+_BETWEEN = "\n¶\n"  # no part of anything that is hidden; where it was taken for one, each is looked at by itself
 _KIND = re.compile(r"[A-Za-z_][\w.]{0,80}(?=:)")
 
 T = TypeVar("T")
@@ -113,6 +114,13 @@ class Door:
         if not hidden:
             return shown
         return WORD.sub(lambda m: WITHHELD if m[0].casefold() in hidden else m[0], shown)
+
+    def said_each(self, texts: Sequence[str]) -> list[str]:
+        """`said` of several short texts: together, since each by itself costs more than its length."""
+        if self.open or self.blocked:
+            return [self.said(text) for text in texts]
+        together = self.said(_BETWEEN.join(texts)).split(_BETWEEN)
+        return together if len(together) == len(texts) else [self.said(text) for text in texts]
 
     # -- what went wrong -------------------------------------------------------------------------------------------
 
