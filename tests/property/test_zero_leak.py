@@ -81,6 +81,9 @@ TEXTS: dict[str, str] = {
     "csv": "office,floor,contact\nharbour, 3, {x}\npier, 4, none",
     "url": "see https://harbour.example/office?contact= {x} for more",
     "chat": "[17.06.26, 12:03] Lena: the harbour office has {x}\n[17.06.26, 12:04] Sam: thanks",
+    "colon": "the harbour office:{x}",
+    "bracket": "the harbour office ({x}).",
+    "quoted": 'the harbour office said "{x}", twice',
     "markdown": "## Harbour\n\n- office: **{x}**\n- floor: 3",
     "code": 'def office():\n    return "{x}"  # of the harbour',
 }
