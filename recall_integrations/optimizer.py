@@ -23,11 +23,11 @@ from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.deliver import Delivery
-from recall_integrations.delivery.showing import Showing
+from recall_integrations.delivery.showing import Showing, Shown
 from recall_integrations.delivery.withholding import withheld
 from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed
 from recall_integrations.planning.when import settled
-from recall_integrations.privacy.door import Door
+from recall_integrations.privacy.door import Door, passing
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.rank import resolve_ranker
@@ -94,7 +94,8 @@ class QueryOptimizer:
         arms: arms of your own, beside the five (`ArmSpec`).
         stages: stages of your own (`recall.Stage`); each says behind which it comes, or has the name of one whose place
             it takes.
-        observers: called with a `recall.StageEvent` when a stage of a recall has ended.
+        observers: called with a `recall.StageEvent` when a stage of a recall has ended; under `privacy="redact"` and
+            `"block"` they get no state.
 
     Threads may share one optimizer. Its threads end with the process, or when they have nothing to do; the store stays
     open when it is closed.
@@ -135,6 +136,7 @@ class QueryOptimizer:
         shelf = FileShelf(store.path / BREAKERS_FILE)
         self._guards = Guards(self.config.breakers, shelf, workers, waiting=self._admission.waiting)
         self._callers = Bulkhead("async", CALLERS_MAX)
+        self._showing = Showing(self._admission.waiting)
         self._reranking = self._rerank_stage(resolve_reranker(reranker))
         known = self._default_stages(resolve_llm(llm), ranker, specs)
         outside = {stage.name: self._guards.of(f"stage.{stage.name}") for stage in stages}
@@ -158,9 +160,7 @@ class QueryOptimizer:
         if ranker is None:
             ranker = resolve_ranker(ranking)
         reasons = {spec.name: spec.reason for spec in specs if spec.reason}
-        delivery = Delivery(
-            store, ranking.recency_half_life_days, reasons, known_of(ranker).labels, Showing(self._admission.waiting)
-        )
+        delivery = Delivery(store, ranking.recency_half_life_days, reasons, known_of(ranker).labels, self._showing)
         depth = MultiStage(coarse_factor=config.rerank.coarse_factor, score_percentile=config.rerank.score_percentile)
         guards = self._guards
         rewriting = self._rewriting(llm)
@@ -340,9 +340,10 @@ class QueryOptimizer:
             now: what "yesterday" is relative to; timezone-aware; default the optimizer's clock.
             time_budget_ms: the deadline; default `limits.time_budget_ms`. Arms that are late are left out and named.
             tokens_max: keep the hits' texts together within about this many tokens.
-            privacy: `allow`, `redact` (personal data is replaced) or `block` (no text at all). It is about what the
-                caller gets: an embedding, LLM or reranker that you configure sees the query, the reranker texts too,
-                and with `query.entity_llm` the LLM up to 20 names of entities.
+            privacy: `allow`, `redact` (personal data and secrets are replaced) or `block` (no text at all: ids, refs
+                and scores). It holds for everything that leaves the recall: the result with its query, plan, reasons
+                and details, errors, logs, observers, and what an LLM or a reranker is given; under `block` these are
+                not asked. An embedding sees the query, as it saw the memories (docs/privacy.md).
             window: the time that is asked for, instead of what the query says: `TemporalWindow(start=…, end=…)`; with
                 `False` no dates are read at all.
             timezone: IANA name of the zone in which "yesterday" is read; default `timezone` of the configuration.
@@ -428,28 +429,51 @@ class QueryOptimizer:
 
     def _checked(self, **arguments: Any) -> RecallRequest:
         limits = self.config.limits
-        request = checked_request(limits, self._clock, lambda: self.store.dimensions, **arguments)
+        # No memory has been read, and what is wrong with an argument must be said: here `block` is as `redact`.
+        hides = arguments["mode"] in ("redact", "block")
+        door = Door("redact" if hides else "allow", self.config.privacy.compiled)
+        check = functools.partial(checked_request, limits, self._clock, lambda: self.store.dimensions, **arguments)
+        request = passing(door, check)
         if not self._open:
             raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
         self.store.scope_id(request.scope)  # a closed store is an error before anything else happens
         return request
 
     def _recall(self, request: RecallRequest, deadline: Deadline, *, strict: bool = False) -> RecallResult:
-        began, asked = time.perf_counter(), None
-        if self._caching is not None:
-            asked = self._caching.asked(request)
-            kept = self._caching.found(asked)
-            if kept is not None:
-                return self._given_again(request, kept, began, strict=strict)
+        door = Door(request.privacy, self.config.privacy.compiled)
+        result = passing(door, functools.partial(self._answer, request, deadline, door))
+        error = complaint(result, request.time_budget_ms) if strict else None
+        if error is not None:
+            raise error
+        return result
+
+    def _answer(self, request: RecallRequest, deadline: Deadline, door: Door) -> RecallResult:
+        """One that is kept, or of the stages."""
+        if self._caching is None:
+            return self._computed(request, deadline, door)[0]
+        began, asked = time.perf_counter(), self._caching.asked(request)
+        kept = self._caching.found(asked)
+        if kept is not None:
+            return self._given_again(request, kept, began, door)
+        result, state = self._computed(request, deadline, door)
+        return self._caching.kept(asked, state, result)
+
+    def _computed(self, request: RecallRequest, deadline: Deadline, door: Door) -> tuple[RecallResult, RecallState]:
+        began = time.perf_counter()
         with self._admission.admitted(deadline) as given, self.store.reading():
             k = given.k(request.k)
             state = RecallState(
                 request=replace(request, k=k) if k != request.k else request,
-                door=Door(request.privacy),
+                door=door,
                 level=given.level,
             )
+            shown = Shown(door, deadline, self._showing)
+            shown.query(request.text)
             state, timings = self._runner.run(state.degraded_by(*_pressed(given, request, k, deadline)), deadline)
-        query, plan, degraded = withheld(state.query, state.plan, state.degraded, request.privacy)
+            if state.query.original != request.text:  # there was time to read a part of it only
+                shown.query(state.query.original)
+        query, plan = withheld(state.query, state.plan, door)
+        degraded = (*door.degradations(state.degraded), *shown.problems)
         hits, confidence = state.hits, state.confidence
         timings["total"] = (time.perf_counter() - began) * 1e3
         result = RecallResult(
@@ -462,16 +486,14 @@ class QueryOptimizer:
             timings_ms={name: round(ms, 3) for name, ms in timings.items()},
             confidence=confidence if confidence is not None else hits[0].score if hits else 0.0,
         )
-        if asked is not None and self._caching is not None:
-            result = self._caching.kept(asked, state, result)
-        return _whole(result, request, strict=strict)
+        return result, state
 
-    def _given_again(self, request: RecallRequest, kept: RecallResult, began: float, *, strict: bool) -> RecallResult:
+    def _given_again(self, request: RecallRequest, kept: RecallResult, began: float, door: Door) -> RecallResult:
         """An answer of the result cache, with what it took to find it."""
         took = (time.perf_counter() - began) * 1e3
         state = RecallState(
             request=request,
-            door=Door(request.privacy),
+            door=door,
             cache=kept.cache,
             parsed=kept.query,
             planned=kept.plan,
@@ -483,15 +505,7 @@ class QueryOptimizer:
         )
         told = self._runner.tell(CACHE, state, took)
         timings = {CACHE: round(took, 3), "total": round((time.perf_counter() - began) * 1e3, 3)}
-        return _whole(replace(kept, timings_ms=timings, degraded=told.degraded), request, strict=strict)
-
-
-def _whole(result: RecallResult, request: RecallRequest, *, strict: bool) -> RecallResult:
-    """The result, unless it is not whole and has to be."""
-    error = complaint(result, request.time_budget_ms) if strict else None
-    if error is not None:
-        raise error
-    return result
+        return replace(kept, timings_ms=timings, degraded=told.degraded)
 
 
 def _name(llm: Callable[[str], str] | None) -> str:

@@ -12,8 +12,9 @@ are by identity: two retrievers over different stores are different, whatever th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -61,7 +62,8 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
 
     `k`, `scope`, `filters`, `now` and the rest of these can also be given to `invoke`,
     `ainvoke`, `batch`, `recall` and `arecall`, for that call. LlamaIndex's `retrieve` takes a query only; its
-    `QueryBundle.embedding` and `custom_embedding_strs` are honoured.
+    `QueryBundle.embedding` and `custom_embedding_strs` are honoured. Under `privacy="block"` both frameworks
+    get nothing, rather than empty documents; `recall` still has the hits, with their ids and scores.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -246,17 +248,21 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
             raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. A call takes: {', '.join(ARGUMENTS)}.")
         return {**{name: getattr(self, name) for name in ARGUMENTS}, **given}
 
+    def _shown(self, result: RecallResult, given: Mapping[str, Any] = MappingProxyType({})) -> Iterable[Hit]:
+        """The hits that become documents or nodes: under `block` none, for a document without its text is no answer."""
+        return () if given.get("privacy", self.privacy) == "block" else result.hits
+
     # -- LangChain -------------------------------------------------------------------------------------------------
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **given: Any
     ) -> list[Document]:
-        return [_document(hit) for hit in self.recall(query, **given)]
+        return [_document(hit) for hit in self._shown(self.recall(query, **given), given)]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **given: Any
     ) -> list[Document]:
-        return [_document(hit) for hit in await self.arecall(query, **given)]
+        return [_document(hit) for hit in self._shown(await self.arecall(query, **given), given)]
 
     def _get_ls_params(self, **given: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(
@@ -268,12 +274,12 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
     # -- LlamaIndex ------------------------------------------------------------------------------------------------
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [_node(hit) for hit in self.recall(**self._asked(query_bundle))]
+        return [_node(hit) for hit in self._shown(self.recall(**self._asked(query_bundle)))]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         embeds = query_bundle.embedding is None and bool(query_bundle.custom_embedding_strs)
         asked = await asyncio.to_thread(self._asked, query_bundle) if embeds else self._asked(query_bundle)
-        return [_node(hit) for hit in await self.arecall(**asked)]
+        return [_node(hit) for hit in self._shown(await self.arecall(**asked))]
 
     def _asked(self, bundle: QueryBundle) -> dict[str, Any]:
         asked: dict[str, Any] = {"query": bundle.query_str}

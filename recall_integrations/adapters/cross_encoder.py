@@ -47,6 +47,7 @@ class CrossEncoderReranker:
         MissingExtra: sentence-transformers is not installed.
     """
 
+    local = True  # what it reads leaves the process nowhere
     __slots__ = ("_batch_size", "_lock", "_model", "_running", "_source", "_tokens_max", "name", "scale")
 
     def __init__(self, source: str | Path, *, batch_size: int = BATCH) -> None:

@@ -40,6 +40,7 @@ def open_sqlite(path: Path) -> Engine:
         connect_args={"check_same_thread": False, "timeout": 30},
         pool_size=16,
         max_overflow=16,
+        hide_parameters=True,  # an error is logged and shown; what was asked and remembered is not
     )
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
@@ -165,7 +166,7 @@ def read_only(path: Path, *, alone: bool) -> Iterator[Connection]:
         made.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         return made
 
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
     try:
         with engine.connect() as connection:
             connection.execute(text("SELECT count(*) FROM sqlite_master")).scalar()

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing
-from recall_integrations.delivery.explanation import RECENT, led, reason
+from recall_integrations.delivery.explanation import OPEN, RECENT, led, reason
 from recall_integrations.delivery.showing import Showing, Shown
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.planning.when import Asked
+from recall_integrations.privacy.door import Door
 from recall_integrations.ranking.arranging.moves import REWRITE
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.fusion import Fused
@@ -78,6 +79,7 @@ class Delivery:
         found: Found,
         request: RecallRequest,
         deadline: Deadline,
+        door: Door = OPEN,
     ) -> tuple[tuple[Hit, ...], list[Degradation]]:
         """The best k as hits, and what did not work: `budget.tokens` where some did not fit.
 
@@ -88,16 +90,18 @@ class Delivery:
             found: the candidates.
             request: what was asked for.
             deadline: of the recall.
+            door: what everything goes through.
         """
-        showing = Shown(request.privacy, deadline, self._showing)
+        showing = Shown(door, deadline, self._showing)
         fused = found.fused
         memories = self._fetch(view, fused.rows, request.k)
         places = [place for place, _ in memories]
         rows = fused.rows[places].tolist()
         around, problems = self._around(view, allowed, rows, request, showing)
-        ways = self._ways(view, fused, rows, request.privacy, showing)
-        made_of = contributions(fused, places, found.reranked, {GRAPH: ways, REWRITE: found.phrased})
-        said = _said(view, rows, parsed, request)
+        ways = self._ways(view, fused, rows, door, showing)
+        phrased = {row: door.said(text) for row, text in found.phrased.items()}
+        made_of = contributions(fused, places, found.reranked, {GRAPH: ways, REWRITE: phrased})
+        said = _said(view, rows, parsed, door)
         apart = self._recent_is_rare(view, made_of, request)
         hits = []
         for i, (place, memory) in enumerate(memories):
@@ -107,7 +111,7 @@ class Delivery:
                 shown,
                 made_of[place],
                 demoted=row in found.denied,
-                mode=request.privacy,
+                door=door,
                 said=said[i],
                 way=ways.get(row, ""),
                 when=_when(found, row),
@@ -115,15 +119,13 @@ class Delivery:
                 own=self._own,
                 labels=self._labels,
             )
-            repeats = tuple(view.ids[j] for j in found.folded.get(row, ()))
-            score = float(fused.scores[place])
             hits.append(
                 Hit(
                     memory=shown,
-                    score=score,
+                    score=float(fused.scores[place]),
                     reason=why,
                     contributions=made_of[place],
-                    duplicates=repeats,
+                    duplicates=tuple(view.ids[j] for j in found.folded.get(row, ())),
                     context=around.get(row, ()),
                 )
             )
@@ -146,17 +148,29 @@ class Delivery:
 
     def texts(self, view: ScopeView, rows: Rows) -> list[str]:
         """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""
+        return [indexed_text(m.text, m.actor) if m is not None else "" for m in self._memories(view, rows)]
+
+    def shown_texts(self, view: ScopeView, rows: Rows, door: Door, deadline: Deadline) -> list[str]:
+        """The same, as a service may see them; empty where there is no time to redact them."""
+        showing, found = Shown(door, deadline, self._showing), []
+        for memory in self._memories(view, rows):
+            text = "" if memory is None or deadline.over else showing.text(memory.text)
+            actor = None if memory is None or memory.actor is None else door.text(memory.actor)  # each by itself
+            found.append(indexed_text(text, actor) if text else "")
+        return found
+
+    def _memories(self, view: ScopeView, rows: Rows) -> list[Memory | None]:
         nums = view.nums[rows].tolist()
         memories = self._store.fetch(view.scope_id, nums)
-        return [indexed_text(memories[n].text, memories[n].actor) if n in memories else "" for n in nums]
+        return [memories.get(num) for num in nums]
 
-    def _ways(self, view: ScopeView, fused: Fused, rows: list[int], mode: str, showing: Shown) -> dict[int, str]:
+    def _ways(self, view: ScopeView, fused: Fused, rows: list[int], door: Door, showing: Shown) -> dict[int, str]:
         """How another document led to hits, by row; the other is named as it is shown."""
         found = {row: via for row in rows if (via := fused.via(row)) is not None}
         nums = {via.row: int(view.nums[via.row]) for via in found.values()}
-        memories = self._store.fetch(view.scope_id, list(nums.values())) if nums and mode != "block" else {}
+        memories = self._store.fetch(view.scope_id, list(nums.values())) if nums and not door.blocked else {}
         shown = {row: showing.of(memories[num]) for row, num in nums.items() if num in memories}
-        return {row: led(via, shown.get(via.row), mode) for row, via in found.items()}
+        return {row: led(via, shown.get(via.row), door) for row, via in found.items()}
 
     def _fetch(self, view: ScopeView, rows: Rows, k: int) -> list[tuple[int, Memory]]:
         """The first k candidates that are still in the store, as `(place, memory)`."""
@@ -199,9 +213,9 @@ class Delivery:
         return found, []
 
 
-def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, request: RecallRequest) -> Sequence[set[str] | None]:
+def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, door: Door) -> Sequence[set[str] | None]:
     """Which words of the query each hit holds; `None` where only what is shown may be spoken of, or nobody knows."""
-    if view.text is None or request.privacy != "allow":
+    if view.text is None or not door.open:
         return [None] * len(rows)
     held: Sequence[set[str] | None] = view.text.held(rows, parsed.terms)
     return held

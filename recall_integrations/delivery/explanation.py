@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from recall_integrations.arms.second_hop.links import Via
-from recall_integrations.privacy import redactor as privacy
+from recall_integrations.privacy.door import Door
 from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.features.registry import FEATURES
@@ -22,6 +22,7 @@ TITLE_WORDS, TITLE_CHARS = 6, 60  # shown of a title; of a script without spaces
 _LONG_NUMBER = re.compile(r"\b\d{1,3}(?:[.,]\d{3})+\b")  # its parts are words of their own, and say nothing
 _SENTENCE_END = re.compile(r"[.!?。！？](?:\s|\Z)|[。！？]")
 _MARKUP = ' \t#*_>`|-=~"“”'
+OPEN = Door()  # keeps nothing: everything goes through
 # What leads to a memory that by itself says nothing of the query.
 NO_WORDS: Mapping[str, str] = {}
 
@@ -32,7 +33,7 @@ def reason(
     contributions: Sequence[Contribution],
     *,
     demoted: bool = False,
-    mode: str = "allow",
+    door: Door = OPEN,
     said: Collection[str] | None = None,
     way: str = "",
     when: str = "",
@@ -46,7 +47,7 @@ def reason(
         parsed, contributions: what the hit was found by.
         memory: as it is shown: under `redact` and `block` a reason must not say what the text may not.
         demoted: whether a negation moved it down.
-        mode: the privacy mode.
+        door: what the reason goes through.
         said: the query's stems that the memory says, if that is known; default: its text is read.
         way: how another memory led to it (`led`); empty = none did.
         when: that it lies in the time or the session that decided; empty = it does not, or none did.
@@ -55,8 +56,10 @@ def reason(
         labels: what ranking features say where nothing stronger is said.
     """
     found = [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
-    text = _reason(parsed, memory, contributions, demoted, said, way, when, apart, found, labels, names=mode != "block")
-    return text if mode == "allow" else privacy.redact(text)[0]
+    text = _reason(
+        parsed, memory, contributions, demoted, said, way, when, apart, found, labels, names=not door.blocked
+    )
+    return text if door.blocked else door.said(text)
 
 
 def _reason(
@@ -162,19 +165,19 @@ def _linked(parsed: ParsedQuery, memory: Memory) -> str:
     return "linked to what came up lately"
 
 
-def led(via: Via | None, before: Memory | None, mode: str = "allow") -> str:
+def led(via: Via | None, before: Memory | None, door: Door = OPEN) -> str:
     """How a document was reached from another: "leads on from “Amber Lantern”: about Priya Raman"; empty for `None`.
 
     Args:
         via: how.
         before: the other document as it is shown; `None` = it is gone.
-        mode: under `redact` the name may not say what the text may not, under `block` neither is named.
+        door: what the name goes through; under `block` neither is named.
     """
     if via is None:
         return ""
-    if mode == "block" or before is None:
+    if door.blocked or before is None:
         return "leads on from another document"
-    name = via.name if mode == "allow" else privacy.redact(via.name)[0]
+    name = door.said(via.name)
     other = f"“{title}”" if (title := called(before)) else "another document"
     return f"leads on from {other}: {'about' if via.about else 'both name'} {name}"
 

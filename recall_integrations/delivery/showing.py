@@ -1,4 +1,4 @@
-"""Memories as a privacy mode lets them be seen, in the time there is: what could not be checked is not shown."""
+"""Texts as a privacy mode lets them be seen, in the time there is: what could not be checked is not shown."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from typing import TypeVar
 
-from recall_integrations.privacy import redactor as privacy
+from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Degradation, Memory
 
+R = TypeVar("R")
+T = TypeVar("T")
 AT_ONCE_CHARS = 2_000  # are checked in milliseconds, whatever they are
 EACH = 100  # characters that a name, a reference or a relation counts for: each is checked by itself
 STAGE = "privacy"
 BUSY_SECONDS = 0.005
+QUERY_SHARE = 0.25  # of the time that is left, to redact a long query: without it nothing is known yet
 
 
 class Showing:
@@ -31,39 +35,64 @@ class Showing:
 
 
 class Shown:
-    """The memories of one recall.
+    """What is shown of one recall.
 
     Args:
-        mode: of privacy.
+        door: what everything goes through.
         deadline: of the recall.
-        beside: where long ones are redacted.
+        beside: where long texts are redacted.
     """
 
-    def __init__(self, mode: str, deadline: Deadline, beside: Showing) -> None:
-        self._mode, self._deadline, self._beside = mode, deadline, beside
+    def __init__(self, door: Door, deadline: Deadline, beside: Showing) -> None:
+        self._door, self._deadline, self._beside = door, deadline, beside
         self._late = self._failed = 0
+        self._told: list[Degradation] = []
 
     def of(self, memory: Memory) -> Memory:
         """The memory as it may be seen. One that takes too long to redact is blocked instead."""
-        if self._mode == "allow":
+        door = self._door
+        if door.open:
             return memory
-        if _size(memory) <= AT_ONCE_CHARS:
-            return privacy.apply(memory, self._mode)
+        shown = self._timed(_size(memory, texts=not door.blocked), door.memory, memory, self._deadline)
+        return door.bare(_few(memory)) if shown is None else shown
+
+    def text(self, text: str) -> str:
+        """The text as it may be seen; empty where that takes too long."""
+        if self._door.open:
+            return text
+        return self._timed(len(text), self._door.text, text, self._deadline) or ""
+
+    def query(self, text: str) -> None:
+        """Redact the query, which comes before everything else; where that takes too long, nothing of it is shown."""
+        if self._door.open:
+            return
+        own = self._deadline.child(self._deadline.remaining_ms() * QUERY_SHARE)
+        if self._timed(len(text), self._door.query, text, own) is None:
+            self._door.withhold(text)
+            reason = "error" if self._failed else "timeout"
+            self._late = self._failed = 0
+            detail = "The query could not be redacted in time; it is not shown."
+            self._told.append(Degradation(stage=STAGE, reason=reason, detail=detail))
+
+    def _timed(self, size: int, function: Callable[[T], R], given: T, deadline: Deadline) -> R | None:
+        """What the door lets through; `None` where it took too long, or failed."""
+        if size <= AT_ONCE_CHARS:
+            return function(given)
         with self._beside.waiting():
-            checking = self._checking(memory)
-            done = self._deadline.wait_for(checking)
+            checking = self._checking(function, given, deadline)
+            done = deadline.wait_for(checking)
         if done and checking.exception() is None:
             return checking.result()
         self._beside.threads.give_up(checking)
         self._failed += done and not isinstance(checking.exception(), Busy)
         self._late += not done or isinstance(checking.exception(), Busy)
-        return privacy.apply(_bare(memory), "block")
+        return None
 
-    def _checking(self, memory: Memory) -> Future[Memory]:
+    def _checking(self, function: Callable[[T], R], given: T, deadline: Deadline) -> Future[R]:
         """The redaction under way; while as many as may be are, one waits."""
         while True:
-            checking = self._beside.threads.submit(privacy.apply, memory, self._mode)
-            if not (checking.done() and isinstance(checking.exception(), Busy)) or self._deadline.wait(BUSY_SECONDS):
+            checking = self._beside.threads.submit(function, given)
+            if not (checking.done() and isinstance(checking.exception(), Busy)) or deadline.wait(BUSY_SECONDS):
                 return checking
 
     @property
@@ -71,17 +100,22 @@ class Shown:
         """That something was withheld."""
         said = (("timeout", self._late, "There was no time to redact"), ("error", self._failed, "It failed to redact"))
         return [
-            Degradation(stage=STAGE, reason=why, detail=f"{what} {n} memories; they are shown without their text.")
-            for why, n, what in said
-            if n
+            *self._told,
+            *(
+                Degradation(stage=STAGE, reason=why, detail=f"{what} {n} memories; they are shown without their text.")
+                for why, n, what in said
+                if n
+            ),
         ]
 
 
-def _bare(memory: Memory) -> Memory:
-    """Without what `block` would have to redact."""
+def _few(memory: Memory) -> Memory:
+    """Without what even a blocked memory would have to redact."""
     return memory if len(memory.refs) * EACH <= AT_ONCE_CHARS else replace(memory, refs=())
 
 
-def _size(memory: Memory) -> int:
+def _size(memory: Memory, *, texts: bool) -> int:
+    if not texts:
+        return EACH * (1 + len(memory.refs))
     listed = len(memory.entities) + len(memory.refs) + 3 * len(memory.relations)
     return len(memory.text) + EACH * listed + (len(str(memory.metadata)) if memory.metadata else 0)

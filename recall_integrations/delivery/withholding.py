@@ -1,57 +1,141 @@
-"""What a result says besides its hits, under the privacy modes: names and details that came from the memories."""
+"""What a result says besides its hits, under the privacy modes: the query, the plan, and what went wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
-from recall_integrations.privacy import redactor as privacy
+from recall_integrations.privacy.door import Door
+from recall_integrations.privacy.seen import SAID_MIN, WORD, Seen
 from recall_integrations.query.entities.implicit import USER
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.types import Degradation, EntityRef, ParsedQuery, RetrievalPlan
+from recall_integrations.types import EntityRef, ParsedQuery, RetrievalPlan, TemporalWindow
+from recall_integrations.types.readings import Identifier, SessionRef
 
-DETAIL_CHARS_MAX = 1_000  # longer ones quote what they were given
 
+def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[ParsedQuery, RetrievalPlan]:
+    """The query and its plan as the door lets them through.
 
-def withheld(
-    parsed: ParsedQuery, plan: RetrievalPlan, degraded: Sequence[Degradation], mode: str
-) -> tuple[ParsedQuery, RetrievalPlan, tuple[Degradation, ...]]:
-    """What else a result says, under the privacy mode: canonical names come from the store, details from exceptions."""
-    if mode == "allow":
-        return parsed, plan, tuple(degraded)
-    blocked = mode == "block"
+    Under `redact` the query is redacted, and everything that was read from it speaks of the redacted one: spans are
+    places in it, and words, stems and names that are hidden in it are nowhere else. What comes from memories and not
+    from the query (corrections, words of other forms) is left out. Under `block` no words are left, only what was
+    counted and decided.
+    """
+    if door.open:
+        return parsed, plan
+    if door.blocked:
+        return _counted(parsed), _decided(plan)
+    found = door.query(parsed.original)
+    names = {r.name: _name(r, door) for r in parsed.entity_refs if r.stage != IMPLICIT}
+    for token in parsed.tokens:
+        if found.hides(token.span):
+            door.hide({token.stem} if len(token.stem) >= SAID_MIN else ())
 
-    def shown_name(ref: EntityRef) -> str:
-        if ref.stage == IMPLICIT:
-            return USER
-        return ref.mention if blocked else privacy.redact(ref.name)[0]
-
-    def shown(ref: EntityRef) -> EntityRef:
-        name = shown_name(ref)
-        hidden = blocked or name != ref.name  # the id begins with the name
-        return replace(ref, name=name, entity_id=f"ent_{ref.entity_id.rpartition('_')[2]}" if hidden else ref.entity_id)
-
-    names = {r.name: shown_name(r) for r in parsed.entity_refs if r.stage != IMPLICIT}
-
-    def without_names(text: str) -> str:
+    def said(text: str) -> str:
         for name in sorted(names, key=lambda n: (-len(n), n)):
             text = text.replace(name, names[name])
         return text
 
-    own = {token.stem for token in parsed.tokens}
+    texts = [plan.reason, parsed.router.reason, parsed.conversational.because, *(c.because for c in plan.checks)]
+    reason, router, verdict, *because = door.said_each([said(text) for text in texts])
+    checks = tuple(replace(check, because=text) for check, text in zip(plan.checks, because, strict=True))
+    query = _redacted(parsed, found, door)
     return (
         replace(
-            parsed,
-            entity_refs=tuple(map(shown, parsed.entity_refs)),
-            corrections=(),  # what a word was corrected to comes from the memories
-            corrected_query=None,
-            terms=tuple(t for t in parsed.terms if t in own),
-            weaker_terms=(),  # they come from the memories too
+            query,
+            router=replace(query.router, reason=router),
+            conversational=replace(query.conversational, because=verdict),
         ),
-        replace(
-            plan,
-            reason=without_names(plan.reason),
-            checks=tuple(replace(c, because=without_names(c.because)) for c in plan.checks),
-        ),
-        tuple(replace(d, detail="" if blocked else privacy.redact(d.detail[:DETAIL_CHARS_MAX])[0]) for d in degraded),
+        replace(plan, reason=reason, checks=checks),
     )
+
+
+def _name(ref: EntityRef, door: Door) -> str:
+    return USER if ref.stage == IMPLICIT else door.said(ref.name)
+
+
+def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
+    """Everything that was read from the query, of what may be seen of it."""
+    tokens = tuple(replace(t, span=found.span(t.span)) for t in parsed.tokens if not found.hides(t.span))
+    stems = {token.stem for token in tokens}
+    words = {m[0].casefold() for m in WORD.finditer(found.text)}
+    verdict = parsed.conversational
+    return replace(
+        parsed,
+        original=found.text,
+        rewrites=tuple(map(door.said, parsed.rewrites)),
+        entity_refs=tuple(_entity(r, found, door) for r in parsed.entity_refs),
+        temporal_window=_window(parsed.temporal_window, found),
+        negations=tuple(n for n in parsed.negations if _seen(n, words) and door.said(n) == n),
+        terms=tuple(t for t in parsed.terms if t in stems),
+        stems=tuple((word, root) for word, root in parsed.stems if root in stems),
+        weaker_terms=(),
+        corrections=(),  # what a word was corrected to comes from the memories
+        corrected_query=None,
+        tokens=tokens,
+        identifiers=tuple(_identifier(i, found) for i in parsed.identifiers if not found.hides(i.span)),
+        conversational=replace(verdict, rare=tuple(r for r in verdict.rare if r in stems)),
+        session=_session(parsed.session, found, door),
+    )
+
+
+def _seen(text: str, words: Iterable[str]) -> bool:
+    """Whether all words of a text are among these."""
+    return {m[0].casefold() for m in WORD.finditer(text)} <= set(words)
+
+
+def _entity(ref: EntityRef, found: Seen, door: Door) -> EntityRef:
+    """Its name, and with a name that is hidden the id goes too; the mention is what stands in the query now."""
+    name, span = _name(ref, door), found.span(ref.span)
+    entity_id = ref.entity_id if name == ref.name else ""
+    return replace(ref, name=name, entity_id=entity_id, mention=found.text[slice(*span)], span=span)
+
+
+def _identifier(identifier: Identifier, found: Seen) -> Identifier:
+    span = found.span(identifier.span)
+    return replace(identifier, text=found.text[slice(*span)], span=span)
+
+
+def _window(window: TemporalWindow | None, found: Seen) -> TemporalWindow | None:
+    """A date that was read from what is hidden says what that was."""
+    if window is None or found.hides(window.span):
+        return None
+    return replace(window, span=found.span(window.span))
+
+
+def _session(session: SessionRef | None, found: Seen, door: Door) -> SessionRef | None:
+    if session is None or found.hides(session.span):
+        return None
+    span = found.span(session.span)
+    return replace(session, span=span, found=door.said(session.found), because=door.said(session.because))
+
+
+# -- block -------------------------------------------------------------------------------------------------------------
+
+
+def _counted(parsed: ParsedQuery) -> ParsedQuery:
+    """What was decided and counted, without a word: nothing that is not named here is shown."""
+    window, session = parsed.temporal_window, parsed.session
+    return ParsedQuery(
+        original="",
+        temporal_window=None if window is None else replace(window, span=(0, 0)),
+        type_hints=parsed.type_hints,
+        specificity=parsed.specificity,
+        features=parsed.features,
+        type_cues=parsed.type_cues,
+        type_filters=parsed.type_filters,
+        router=replace(parsed.router, reason=""),
+        conversational=replace(parsed.conversational, rare=(), because=""),
+        now=parsed.now,
+        asked_role=parsed.asked_role,
+        asked_role_strength=parsed.asked_role_strength,
+        session=None if session is None else replace(session, span=(0, 0), found="", because=""),
+        talk=parsed.talk,
+        language=parsed.language,
+        unread=parsed.unread,
+        memories_in=parsed.memories_in,
+    )
+
+
+def _decided(plan: RetrievalPlan) -> RetrievalPlan:
+    return replace(plan, reason="", checks=tuple(replace(check, because="") for check in plan.checks))

@@ -30,6 +30,7 @@ from recall_integrations.indexes import damage, lexicon
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns
 from recall_integrations.indexes.damage import Damage
+from recall_integrations.privacy.logs import told
 from recall_integrations.text.bm25 import PIVOT
 from recall_integrations.types import MemoryType
 from recall_integrations.types.roles import Role
@@ -440,7 +441,7 @@ class ScopeViews:
         try:
             text.extend(words.text_block(connection, scope_id, nums, fields, lexicon.shared()))
         except EmbeddingError as e:
-            logger.warning("Ranking goes on without the words of the texts: %s", e)
+            logger.warning("Ranking goes on without the words of the texts: %s", told(e))
             return None
         return text if columns.bytes <= self.budget_bytes else None
 

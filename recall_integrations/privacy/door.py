@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
+import re
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from recall_integrations.errors import RecallError
 from recall_integrations.privacy import redactor
-from recall_integrations.types import Memory
+from recall_integrations.privacy.interim import Redactor
+from recall_integrations.privacy.seen import WORD, Seen, seen
+from recall_integrations.types import Degradation, Memory, unchecked_memory
+
+WITHHELD = "[withheld]"  # a word that was hidden in the query
+DETAIL_CHARS_MAX = 1_000  # longer ones quote what they were given; cut, they would show half of it
+KEPT_MAX = 1_024  # texts whose form is remembered: names and channels come again with every hit
+KEPT_CHARS_MAX = 256
+_BETWEEN = "\n¶\n"  # no part of anything that is hidden; where it was taken for one, each is looked at by itself
+_KIND = re.compile(r"[A-Za-z_][\w.]{0,80}(?=:)")
+
+T = TypeVar("T")
+Own = Sequence[tuple[str, re.Pattern[str]]]
 
 
 class Door:
-    """Lets through what the privacy mode of one recall allows.
+    """Lets through what the privacy mode of one recall allows. Threads may share one.
+
+    What is hidden has the same placeholder wherever it comes up in the recall.
 
     Args:
         mode: `allow`, `redact` or `block`.
+        own: patterns of the user's own, with their names.
 
     Raises:
         InvalidArgument: an unknown mode.
     """
 
-    def __init__(self, mode: str = "allow") -> None:
+    def __init__(self, mode: str = "allow", own: Own = ()) -> None:
         self.mode = redactor.check_mode(mode)
+        self._redactor = Redactor(own)
+        self._kept: dict[str, str] = {}
+        self._queries: dict[str, Seen] = {}
+        self._hidden: frozenset[str] = frozenset()
+        self._lock = threading.Lock()
 
     @property
     def open(self) -> bool:
@@ -33,8 +60,117 @@ class Door:
         """The text as it may be seen: itself, redacted, or empty."""
         if self.open or self.blocked:
             return text if self.open else ""
-        return redactor.redact(text)[0]
+        if (known := self._kept.get(text)) is not None:
+            return known
+        shown = self._redactor.text(text)
+        if len(text) <= KEPT_CHARS_MAX and len(self._kept) < KEPT_MAX:
+            self._kept[text] = shown
+        return shown
 
     def memory(self, memory: Memory) -> Memory:
         """The memory as it may be seen."""
-        return redactor.apply(memory, self.mode)
+        if self.open:
+            return memory
+        return self.bare(memory) if self.blocked else self._redactor.memory(memory)
+
+    def bare(self, memory: Memory) -> Memory:
+        """The memory without its texts, whatever the mode; its references and its thread are redacted."""
+        values: dict[str, Any] = {f.name: getattr(memory, f.name) for f in fields(Memory)}
+        values["refs"] = tuple(dict.fromkeys(map(self._redactor.text, memory.refs)))
+        values["thread"] = None if memory.thread is None else self._redactor.text(memory.thread)
+        return redactor.apply(unchecked_memory(**values | {"text": "", "metadata": {}}), "block")
+
+    # -- the query -------------------------------------------------------------------------------------------------
+
+    def query(self, text: str) -> Seen:
+        """What may be seen of the query; from here on `said` does not say what is hidden in it."""
+        if (known := self._queries.get(text)) is not None:
+            return known
+        if self.open:
+            return seen(text, text)
+        found = seen(text, self.text(text))
+        self.hide(found.hidden)
+        self._queries[text] = found
+        return found
+
+    def withhold(self, text: str) -> None:
+        """The query cannot be redacted in time: nothing of it may be seen."""
+        self._queries[text] = found = seen(text, "")
+        self.hide(found.hidden)
+
+    def hide(self, words: Iterable[str]) -> None:
+        """Words, in lower case, that `said` leaves out from here on."""
+        with self._lock:
+            self._hidden |= frozenset(words)
+
+    def said(self, text: str) -> str:
+        """What we or somebody else say about the recall: redacted, and without words that are hidden in the query.
+
+        A part of a number that is hidden looks like any number; a name that stands alone says no more what it is.
+        """
+        if self.open or self.blocked:
+            return text if self.open else ""
+        shown, hidden = self.text(text), self._hidden
+        if not hidden:
+            return shown
+        return WORD.sub(lambda m: WITHHELD if m[0].casefold() in hidden else m[0], shown)
+
+    def said_each(self, texts: Sequence[str]) -> list[str]:
+        """`said` of several short texts: together, since each by itself costs more than its length."""
+        if self.open or self.blocked:
+            return [self.said(text) for text in texts]
+        together = self.said(_BETWEEN.join(texts)).split(_BETWEEN)
+        return together if len(together) == len(texts) else [self.said(text) for text in texts]
+
+    # -- what went wrong -------------------------------------------------------------------------------------------
+
+    def detail(self, text: str) -> str:
+        """What is told of a failure. A component may quote what it was given: long ones keep only the kind of error."""
+        if self.open or self.blocked:
+            return text if self.open else ""
+        if len(text) <= DETAIL_CHARS_MAX:
+            return self.said(text)
+        kind = _KIND.match(text)
+        return f"{kind[0] + ': ' if kind else ''}[{len(text)} characters withheld]"
+
+    def degradations(self, found: Iterable[Degradation]) -> tuple[Degradation, ...]:
+        """What did not work, as it may be told."""
+        if self.open:
+            return tuple(found)
+        return tuple(Degradation(stage=d.stage, reason=d.reason, detail=self.detail(d.detail)) for d in found)
+
+    def error(self, error: Exception) -> Exception:
+        """An error as it may be raised: without its cause and its traceback, which quote as well.
+
+        One of our tree keeps its class; any other becomes a `RecallError` that names it.
+        """
+        if self.open:
+            return error
+        ours = isinstance(error, RecallError)
+        said = str(error) if ours else f"{type(error).__name__}: {error}"
+        said = self.detail(said) or f"{type(error).__name__} (its message is withheld under privacy={self.mode!r})."
+        hidden = _again(type(error), said) if isinstance(error, RecallError) else RecallError(said)
+        if isinstance(error, RecallError):
+            hidden.details, hidden.options, hidden.stats = error.details, error.options, error.stats
+            hidden.result = error.result
+        return hidden
+
+
+def passing(door: Door, run: Callable[[], T]) -> T:
+    """What a call gives. What it raises goes through the door, and nothing of it is left behind in the error."""
+    try:
+        return run()
+    except Exception as e:  # whatever it is, its message may quote
+        if door.open:
+            raise
+        hidden = door.error(e)
+    raise hidden
+
+
+def _again(kind: type[RecallError], message: str) -> RecallError:
+    """An error of the same class with another message; a subclass may take other arguments."""
+    try:
+        made = kind(message)
+    except TypeError:
+        return RecallError(f"{kind.__name__}: {message}")
+    return made

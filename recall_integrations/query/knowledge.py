@@ -31,6 +31,8 @@ class ScopeKnowledge:
         spoken: the languages that its memories are in.
         unsure: asks a language model about references that are not sure, leaving out the given spans; see
             `entities.fallback`.
+        learns: whether the speller may remember what it corrects, and ask a language model about it. That would see
+            words one by one, where nothing tells any more whether they belong to a password or an address.
     """
 
     entities: EntityIndex | None = None
@@ -42,3 +44,4 @@ class ScopeKnowledge:
     alike: Callable[[str], Sequence[str]] = lambda _stem: ()
     spoken: Spoken = NO_LANGUAGES
     unsure: Unsure | None = None
+    learns: bool = True

@@ -270,7 +270,7 @@ class QueryParser:
         is_name = known.entities.contains_word if known.entities is not None else None
         corrections: tuple[Correction, ...] = found.guard(
             "parse.spelling",
-            lambda: speller.corrections(found.text, open_tokens, now=now, is_name=is_name),
+            lambda: speller.corrections(found.text, open_tokens, now=now, is_name=is_name, learns=known.learns),
             (),
         )
         return corrections if found.language == ENGLISH else tuple(filter(_is_slip, corrections))

@@ -141,6 +141,7 @@ class Speller:
         now: datetime,
         frequency: Callable[[str], int] | None = None,
         is_name: Callable[[str], bool] | None = None,
+        learns: bool = True,
     ) -> tuple[Correction, ...]:
         """Second readings of a query's words, in order, one a word; the first 16 unknown words are looked up.
 
@@ -150,6 +151,7 @@ class Speller:
             now: when they are used; timezone-aware.
             frequency: live document frequency of a stem; default: the vocabulary's.
             is_name: whether a normal form is a word of a name or alias of the scope.
+            learns: whether uses are remembered, and a language model is asked about them.
         """
         shouted = text.isupper()
         found: dict[str, Correction] = {}
@@ -162,7 +164,9 @@ class Speller:
                 continue
             looked.add(token.word)
             first = _begins_sentence(text, token.start)
-            made = self.correct(token.word, now=now, written=written, first=first, frequency=frequency, is_name=is_name)
+            made = self.correct(
+                token.word, now=now, written=written, first=first, frequency=frequency, is_name=is_name, learns=learns
+            )
             if made is not None:
                 found[token.word] = made
         return tuple(found.values())
@@ -176,6 +180,7 @@ class Speller:
         first: bool = False,
         frequency: Callable[[str], int] | None = None,
         is_name: Callable[[str], bool] | None = None,
+        learns: bool = True,
     ) -> Correction | None:
         """The second reading of one word, or `None` where it is known, may be a name, or is like nothing known.
 
@@ -185,7 +190,7 @@ class Speller:
             written: the word as it stands in the query. Default: no capitals. A capital says that it is a name: it is
                 never read as an ordinary word, and as another name-like word only from a similarity of .88 on.
             first: whether it begins a sentence, where a capital says little.
-            frequency, is_name: as for `corrections`.
+            frequency, is_name, learns: as for `corrections`.
 
         Raises:
             InvalidArgument: `now` is naive.
@@ -200,7 +205,7 @@ class Speller:
         best = self._best(word, _Manner(capital=capital, first=first, is_name=is_name))
         if best is None:
             return None
-        learned = self._count(word, best, now)
+        learned = self._count(word, best, now) if learns else self._knows(word, best)
         return Correction(
             word=word,
             stem=own,
@@ -238,6 +243,11 @@ class Speller:
         return None if _means_stop_word(word, best.similarity) else best
 
     # -- learning --------------------------------------------------------------------------------------------------
+
+    def _knows(self, word: str, match: Match) -> bool:
+        """Whether the correction was made before."""
+        with self._lock:
+            return (word, match.stem) in self._learned
 
     def _count(self, word: str, match: Match, now: datetime) -> bool:
         """Remember a use; whether the correction was known before."""

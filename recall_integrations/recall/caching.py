@@ -20,6 +20,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.withholding import withheld
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.privacy.door import Door
 from recall_integrations.recall.cache_key import Key, exactly, loosely, meaning
 from recall_integrations.recall.result_cache import Kept, ResultCache, copied
 from recall_integrations.recall.state import RecallState
@@ -142,7 +143,8 @@ class Caching:
         if parsed is None or meaning(parsed, self._vector(request)) != kept.meaning:
             return None
         plan = kept.result.plan
-        shown, _, _ = withheld(replace(parsed, type_hints=plan.type_hints), plan, (), request.privacy)
+        door = Door(request.privacy, self._config.privacy.compiled)
+        shown, _ = withheld(replace(parsed, type_hints=plan.type_hints), plan, door)
         own = replace(kept, result=replace(kept.result, query=shown))
         return own if self._results.put(asked.key, own, asked.revision) else None
 

@@ -47,7 +47,8 @@ class StageEvent:
         failed: whether its fallback was taken.
         degraded: what did not work in it.
         timings_ms: steps inside of it.
-        state: as it is now. Do not keep it: it holds the columns of the scope.
+        state: as it is now; `None` unless `privacy="allow"`, for it holds the query and the memories as they are. Do
+            not keep it: it holds the columns of the scope.
     """
 
     stage: str
@@ -56,7 +57,7 @@ class StageEvent:
     failed: bool
     degraded: tuple[Degradation, ...]
     timings_ms: dict[str, float]
-    state: RecallState
+    state: RecallState | None
 
 
 OUTSIDE_SHARE = 0.5  # of the time that is left, for a stage that may hang: the others need theirs
@@ -136,9 +137,9 @@ class Runner:
                     began_ms=(started - begin) * 1e3,
                     took_ms=took,
                     failed=failed,
-                    degraded=state.degraded[before:],
+                    degraded=state.door.degradations(state.degraded[before:]),
                     timings_ms=turn.timings_ms,
-                    state=state,
+                    state=state if state.door.open else None,
                 )
                 state = self._told(state, event)
         timings["total"] = (time.perf_counter() - begin) * 1e3

@@ -138,6 +138,11 @@ class RerankStage:
         """Of the reranker."""
         return self._reranker.name
 
+    @property
+    def local(self) -> bool:
+        """Whether it runs in this process and hands nothing on: it may see what a caller may not."""
+        return bool(getattr(self._reranker, "local", False))
+
     def warm(self) -> Future[Any] | None:
         """Start to load the reranker's model in a thread; `None` if there is nothing to load or it is loaded."""
         if not isinstance(self._reranker, LoadedReranker) or self._reranker.ready:

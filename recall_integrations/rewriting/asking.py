@@ -142,7 +142,7 @@ class Rewriting:
             door: what the model is given goes through it.
             deadline: of the answer.
         """
-        sent = door.text(parsed.original)
+        sent = door.query(parsed.original).text
         key = key_of(sent, self._template, self._identity, self.settings.phrasings_max, scope, door.mode)
         kept = None if self._cache is None else self._cache.get(key)
         if kept is not None:

@@ -28,9 +28,14 @@ logger = logging.getLogger("recall_integrations")
 
 
 class EntityCatalog:
-    """All scopes' entities. Writers hold the store's write lock; readers may run beside them."""
+    """All scopes' entities. Writers hold the store's write lock; readers may run beside them.
+
+    Attributes:
+        key: of the store's entity ids; known once it is open.
+    """
 
     def __init__(self, engine: Engine, extractor: Extractor | None = None) -> None:
+        self.key = b""
         self._engine = engine
         self._extractor = extractor
         self._lock = threading.Lock()
@@ -97,7 +102,7 @@ class EntityCatalog:
         names and relations that the extractor finds, if there is one, and at last the text is scanned for names that
         the scope knows, those of this batch included.
         """
-        names = BatchNames(scope_id, self.of(scope_id))
+        names = BatchNames(scope_id, self.of(scope_id), self.key)
         for num, memory in items:
             names.add(num, memory, found.get(extracted_from(memory)) or Extracted())
         return names.rows
@@ -137,7 +142,7 @@ class EntityCatalog:
             row = {
                 "scope_id": scope_id,
                 "ent": ent,
-                "entity_id": entity_id_of(name),
+                "entity_id": entity_id_of(name, self.key),
                 "name": name,
                 "norm": norm,
                 "declared": 1,

@@ -45,12 +45,13 @@ class BatchNames:
     Args:
         scope_id: where it is written.
         known: the scope's entities. They are not changed.
+        key: of the store's entity ids.
     """
 
-    def __init__(self, scope_id: int, known: ScopeEntities) -> None:
+    def __init__(self, scope_id: int, known: ScopeEntities, key: bytes) -> None:
         self.rows = EntityRows()
         self._scope_id = scope_id
-        self._known = known
+        self._known, self._key = known, key
         self._fresh: dict[str, int] = {}  # normal form -> ent, of names first seen in this batch
         self._fresh_ids: dict[str, int] = {}
         self._fresh_index = EntityIndex()
@@ -105,7 +106,7 @@ class BatchNames:
 
     def _new(self, name: str, norm: str) -> int:
         ent = self._known.next_ent + len(self._fresh)
-        entity_id = entity_id_of(name)
+        entity_id = entity_id_of(name, self._key)
         self._fresh[norm] = ent
         self._fresh_ids[entity_id] = ent
         self._fresh_index.add(entity_id, name)

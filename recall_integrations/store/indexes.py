@@ -25,6 +25,7 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.indexes.vectors import SHARED, SemanticIndex, torn
 from recall_integrations.indexes.words import LexicalIndex, Put, damaged
+from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store import history, journal, seal
 from recall_integrations.store.ahead import NotYet, Vectors
@@ -239,14 +240,14 @@ class Indexes:
         try:
             seal.seal(self._path(name), self._seals.get(name, {}))
         except (OSError, SQLAlchemyError) as e:
-            logger.warning("The %s index could not be sealed: %s", name, e)
+            logger.warning("The %s index could not be sealed: %s", name, told(e))
 
     @staticmethod
     def _quiet_close(index: LexicalIndex | SemanticIndex) -> bool:
         try:
             index.close()
         except IndexUnavailable as e:
-            logger.warning(str(e))
+            logger.warning(told(e))
             return False
         return True
 
@@ -587,6 +588,7 @@ class Indexes:
         return {name: head - at.get(name, 0) for name in (LEXICAL, SEMANTIC)}
 
     def _note(self, message: str) -> None:
+        message = told(message)
         logger.warning(message)
         self.notices.append(message)
         del self.notices[:-100]

@@ -371,6 +371,11 @@ class MemoryStore:
         """In which languages the scope is written; read once after each write to it."""
         return self._reader.languages(scope_id)
 
+    @property
+    def entity_key(self) -> bytes:
+        """What the ids of this store's entities are made with."""
+        return self._parts.catalog.key
+
     def entities(self, scope_id: int) -> ScopeEntities:
         """The scope's entities."""
         return self._parts.catalog.of(scope_id)

@@ -14,7 +14,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
 from recall_integrations.errors import StoreVersionError
 from recall_integrations.indexes import word_rows as words
-from recall_integrations.store import journal
+from recall_integrations.store import entity_keys, journal
 
 Migration = Callable[[Connection], None]
 _MIGRATIONS: dict[int, Migration] = {}
@@ -90,6 +90,12 @@ def _chain_changes(connection: Connection) -> None:
     if changes.c.digest.name not in {c["name"] for c in inspect(connection).get_columns(changes.name)}:
         connection.execute(text(f"ALTER TABLE {changes.name} ADD COLUMN digest VARCHAR NOT NULL DEFAULT ''"))
         journal.chain(connection)
+
+
+@migration(to=10)
+def _key_entities(connection: Connection) -> None:
+    entity_keys.make(connection)
+    entity_keys.renew(connection)
 
 
 def current_version(engine: Engine) -> int:

@@ -15,7 +15,8 @@ from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingMismatch
 from recall_integrations.extraction import Extractor
-from recall_integrations.store import journal, languages, renewal
+from recall_integrations.privacy.logs import told
+from recall_integrations.store import entity_keys, journal, languages, renewal
 from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.directory import HeldDirectory, hold
 from recall_integrations.store.indexes import Indexes
@@ -47,6 +48,7 @@ def open_parts(
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor)
         with parts.errors():
             migrate(parts.engine)
+            parts.catalog.key = entity_keys.of(parts.engine)
             written_in = _start(parts, reindex)
     except BaseException:
         if parts is not None:
@@ -124,4 +126,4 @@ def _measure_late(parts: StoreParts) -> None:
         with parts.engine.begin() as connection:
             parts.worth.note(connection, measured)
     except SQLAlchemyError as e:  # a full disk or a file that may not be written: known for this process
-        logger.warning("What the embedding is worth to the ranking could not be noted: %s", e)
+        logger.warning("What the embedding is worth to the ranking could not be noted: %s", told(e))

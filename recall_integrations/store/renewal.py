@@ -11,6 +11,7 @@ from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.observability.progress import progress_bar
+from recall_integrations.privacy.logs import told
 from recall_integrations.store import languages
 from recall_integrations.store.indexes import Progress
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
@@ -82,6 +83,6 @@ def _cut(parts: StoreParts, count: int) -> bool:
         try:
             parts.indexes.rebuild(LEXICAL, progress=indexed)
         except (IndexUnavailable, OSError) as e:  # no space, say: the store opens, and tries again next time
-            logger.warning("The lexical index could not be made anew: %s", e)
+            logger.warning("The lexical index could not be made anew: %s", told(e))
             return False
     return True

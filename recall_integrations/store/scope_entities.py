@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.entities.units import order_of
 
 
 def _no_numbers() -> NDArray[np.int64]:
@@ -36,11 +37,15 @@ class EdgeColumns:
         )
 
 
+def _by_name(_entity_id: str, name: str) -> str:
+    return order_of(name)
+
+
 @dataclass(slots=True)
 class ScopeEntities:
     """One scope's entities in memory."""
 
-    index: EntityIndex = field(default_factory=EntityIndex)
+    index: EntityIndex = field(default_factory=lambda: EntityIndex(_by_name))
     ent_of: dict[str, int] = field(default_factory=dict)  # entity_id -> ent
     by_norm: dict[str, int] = field(default_factory=dict)  # normal form of a *name* -> ent
     undeclared: set[int] = field(default_factory=set)

@@ -30,6 +30,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.words import LexicalIndex
+from recall_integrations.privacy.logs import told
 from recall_integrations.query.known_words import lexicon
 from recall_integrations.query.spelling import LEARNED_MAX, Speller
 from recall_integrations.query.vocabulary import THRESHOLD, Vocabulary
@@ -218,7 +219,7 @@ class Spellers:
     def _note(self, scope_id: int, error: BaseException) -> None:
         if scope_id not in self._failed and not self._closing.is_set():
             self._failed.add(scope_id)
-            logger.warning("Typos are not corrected in scope %d: %s", scope_id, error)
+            logger.warning("Typos are not corrected in scope %d: %s", scope_id, told(error))
 
     def _count(self, scope_id: int) -> int:
         s = schema.scopes
@@ -370,7 +371,7 @@ class Spellers:
         try:
             return self._write_changed()
         except (SQLAlchemyError, OSError) as e:
-            logger.warning("Learned corrections could not be written: %s", e)
+            logger.warning("Learned corrections could not be written: %s", told(e))
             return 0
         finally:
             self._flushing = False

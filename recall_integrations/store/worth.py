@@ -19,6 +19,7 @@ from recall_integrations.database.meta import put_meta
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding
+from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.text import language_of
 
@@ -118,7 +119,7 @@ class CosineWorth:
             except failures() as e:  # noqa: PERF203 - each is a call of a model; the memory is stored without it
                 # It may have been another scope's write, and the next one works.
                 self._tried.difference_update(due[place:])
-                logger.warning("What the embedding is worth to the ranking could not be measured: %s", e)
+                logger.warning("What the embedding is worth to the ranking could not be measured: %s", told(e))
                 break
         self._known.update(found)
         return found

@@ -35,7 +35,7 @@ class Hit:
     """A memory that was found.
 
     Args:
-        memory: the memory; under `privacy="redact"` its text is redacted, under `"block"` it is empty.
+        memory: the memory; under `privacy="redact"` every text in it is redacted, under `"block"` it has none.
         score: probability that the memory is relevant, in [0, 1], calibrated for `ranking.strategy: fixed_weights`
             (docs/ranking.md); of the other strategies a number in [0, 1] that only orders. Hits come in falling order
             of it. A reranker or the diversity stage changes the order and shares out the scores.
@@ -141,6 +141,7 @@ class RerankOutcome:
         reranker: its name; empty where none is configured.
         reason: a reason code:
             `skip.disabled` no reranker; `skip.plan` the plan does without; `skip.few` too few candidates;
+            `skip.privacy` under `privacy="block"` none outside of this process is asked;
             `skip.breaker` it failed several times in a row and is off for a while; `skip.busy` as many calls as may be
             have not returned; `skip.cold` its model is still being
             loaded; `skip.certain` even a perfect reranker could add next to nothing; `skip.stable` its recent reranks
@@ -180,7 +181,8 @@ class RecallResult:
 
     Args:
         hits: best first, ties by id.
-        query: the query as it was understood.
+        query: the query as it was understood; under `privacy="redact"` it speaks of the redacted query, under `"block"`
+            it has no words.
         plan: what was done about it.
         rewrite: what the LLM rewrite did.
         rerank: what the cross-encoder did, and what its gate saved.

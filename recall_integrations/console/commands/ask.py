@@ -11,6 +11,7 @@ import click
 from recall_integrations.console.commands.shared import (
     EMBEDDING,
     NOW,
+    PRIVACY,
     QUERY,
     SCOPE,
     STORE,
@@ -48,6 +49,7 @@ def demo(language: str) -> None:
 @SCOPE
 @k_option(5)
 @NOW
+@PRIVACY
 @click.option(
     "--explain", is_flag=True, help="Show the parsed query, the rules tried, the arms, and what made each score."
 )
@@ -59,6 +61,7 @@ def search(
     scope: str | None,
     k: int,
     now: str | None,
+    privacy: str,
     explain: bool,
     as_json: bool,
     embedding: str | None,
@@ -88,7 +91,7 @@ def search(
 
     present = moment(now)
     with existing_optimizer(store, embedding, scope) as (optimizer, where):
-        result = optimizer.recall(query, k=k, scope=where, now=present)
+        result = optimizer.recall(query, k=k, scope=where, now=present, privacy=privacy)
     if as_json:
         click.echo(data.dumps(data.result_data(result, where, k)))
     else:
@@ -101,6 +104,7 @@ def search(
 @SCOPE
 @k_option(3)
 @NOW
+@PRIVACY
 @click.option("--timezone", metavar="ZONE", help="Where 'yesterday' is read, such as Europe/Berlin. Default: UTC.")
 @click.option("--no-search", is_flag=True, help="Only read and plan the query.")
 @EVERYTHING
@@ -111,6 +115,7 @@ def explain(
     scope: str | None,
     k: int,
     now: str | None,
+    privacy: str,
     timezone: str | None,
     no_search: bool,
     as_json: bool,
@@ -143,6 +148,8 @@ def explain(
     from recall_integrations.console import as_json as data
     from recall_integrations.console import explain as explanation
     from recall_integrations.console.opening import existing_optimizer
+    from recall_integrations.delivery.withholding import withheld
+    from recall_integrations.privacy.door import Door
     from recall_integrations.types import ParsedQuery, RecallResult
 
     present = moment(now)
@@ -151,9 +158,9 @@ def explain(
         found: RecallResult | ParsedQuery
         if no_search:
             found = optimizer.parse(query, scope=where, now=present, timezone=timezone)
-            plan = optimizer.plan(found)
+            found, plan = withheld(found, optimizer.plan(found), Door(privacy, optimizer.config.privacy.compiled))
         else:  # twice, so that the times are typical ones; what the first has learned is no news to the second
-            options: Any = {"k": k, "scope": where, "now": present, "timezone": timezone}
+            options: Any = {"k": k, "scope": where, "now": present, "timezone": timezone, "privacy": privacy}
             first = optimizer.recall(query, **options)
             found = replace(optimizer.recall(query, **options), query=first.query)
             plan = found.plan

@@ -32,6 +32,13 @@ EMBEDDING = click.option(
 NOW = click.option(
     "--now", metavar="TIME", help="What 'yesterday' is relative to: ISO 8601 with an offset. Default: the clock."
 )
+PRIVACY = click.option(
+    "--privacy",
+    type=click.Choice(["allow", "redact", "block"]),
+    default="allow",
+    show_default=True,
+    help="What may be seen: everything; personal data and secrets replaced; ids, refs and scores only.",
+)
 CONFIG = click.option(
     "--config", "config_path", type=click.Path(exists=True, dir_okay=False), help="YAML file with settings."
 )

@@ -419,15 +419,17 @@ def shared(holders: Iterable[Entity], likely: float) -> list[tuple[Entity, float
 def references(found: Iterable[NamedSpan], reading: Reading) -> tuple[EntityRef, ...]:
     """One reference per entity, its surest mention, in order of appearance; entities of one mention surest first."""
     best: dict[str, EntityRef] = {}
+    order: dict[str, str] = {}
     for item in found:
         span = reading.span(item.i, item.j)
-        ranked = sorted(item.scores, key=lambda pair: (-pair[1], pair[0].id))
+        ranked = sorted(item.scores, key=lambda pair: (-pair[1], pair[0].order))
         floor = CONFIDENCE_MIN[item.stage]
         for entity, confidence in ranked[:REFS_PER_MENTION_MAX]:
             if confidence < floor:
                 break
             known = best.get(entity.id)
             if known is None or confidence > known.confidence:
+                order[entity.id] = entity.order
                 best[entity.id] = EntityRef(
                     entity_id=entity.id,
                     name=entity.name,
@@ -436,4 +438,4 @@ def references(found: Iterable[NamedSpan], reading: Reading) -> tuple[EntityRef,
                     confidence=round(confidence, 4),
                     stage=item.stage,
                 )
-    return tuple(sorted(best.values(), key=lambda r: (r.span, -r.confidence, r.entity_id)))
+    return tuple(sorted(best.values(), key=lambda r: (r.span, -r.confidence, order[r.entity_id])))

@@ -27,7 +27,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -163,7 +163,7 @@ def _is_capital(reading: Reading, i: int, taken: Sequence[tuple[int, int]]) -> b
 
 
 def near_names(index: EntityIndex, mention: str, limit: int) -> list[tuple[str, str]]:
-    """`(entity_id, name)` of entities that `mention` may stand for, most words in common first, then by id.
+    """`(entity_id, name)` of entities that `mention` may stand for, most words in common first, then in order.
 
     A word counts 1 where a name or alias has it, less where one has a word a typo or two away. Of a scope that has no
     more than `limit` entities all are given: a nickname shares no letters with its name.
@@ -184,7 +184,7 @@ def near_names(index: EntityIndex, mention: str, limit: int) -> list[tuple[str, 
             likeness[entity_id] = likeness.get(entity_id, 0.0) + weight
     if len(state.entities) <= limit:
         names = {e.id: e.name for e in list(state.entities.values())}
-    ranked = sorted(names.items(), key=lambda pair: (-likeness.get(pair[0], 0.0), pair[0]))
+    ranked = sorted(names.items(), key=lambda pair: (-likeness.get(pair[0], 0.0), index.order(pair[0])))
     return ranked[:limit]
 
 
@@ -230,7 +230,7 @@ def _candidates(index: EntityIndex, mention: str, given: Refs, limit: int) -> tu
         and all(r.stage in ("exact", "alias") for r in given)
         and sum(r.confidence for r in given) >= SURE - 1e-6
     )
-    ranked = sorted(given, key=lambda r: (-r.confidence, r.entity_id))
+    ranked = sorted(given, key=lambda r: (-r.confidence, index.order(r.entity_id)))
     names = {r.entity_id: r.name for r in ranked}
     if not closed:
         names = {**dict(near_names(index, mention[: 4 * NAME_CHARS_MAX], limit)), **names}
@@ -258,8 +258,13 @@ def _surroundings(reading: Reading, span: tuple[int, int]) -> tuple[str, tuple[s
 # -- prompt and answer -------------------------------------------------------------------------------------------------
 
 
-def prompt_for(questions: Sequence[Question]) -> str:
-    """The prompt for all questions of a query. Candidates are numbered throughout, so that no number fits twice."""
+def prompt_for(questions: Sequence[Question], said: Callable[[str], str] = str) -> str:
+    """The prompt for all questions of a query. Candidates are numbered throughout, so that no number fits twice.
+
+    Args:
+        questions: what is asked.
+        said: from a text of the query or a name to what may be said of it.
+    """
     lines = [
         "A search over somebody's notes mentions names that are not clear. Say for each mention which of its "
         "candidates it stands for.",
@@ -270,11 +275,15 @@ def prompt_for(questions: Sequence[Question]) -> str:
     ]
     number = 0
     for letter, question in zip(ascii_uppercase, questions, strict=False):
-        lines += ["", f"Mention {letter}: {_quoted(question.mention)}", f"Search: {_quoted(question.around)}"]
+        lines += [
+            "",
+            f"Mention {letter}: {_quoted(said(question.mention))}",
+            f"Search: {_quoted(said(question.around))}",
+        ]
         lines.append("Candidates:")
         for candidate in question.candidates:
             number += 1
-            lines.append(f"{number} {_quoted(candidate.label)}")
+            lines.append(f"{number} {_quoted(said(candidate.label))}")
     return "\n".join([*lines, "", "Answer:"])
 
 
@@ -312,7 +321,9 @@ def parse_answer(answer: object, questions: Sequence[Question]) -> Answers:
     }
 
 
-def settled(text: str, refs: Refs, questions: Sequence[Question], answers: Mapping[bytes, str | None]) -> Refs:
+def settled(
+    text: str, refs: Refs, index: EntityIndex, questions: Sequence[Question], answers: Mapping[bytes, str | None]
+) -> Refs:
     """`refs` with those of an answered mention replaced by the one chosen; still one reference per entity."""
     chosen: dict[tuple[int, int], EntityRef] = {}
     for question in questions:
@@ -336,4 +347,4 @@ def settled(text: str, refs: Refs, questions: Sequence[Question], answers: Mappi
         known = best.get(ref.entity_id)
         if known is None or ref.confidence > known.confidence:
             best[ref.entity_id] = ref
-    return (*sorted(best.values(), key=lambda r: (r.span, -r.confidence, r.entity_id)), *implicit)
+    return (*sorted(best.values(), key=lambda r: (r.span, -r.confidence, index.order(r.entity_id))), *implicit)

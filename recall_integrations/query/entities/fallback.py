@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from cachetools import LRUCache
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities.choice import (
     Answers,
     Question,
@@ -27,6 +28,7 @@ from recall_integrations.resilience.guard import EMPTY, ERROR, SUCCESS, TIMEOUT,
 from recall_integrations.types import Degradation
 
 STAGE = "parse.entities.llm"
+OPEN = Door()
 
 
 class EntityFallback:
@@ -71,6 +73,7 @@ class EntityFallback:
         threshold: float,
         deadline: Deadline,
         reserved: Sequence[tuple[int, int]] = (),
+        door: Door = OPEN,
     ) -> tuple[Refs, tuple[Degradation, ...]]:
         """The references to use instead of `refs`, and what went wrong.
 
@@ -82,6 +85,7 @@ class EntityFallback:
             threshold: confidence above which a reference is sure.
             deadline: of whoever asks.
             reserved: spans that are not entities (dates, negations), as given to `index.resolve`.
+            door: what the prompt goes through; under `block` the model is not asked, and what it said before counts.
         """
         if self._llm is None:
             return refs, ()
@@ -98,10 +102,10 @@ class EntityFallback:
             answers = self._remembered(questions)
             left = [q for q in questions if q.key not in answers]
             problem = None
-            if left:
-                fresh, problem = self._ask(left, deadline)
+            if left and not door.blocked:
+                fresh, problem = self._ask(left, deadline, door)
                 answers.update(fresh)
-            return settled(text, refs, questions, answers), () if problem is None else (problem,)
+            return settled(text, refs, index, questions, answers), () if problem is None else (problem,)
         except Exception as e:  # noqa: BLE001 - the given references are a good answer; the failure is named beside them
             return refs, (
                 Degradation(stage=STAGE, reason="error", detail=f"{type(e).__name__} in the entity fallback."),
@@ -111,13 +115,13 @@ class EntityFallback:
         with self._lock:
             return {q.key: self._cache[q.key] for q in questions if q.key in self._cache}
 
-    def _ask(self, questions: Sequence[Question], deadline: Deadline) -> tuple[Answers, Degradation | None]:
+    def _ask(self, questions: Sequence[Question], deadline: Deadline, door: Door) -> tuple[Answers, Degradation | None]:
         key = tuple(q.key for q in questions)
         with self._lock:
             call = self._under_way.get(key)
             mine = call is None
             if call is None:
-                begun = self._guard.begin(deadline, self._answer, questions)
+                begun = self._guard.begin(deadline, self._answer, questions, door)
                 if isinstance(begun, Answer):
                     return _told(begun)
                 call = self._under_way[key] = begun
@@ -138,9 +142,9 @@ class EntityFallback:
         with self._lock:
             self._under_way.pop(key, None)
 
-    def _answer(self, questions: Sequence[Question]) -> Answers:
+    def _answer(self, questions: Sequence[Question], door: Door) -> Answers:
         assert self._llm is not None
-        answers = parse_answer(self._llm(prompt_for(questions)), questions)
+        answers = parse_answer(self._llm(prompt_for(questions, door.said)), questions)
         with self._lock:
             if self._cache.maxsize:
                 self._cache.update(answers)

@@ -35,7 +35,9 @@ _NUMBERED = frozenset(
 _MINES = frozenset("a the coal gold land data".split())
 
 
-def implicit_user(scope: Scope, index: EntityIndex | None = None, speakers: Sequence[str] = ()) -> EntityRef:
+def implicit_user(
+    scope: Scope, index: EntityIndex | None = None, speakers: Sequence[str] = (), key: bytes = b""
+) -> EntityRef:
     """The scope's user as an entity.
 
     Where the user id is the name or the alias of one known entity, it is that entity, under its canonical name. Else,
@@ -49,9 +51,10 @@ def implicit_user(scope: Scope, index: EntityIndex | None = None, speakers: Sequ
         scope: whose user.
         index: names of the scope's entities.
         speakers: names of the actors with the role of the user.
+        key: of the store's entity ids.
     """
     name = scope.user_id or USER
-    entity_id = entity_id_of(name)
+    entity_id = entity_id_of(name, key)
     known = index.lookup(name) if index is not None else ()
     if entity_id not in known and len(known) == 1:
         entity_id = known[0]

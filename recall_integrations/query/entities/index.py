@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -39,18 +39,26 @@ class Mention:
     end: int
 
 
+def _by_id(entity_id: str, _name: str) -> str:
+    return entity_id
+
+
 class EntityIndex:
     """Names and aliases of one scope, in memory.
 
     Any number of threads may read while one writes; calls that write must not overlap (the store's lock sees to it).
     A reader sees an entity completely or not at all, except that a name may become visible before its aliases.
 
+    Args:
+        order: from the id and the name of an entity to what puts those in order that fit equally well. Default: the id.
+
     Attributes:
         state: the maps behind it, for readers of this folder. Only `add` changes them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, order: Callable[[str, str], str] = _by_id) -> None:
         self.state: Final = State()
+        self._order = order
 
     def __len__(self) -> int:
         return len(self.state.entities)
@@ -63,7 +71,7 @@ class EntityIndex:
         state = self.state
         entity = state.entities.get(entity_id)
         if entity is None:
-            entity = state.entities[entity_id] = Entity(entity_id, name)
+            entity = state.entities[entity_id] = Entity(entity_id, name, self._order(entity_id, name))
         for surface in (name, *aliases):
             words = key_of(surface)
             if any(phrase.words == words for phrase in entity.phrases):
@@ -73,15 +81,20 @@ class EntityIndex:
             state.add(phrase)
 
     def lookup(self, name: str) -> tuple[str, ...]:
-        """Ids of the entities with this name, then of those with this alias, each in order of id.
+        """Ids of the entities with this name, then of those with this alias, each in order.
 
         Compared in normal form: case, width, possessive and punctuation between words do not count.
         """
         words = key_of(name)
         holders = at(self.state.phrases, " ".join(words))
         # Joined by spaces, a name without any word ("- -") could read like another's words.
-        ranked = sorted((not p.is_name, p.entity.id) for p in holders if p.words == words)
-        return tuple(dict.fromkeys(entity_id for _, entity_id in ranked))
+        ranked = sorted((not p.is_name, p.entity.order, p.entity.id) for p in holders if p.words == words)
+        return tuple(dict.fromkeys(entity_id for *_, entity_id in ranked))
+
+    def order(self, entity_id: str) -> str:
+        """What puts an entity in order among those that fit equally well."""
+        entity = self.state.entities.get(entity_id)
+        return entity_id if entity is None else entity.order
 
     def contains_word(self, word: str) -> bool:
         """Whether `word`, in normal form, is a word of any name or alias."""

@@ -20,12 +20,13 @@ SWAP_WORDS_MAX = 4  # names up to this many words are also found with their word
 
 
 class Entity:
-    """A known entity and its names."""
+    """A known entity and its names; `order` puts entities in order that fit equally well."""
 
-    __slots__ = ("id", "name", "phrases")
+    __slots__ = ("id", "name", "order", "phrases")
 
-    def __init__(self, entity_id: str, name: str) -> None:
+    def __init__(self, entity_id: str, name: str, order: str) -> None:
         self.id = entity_id
+        self.order = order
         self.name = name
         self.phrases: tuple[Phrase, ...] = ()
 

@@ -46,11 +46,24 @@ def key_of(name: str) -> tuple[str, ...]:
     return words or (fold(name.strip()),)
 
 
-def entity_id_of(name: str) -> str:
-    """Stable id of an entity: a readable slug and a digest of the normal form of its name."""
+def entity_id_of(name: str, key: bytes) -> str:
+    """Stable id of an entity: a digest of the normal form of its name under the key of its store.
+
+    Names are few and short: under no key, or under one that all stores share, whoever has an id finds the name.
+    """
+    return entity_id_of_normal(" ".join(key_of(name)), key)
+
+
+def entity_id_of_normal(norm: str, key: bytes) -> str:
+    """The same, of a name in normal form: the words of `key_of`, single spaces."""
+    return f"ent_{blake2b(norm.encode(), key=key, digest_size=12).hexdigest()}"
+
+
+def order_of(name: str) -> str:
+    """What entities are put in order by where nothing else decides: not their ids, which differ from store to store."""
     norm = " ".join(key_of(name))
     slug = re.sub(r"[^a-z0-9]+", "_", norm).strip("_")[:40]
-    return f"ent_{slug}_{blake2b(norm.encode(), digest_size=8).hexdigest()}"
+    return f"{slug}_{norm}"
 
 
 def is_cjk(word: str) -> bool:

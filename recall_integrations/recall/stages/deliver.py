@@ -41,7 +41,7 @@ class Deliver(Stage):
             phrased=state.phrased,
         )
         hits, problems = self._delivery.deliver(
-            state.query, state.scope, state.allowed, found, state.request, turn.deadline
+            state.query, state.scope, state.allowed, found, state.request, turn.deadline, state.door
         )
         if confidence is not None:  # not all of them may have fitted
             confidence = within(confidence, (hit.score for hit in hits))

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from recall_integrations.config import RecallConfig
 from recall_integrations.indexes import lexicon
 from recall_integrations.indexes.bm25 import frequency_of
+from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
@@ -31,6 +32,7 @@ from recall_integrations.types import Degradation, EntityRef, ParsedQuery, Scope
 from recall_integrations.types.request import RecallRequest, Window
 from recall_integrations.types.roles import Role
 
+OPEN = Door()
 LONG_CHARS = 2_000  # shorter texts are read in a few milliseconds at most
 CHAR_MS = 0.02  # a character, until some long texts were read
 LOADING = "The memories of this scope are still being read into memory. Ask again, or give it more time."
@@ -77,7 +79,7 @@ class Parse(Stage):
         if scope_id is not None and not self._loader.loaded(scope_id, turn.deadline):
             state, scope_id = replace(state, loading=True), None
             problems.append(Degradation(stage="load", reason=TIMEOUT, detail=LOADING))
-        known = self._knowledge(request.scope, scope_id, turn.deadline)
+        known = self._knowledge(request.scope, scope_id, turn.deadline, state.door)
         text = self._readable(request.text, turn.deadline, problems)
         began = time.perf_counter()
         # While the scope is being read, so may be the grammar of dates; and there is nothing to look for yet.
@@ -122,9 +124,11 @@ class Parse(Stage):
         known = replace(known, speller=None, unsure=None)
         return self._parser.parse(text, request.now, known, zone=request.zone)[0]
 
-    def _knowledge(self, scope: Scope, scope_id: int | None, deadline: Deadline | None = None) -> ScopeKnowledge:
+    def _knowledge(
+        self, scope: Scope, scope_id: int | None, deadline: Deadline | None = None, door: Door = OPEN
+    ) -> ScopeKnowledge:
         if scope_id is None:
-            return ScopeKnowledge(user=implicit_user(scope))
+            return ScopeKnowledge(user=implicit_user(scope, key=self._store.entity_key))
         index, settings = self._store.entities(scope_id).index, self._config.query
         fallback = self._unsure
 
@@ -139,6 +143,7 @@ class Parse(Stage):
                 threshold=self._config.planner.entity_confidence_min,
                 deadline=Deadline.after(None) if deadline is None else deadline,
                 reserved=reserved,
+                door=door,
             )
 
         view = self._store.view(scope_id)
@@ -148,9 +153,10 @@ class Parse(Stage):
             frequency=functools.cache(frequency_of(view, lambda: self._store.lexical)),
             memories=view.count,
             speller=self._store.speller(scope_id, validate=self._llm) if settings.spelling else None,
-            user=implicit_user(scope, index, users),
+            user=implicit_user(scope, index, users, self._store.entity_key),
             assistant=bool(assistants),
             alike=lexicon.shared().alike,
             spoken=self._store.languages(scope_id),
             unsure=None if fallback is None else unsure,
+            learns=door.open,
         )

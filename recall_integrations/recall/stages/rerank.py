@@ -14,7 +14,9 @@ from recall_integrations.reranking.depth import MultiStage
 from recall_integrations.reranking.reranking import RerankRequest, RerankStage
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.resilience.guard import NO_TIME
-from recall_integrations.types import Contribution, RerankOutcome
+from recall_integrations.types import Contribution, Degradation, RerankOutcome
+
+NOT_SHOWN = "skip.privacy"
 
 
 class Rerank(Stage):
@@ -41,16 +43,36 @@ class Rerank(Stage):
         return replace(state, rerank=RerankOutcome(reranker=self._reranking.name, reason=NO_TIME))
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`fused`, `reranked` and `rerank`."""
+        """`fused`, `reranked` and `rerank`.
+
+        A reranker that is not in this process gets what the door lets through, and under `block` is not asked.
+        """
+        here, door = self._reranking.local or state.door.open, state.door
+        query = state.query.original if here else door.query(state.query.original).text
+        if not here and state.plan.rerank and (door.blocked or not query):
+            return replace(state, rerank=RerankOutcome(reranker=self._reranking.name, reason=NOT_SHOWN))
         fused, view, k = state.candidates, state.scope, state.request.k
         n = self._depth.survivors(fused.scores, k)
         if n < len(fused.rows):
             fused = fused.take(np.arange(n, dtype=np.int64), fused.scores[:n])
+
+        problems: list[Degradation] = []
+
+        def texts(count: int) -> list[str]:
+            rows = fused.rows[:count]
+            if here:
+                return self._delivery.texts(view, rows)
+            given = self._delivery.shown_texts(view, rows, door, turn.deadline)
+            if late := given.count(""):
+                detail = f"There was no time to redact {late} of {len(given)} texts; the reranker did not see them."
+                problems.append(Degradation(stage=self.name, reason="partial", detail=detail))
+            return given
+
         done = self._reranking.run(
             RerankRequest(
-                query=state.query.original,
+                query=query,
                 calibrated=fused.scores,
-                texts=lambda count: self._delivery.texts(view, fused.rows[:count]),
+                texts=texts,
                 k=k,
                 allowed=state.plan.rerank,
                 deadline=turn.deadline,
@@ -72,4 +94,6 @@ class Rerank(Stage):
             if place in given
         }
         ordered = giving(fused.take(done.order, fused.scores[: len(places)]), RERANK, added)
-        return replace(state, fused=ordered, reranked=judged, rerank=done.outcome).degraded_by(*done.degraded)
+        return replace(state, fused=ordered, reranked=judged, rerank=done.outcome).degraded_by(
+            *done.degraded, *problems
+        )

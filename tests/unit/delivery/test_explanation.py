@@ -6,6 +6,7 @@ import pytest
 
 from recall_integrations.arms.second_hop.links import Via
 from recall_integrations.delivery.explanation import called, led, named_in, reason, shared_words
+from recall_integrations.privacy.door import Door
 from recall_integrations.types import Contribution, EntityRef, Memory, ParsedQuery, TemporalWindow
 
 MEMORY = Memory("Priya Raman grew up by the sea.", id="m1", type="chunk")
@@ -33,7 +34,7 @@ def via(name: str = "Priya Raman", *, about: bool = True) -> Via:
     ],
 )
 def test_how_a_document_was_reached(way: Via | None, mode: str, said: str) -> None:
-    assert led(way, FILM, mode) == said
+    assert led(way, FILM, Door(mode)) == said
 
 
 def test_a_document_that_is_gone_is_not_named() -> None:
@@ -57,7 +58,7 @@ def test_what_a_document_is_called(text: str, metadata: dict[str, object], name:
 
 
 def test_a_name_that_is_personal_data_is_redacted() -> None:
-    assert "555" not in led(via("+1 415 555 2671"), FILM, "redact")
+    assert "555" not in led(via("+1 415 555 2671"), FILM, Door("redact"))
 
 
 def test_a_way_is_no_link_to_what_the_query_names() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from recall_integrations.delivery.showing import AT_ONCE_CHARS, Showing, Shown
 from recall_integrations.privacy import redactor as privacy
+from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Memory
 
@@ -17,7 +18,7 @@ LONG_TEXT = Memory("call 030 1234567 " + "tea " * AT_ONCE_CHARS, id="long", acto
 @pytest.mark.parametrize("memory", [LONG_TEXT, Memory("call 030 1234567", id="short")])
 @pytest.mark.parametrize("mode", ["allow", "redact", "block"])
 def test_with_time_it_is_what_the_mode_says(memory: Memory, mode: str) -> None:
-    showing = Shown(mode, Deadline.after(60_000), Showing())
+    showing = Shown(Door(mode), Deadline.after(60_000), Showing())
     assert showing.of(memory) == privacy.apply(memory, mode)
     assert showing.problems == []
 
@@ -27,23 +28,17 @@ CROWD = Memory("met them", id="crowd", entities=[f"Person {i}" for i in range(20
 
 @pytest.mark.parametrize("memory", [LONG_TEXT, CROWD])
 def test_what_takes_too_long_is_withheld(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    release, apply = threading.Event(), privacy.apply
-
-    def slow(memory: Memory, mode: str) -> Memory:
-        if mode == "redact":
-            release.wait(60)
-        return apply(memory, mode)
-
-    monkeypatch.setattr(privacy, "apply", slow)
-    showing = Shown("redact", Deadline.after(5), Showing())
+    release, door = threading.Event(), Door("redact")
+    monkeypatch.setattr(door, "memory", lambda _memory: release.wait(60))
+    showing = Shown(door, Deadline.after(5), Showing())
     shown = showing.of(memory)
     release.set()
-    assert shown == apply(memory, "block") and shown.text == "" and shown.entities == ()
+    assert shown == privacy.apply(memory, "block") and shown.text == "" and shown.entities == ()
     assert [(d.stage, d.reason) for d in showing.problems] == [("privacy", "timeout")]
 
 
 def test_short_texts_are_redacted_even_if_the_time_is_over() -> None:
-    showing = Shown("redact", Deadline.after(0), Showing())
+    showing = Shown(Door("redact"), Deadline.after(0), Showing())
     assert "1234567" not in showing.of(Memory("call 030 1234567", id="short")).text
     assert showing.problems == []
 
@@ -53,7 +48,7 @@ def test_while_as_many_as_may_be_are_under_way_one_waits() -> None:
     seen: list[Memory] = []
 
     def shows() -> None:
-        seen.append(Shown("redact", Deadline.after(60_000), beside).of(LONG_TEXT))
+        seen.append(Shown(Door("redact"), Deadline.after(60_000), beside).of(LONG_TEXT))
 
     threads = [threading.Thread(target=shows) for _ in range(texts)]
     for thread in threads:
@@ -64,14 +59,11 @@ def test_while_as_many_as_may_be_are_under_way_one_waits() -> None:
 
 
 def test_a_redaction_that_fails_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    apply = privacy.apply
+    def fails(_memory: Memory) -> Memory:
+        raise ValueError("no")
 
-    def fails(memory: Memory, mode: str) -> Memory:
-        if mode == "redact":
-            raise ValueError("no")
-        return apply(memory, mode)
-
-    monkeypatch.setattr(privacy, "apply", fails)
-    showing = Shown("redact", Deadline.after(60_000), Showing())
+    door = Door("redact")
+    monkeypatch.setattr(door, "memory", fails)
+    showing = Shown(door, Deadline.after(60_000), Showing())
     assert showing.of(LONG_TEXT).text == ""
     assert [(d.stage, d.reason) for d in showing.problems] == [("privacy", "error")]

@@ -242,6 +242,8 @@ def test_what_the_score_filter_leaves_out_is_neither_reranked_nor_kept(percentil
     class Turns:
         """Turns the order round, and says so of the two best."""
 
+        local = False
+
         def run(self, request: Any) -> Reranked:
             n = len(request.calibrated)
             given.append(n)

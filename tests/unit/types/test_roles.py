@@ -215,13 +215,13 @@ def test_without_roles_the_user_is_as_before() -> None:
 def test_only_one_actor_can_be_the_user(speakers: tuple[str, ...], name: str) -> None:
     index = EntityIndex()
     for known in ("Sam Lee", "Kim"):
-        index.add(entity_id_of(known), known)
+        index.add(entity_id_of(known, b""), known)
     ref = implicit_user(Scope(user_id="u1"), index, speakers)
-    assert (ref.name, ref.entity_id) == (name, entity_id_of(name))
+    assert (ref.name, ref.entity_id) == (name, entity_id_of(name, b""))
 
 
 def test_the_named_user_goes_before_the_role() -> None:
     index = EntityIndex()
     for known in ("Sam Lee", "Kim"):
-        index.add(entity_id_of(known), known)
+        index.add(entity_id_of(known, b""), known)
     assert implicit_user(Scope(user_id="kim"), index, ["Sam Lee"]).name == "Kim"

@@ -17,7 +17,7 @@ from recall_integrations.types import ParsedQuery, Scope
 @pytest.mark.parametrize("user_id", ["u1", "Sam", "sam@example.org", "Henrietta O'Neill", "田中", "🚀", "x" * 300])
 def test_the_id_is_the_one_that_a_memory_of_the_user_would_make(user_id: str) -> None:
     ref = implicit_user(Scope(user_id=user_id))
-    assert (ref.entity_id, ref.name) == (entity_id_of(user_id), user_id)
+    assert (ref.entity_id, ref.name) == (entity_id_of(user_id, b""), user_id)
     assert (ref.stage, ref.confidence, ref.span, ref.mention) == ("implicit", 1.0, (0, 0), "")
 
 
@@ -27,35 +27,35 @@ def test_the_id_is_derived_as_the_store_does(name: str) -> None:
         scope = Scope(user_id=name)
     except ValueError:
         return
-    assert implicit_user(scope).entity_id == entity_id_of(name)
+    assert implicit_user(scope).entity_id == entity_id_of(name, b"")
 
 
 def test_the_default_scope_has_a_user_too() -> None:
     ref = implicit_user(Scope(), EntityIndex())
-    assert (ref.entity_id, ref.name) == (entity_id_of("user"), "user")
+    assert (ref.entity_id, ref.name) == (entity_id_of("user", b""), "user")
 
 
 def test_a_known_name_or_alias_is_that_entity() -> None:
     index = EntityIndex()
-    index.add(entity_id_of("Sam Lee"), "Sam Lee", ["sam@example.org"])
+    index.add(entity_id_of("Sam Lee", b""), "Sam Lee", ["sam@example.org"])
     for user_id in ("sam@example.org", "sam lee", "SAM LEE"):
         ref = implicit_user(Scope(user_id=user_id), index)
-        assert (ref.entity_id, ref.name) == (entity_id_of("Sam Lee"), "Sam Lee")
+        assert (ref.entity_id, ref.name) == (entity_id_of("Sam Lee", b""), "Sam Lee")
 
 
 def test_an_alias_of_several_entities_is_none_of_them() -> None:
     index = EntityIndex()
     index.add("e1", "Sam Lee", ["sam"])
     index.add("e2", "Sam Roe", ["sam"])
-    assert implicit_user(Scope(user_id="sam"), index).entity_id == entity_id_of("sam")
+    assert implicit_user(Scope(user_id="sam"), index).entity_id == entity_id_of("sam", b"")
 
 
 def test_a_name_goes_before_others_aliases() -> None:
     index = EntityIndex()
     index.add("e1", "Sam Lee", ["sam"])
-    index.add(entity_id_of("Sam"), "Sam")
+    index.add(entity_id_of("Sam", b""), "Sam")
     ref = implicit_user(Scope(user_id="sam"), index)
-    assert (ref.entity_id, ref.name) == (entity_id_of("Sam"), "Sam")
+    assert (ref.entity_id, ref.name) == (entity_id_of("Sam", b""), "Sam")
 
 
 def test_the_user_says_nothing_about_the_query() -> None:

@@ -1,0 +1,110 @@
+"""A text beside what may be seen of it: where its parts went, and which words are not to be said again.
+
+A query is taken apart: its words, names and dates are told with their places in it. What of it is hidden must stay
+hidden in all of these, also where a part alone does not look like anything ("555" and "2671").
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from recall_integrations.text import stem
+
+WORD = re.compile(r"[^\W_]+")
+SAID_MIN = 3  # characters from which a hidden word is not said again; "am" and "42" stand for too much else
+_PLACEHOLDER = re.compile(r"\[[a-z][a-z0-9_-]{0,63}\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What may be seen of a text.
+
+    Args:
+        original: the text.
+        text: what may be seen of it.
+        kept: `(start, end, place)` of the parts of the original that are seen as they are, in order, and where they
+            begin in `text`.
+        hidden: words, in lower case, that are seen nowhere in it.
+    """
+
+    original: str
+    text: str
+    kept: tuple[tuple[int, int, int], ...]
+    hidden: frozenset[str]
+
+    def hides(self, span: tuple[int, int]) -> bool:
+        """Whether any character of a span of the original cannot be seen."""
+        if span[0] >= span[1]:
+            return False
+        i = bisect_right(self.kept, span[0], key=_start) - 1
+        return i < 0 or self.kept[i][1] < span[1]
+
+    def span(self, span: tuple[int, int]) -> tuple[int, int]:
+        """Where a span of the original is in `text`; of what is hidden, the placeholder. An empty one is `(0, 0)`."""
+        if span[0] >= span[1]:
+            return (0, 0)
+        return self._begin(span[0]), self._end(span[1])
+
+    def _begin(self, at: int) -> int:
+        """Where a character of the original is seen, or the placeholder that hides it begins."""
+        i = bisect_right(self.kept, at, key=_start) - 1
+        if i < 0:
+            return 0
+        start, end, place = self.kept[i]
+        return place + min(at, end) - start
+
+    def _end(self, at: int) -> int:
+        """Where the character before one ends, or the placeholder that hides it."""
+        i = bisect_left(self.kept, at, key=_start) - 1
+        if i >= 0 and at <= self.kept[i][1]:
+            return self.kept[i][2] + at - self.kept[i][0]
+        return self.kept[i + 1][2] if i + 1 < len(self.kept) else len(self.text)
+
+
+def _start(part: tuple[int, int, int]) -> int:
+    return part[0]
+
+
+def seen(original: str, text: str) -> Seen:
+    """What `text` shows of `original`, of which parts were replaced by placeholders such as `[phone-1]`.
+
+    The parts between the placeholders are looked for in the original, each behind the one before. Where they are not
+    found, nothing counts as seen. Where a part is found too early, more counts as hidden than is.
+    """
+    if original == text:
+        return Seen(original, text, ((0, len(text), 0),), frozenset())
+    kept = tuple(_kept(original, text))
+    shown = {m[0].casefold() for m in WORD.finditer(text)}
+    hidden: set[str] = set()
+    ends = [0, *(edge for start, end, _ in kept for edge in (start, end)), len(original)]
+    for start, end in list(pairwise(ends))[::2]:
+        words = [m[0].casefold() for m in WORD.finditer(original, start, end)]
+        hidden.update(words, map(stem, words), ["".join(words)])
+        hidden.add("".join(filter(str.isdigit, original[start:end])))
+    return Seen(original, text, kept, frozenset(w for w in hidden - shown if len(w) >= SAID_MIN))
+
+
+def _kept(original: str, text: str) -> Iterator[tuple[int, int, int]]:
+    """The parts that are seen as they are; none where they are not all found."""
+    found: list[tuple[int, int, int]] = []
+    at = place = 0
+    marks = list(_PLACEHOLDER.finditer(text))
+    for i, mark in enumerate([*marks, None]):
+        literal = text[place : len(text) if mark is None else mark.start()]
+        if literal:
+            if i == 0:
+                start = 0 if original.startswith(literal) else -1
+            elif mark is None:
+                start = len(original) - len(literal) if original.endswith(literal, at) else -1
+            else:
+                start = original.find(literal, at + 1)  # what a placeholder stands for is not empty
+            if start < 0:
+                return
+            found.append((start, start + len(literal), place))
+            at = start + len(literal)
+        place = len(text) if mark is None else mark.end()
+    yield from found

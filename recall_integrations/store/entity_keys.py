@@ -1,0 +1,55 @@
+"""The key of a store's entity ids: random, made with the store, kept in it.
+
+An id is a digest of a name. Names are few: of an unkeyed digest, a phone number that stands for a person is found in
+seconds, and two stores that know the same person tell it by their ids. The key makes ids worthless outside the store,
+and leaves them what they are inside: the same name has the same id, in every process and for ever.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from sqlalchemy import Connection, Engine, select, update
+
+from recall_integrations.database import schema
+from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.query.entities.units import entity_id_of_normal
+
+META = "entity_key"
+BYTES = 32
+
+
+def of(engine: Engine) -> bytes:
+    """The store's key. Where it is gone or damaged there is another from now on, and so are the ids."""
+    with engine.connect() as connection:
+        key = kept(connection)
+    if key:
+        return key
+    with engine.begin() as connection:
+        make(connection)
+        renew(connection)
+        return kept(connection)
+
+
+def kept(connection: Connection) -> bytes:
+    """The key that is in the store; empty where none is."""
+    try:
+        return bytes.fromhex(get_meta(connection, META) or "")
+    except ValueError:
+        return b""
+
+
+def make(connection: Connection) -> None:
+    """Make the key in the caller's transaction, unless there is one."""
+    if not kept(connection):
+        put_meta(connection, META, secrets.token_hex(BYTES))
+
+
+def renew(connection: Connection) -> None:
+    """Give all entities their ids under the store's key, in the caller's transaction."""
+    e, key = schema.entities, kept(connection)
+    named = list(connection.execute(select(e.c.scope_id, e.c.ent, e.c.norm)))
+    for scope_id, ent, norm in named:
+        if isinstance(norm, str) and norm:  # another is damaged, and left to `recall doctor`
+            row = update(e).where(e.c.scope_id == scope_id, e.c.ent == ent)
+            connection.execute(row.values(entity_id=entity_id_of_normal(norm, key)))
