@@ -18,6 +18,7 @@ class Door:
 
     def __init__(self, mode: str = "allow") -> None:
         self.mode = redactor.check_mode(mode)
+        self.redactor = redactor.Redactor()
 
     @property
     def open(self) -> bool:
@@ -33,8 +34,10 @@ class Door:
         """The text as it may be seen: itself, redacted, or empty."""
         if self.open or self.blocked:
             return text if self.open else ""
-        return redactor.redact(text)[0]
+        return self.redactor.text(text)
 
     def memory(self, memory: Memory) -> Memory:
         """The memory as it may be seen."""
-        return redactor.apply(memory, self.mode)
+        if self.open:
+            return memory
+        return self.redactor.withheld(memory) if self.blocked else self.redactor.memory(memory)

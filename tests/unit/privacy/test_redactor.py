@@ -11,49 +11,49 @@ from recall_integrations.privacy.redactor import apply, check_mode, redact
 from recall_integrations.types import Memory, Relation
 
 REDACTED = [
-    ("mail priya+x@example.co.uk now", "mail [email] now"),
-    ("<priya@example.com>", "<[email]>"),
-    ("priya＠example．com", "[email]"),
-    ("call 555-123-4567", "call [phone]"),
-    ("(555) 123-4567 12:30", "[phone] 12:30"),
-    ("555.123.4567", "[phone]"),
-    ("1-800-555-1234", "[phone]"),
-    ("+44 20 7946 0958", "[phone]"),
-    ("+4915112345678", "[phone]"),
-    ("0044 20 7946 0958", "[phone]"),
-    ("089 123456789", "[phone]"),
-    ("0171/1234567", "[phone]"),
-    ("06 12 34 56 78", "[phone]"),
-    ("06.12.34.56.78", "[phone]"),
-    ("call me on 5551234567", "call me on [phone]"),
-    ("123-45-6789", "[ssn]"),
-    ("000-12-3456", "[ssn]"),
-    ("SSN: 123456789", "SSN: [ssn]"),
-    ("4111 1111 1111 1111 12/27", "[card] 12/27"),
-    ("12 4111-1111-1111-1111", "12 [card]"),
-    ("378282246310005", "[card]"),
-    ("DE89 3704 0044 0532 0130 00 and more", "[iban] and more"),
-    ("gb82west12345698765432", "[iban]"),
-    ("电话+8613800138000。卡4111111111111111是", "电话[phone]。卡[card]是"),
-    ("服务器10.0.0.1的", "服务器[ip]的"),
-    ("SSN123-45-6789x", "SSN[ssn]x"),
-    ("10.0.0.1 and 192.168.1.254/24", "[ip] and [ip]/24"),
-    ("2001:db8::1, ::1", "[ip], [ip]"),
-    ("sk-abcdefghijklmnop1234567", "[secret]"),
-    ("sk-proj-abc_def-ghijklmnop", "[secret]"),
-    ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[secret]"),
-    ("AKIAIOSFODNN7EXAMPLE", "[secret]"),
-    ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-def_", "[secret]"),
-    ("Authorization: Bearer abcdef1234567890abcd", "Authorization: [secret]"),
-    ("-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----x", "[secret]x"),
-    ("-----BEGIN PRIVATE KEY-----\nMIIabc cut off", "[secret]"),
-    ("password: hunter2", "password: [secret]"),
-    ('{"api_key": "abcd-efgh"}', '{"api_key": "[secret]"}'),
-    ("my wifi password is hunter2", "my wifi password is [secret]"),
-    ("GET /x?api_key=abcd1234&y=1", "GET /x?api_key=[secret]&y=1"),
-    ("https://bob:pw@host/x?y", "[url]"),
-    ("postgres://u:p/w@db:5432/x", "[url]"),
-    ("https://ghtoken@host/repo.git", "[url]"),
+    ("mail priya+x@example.co.uk now", "mail [email-1] now"),
+    ("<priya@example.com>", "<[email-1]>"),
+    ("priya＠example．com", "[email-1]"),
+    ("call 555-123-4567", "call [phone-1]"),
+    ("(555) 123-4567 12:30", "[phone-1] 12:30"),
+    ("555.123.4567", "[phone-1]"),
+    ("1-800-555-1234", "[phone-1]"),
+    ("+44 20 7946 0958", "[phone-1]"),
+    ("+4915112345678", "[phone-1]"),
+    ("0044 20 7946 0958", "[phone-1]"),
+    ("089 123456789", "[phone-1]"),
+    ("0171/1234567", "[phone-1]"),
+    ("06 12 34 56 78", "[phone-1]"),
+    ("06.12.34.56.78", "[phone-1]"),
+    ("call me on 5551234567", "call me on [phone-1]"),
+    ("123-45-6789", "[ssn-1]"),
+    ("000-12-3456", "[ssn-1]"),
+    ("SSN: 123456789", "SSN: [ssn-1]"),
+    ("4111 1111 1111 1111 12/27", "[card-1] 12/27"),
+    ("12 4111-1111-1111-1111", "12 [card-1]"),
+    ("378282246310005", "[card-1]"),
+    ("DE89 3704 0044 0532 0130 00 and more", "[iban-1] and more"),
+    ("gb82west12345698765432", "[iban-1]"),
+    ("电话+8613800138000。卡4111111111111111是", "电话[phone-1]。卡[card-1]是"),
+    ("服务器10.0.0.1的", "服务器[ip-1]的"),
+    ("SSN123-45-6789x", "SSN[ssn-1]x"),
+    ("10.0.0.1 and 192.168.1.254/24", "[ip-1] and [ip-2]/24"),
+    ("2001:db8::1, ::1", "[ip-1], [ip-2]"),
+    ("sk-abcdefghijklmnop1234567", "[secret-1]"),
+    ("sk-proj-abc_def-ghijklmnop", "[secret-1]"),
+    ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[secret-1]"),
+    ("AKIAIOSFODNN7EXAMPLE", "[secret-1]"),
+    ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-def_", "[secret-1]"),
+    ("Authorization: Bearer abcdef1234567890abcd", "Authorization: [secret-1]"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----x", "[secret-1]x"),
+    ("-----BEGIN PRIVATE KEY-----\nMIIabc cut off", "[secret-1]"),
+    ("password: hunter2", "password: [secret-1]"),
+    ('{"api_key": "abcd-efgh"}', '{"api_key": "[secret-1]"}'),
+    ("my wifi password is hunter2", "my wifi password is [secret-1]"),
+    ("GET /x?api_key=abcd1234&y=1", "GET /x?api_key=[secret-1]&y=1"),
+    ("https://bob:pw@host/x?y", "[url-1]"),
+    ("postgres://u:p/w@db:5432/x", "[url-1]"),
+    ("https://ghtoken@host/repo.git", "[url-1]"),
 ]
 
 KEPT = [
@@ -190,15 +190,15 @@ def test_redact_reaches_every_field() -> None:
     seen = apply(MEMORY, "redact")
     assert MAIL not in text_of(seen)
     assert "4111" not in text_of(seen)
-    assert seen.text == "write to [email]"
-    assert seen.entities == ("[email]", "Project Kestrel")
-    assert seen.relations == (Relation("[email]", "mails", "[email]", 0.5),)
-    assert seen.refs == ("mailto:[email]", "doc:handbook.md")
+    assert seen.text == "write to [email-1]"
+    assert seen.entities == ("[email-1]", "Project Kestrel")
+    assert seen.relations == (Relation("[email-1]", "mails", "[email-1]", 0.5),)
+    assert seen.refs == ("mailto:[email-1]", "doc:handbook.md")
     assert seen.metadata == {
-        "a": {"[email]": ["[email]", "[card]", 7, None, True]},
-        "password": "[secret]",
-        "phone": "[phone]",
-        "pin": "[secret]",
+        "a": {"[email-1]": ["[email-1]", "[card-1]", 7, None, True]},
+        "password": "[secret-1]",
+        "phone": "[phone-1]",
+        "pin": "[secret-2]",
     }
     assert (seen.id, seen.type, seen.event_at, seen.importance, seen.position) == ("m1", MEMORY.type, AT, 0.7, 3)
 
@@ -208,8 +208,8 @@ def test_block_leaves_no_words() -> None:
     assert (seen.text, seen.actor, seen.channel, seen.entities, seen.relations) == ("", None, None, (), ())
     assert seen.metadata == {}
     assert (seen.id, seen.type, seen.event_at, seen.created_at, seen.position) == ("m1", MEMORY.type, AT, AT, 3)
-    assert seen.refs == ("mailto:[email]", "doc:handbook.md")
-    assert seen.thread == "dm [email]"
+    assert seen.refs == ("mailto:[email-1]", "doc:handbook.md")
+    assert seen.thread == "dm [email-1]"
 
 
 def test_the_stored_memory_is_not_touched() -> None:
