@@ -30,8 +30,8 @@ _EN_TOWN = (
     rf"|[A-Z]{{1,2}}[0-9][0-9A-Z]? ?[0-9][A-Z]{{2}}))?"
 )
 _ENGLISH = re.compile(
-    rf"(?<![0-9A-Za-z.,:$€£])[0-9]{{1,5}}(?:[A-Za-z]|-[0-9]{{1,4}}|½)?,? (?:(?:[NSEW]|North|South|East|West|NE|NW|SE|SW)\.? )?"
-    rf"(?:(?:{_NAME}|[0-9]{{1,3}}(?:st|nd|rd|th)) ){{1,4}}?(?:{_EN_WORDS})\b\.?(?: (?:[NSEW]|NE|NW|SE|SW)\b)?{_UNIT}{_EN_TOWN}"
+    rf"(?<![0-9A-Za-z$€£])(?<![0-9][.:/-])[0-9]{{1,5}}(?:[A-Za-z]|-[0-9]{{1,4}}|½)?,? (?:(?:[NSEW]|North|South|East|West|NE|NW|SE|SW)\.? )?"
+    rf"(?:(?:{_NAME}|[0-9]{{1,3}}(?:st|nd|rd|th)) ){{1,4}}?(?:{_EN_WORDS})(?![A-Za-z0-9])\.?(?: (?:[NSEW]|NE|NW|SE|SW)(?![A-Za-z]))?{_UNIT}{_EN_TOWN}"
 )
 _EN_LOW_CUE = re.compile(r"\b(?:at|live on|lives on|living on|address(?: is)?:?|to|near|in) $")
 _EN_LOW = re.compile(
@@ -73,9 +73,10 @@ _RUSSIAN = re.compile(
     r"(?:ул\.|улица|проспект|пр-т|пр\.|переулок|шоссе) [А-ЯЁ][а-яё-]{1,30}(?: [А-ЯЁ][а-яё-]{1,30})?,? (?:д\. ?|дом )?[0-9]{1,4}(?:,? (?:кв\.|к\.|корп\.) ?[0-9]{1,4}){0,2}"
 )
 _FRENCH = re.compile(
-    rf"(?<![0-9A-Za-z.,:])[0-9]{{1,4}}(?: ?bis| ?ter| ?[A-D])?,? (?:[Rr]ue|[Aa]venue|[Aa]v\.|[Bb]oulevard|[Bb]d\.?|[Pp]lace|[Cc]hemin"
+    rf"(?<![0-9A-Za-z])(?<![0-9][.:/-])[0-9]{{1,4}}(?: ?bis| ?ter| ?[A-D])?,? (?:[Rr]ue|[Aa]venue|[Aa]v\.|[Bb]oulevard|[Bb]d\.?|[Pp]lace|[Cc]hemin"
     rf"|[Aa]llée|[Ii]mpasse|[Qq]uai|[Cc]ours|[Rr]oute|[Ss]quare|[Pp]assage|[Ff]aubourg|[Ss]entier) {_SMALL}{_NAME}(?:[ -]{_SMALL}{_NAME}){{0,4}}{_POSTCODE}"
 )
+_AFTER_HYPHEN = re.compile(rf"^[{_LO}]*-+(?=[{_UP}])")
 _BEHIND = re.compile(_POSTCODE)
 
 _EN_STEMS = tuple(f" {word.lower()}" for word in _EN_WORDS.split("|"))
@@ -119,5 +120,8 @@ def _germanic(text: str, low: str) -> Iterator[tuple[int, int]]:
         street = text[start : match.end()]
         behind = _BEHIND.match(text, match.end())
         end = behind.end() if behind else match.end()
+        if hyphen := _AFTER_HYPHEN.search(street):  # a dash before the name
+            start += hyphen.end()
+            street = street[hyphen.end() :]
         if street[:1].isupper() and (end > match.end() or not match.group("weak")):
             yield start, end

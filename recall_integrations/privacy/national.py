@@ -104,7 +104,7 @@ def _cuit(written: str) -> bool:
     return (11 - weighted(digits[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11) % 11 == int(digits[10])
 
 
-_END = r"(?![0-9A-Za-z])"
+_END = r"(?![0-9A-Za-z]|:[0-9])"
 # (form, check), tried where a group of digits begins.
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = tuple(
     (re.compile(form + _END), check)
@@ -113,7 +113,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = tuple(
         (r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}", _cpf),
         (r"[0-9]{8}[- ]?[A-HJ-NP-TV-Za-hj-np-tv-z]", _dni),
         (r"[1-9][0-9]{5}(?:19|20)[0-9]{2}[01][0-9][0-3][0-9]{4}[0-9Xx]", _china),
-        (r"[2-9][0-9]{3}([ -])[0-9]{4}\1[0-9]{4}(?![ -][0-9])", _aadhaar),
+        (r"[2-9][0-9]{3}([ -])[0-9]{4}\1[0-9]{4}(?!-[0-9])", _aadhaar),
         (r"(?:19|20)?[0-9]{6}[-+][0-9]{4}", _nordic),
         (r"[0-9]{6}[-+A-Fa-fYyXxUu][0-9]{3}[0-9A-Ya-y]", _hetu),
         (r"[0-9]{2}\.[0-9]{2}\.[0-9]{2}[- ][0-9]{3}[. ][0-9]{2}", _belgium),
@@ -121,8 +121,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = tuple(
         (r"[0-9]{6}-[1-8][0-9]{6}", _dated),
         (r"[0-9]{6}-[0-9]{2}-[0-9]{4}", _dated),
         (r"[12] ?[0-9]{2} ?[0-9]{2} ?(?:[0-9]{2}|2[ABab]) ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}", _nir),
-        (r"[0-9]{3}-[0-9]{3}-[0-9]{3}(?![ -][0-9])", _sin),
         (r"[0-9]{3}-[0-9]{3}-[0-9]{3}[ -][0-9]{2}", _snils),
+        (r"[0-9]{3}-[0-9]{3}-[0-9]{3}(?!-[0-9])", _sin),
         (r"[0-9]{1,2}\.[0-9]{3}\.[0-9]{3}-[0-9Kk]", _rut),
         (r"(?:2[03478]|3[034])-[0-9]{8}-[0-9]", _cuit),
     )
@@ -131,7 +131,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = tuple(
 
 def id_at(text: str, low: str, start: int, end: int) -> tuple[int, int] | None:
     """The span of the national id that begins with the group of digits at `start`, if one does."""
-    if start and text[start - 1].isascii() and (text[start - 1].isalnum() or text[start - 1] == "_"):
+    if start and text[start - 1].isascii() and text[start - 1].isalnum():
         return None
     if text[start - 1 : start] in ("-", ".") and text[max(0, start - 2) : start - 1].isdigit():
         return None

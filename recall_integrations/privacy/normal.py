@@ -16,7 +16,7 @@ _INVISIBLE = "\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u20
 _HYPHENS = "\u2010\u2011\u2012\u2013\u2212\ufe58\ufe63"  # an em dash parts sentences, not digits
 # What programs write: percent-encoding, HTML references, escapes of JSON and of source code.
 _WRITTEN = re.compile(
-    rf"[{_INVISIBLE}]+|(?<= ) +|%[2-7][0-9A-Fa-f]|%C2%A0"
+    rf"(?<= )[ {_INVISIBLE}]+|[{_INVISIBLE}]+|%[2-7][0-9A-Fa-f]|%C2%A0"
     r"|&(?:nbsp|thinsp|ensp|emsp|shy|commat|#[0-9]{2,5}|#[xX][0-9A-Fa-f]{2,4});|\\u[0-9A-Fa-f]{4}|\\[nrt]"
 )
 _NAMED = {"nbsp": " ", "thinsp": " ", "ensp": " ", "emsp": " ", "shy": "", "commat": "@"}

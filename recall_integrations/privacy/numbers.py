@@ -21,6 +21,7 @@ from recall_integrations.privacy.phones import phone_end
 _CLUSTER = re.compile(r"[0-9]+(?:[ ().\-/]{1,3}[0-9]+)*")
 _GROUP = re.compile(r"[0-9]+")
 _DIGITS_LONGEST = 19  # a longer unbroken group is no number of a person
+_CLUSTER_MIN = 7  # 1.1.1.1 is an address
 _SINGLES_MAX = 3  # more groups of one digit in a row are a list of scores
 
 _DATE = (
@@ -58,14 +59,8 @@ def numbers(plain: Plain) -> Iterator[tuple[str, int, int]]:
         yield from _ipv6(text)
     for cluster in _CLUSTER.finditer(text):
         start, end = cluster.span()
-        if end - start < 7 and not _letters_matter(text, start, end):
-            continue
-        yield from _of_cluster(text, low, start, end)
-
-
-def _letters_matter(text: str, start: int, end: int) -> bool:
-    """Whether letters around few digits may make them an IBAN or an id: "GB82WEST…", "QQ 12 34 56 C"."""
-    return "A" <= text[max(0, start - 2)].upper() <= "Z" or text[end : end + 1].isalpha()
+        if end - start >= _CLUSTER_MIN:
+            yield from _of_cluster(text, low, start, end)
 
 
 def _of_cluster(text: str, low: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
@@ -83,7 +78,7 @@ def _of_cluster(text: str, low: str, start: int, end: int) -> Iterator[tuple[str
             continue
         found = _at(groups, i)
         if found is None or _in_uuid(low, found[1], found[2]):
-            i += _singles(groups, i) or 1
+            i += max(1, _singles(groups, i) - 1)  # the last may begin a number
             continue
         yield found
         done = found[2]
@@ -120,24 +115,30 @@ def _in_uuid(low: str, start: int, end: int) -> bool:
 
 # -- IBAN ----------------------------------------------------------------------------------------------------------
 
-_IBAN_TAIL = re.compile(r"[0-9]{2}(?:[ -]?[A-Za-z0-9]){11,32}")
+_IBAN = re.compile(r"[A-Za-z]{2}[0-9]{2}(?=[ -]?[A-Za-z0-9]{3})")
+_IBAN_TAIL = re.compile(r"(?:[ -]?[A-Za-z0-9]){11,32}")
 
 
-def _iban(groups: Groups, i: int) -> tuple[int, int] | None:
-    text, at = groups.text, groups.spans[i][0]
-    start = at - 2
-    length = iban_length(text[start:at].upper()) if start >= 0 else None
-    if length is None or text[max(0, start - 1) : start].isalnum() and text[start - 1].isascii():
-        return None
-    match = _IBAN_TAIL.match(text, at)
-    if match is None:
-        return None
-    seen = text[start:at].upper()
-    for place in range(at, match.end()):
+def ibans(text: str) -> Iterator[tuple[int, int]]:
+    """Where IBANs stand."""
+    for match in _IBAN.finditer(text):
+        start = match.start()
+        length = iban_length(match.group()[:2].upper())
+        if length is None or (start and text[start - 1].isascii() and text[start - 1].isalnum()):
+            continue
+        tail = _IBAN_TAIL.match(text, match.end())
+        end = _iban_end(text, start, tail.end(), length) if tail else None
+        if end is not None:
+            yield start, end
+
+
+def _iban_end(text: str, start: int, stop: int, length: int) -> int | None:
+    seen = ""
+    for place in range(start, stop):
         if text[place].isalnum():
             seen += text[place].upper()
         if len(seen) == length:
-            return (start, place + 1) if iban_valid(seen) else None
+            return place + 1 if iban_valid(seen) else None
     return None
 
 
@@ -201,7 +202,8 @@ def _ssn(groups: Groups, i: int) -> tuple[int, int] | None:
 
 # -- IP addresses --------------------------------------------------------------------------------------------------
 
-_VERSION_BEFORE = re.compile(r"(?:version|release|build|ver\.?|(?<![a-z0-9])[vr]\.?|[a-z][\w-]*/|==|>=|<=|~=|\^)[ ]?$")
+_VERSION_BEFORE = re.compile(r"(?:version|release|build|ver\.?|(?<![a-z0-9])[vr]\.?|==|>=|<=|~=)[ ]?$")
+_PRODUCT_BEFORE = re.compile(r"(?:^|[ (;\"'])[A-Z][A-Za-z-]{1,20}/$")
 _PRIVATE = re.compile(r"10\.|127\.|192\.168\.|172\.(?:1[6-9]|2[0-9]|3[01])\.|169\.254\.")
 
 
@@ -216,9 +218,10 @@ def _ipv4(groups: Groups, i: int) -> tuple[int, int] | None:
         return None
     if (i + 4 < len(spans) and groups.gap(i + 3) == ".") or _is_letter(text, end):
         return None
-    before = groups.low[max(0, start - 24) : start]
-    found = _VERSION_BEFORE.search(before)
-    if found and not (found.group().endswith("/") and _PRIVATE.match(text, start)):
+    before = max(0, start - 24)
+    if _VERSION_BEFORE.search(groups.low[before:start]):
+        return None
+    if _PRODUCT_BEFORE.search(text[before:start]) and not _PRIVATE.match(text, start):
         return None
     return start, end
 
@@ -234,19 +237,14 @@ def _ipv6(text: str) -> Iterator[tuple[str, int, int]]:
     for match in _IPV6.finditer(text):
         start, end = match.span()
         written = match.group()
-        word_before = start > 0 and (text[start - 1].isascii() and text[start - 1].isalnum() or text[start - 1] == "_")
-        if word_before and (written.startswith("::") or not written.startswith(":")):
+        first = start > 0 and text[start - 1].isascii() and text[start - 1].isalnum()
+        skip = written.index(":") + 1 if first or (written[0] == ":" and written[1] != ":") else 0
+        if _is_letter(text, end) or (first and written.startswith("::")):
             continue
-        if _is_letter(text, end):
-            continue
-        for skip in (0, 1) if written.startswith(":") and not written.startswith("::") else (0,):
-            for stop in (len(written), len(written.rstrip(":."))):
-                if _is_ipv6(written[skip:stop]):
-                    yield "ip", start + skip, start + stop
-                    break
-            else:
-                continue
-            break
+        for stop in (len(written), len(written.rstrip(":."))):
+            if _is_ipv6(written[skip:stop]):
+                yield "ip", start + skip, start + stop
+                break
 
 
 def _is_ipv6(written: str) -> bool:
@@ -262,7 +260,6 @@ def _is_ipv6(written: str) -> bool:
 
 # In this order: what a checksum says first, what only a shape says last.
 _KINDS = (
-    ("iban", _iban),
     ("ssn", _ssn),
     ("card", _card),
     ("ip", _ipv4),

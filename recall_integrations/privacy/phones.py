@@ -24,15 +24,14 @@ _NORTH_AMERICA = re.compile(
 )
 _FORMS = re.compile(
     r"0[1-9](?:[ .\-/][0-9]{2}){4}(?![0-9])"  # a leading 0, in pairs
-    r"|\(?0[1-9][0-9]{0,4}\)?[ /\-.]{1,3}[0-9]{2,9}(?:[ /\-.][0-9]{2,8}){0,4}(?![0-9])"  # a leading 0
-    r"|0[1-9][0-9]{8,9}(?![0-9])"  # the same, unbroken
     r"|[6-9][0-9]{4}[ -][0-9]{5}(?![0-9])"  # Indian
     r"|1[3-9][0-9][ -][0-9]{4}[ -][0-9]{4}(?![0-9])"  # Chinese
     r"|\([1-9][0-9]{1,2}\)[ ]?9?[0-9]{3,4}[ -][0-9]{4}(?![0-9])"  # Brazilian, Mexican
-    r"|8[ -]?\([0-9]{3,4}\)[ -]?[0-9]{2,3}[ -]?[0-9]{2}[ -]?[0-9]{2}(?![0-9])"  # Russian
+    r"|8[ -]?(?:\([0-9]{3,4}\)|9[0-9]{2})[ -]?[0-9]{2,3}[ -]?[0-9]{2}[ -]?[0-9]{2}(?![0-9])"  # Russian
 )
 _FORM_DIGITS_MIN, _FORM_DIGITS_MAX = 9, 12
 _GROUPS_MAX = 8
+_TRUNK_MAX = 6  # digits of the area's code, with the 0
 
 _WORDS = (
     r"(?:tele)?phone|phone_?number|tel|mobile|mobil|cell(?:phone)?|fax|call(?:ed|ing)?|ring|dial(?:ed)?|text(?:ed)?|sms"
@@ -43,7 +42,7 @@ _WORDS = (
 )
 # Unbroken digits behind these are numbers of things.
 _CODE_BEFORE = re.compile(
-    r"(?:order|invoice|ticket|tracking|booking|reference|ref|case|item|sku|isbn|account|#|no\.|id|code)"
+    r"(?:order|invoice|ticket|tracking|booking|reference|ref|case|item|sku|isbn|account|barcode)"
 )
 _SMALL = r"number|num|nummer|no|nr|me|us|him|her|them|on|at|is|ist|es|est|è|am|unter|au|al|now|back|please|the|to|from|号码|号|番号"
 _CUE = re.compile(rf"(?<![a-zа-я])(?:{_WORDS})[^a-z0-9\n]{{0,5}}(?:(?:{_SMALL})[^a-z0-9\n]{{0,4}}){{0,3}}$")
@@ -65,7 +64,7 @@ def phone_end(text: str, low: str, spans: Spans, i: int) -> tuple[int, int] | No
         end = _international(text, spans, i, 2)
         if end is not None:
             return begin if text[begin:start] == "(" and ")" in text[start:end] else start, end
-    return _national(text, low, begin, start) or _behind_a_word(text, low, spans, i)
+    return _national(text, low, spans, i, begin) or _behind_a_word(text, low, spans, i)
 
 
 def _international(text: str, spans: Spans, i: int, prefix: int) -> int | None:
@@ -101,24 +100,37 @@ def _ends(text: str, spans: Spans, i: int) -> list[tuple[int, int]]:
     return found
 
 
-def _national(text: str, low: str, begin: int, start: int) -> tuple[int, int] | None:
+def _national(text: str, low: str, spans: Spans, i: int, begin: int) -> tuple[int, int] | None:
+    start, end = spans[i]
     if begin and text[begin - 1] in "$€£¥":
         return None
-    for at in (begin, start) if begin < start else (start,):
-        match = _NORTH_AMERICA.match(text, at)
-        if match and _balanced(match.group()):
-            return match.span()
-        match = _FORMS.match(text, at)
-        if match and _balanced(match.group()) and not _DATE_OR_TIME.match(text, at):
-            digits = sum(c.isdigit() for c in match.group())
-            unbroken = match.group().isdigit() and _CODE_BEFORE.search(low, max(0, at - 24), at)
-            if _FORM_DIGITS_MIN <= digits <= _FORM_DIGITS_MAX and not unbroken:
+    bracket = start - 1 if text[start - 1 : start] == "(" else start
+    for at in {bracket: None, start: None}:
+        for form in (_NORTH_AMERICA, _FORMS):
+            match = form.match(text, at)
+            if match and match.group().count("(") == match.group().count(")"):
                 return match.span()
-    return None
+    if text[start] != "0" or text[start + 1 : start + 2] in ("", "0") or end - start > _TRUNK_MAX:
+        unbroken = text[start] == "0" and text[start + 1] != "0" if end - start in (10, 11) else False
+        return (start, end) if unbroken and not _CODE_BEFORE.search(low, max(0, start - 24), start) else None
+    return _behind_zero(text, spans, i, bracket)
 
 
-def _balanced(written: str) -> bool:
-    return written.count("(") == written.count(")")
+def _behind_zero(text: str, spans: Spans, i: int, bracket: int) -> tuple[int, int] | None:
+    """A number in groups of which the first begins with 0."""
+    if _DATE_OR_TIME.match(text, spans[i][0]):
+        return None
+    ends = _ends(text, spans, i)
+    best = None
+    for j, (total, end) in enumerate(ends[1:], i + 1):
+        gap = text[spans[j - 1][1] : spans[j][0]]
+        if spans[j][1] - spans[j][0] < 2 or total > _FORM_DIGITS_MAX or "(" in gap:
+            break
+        if total >= _FORM_DIGITS_MIN:
+            best = end
+    if best is None:
+        return None
+    return (bracket if ")" in text[bracket:best] else spans[i][0]), best
 
 
 def _behind_a_word(text: str, low: str, spans: Spans, i: int) -> tuple[int, int] | None:

@@ -233,6 +233,7 @@ def find(
     if "@" in plain.text:
         _take(plain, found, ((start, end, "email") for start, end in secrets.emails(plain.text)))
     if _ANY_DIGIT.search(plain.text):
+        _take(plain, found, ((start, end, "iban") for start, end in numbers.ibans(plain.text)))
         _take(plain, found, ((start, end, "id") for start, end in national.ids(plain.text, plain.low)))
         _take(plain, found, ((start, end, "address") for start, end in addresses.find(plain)))
         _take(plain, found, ((start, end, kind) for kind, start, end in numbers.numbers(plain)))

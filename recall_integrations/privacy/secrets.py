@@ -163,7 +163,7 @@ _NEAR = re.compile(r"aws|secret|akia|(?:api|access|account|auth|private|signing)
 _AWS = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
 _OPAQUE = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,40}[0-9])(?=[0-9_-]{0,40}[A-Za-z])[A-Za-z0-9_-]{20,}")
 _SIGNED = re.compile(
-    r"(?<![a-z0-9])(?:sig|signature|x-amz-signature|x-amz-security-token|sas|auth)=(?P<value>[\w%+/.~-]{16,})"
+    r"(?<![a-z0-9])(?:sig|signature|x-amz-signature|x-amz-security-token|sas|auth)=(?P<value>[\w%+/.~=-]{16,})"
 )
 
 # -- URLs and e-mail -----------------------------------------------------------------------------------------------
