@@ -105,37 +105,41 @@ def _cuit(written: str) -> bool:
 
 
 _END = r"(?![0-9A-Za-z]|:[0-9])"
-# (form, check), tried where a group of digits begins.
-_FORMS: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = tuple(
-    (re.compile(form + _END), check)
-    for form, check in (
-        (r"756[. ]?[0-9]{4}[. ]?[0-9]{4}[. ]?[0-9]{2}", _avs),
-        (r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}", _cpf),
-        (r"[0-9]{8}[- ]?[A-HJ-NP-TV-Za-hj-np-tv-z]", _dni),
-        (r"[1-9][0-9]{5}(?:19|20)[0-9]{2}[01][0-9][0-3][0-9]{4}[0-9Xx]", _china),
-        (r"[2-9][0-9]{3}([ -])[0-9]{4}\1[0-9]{4}(?!-[0-9])", _aadhaar),
-        (r"(?:19|20)?[0-9]{6}[-+][0-9]{4}", _nordic),
-        (r"[0-9]{6}[-+A-Fa-fYyXxUu][0-9]{3}[0-9A-Ya-y]", _hetu),
-        (r"[0-9]{2}\.[0-9]{2}\.[0-9]{2}[- ][0-9]{3}[. ][0-9]{2}", _belgium),
-        (r"[0-9]{6}/[0-9]{3,4}", _czech),
-        (r"[0-9]{6}-[1-8][0-9]{6}", _dated),
-        (r"[0-9]{6}-[0-9]{2}-[0-9]{4}", _dated),
-        (r"[12] ?[0-9]{2} ?[0-9]{2} ?(?:[0-9]{2}|2[ABab]) ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}", _nir),
-        (r"[0-9]{3}-[0-9]{3}-[0-9]{3}[ -][0-9]{2}", _snils),
-        (r"[0-9]{3}-[0-9]{3}-[0-9]{3}(?!-[0-9])", _sin),
-        (r"[0-9]{1,2}\.[0-9]{3}\.[0-9]{3}-[0-9Kk]", _rut),
-        (r"(?:2[03478]|3[034])-[0-9]{8}-[0-9]", _cuit),
-    )
+# (lengths of the first group of digits, form, check).
+_FORMS: tuple[tuple[tuple[int, ...], str, Callable[[str], bool]], ...] = (
+    ((3, 13), r"756[. ]?[0-9]{4}[. ]?[0-9]{4}[. ]?[0-9]{2}", _avs),
+    ((3,), r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}", _cpf),
+    ((8,), r"[0-9]{8}[- ]?[A-HJ-NP-TV-Za-hj-np-tv-z]", _dni),
+    ((17, 18), r"[1-9][0-9]{5}(?:19|20)[0-9]{2}[01][0-9][0-3][0-9]{4}[0-9Xx]", _china),
+    ((4,), r"[2-9][0-9]{3}([ -])[0-9]{4}\1[0-9]{4}(?!-[0-9])", _aadhaar),
+    ((6, 8), r"(?:19|20)?[0-9]{6}[-+][0-9]{4}", _nordic),
+    ((6,), r"[0-9]{6}[-+A-Fa-fYyXxUu][0-9]{3}[0-9A-Ya-y]", _hetu),
+    ((2,), r"[0-9]{2}\.[0-9]{2}\.[0-9]{2}[- ][0-9]{3}[. ][0-9]{2}", _belgium),
+    ((6,), r"[0-9]{6}/[0-9]{3,4}", _czech),
+    ((6,), r"[0-9]{6}-[1-8][0-9]{6}", _dated),
+    ((6,), r"[0-9]{6}-[0-9]{2}-[0-9]{4}", _dated),
+    ((1, 5, 7, 13, 15), r"[12] ?[0-9]{2} ?[0-9]{2} ?(?:[0-9]{2}|2[ABab]) ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}", _nir),
+    ((3,), r"[0-9]{3}-[0-9]{3}-[0-9]{3}[ -][0-9]{2}", _snils),
+    ((3,), r"[0-9]{3}-[0-9]{3}-[0-9]{3}(?!-[0-9])", _sin),
+    ((1, 2), r"[0-9]{1,2}\.[0-9]{3}\.[0-9]{3}-[0-9Kk]", _rut),
+    ((2,), r"(?:2[03478]|3[034])-[0-9]{8}-[0-9]", _cuit),
 )
+_BY_SIZE: dict[int, list[tuple[re.Pattern[str], Callable[[str], bool]]]] = {}
+for _sizes, _form, _check in _FORMS:
+    for _size in _sizes:
+        _BY_SIZE.setdefault(_size, []).append((re.compile(_form + _END), _check))
 
 
-def id_at(text: str, low: str, start: int, end: int) -> tuple[int, int] | None:
-    """The span of the national id that begins with the group of digits at `start`, if one does."""
-    if start and text[start - 1].isascii() and text[start - 1].isalnum():
+def id_at(text: str, start: int, size: int) -> tuple[int, int] | None:
+    """The span of the national id that begins with the group of `size` digits at `start`, if one does."""
+    if size not in _BY_SIZE:
         return None
-    if text[start - 1 : start] in ("-", ".") and text[max(0, start - 2) : start - 1].isdigit():
+    before = text[start - 1 : start]
+    if before and before.isascii() and before.isalnum():
         return None
-    for form, check in _FORMS:
+    if before in ("-", ".") and text[max(0, start - 2) : start - 1].isdigit():
+        return None
+    for form, check in _BY_SIZE[size]:
         match = form.match(text, start)
         if match and check(match.group()):
             return match.span()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from recall_integrations.privacy import national
 from recall_integrations.privacy.checksums import iban_length, iban_valid, luhn
 from recall_integrations.privacy.normal import Plain
-from recall_integrations.privacy.phones import phone_end
+from recall_integrations.privacy.phones import phone_at
 
 _CLUSTER = re.compile(r"[0-9]+(?:[ ().\-/]{1,3}[0-9]+)*")
 _GROUP = re.compile(r"[0-9]+")
@@ -32,8 +32,12 @@ _TIME = r"[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2}(?:[.,][0-9]{1,9})?)?(?:[ ]?[+-][
 _KEEP = re.compile(
     rf"{_DATE}(?:[T ,]{{1,2}}{_TIME})?|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T|(?:19|20)[0-9]{{2}}-(?:19|20)[0-9]{{2}}(?![-0-9])"
 )
+_IN_DATES = ("-", "/", ".")
 _UUID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])")
 _UUID_CHARS = 36
+
+
+Found = tuple[str, int, int]  # kind, start, end
 
 
 class Groups(NamedTuple):
@@ -52,7 +56,7 @@ class Groups(NamedTuple):
         return "".join(self.text[a:b] for a, b in self.spans[i:j])
 
 
-def numbers(plain: Plain) -> Iterator[tuple[str, int, int]]:
+def numbers(plain: Plain) -> Iterator[Found]:
     """(kind, start, end) of every number that is personal, in order; none overlap, except IPv6 addresses."""
     text, low = plain.text, plain.low
     if "::" in text or text.count(":") >= 6:
@@ -63,7 +67,7 @@ def numbers(plain: Plain) -> Iterator[tuple[str, int, int]]:
             yield from _of_cluster(text, low, start, end)
 
 
-def _of_cluster(text: str, low: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+def _of_cluster(text: str, low: str, start: int, end: int) -> Iterator[Found]:
     groups = Groups(text, low, [m.span() for m in _GROUP.finditer(text, start, end)])
     i, done = 0, start
     while i < len(groups.spans):
@@ -71,7 +75,7 @@ def _of_cluster(text: str, low: str, start: int, end: int) -> Iterator[tuple[str
         if at < done:  # what letters continue may end inside the next group
             i += 1
             continue
-        kept = _KEEP.match(text, at)
+        kept = _KEEP.match(text, at) if text[groups.spans[i][1] : groups.spans[i][1] + 1] in _IN_DATES else None
         if kept and not text[max(0, at - 1) : at].isalnum():
             done = max(kept.end(), groups.spans[i][1])
             i += 1
@@ -93,15 +97,23 @@ def _singles(groups: Groups, i: int) -> int:
     return j - i if j - i > _SINGLES_MAX else 0
 
 
-def _at(groups: Groups, i: int) -> tuple[str, int, int] | None:
-    """What begins at group `i`."""
+def _at(groups: Groups, i: int) -> Found | None:
+    """What begins at group `i`. What its length rules out is not tried; a checksum is asked before a mere shape."""
     start, end = groups.spans[i]
-    if end - start > _DIGITS_LONGEST:
+    size = end - start
+    if size > _DIGITS_LONGEST:
         return None
-    for kind, find in _KINDS:
-        span = find(groups, i)
-        if span is not None:
-            return (kind, *span)
+    follows = groups.text[end : end + 1]
+    if size in (3, 9) and (span := _ssn(groups, i)):
+        return ("ssn", *span)
+    if groups.text[start] in "23456" and (span := _card(groups, i)):
+        return ("card", *span)
+    if follows == "." and size <= 3 and (span := _ipv4(groups, i)):
+        return ("ip", *span)
+    if span := national.id_at(groups.text, start, size):
+        return ("id", *span)
+    if span := phone_at(groups.text, groups.low, groups.spans, i):
+        return ("phone", *span)
     return None
 
 
@@ -150,10 +162,12 @@ def _card(groups: Groups, i: int) -> tuple[int, int] | None:
     start, end = spans[i]
     if text[start] not in "23456" or (start and text[start - 1] == "." and text[max(0, start - 2)].isdigit()):
         return None
+    if end - start < 3 and i + 1 < len(spans) and spans[i + 1][1] - spans[i + 1][0] > 1:
+        return None
     singles = _singles(groups, i)
     total, best = 0, None
     for j in range(i, min(i + (singles or 8), len(spans))):
-        if j > i and (len(groups.gap(j - 1)) > 1 or spans[j][1] - spans[j][0] < 2) and not singles:
+        if j > i and (len(groups.gap(j - 1)) > 1 or spans[j][1] - spans[j][0] < 3 and spans[j][1] - spans[i][0] < 13) and not singles:
             break
         total += spans[j][1] - spans[j][0]
         if total > _DIGITS_LONGEST:
@@ -211,6 +225,8 @@ def _ipv4(groups: Groups, i: int) -> tuple[int, int] | None:
     text, spans = groups.text, groups.spans
     if i + 3 >= len(spans) or any(b - a > 3 or int(text[a:b]) > 255 for a, b in spans[i : i + 4]):
         return None
+    if groups.digits(i, i + 4) == "0000" or groups.digits(i, i + 2) == "255255":  # no host, a mask
+        return None
     if any(groups.gap(j) != "." for j in range(i, i + 3)):
         return None
     start, end = spans[i][0], spans[i + 3][1]
@@ -233,10 +249,12 @@ def _is_letter(text: str, at: int) -> bool:
 _IPV6 = re.compile(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,39}(?:\.[0-9]{1,3}){0,3}")
 
 
-def _ipv6(text: str) -> Iterator[tuple[str, int, int]]:
+def _ipv6(text: str) -> Iterator[Found]:
     for match in _IPV6.finditer(text):
         start, end = match.span()
         written = match.group()
+        if "::" not in written and written.count(":") < 7:
+            continue
         first = start > 0 and text[start - 1].isascii() and text[start - 1].isalnum()
         skip = written.index(":") + 1 if first or (written[0] == ":" and written[1] != ":") else 0
         if _is_letter(text, end) or (first and written.startswith("::")):
@@ -256,13 +274,3 @@ def _is_ipv6(written: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-# In this order: what a checksum says first, what only a shape says last.
-_KINDS = (
-    ("ssn", _ssn),
-    ("card", _card),
-    ("ip", _ipv4),
-    ("id", lambda groups, i: national.id_at(groups.text, groups.low, *groups.spans[i])),
-    ("phone", lambda groups, i: phone_end(groups.text, groups.low, groups.spans, i)),
-)

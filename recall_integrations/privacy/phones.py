@@ -31,6 +31,7 @@ _FORMS = re.compile(
 )
 _FORM_DIGITS_MIN, _FORM_DIGITS_MAX = 9, 12
 _GROUPS_MAX = 8
+_FIRST_GROUPS = (1, 2, 3, 5)  # of the forms above
 _TRUNK_MAX = 6  # digits of the area's code, with the 0
 
 _WORDS = (
@@ -46,10 +47,11 @@ _CODE_BEFORE = re.compile(
 )
 _SMALL = r"number|num|nummer|no|nr|me|us|him|her|them|on|at|is|ist|es|est|è|am|unter|au|al|now|back|please|the|to|from|号码|号|番号"
 _CUE = re.compile(rf"(?<![a-zа-я])(?:{_WORDS})[^a-z0-9\n]{{0,5}}(?:(?:{_SMALL})[^a-z0-9\n]{{0,4}}){{0,3}}$")
+_LETTER_LAST = re.compile(r"[^\W0-9_][\W_]{0,6}$")
 _CUE_CHARS = 44
 
 
-def phone_end(text: str, low: str, spans: Spans, i: int) -> tuple[int, int] | None:
+def phone_at(text: str, low: str, spans: Spans, i: int) -> tuple[int, int] | None:
     """The span of the phone number that begins with group `i` of a cluster of digits, if one does."""
     start = spans[i][0]
     if text[start - 1 : start] in ("-", ".") and text[max(0, start - 2) : start - 1].isdigit():
@@ -105,12 +107,12 @@ def _national(text: str, low: str, spans: Spans, i: int, begin: int) -> tuple[in
     if begin and text[begin - 1] in "$€£¥":
         return None
     bracket = start - 1 if text[start - 1 : start] == "(" else start
-    for at in {bracket: None, start: None}:
+    for at in {bracket: None, start: None} if end - start in _FIRST_GROUPS else ():
         for form in (_NORTH_AMERICA, _FORMS):
             match = form.match(text, at)
             if match and match.group().count("(") == match.group().count(")"):
                 return match.span()
-    if text[start] != "0" or text[start + 1 : start + 2] in ("", "0") or end - start > _TRUNK_MAX:
+    if text[start] != "0" or text[start + 1 : start + 2] in ("", "0") or not 2 <= end - start <= _TRUNK_MAX:
         unbroken = text[start] == "0" and text[start + 1] != "0" if end - start in (10, 11) else False
         return (start, end) if unbroken and not _CODE_BEFORE.search(low, max(0, start - 24), start) else None
     return _behind_zero(text, spans, i, bracket)
@@ -134,10 +136,9 @@ def _behind_zero(text: str, spans: Spans, i: int, bracket: int) -> tuple[int, in
 
 
 def _behind_a_word(text: str, low: str, spans: Spans, i: int) -> tuple[int, int] | None:
-    ends = [(total, end) for total, end in _ends(text, spans, i) if _DIGITS_MIN <= total <= _DIGITS_MAX]
     start, end = spans[i]
-    if end - start == 8 and _COMPACT_DATE.match(text, start):
+    before = low[max(0, start - _CUE_CHARS) : start]
+    if not _LETTER_LAST.search(before) or (end - start == 8 and _COMPACT_DATE.match(text, start)):
         return None
-    if not ends or not _CUE.search(low[max(0, start - _CUE_CHARS) : start].rstrip("(")):
-        return None
-    return start, ends[-1][1]
+    ends = [end for total, end in _ends(text, spans, i) if _DIGITS_MIN <= total <= _DIGITS_MAX]
+    return (start, ends[-1]) if ends and _CUE.search(before.rstrip("(")) else None

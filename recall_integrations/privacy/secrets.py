@@ -132,6 +132,7 @@ _MAILCHIMP = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z
 _TOKEN = re.compile(r"[A-Za-z0-9_\-.+/=]{16,}")
 _TELEGRAM = re.compile(r"(?<![0-9])[0-9]{8,12}:AA[A-Za-z0-9_-]{30,40}")
 _PEM = re.compile(r"-{4,5} ?begin ([a-z0-9 ]{0,40}private key(?: block)?|pgp [a-z ,/0-9]{1,30}) ?-{4,5}")
+_CLOSING = re.compile(r"-{4,5} ?end [a-z0-9 ]{1,50}-{0,5}")
 _PUTTY = re.compile(r"putty-user-key-file-[0-9]")
 
 # -- named by a word before them -----------------------------------------------------------------------------------
@@ -151,6 +152,13 @@ _ASSIGNED = re.compile(
     r"\\?[\"'`]?\]?[ ]{0,3}(?:=>|:=|[=:：])[ ]{0,3}"
     r"(?:\\?[\"'`](?P<quoted>[^\"'`\0\n\\]{4,200})[\"'`\\]|[\"'`]?(?P<bare>[^\s\"'`,;&<>\0]{4,}))"
 )
+# What stands where a secret would: code that fetches it, a name for it, a word that says what it has to be.
+_STANDS_FOR = re.compile(
+    r"(?:[a-z_][a-z_.]*[\[(]|(?:os|process|self|this|config|settings|request|env|app|st|secrets)\.[a-z_]|\$?\{|\$\(|\[your|<|\*\*"
+    r"|(?:your|my|some|the|new|old|insert|enter|hashed|[a-z]+)(?:[_ -][a-z]+){0,5}?[_ -](?:key|token|secret|password|id|here)\)*$"
+    r"|(?:api_?key|token|password|secret|none|null|true|false|undefined|string|str|required|optional|unique|your|here"
+    r"|(?:stored|kept|needed|correct|wrong|invalid|valid|missing|empty|expired|hidden|strong|weak))\)*$)"
+)
 _BEARER = re.compile(
     r"(?<![a-z0-9])(?:bearer|basic|token|apikey|flyv1)[ ]{1,4}(?=[\w.~+/=:-]{0,200}[0-9])[\w.~+/=:-]{16,}"
 )
@@ -161,7 +169,7 @@ _SPOKEN = re.compile(
 )
 _NEAR = re.compile(r"aws|secret|akia|(?:api|access|account|auth|private|signing)[ _-]?(?:key|token)|credential|passw")
 _AWS = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
-_OPAQUE = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,40}[0-9])(?=[0-9_-]{0,40}[A-Za-z])[A-Za-z0-9_-]{20,}")
+_OPAQUE = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,40}[0-9])(?=[A-Za-z0-9_-]{0,40}?[0-9][A-Za-z])[A-Za-z0-9_-]{24,}")
 _SIGNED = re.compile(
     r"(?<![a-z0-9])(?:sig|signature|x-amz-signature|x-amz-security-token|sas|auth)=(?P<value>[\w%+/.~=-]{16,})"
 )
@@ -199,6 +207,8 @@ def keys(plain: Plain) -> Iterator[tuple[int, int]]:
             for match in pattern.finditer(low):
                 groups = [name for name, value in match.groupdict().items() if value is not None]
                 start, end = match.span(groups[0]) if groups else match.span()
+                if groups and _STANDS_FOR.match(low, start, end):
+                    continue
                 yield start, end - (low[end - 1] == ".")  # the end of the sentence
 
 
@@ -215,21 +225,16 @@ _NAMED = (
 
 def _blocks(low: str) -> Iterator[tuple[int, int]]:
     at = 0
+    closing = _CLOSING.search(low)
     while match := _PEM.search(low, at):
-        end = low.find("-end " + match.group(1), match.end())
-        if end < 0:
-            end = low.find("- end ", match.end())
-        following = low.find("-begin ", match.end())
-        if end < 0 or 0 <= following < end:  # cut off: up to the next block, or to the end
-            at = len(low) if following < 0 else following - 4
-        else:
-            at = end + 5 + len(match.group(1))
-            while at < len(low) and low[at] in "- ":
-                at += 1
-                if low[at - 1] == "-" and low[at : at + 1] != "-":
-                    break
-        yield match.start(), max(at, match.end())
-        at = max(at, match.end())
+        while closing and closing.start() < match.end():
+            closing = _CLOSING.search(low, closing.end())
+        following = _PEM.search(low, match.end())
+        if closing and not (following and following.start() < closing.start()):
+            at = closing.end()
+        else:  # cut off: up to the next block, or to the end
+            at = following.start() if following else len(low)
+        yield match.start(), at
     if putty := _PUTTY.search(low):
         yield putty.start(), len(low)
 
