@@ -71,7 +71,9 @@ def _belgium(written: str) -> bool:
 def _czech(written: str) -> bool:
     digits = _digits(written)
     month = int(digits[2:4]) % 50
-    return 1 <= (month - 20 if month > 20 else month) <= 12 and int(digits) % 11 == 0
+    return 1 <= (month - 20 if month > 20 else month) <= 12 and (
+        len(digits) == 9 or int(digits[:9]) % 11 % 10 == int(digits[9])
+    )
 
 
 def _dated(written: str) -> bool:
@@ -101,7 +103,7 @@ def _rut(written: str) -> bool:
 
 def _cuit(written: str) -> bool:
     digits = _digits(written)
-    return (11 - weighted(digits[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11) % 11 == int(digits[10])
+    return "09987654321"[weighted(digits[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11] == digits[10]
 
 
 _END = r"(?![0-9A-Za-z]|:[0-9])"

@@ -78,7 +78,7 @@ def _international(text: str, spans: Spans, i: int, prefix: int) -> int | None:
             break
         if digits == 11 and text[spans[i][0] + prefix] == "1":
             return end
-        if digits >= _DIGITS_MIN + 1 + prefix // 2:
+        if digits >= _DIGITS_MIN + prefix:
             best = end
     return best
 
@@ -91,7 +91,7 @@ def _ends(text: str, spans: Spans, i: int) -> list[tuple[int, int]]:
         start, end = spans[j]
         if j > i:
             gap = text[spans[j - 1][1] : start]
-            if gap.startswith(". ") or _DATE_OR_TIME.match(text, start):
+            if gap.startswith(". ") or (total >= _DIGITS_MIN and _DATE_OR_TIME.match(text, start)):
                 break
             if total >= 10 and (gap == " - " or (gap == " " and end - start == 1)):
                 break

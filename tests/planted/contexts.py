@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-PUNCTUATION = ".,:;!?#/()[]{}<>\"'`*_|~=&^…“”„«»‘’—–、。！？：；（）【】「」"
+PUNCTUATION = ".,:;!?#/()[]{}<>\"'`*_|~=&^…“”„‘’—–、。！？：；（）【】「」"
 
 CONTEXTS: tuple[str, ...] = (
     "{}",
@@ -68,3 +68,9 @@ CONTEXTS: tuple[str, ...] = (
     "{} (12.50 €)",
     "$5 {}",
 )
+
+
+def planted(context: str, written: str) -> str:
+    """The text that this makes."""
+    parts = context.replace("{{", "\1").replace("}}", "\2").split("{}")
+    return written.join(parts).replace("\1", "{").replace("\2", "}")

@@ -1,4 +1,7 @@
-"""Identifiers of every kind that is promised, made up: right prefixes, lengths and check digits, random otherwise."""
+"""Identifiers of every kind that is promised, made up: right prefixes, lengths and check digits, random otherwise.
+
+Where words around it make it known, the part that has to go stands between « and ».
+"""
 
 from __future__ import annotations
 
@@ -181,7 +184,7 @@ SECRETS: dict[str, Make] = {
     "perplexity": key("pplx-", ALNUM, 48),
     "nvidia": key("nvapi-", ALNUM + "-_", 64),
     "huggingface": key("hf_", string.ascii_letters, 34),
-    "cohere-like": lambda r: f"COHERE_API_KEY={some(r, ALNUM, 40)}",
+    "cohere-like": lambda r: f"COHERE_API_KEY=«{some(r, ALNUM, 40)}»",
     "github": key("ghp_", ALNUM, 36),
     "github-oauth": key("gho_", ALNUM, 36),
     "github-pat": lambda r: f"github_pat_{some(r, ALNUM, 22)}_{some(r, ALNUM, 59)}",
@@ -193,7 +196,7 @@ SECRETS: dict[str, Make] = {
     "docker": key("dckr_pat_", ALNUM + "-_", 27),
     "aws-id": key("AKIA", UPPER, 16),
     "aws-temporary": key("ASIA", UPPER, 16),
-    "aws-secret": lambda r: f"aws_secret_access_key = {some(r, ALNUM + '/+', 40)}",
+    "aws-secret": lambda r: f"aws_secret_access_key = «{some(r, ALNUM + '/+', 40)}»",
     "google": key("AIza", ALNUM + "-_", 35),
     "google-oauth": key("ya29.", ALNUM + "-_", 60),
     "google-client": key("GOCSPX-", ALNUM + "-_", 28),
@@ -231,21 +234,21 @@ SECRETS: dict[str, Make] = {
     "langsmith": lambda r: f"lsv2_pt_{some(r, HEX, 32)}_{some(r, HEX, 10)}",
     "tailscale": lambda r: f"tskey-auth-{some(r, ALNUM, 12)}-{some(r, ALNUM, 32)}",
     "azure-account": lambda r: (
-        f"DefaultEndpointsProtocol=https;AccountName=stuff;AccountKey={b64(r, 64)};EndpointSuffix=core.windows.net"
+        f"DefaultEndpointsProtocol=https;AccountName=stuff;AccountKey=«{b64(r, 64)}»;EndpointSuffix=core.windows.net"
     ),
     "azure-bus": lambda r: (
-        f"Endpoint=sb://x.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey={b64(r, 32)}"
+        f"Endpoint=sb://x.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=«{b64(r, 32)}»"
     ),
-    "azure-sas": lambda r: f"https://x.blob.core.windows.net/c/b?sv=2022-11-02&sig={some(r, ALNUM, 43)}%3D",
-    "sql-server": lambda r: f"Server=db;Database=x;User Id=sa;Password={some(r, ALNUM, 12)};",
-    "postgres": lambda r: f"postgresql://bob:{some(r, ALNUM, 12)}@db.example.com:5432/x",
-    "mongodb": lambda r: f"mongodb+srv://bob:{some(r, ALNUM, 12)}@cluster0.example.net/x?retryWrites=true",
-    "redis": lambda r: f"redis://:{some(r, ALNUM, 12)}@cache:6379/0",
-    "basic-auth": lambda r: f"https://bob:{some(r, ALNUM, 10)}@example.com/x",
-    "bearer": lambda r: f"Authorization: Bearer {some(r, ALNUM, 40)}",
-    "basic": lambda r: f"Authorization: Basic {base64.b64encode(b'bob:' + some(r, ALNUM, 14).encode()).decode()}7",
-    "password": lambda r: f"password: {some(r, ALNUM, 8)}1",
-    "password-json": lambda r: f'{{"dbPassword": "{some(r, ALNUM, 10)}"}}',
+    "azure-sas": lambda r: f"https://x.blob.core.windows.net/c/b?sv=2022-11-02&sig=«{some(r, ALNUM, 43)}%3D»",
+    "sql-server": lambda r: f"Server=db;Database=x;User Id=sa;Password=«{some(r, ALNUM, 12)}»;",
+    "postgres": lambda r: f"postgresql://bob:«{some(r, ALNUM, 12)}»@db.example.com:5432/x",
+    "mongodb": lambda r: f"mongodb+srv://bob:«{some(r, ALNUM, 12)}»@cluster0.example.net/x?retryWrites=true",
+    "redis": lambda r: f"redis://:«{some(r, ALNUM, 12)}»@cache:6379/0",
+    "basic-auth": lambda r: f"https://bob:«{some(r, ALNUM, 10)}»@example.com/x",
+    "bearer": lambda r: f"Authorization: Bearer «{some(r, ALNUM, 40)}»",
+    "basic": lambda r: f"Authorization: Basic «{base64.b64encode(b'bob:' + some(r, ALNUM, 14).encode()).decode()}7»",
+    "password": lambda r: f"password: «{some(r, ALNUM, 8)}1»",
+    "password-json": lambda r: f'{{"dbPassword": "«{some(r, ALNUM, 10)}»"}}',
     "jwt": jwt,
     "rsa": pem("RSA PRIVATE KEY"),
     "rsa-headers": pem("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF\n\n"),
@@ -253,17 +256,6 @@ SECRETS: dict[str, Make] = {
     "pgp": pem("PGP PRIVATE KEY BLOCK", "Version: GnuPG v2 - x\n\n"),
     "pgp-message": pem("PGP MESSAGE"),
 }
-
-
-def checked(find: Callable[[str], bool], make: Make) -> Make:
-    """Made again until a check holds."""
-
-    def again(r: Random) -> str:
-        while True:
-            if find(text := make(r)):
-                return text
-
-    return again
 
 
 def _dni(r: Random) -> str:
@@ -309,10 +301,10 @@ IDS: dict[str, Make] = {
     "personnummer": _personnummer,
     "china": _china,
     "sin": _sin,
-    "bsn": lambda r: f"BSN: {digits(r, 9)}",
-    "pesel": lambda r: f"PESEL {digits(r, 11)}",
-    "passport": lambda r: f"passport number {r.choice('CFGH')}{digits(r, 8)}",
-    "nhs": lambda r: f"NHS number: {grouped(digits(r, 10), (3, 3), ' ')}",
+    "bsn": lambda r: f"BSN: «{digits(r, 9)}»",
+    "pesel": lambda r: f"PESEL «{digits(r, 11)}»",
+    "passport": lambda r: f"passport number «{r.choice('CFGH')}{digits(r, 8)}»",
+    "nhs": lambda r: f"NHS number: «{grouped(digits(r, 10), (3, 3), ' ')}»",
 }
 
 ADDRESSES: dict[str, Make] = {
@@ -329,7 +321,7 @@ ADDRESSES: dict[str, Make] = {
     "pt": lambda r: f"{r.choice(['Rua Augusta', 'Avenida da Liberdade', 'Praça do Comércio'])}, {r.randrange(1, 200)}, {r.randrange(1000, 9999)}-{digits(r, 3)} Lisboa",
 }  # fmt: skip
 
-URLS: dict[str, Make] = {"url": lambda r: f"ftp://bob:{some(r, ALNUM, 9)}@files.example.com/x"}
+URLS: dict[str, Make] = {"url": lambda r: f"ftp://bob:«{some(r, ALNUM, 9)}»@files.example.com/x"}
 
 KINDS: dict[str, dict[str, Make]] = {
     "phone": PHONES,
@@ -348,3 +340,11 @@ KINDS: dict[str, dict[str, Make]] = {
     "address": ADDRESSES,
     "url": URLS,
 }
+
+
+def made(name: str, make: Make, number: int) -> tuple[str, str]:
+    """An identifier as it is written, and the part of it that has to go; the same for the same number."""
+    marked = make(Random(f"{name} {number}"))
+    before, _, rest = marked.partition("«")
+    inside, _, after = rest.partition("»")
+    return before + inside + after, inside or before
