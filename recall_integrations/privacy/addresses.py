@@ -30,13 +30,17 @@ _EN_TOWN = (
     rf"|[A-Z]{{1,2}}[0-9][0-9A-Z]? ?[0-9][A-Z]{{2}}))?"
 )
 _ENGLISH = re.compile(
-    rf"(?<![0-9A-Za-z$€£])(?<![0-9][.:/-])[0-9]{{1,5}}(?:[A-Za-z]|-[0-9]{{1,4}}|½)?,? (?:(?:[NSEW]|North|South|East|West|NE|NW|SE|SW)\.? )?"
-    rf"(?:(?:{_NAME}|[0-9]{{1,3}}(?:st|nd|rd|th)) ){{1,4}}?(?:{_EN_WORDS})(?![A-Za-z0-9])\.?(?: (?:[NSEW]|NE|NW|SE|SW)(?![A-Za-z]))?{_UNIT}{_EN_TOWN}"
+    rf"(?<![0-9A-Za-z$€£])(?<![0-9][.:/-])[0-9]{{1,5}}(?:[A-Za-z]|-[0-9]{{1,4}}|½)?,? (?:(?:[NSEW]|North|South|East"
+    rf"|West|NE|NW|SE|SW)\.? )?"
+    rf"(?:(?:{_NAME}|[0-9]{{1,3}}(?:st|nd|rd|th)) ){{1,4}}?(?:{_EN_WORDS})(?![A-Za-z0-9])\.?(?: (?:[NSEW]|NE|NW|SE"
+    rf"|SW)(?![A-Za-z]))?{_UNIT}{_EN_TOWN}"
 )
 _EN_LOW_CUE = re.compile(r"\b(?:at|live on|lives on|living on|address(?: is)?:?|to|near|in) $")
 _EN_LOW = re.compile(
-    r"(?<![0-9a-z.,:$])[0-9]{1,5}[a-z]? (?!(?:\w+ )?(?:way|lane|lanes|miles?|mins?|minutes?|hours?|km|blocks?|new|old|of|the|more|other|different|main) (?:road|drive|way|street|lane))"
-    r"(?:(?:north|south|east|west|n|s|e|w) )?[a-z]{2,15}(?: [a-z]{2,15})? (?:street|st|avenue|ave|road|rd|boulevard|blvd|lane|drive|court|terrace|crescent)(?![a-z])"
+    r"(?<![0-9a-z.,:$])[0-9]{1,5}[a-z]? (?!(?:\w+ )?(?:way|lane|lanes|miles?|mins?|minutes?|hours?|km|blocks?|new"
+    r"|old|of|the|more|other|different|main) (?:road|drive|way|street|lane))"
+    r"(?:(?:north|south|east|west|n|s|e|w) )?[a-z]{2,15}(?: [a-z]{2,15})? (?:street|st|avenue|ave|road|rd"
+    r"|boulevard|blvd|lane|drive|court|terrace|crescent)(?![a-z])"
 )
 _EN_BOX = re.compile(
     r"(?<![a-z])(?:p\.? ?o\.? ?box|post office box|postfach|postbus|apartado(?: de correos| postal)?|casella postale"
@@ -50,42 +54,66 @@ _NUMBER = (
     r"(?:n[°º.]{1,2} ?|núm\.? ?|nr\.? ?)?[0-9]{1,4}(?:[ ]?[a-zA-Z](?![A-Za-z])|[-/][0-9]{1,4}| ?bis| ?ter)?(?![0-9])"
 )
 _SUFFIX = (
-    "straße|strasse|str\\.|weg|platz|allee|gasse|chaussee|straat|laan|plein|gracht|kade|singel|dijk|steeg|dreef|vej|gade"
+    "straße|strasse|str\\.|weg|platz|allee|gasse|chaussee|straat|laan|plein|gracht|kade|singel|dijk|steeg|dreef"
+    "|vej|gade"
     "|gatan|vägen|katu"
 )
 _SUFFIX_WEAK = "ring|damm|ufer|steig|steg|hof|markt|berg|graben|stieg|pad"  # also how other words end
 _GERMANIC = re.compile(rf"(?:{_SUFFIX}|(?P<weak>{_SUFFIX_WEAK})) {_NUMBER}(?![%°])")
 _GERMANIC_NAME = re.compile(rf"[{_LO}{_UP}\-]{{0,30}}(?:[ ][{_LO}{_UP}.\-]{{0,20}}[{_UP}]){{0,2}}")  # read backwards
 _OLD_NAMES = re.compile(
-    rf"(?<![{_UP}{_LO}])(?:Am|An der|An den|Auf der|Auf dem|Im|In der|Zum|Zur|Unter den|Bei der|Alter|Alte|Neue|Neuer|Hinter der)"
+    rf"(?<![{_UP}{_LO}])(?:Am|An der|An den|Auf der|Auf dem|Im|In der|Zum|Zur|Unter den|Bei der|Alter|Alte|Neue"
+    rf"|Neuer|Hinter der)"
     rf" {_NAME}(?: {_NAME})? {_NUMBER},?[ \n](?:D-|A-|CH-)?[0-9]{{4,5}} {_TOWN}"
 )
-_SMALL = r"(?:d[eu]s? la |de l['’]|des? |du |del |della |dello |dei |degli |delle |dell['’]|do |da |dos |das |d['’]|la |le |les |los |las |el )?"
+_SMALL = (
+    r"(?:d[eu]s? la |de l['’]|des? |du |del |della |dello |dei |degli |delle |dell['’]|do |da |dos |das |d['’]|la "
+    r"|le |les |los |las |el )?"
+)
 _ROMANCE = (
-    "[Cc]alle|[Cc]/|[Aa]venida|[Aa]vda\\.?|[Aa]v\\.|[Pp]laza|[Pp]aseo|[Cc]arrer|[Cc]amino|[Cc]arretera|[Rr]onda|[Tt]ravesía"
+    "[Cc]alle|[Cc]/|[Aa]venida|[Aa]vda\\.?|[Aa]v\\.|[Pp]laza|[Pp]aseo|[Cc]arrer|[Cc]amino|[Cc]arretera|[Rr]onda"
+    "|[Tt]ravesía"
     "|[Vv]ia|[Vv]iale|[Pp]iazza|[Cc]orso|[Ll]argo|[Vv]icolo|[Pp]iazzale|[Ll]ungotevere"
-    "|[Rr]ua|R\\.|[Tt]ravessa|[Pp]raça|[Ee]strada|[Aa]lameda|[Rr]odovia|ul\\.|al\\.|[Uu]lica|[Rr]ue|[Aa]venue|[Bb]oulevard"
+    "|[Rr]ua|R\\.|[Tt]ravessa|[Pp]raça|[Ee]strada|[Aa]lameda|[Rr]odovia|ul\\.|al\\.|[Uu]lica|[Rr]ue|[Aa]venue"
+    "|[Bb]oulevard"
 )
 _STREET_FIRST = re.compile(
-    rf"(?<![{_UP}{_LO}])(?:{_ROMANCE}) ?{_SMALL}(?:[0-9]{{1,2}} (?:de )?)?{_NAME}(?: {_SMALL}{_NAME}){{0,4}},? {_NUMBER}{_POSTCODE}"
+    rf"(?<![{_UP}{_LO}])(?:{_ROMANCE}) ?{_SMALL}(?:[0-9]{{1,2}} (?:de )?)?{_NAME}(?: {_SMALL}{_NAME}){{0,4}},?"
+    rf" {_NUMBER}{_POSTCODE}"
 )
 _RUSSIAN = re.compile(
-    r"(?:ул\.|улица|проспект|пр-т|пр\.|переулок|шоссе) [А-ЯЁ][а-яё-]{1,30}(?: [А-ЯЁ][а-яё-]{1,30})?,? (?:д\. ?|дом )?[0-9]{1,4}(?:,? (?:кв\.|к\.|корп\.) ?[0-9]{1,4}){0,2}"
+    r"(?:ул\.|улица|проспект|пр-т|пр\.|переулок|шоссе) [А-ЯЁ][а-яё-]{1,30}(?: [А-ЯЁ][а-яё-]{1,30})?,? (?:д\. ?"
+    r"|дом )?[0-9]{1,4}(?:,? (?:кв\.|к\.|корп\.) ?[0-9]{1,4}){0,2}"
 )
 _FRENCH = re.compile(
-    rf"(?<![0-9A-Za-z])(?<![0-9][.:/-])[0-9]{{1,4}}(?: ?bis| ?ter| ?[A-D])?,? (?:[Rr]ue|[Aa]venue|[Aa]v\.|[Bb]oulevard|[Bb]d\.?|[Pp]lace|[Cc]hemin"
-    rf"|[Aa]llée|[Ii]mpasse|[Qq]uai|[Cc]ours|[Rr]oute|[Ss]quare|[Pp]assage|[Ff]aubourg|[Ss]entier) {_SMALL}{_NAME}(?:[ -]{_SMALL}{_NAME}){{0,4}}{_POSTCODE}"
+    rf"(?<![0-9A-Za-z])(?<![0-9][.:/-])[0-9]{{1,4}}(?: ?bis| ?ter| ?[A-D])?,? (?:[Rr]ue|[Aa]venue|[Aa]v\."
+    rf"|[Bb]oulevard|[Bb]d\.?|[Pp]lace|[Cc]hemin"
+    rf"|[Aa]llée|[Ii]mpasse|[Qq]uai|[Cc]ours|[Rr]oute|[Ss]quare|[Pp]assage|[Ff]aubourg"
+    rf"|[Ss]entier) {_SMALL}{_NAME}(?:[ -]{_SMALL}{_NAME}){{0,4}}{_POSTCODE}"
 )
 _AFTER_HYPHEN = re.compile(rf"^[{_LO}]*-+(?=[{_UP}])")
 _BEHIND = re.compile(_POSTCODE)
 
 _EN_STEMS = tuple(f" {word.lower()}" for word in _EN_WORDS.split("|"))
-_FR_STEMS = ("rue ", "avenue ", "av. ", "boulevard ", "bd", "place ", "chemin ", "allée ", "impasse ", "quai ", "cours ",
-             "route ", "square ", "passage ", "faubourg ", "sentier ")  # fmt: skip
-_ROMANCE_STEMS = ("calle ", "c/", "avenida ", "avda", "av. ", "plaza ", "paseo ", "carrer ", "camino ", "carretera ",
-                  "ronda ", "travesía ", "via ", "viale ", "piazza ", "piazzale ", "corso ", "largo ", "vicolo ",
-                  "lungotevere ", "rua ", " r. ", "travessa ", "praça ", "estrada ", "alameda ", "rodovia ", "ul. ", "al. ",
-                  "ulica ", "rue ", "avenue ", "boulevard ")  # fmt: skip
+
+
+def _stems(text: str) -> tuple[str, ...]:
+    """Words in lower case, each with the space behind it."""
+    return tuple(f"{word} " for word in text.split())
+
+
+_FR_STEMS = _stems(
+    "rue avenue av. boulevard bd bd. place chemin allée impasse quai cours route square passage faubourg sentier"
+)
+_ROMANCE_STEMS = (
+    "c/",
+    *_stems(
+        """
+        calle avenida avda avda. av. plaza paseo carrer camino carretera ronda travesía via viale piazza piazzale corso
+        largo vicolo lungotevere rua r. travessa praça estrada alameda rodovia ul. al. ulica rue avenue boulevard
+        """
+    ),
+)
 _GERMANIC_STEMS = tuple(f"{stem} ".replace("\\", "") for stem in f"{_SUFFIX}|{_SUFFIX_WEAK}".split("|"))
 _BOX_STEMS = ("box", "postfach", "postbus", "apartado", "casella", "caixa", "boîte", "b.p.", "skrytka")
 _POSTCODE_THERE = re.compile(rf"[0-9]{{4,5}} [{_UP}]")

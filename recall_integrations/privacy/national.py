@@ -160,9 +160,9 @@ def _nie(written: str) -> bool:
     return _LETTERS_DNI[int(digits) % 23] == written[-1]
 
 
-_ODD = dict(zip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-                (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14,
-                 16, 10, 22, 25, 24, 23), strict=True))  # fmt: skip
+_ODD_VALUES = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
+_ODD = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", _ODD_VALUES, strict=True))
+_ODD |= {str(digit): _ODD_VALUES[digit] for digit in range(10)}
 
 
 def _codice_fiscale(written: str) -> bool:
@@ -219,11 +219,14 @@ _LETTERED_ANY = re.compile(
 )
 
 _CUED = re.compile(
-    r"(?<![a-z0-9])(?:bsn|burgerservicenummer|pesel|cpf|rg|sin|social insurance|tfn|tax file|nir|insee|numéro de sécu\w*"
+    r"(?<![a-z0-9])(?:bsn|burgerservicenummer|pesel|cpf|rg|sin|social insurance|tfn|tax file|nir|insee"
+    r"|numéro de sécu\w*"
     r"|aadhaar|aadhar|personnummer|fødselsnummer|cpr|cnp|passport|reisepass|passeport|pasaporte|passaporto|nino"
     r"|national insurance|national id|national identity|nhs|medicare|identity card|id card|driver'?s? licen[cs]e"
-    r"|driving licen[cs]e|steuer-?(?:id|nummer|identifikationsnummer)|sozialversicherungsnummer|svnr|ahv|avs|dni|nie|nif"
-    r"|personalausweis|rijksregister\w*|codice fiscale|curp|rut|oib|egn|rodné číslo|inn|инн|снилс|паспорт|身份证(?:号码?)?"
+    r"|driving licen[cs]e|steuer-?(?:id|nummer|identifikationsnummer)|sozialversicherungsnummer|svnr|ahv|avs|dni"
+    r"|nie|nif"
+    r"|personalausweis|rijksregister\w*|codice fiscale|curp|rut|oib|egn|rodné číslo|inn|инн|снилс|паспорт"
+    r"|身份证(?:号码?)?"
     r"|マイナンバー|주민등록번호|my number|tc kimlik)"
     r"[^a-z0-9\n]{0,4}(?:(?:number|num|no|nr|nummer|numero|número|numer|is|ist|es|est|code)[^a-z0-9\n]{1,4}){0,3}"
     r"(?P<id>[a-z]{0,3}[ -]?[0-9](?:[ .\-/]?[0-9a-z](?![a-z]{2})){4,18})(?![a-z0-9])"

@@ -30,7 +30,8 @@ _DATE = (
 )
 _TIME = r"[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2}(?:[.,][0-9]{1,9})?)?(?:[ ]?[+-][0-9]{2}:?[0-9]{2}(?![0-9]))?(?![0-9])"
 _KEEP = re.compile(
-    rf"{_DATE}(?:[T ,]{{1,2}}{_TIME})?|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T|(?:19|20)[0-9]{{2}}-(?:19|20)[0-9]{{2}}(?![-0-9])"
+    rf"{_DATE}(?:[T ,]{{1,2}}{_TIME})?|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T|(?:19|20)[0-9]{{2}}-(?:19"
+    rf"|20)[0-9]{{2}}(?![-0-9])"
 )
 _IN_DATES = ("-", "/", ".")
 _UUID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])")
@@ -167,8 +168,10 @@ def _card(groups: Groups, i: int) -> tuple[int, int] | None:
     singles = _singles(groups, i)
     total, best = 0, None
     for j in range(i, min(i + (singles or 8), len(spans))):
-        if j > i and (len(groups.gap(j - 1)) > 1 or spans[j][1] - spans[j][0] < 3 and spans[j][1] - spans[i][0] < 13) and not singles:
-            break
+        if j > i and not singles:
+            short = spans[j][1] - spans[j][0] < 3 and spans[j][1] - spans[i][0] < 13
+            if short or len(groups.gap(j - 1)) > 1:
+                break
         total += spans[j][1] - spans[j][0]
         if total > _DIGITS_LONGEST:
             break

@@ -31,21 +31,23 @@ _FORMS = re.compile(
 )
 _FORM_DIGITS_MIN, _FORM_DIGITS_MAX = 9, 12
 _GROUPS_MAX = 8
-_FIRST_GROUPS = (1, 2, 3, 5)  # of the forms above
+_FIRST_GROUPS = (1, 3, 5)  # of the forms above; others stand in brackets
 _TRUNK_MAX = 6  # digits of the area's code, with the 0
 
 _WORDS = (
     r"(?:tele)?phone|phone_?number|tel|mobile|mobil|cell(?:phone)?|fax|call(?:ed|ing)?|ring|dial(?:ed)?|text(?:ed)?|sms"
-    r"|whatsapp|viber|wechat|signal|hotline|helpline|(?:my|his|her|your|our|their|contact|the)(?: (?:new|old|work|home|office|private|personal|direct|contact|best|second|other))? (?:number|digits)(?! of)"
+    r"|whatsapp|viber|wechat|signal|hotline|helpline|(?:my|his|her|your|our|their|contact|the)(?: (?:new|old|work"
+    r"|home|office|private|personal|direct|contact|best|second|other))? (?:number|digits)(?! of)"
     r"|reach (?:me|us|him|her|them)|handy(?:nummer)?|telefon(?:nummer|o|i|nr)?|rufnummer|téléphone|tél|portable|numéro"
     r"|teléfono|móvil|celular|cellulare|telefoon(?:nummer)?|mobiel|telemóvel|telefone|komórka|telefonu|puhelin"
     r"|тел|телефон|моб|номер|电话|電話|手机|手機|携帯|전화(?:번호)?|휴대폰|هاتف|جوال|رقم|फ़ोन|फोन"
 )
 # Unbroken digits behind these are numbers of things.
-_CODE_BEFORE = re.compile(
-    r"(?:order|invoice|ticket|tracking|booking|reference|ref|case|item|sku|isbn|account|barcode)"
+_CODE_BEFORE = re.compile(r"(?:order|invoice|ticket|tracking|booking|reference|ref|case|item|sku|isbn|account|barcode)")
+_SMALL = (
+    r"number|num|nummer|no|nr|me|us|him|her|them|on|at|is|ist|es|est|è|am|unter|au|al|now|back|please|the|to|from"
+    r"|号码|号|番号"
 )
-_SMALL = r"number|num|nummer|no|nr|me|us|him|her|them|on|at|is|ist|es|est|è|am|unter|au|al|now|back|please|the|to|from|号码|号|番号"
 _CUE = re.compile(rf"(?<![a-zа-я])(?:{_WORDS})[^a-z0-9\n]{{0,5}}(?:(?:{_SMALL})[^a-z0-9\n]{{0,4}}){{0,3}}$")
 _LETTER_LAST = re.compile(r"[^\W0-9_][\W_]{0,6}$")
 _CUE_CHARS = 44
@@ -107,7 +109,7 @@ def _national(text: str, low: str, spans: Spans, i: int, begin: int) -> tuple[in
     if begin and text[begin - 1] in "$€£¥":
         return None
     bracket = start - 1 if text[start - 1 : start] == "(" else start
-    for at in {bracket: None, start: None} if end - start in _FIRST_GROUPS else ():
+    for at in {bracket: None, start: None} if end - start in _FIRST_GROUPS or bracket < start else ():
         for form in (_NORTH_AMERICA, _FORMS):
             match = form.match(text, at)
             if match and match.group().count("(") == match.group().count(")"):
@@ -137,8 +139,9 @@ def _behind_zero(text: str, spans: Spans, i: int, bracket: int) -> tuple[int, in
 
 def _behind_a_word(text: str, low: str, spans: Spans, i: int) -> tuple[int, int] | None:
     start, end = spans[i]
-    before = low[max(0, start - _CUE_CHARS) : start]
-    if not _LETTER_LAST.search(before) or (end - start == 8 and _COMPACT_DATE.match(text, start)):
+    if not _LETTER_LAST.search(low, max(0, start - 8), start) or (
+        end - start == 8 and _COMPACT_DATE.match(text, start)
+    ):
         return None
     ends = [end for total, end in _ends(text, spans, i) if _DIGITS_MIN <= total <= _DIGITS_MAX]
-    return (start, ends[-1]) if ends and _CUE.search(before.rstrip("(")) else None
+    return (start, ends[-1]) if ends and _CUE.search(low[max(0, start - _CUE_CHARS) : start].rstrip("(")) else None

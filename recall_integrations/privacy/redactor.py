@@ -1,7 +1,7 @@
 """Personal data and secrets of a text, replaced by stable placeholders: `[phone-1]`, `[email-2]`.
 
-In doubt it redacts: a number that only looks like a card is a smaller loss than a card that leaks. Dates, times, prices,
-versions, UUIDs and ordinary numbers stay. What is recognised, and what is not: `docs/privacy.md`.
+In doubt it redacts: a number that only looks like a card is a smaller loss than a card that leaks. Dates, times,
+prices, versions, UUIDs and ordinary numbers stay. What is recognised, and what is not: `docs/privacy.md`.
 
 A text is read in its plain form (`normal.py`) by recognisers of which each costs time in proportion to the text:
 `secrets.py` (keys, passwords, URLs with credentials, e-mail), `addresses.py` (streets), `numbers.py` (cards, IBANs,
@@ -11,6 +11,7 @@ social security numbers, IP addresses, phones, national ids).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from threading import Lock
@@ -61,7 +62,8 @@ class Redactor:
     """Replaces what is personal or secret by placeholders, the same for the same value as long as it lives.
 
     One for each recall. Threads may share it. A value is the same however it is written: with other spaces, hyphens or
-    widths; an e-mail address in other capitals. Numbers are given in order of first appearance, for each kind by itself.
+    widths; an e-mail address in other capitals. Numbers are given in order of first appearance, for each kind by
+    itself.
 
     Args:
         own: patterns of yours: compiled regular expressions (placeholder `[own-1]`) or pairs of a name (lower-case
@@ -76,13 +78,19 @@ class Redactor:
         self._own = tuple(_own_pattern(entry) for entry in own)
         self._known = _placeholders({*_KINDS, *(name for name, _ in self._own)}) if own else _PLACEHOLDER
         self._numbers: dict[str, dict[str, int]] = {}
-        self._count = 0
+        self._counts: Counter[str] = Counter()
         self._lock = Lock()
 
     @property
     def count(self) -> int:
         """How many times something was replaced."""
-        return self._count
+        return self._counts.total()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The same by kind: the names in placeholders."""
+        with self._lock:
+            return dict(self._counts)
 
     def text(self, text: str) -> str:
         """`text` with placeholders. Redacting again changes nothing; text without any is returned as it is."""
@@ -135,7 +143,7 @@ class Redactor:
     def _placeholder(self, kind: str, value: str) -> str:
         key = _same(kind, value)
         with self._lock:
-            self._count += 1
+            self._counts[kind] += 1
             known = self._numbers.setdefault(kind, {})
             return f"[{kind}-{known.setdefault(key, len(known) + 1)}]"
 

@@ -138,7 +138,8 @@ _PUTTY = re.compile(r"putty-user-key-file-[0-9]")
 # -- named by a word before them -----------------------------------------------------------------------------------
 
 _PASSWORDS = (
-    "pass(?:word|wd|code|phrase|wort)s?|pwd|kennwort|contrase(?:ñ|n)a|clave secreta|mot de passe|senha|wachtwoord|parola"
+    "pass(?:word|wd|code|phrase|wort)s?|pwd|kennwort|contrase(?:ñ|n)a|clave secreta|mot de passe|senha|wachtwoord"
+    "|parola"
     "|пароль|密码|密碼|口令|パスワード|비밀번호"
 )
 _NAMES = (
@@ -154,8 +155,10 @@ _ASSIGNED = re.compile(
 )
 # What stands where a secret would: code that fetches it, a name for it, a word that says what it has to be.
 _STANDS_FOR = re.compile(
-    r"(?:[a-z_][a-z_.]*[\[(]|(?:os|process|self|this|config|settings|request|env|app|st|secrets)\.[a-z_]|\$?\{|\$\(|\[your|<|\*\*"
-    r"|(?:your|my|some|the|new|old|insert|enter|hashed|[a-z]+)(?:[_ -][a-z]+){0,5}?[_ -](?:key|token|secret|password|id|here)\)*$"
+    r"(?:[a-z_][a-z_.]*[\[(]|(?:os|process|self|this|config|settings|request|env|app|st|secrets)\.[a-z_]|\$?\{"
+    r"|\$\(|\[your|<|\*\*"
+    r"|(?:your|my|some|the|new|old|insert|enter|hashed|[a-z]+)(?:[_ -][a-z]+){0,5}?[_ -](?:key|token|secret"
+    r"|password|id|here)\)*$"
     r"|(?:api_?key|token|password|secret|none|null|true|false|undefined|string|str|required|optional|unique|your|here"
     r"|(?:stored|kept|needed|correct|wrong|invalid|valid|missing|empty|expired|hidden|strong|weak))\)*$)"
 )
@@ -164,12 +167,15 @@ _BEARER = re.compile(
 )
 _SPOKEN = re.compile(
     rf"(?<![a-z0-9])(?:{_PASSWORDS}|pin(?: code| number)?|api[ -]?key|secret|token|cvv|cvc|otp"
-    r"|(?:verification|security|access|login|one[- ]time|door|gate|alarm|entry)[- ](?:pass)?code)(?: for [\w .-]{1,30}?)?"
+    r"|(?:verification|security|access|login|one[- ]time|door|gate|alarm"
+    r"|entry)[- ](?:pass)?code)(?: for [\w .-]{1,30}?)?"
     r"(?: (?:is|was|to|ist|es|est|è)[: ]|:|：|是|は|는) ?[\"'`]?(?=[^\s0-9\"']{0,100}[0-9])(?P<value>[^\s\"'`,;\0]{3,})"
 )
 _NEAR = re.compile(r"aws|secret|akia|(?:api|access|account|auth|private|signing)[ _-]?(?:key|token)|credential|passw")
 _AWS = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
-_OPAQUE = re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,40}[0-9])(?=[A-Za-z0-9_-]{0,40}?[0-9][A-Za-z])[A-Za-z0-9_-]{24,}")
+_OPAQUE = re.compile(
+    r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,40}[0-9])(?=[A-Za-z0-9_-]{0,40}?[0-9][A-Za-z])[A-Za-z0-9_-]{24,}"
+)
 _SIGNED = re.compile(
     r"(?<![a-z0-9])(?:sig|signature|x-amz-signature|x-amz-security-token|sas|auth)=(?P<value>[\w%+/.~=-]{16,})"
 )

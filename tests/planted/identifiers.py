@@ -103,14 +103,50 @@ def phone(*forms: str) -> Make:
 
 
 PHONES: dict[str, Make] = {
-    "phone-us": phone("N##-N##-####", "(N##) N##-####", "N##.N##.####", "N## N## ####", "1-N##-N##-####", "(N##)N##-####"),
-    "phone-us-odd": phone("N##\u00a0N##\u00a0####", "N##\u2011N##\u2011####", "N##\tN##\t####", "N##  N##  ####", "N##\u2009N##\u2009####", "N##\u2013N##\u2013####"),
-    "phone-e164": phone("+1N##N######", "+4915########", "+447#########", "+336########", "+8613#########", "+9198########"),
-    "phone-int": phone("+44 20 7### ####", "+49 (0)151 #######", "+33 6 ## ## ## ##", "+1 (N##) N##-####", "+34 6## ## ## ##", "+39 3## ### ####", "+81 90-####-####", "+7 9## ###-##-##", "+48 5## ### ###", "+55 11 9####-####"),
+    "phone-us": phone(
+        "N##-N##-####", "(N##) N##-####", "N##.N##.####", "N## N## ####", "1-N##-N##-####", "(N##)N##-####"
+    ),
+    "phone-us-odd": phone(
+        "N##\u00a0N##\u00a0####",
+        "N##\u2011N##\u2011####",
+        "N##\tN##\t####",
+        "N##  N##  ####",
+        "N##\u2009N##\u2009####",
+        "N##\u2013N##\u2013####",
+    ),
+    "phone-e164": phone(
+        "+1N##N######", "+4915########", "+447#########", "+336########", "+8613#########", "+9198########"
+    ),
+    "phone-int": phone(
+        "+44 20 7### ####",
+        "+49 (0)151 #######",
+        "+33 6 ## ## ## ##",
+        "+1 (N##) N##-####",
+        "+34 6## ## ## ##",
+        "+39 3## ### ####",
+        "+81 90-####-####",
+        "+7 9## ###-##-##",
+        "+48 5## ### ###",
+        "+55 11 9####-####",
+    ),
     "phone-00": phone("0044 20 7### ####", "0049 151 ########", "0033 6 ## ## ## ##", "0044207#######"),
-    "phone-national": phone("020 7### ####", "0171 #######", "089 ########", "06 ## ## ## ##", "06.##.##.##.##", "0171/#######", "030-#######", "090-####-####", "0412 ### ###", "079 ### ## ##", "(0171) #######", "07### ######", "07#########"),
+    "phone-national": phone(
+        "020 7### ####",
+        "0171 #######",
+        "089 ########",
+        "06 ## ## ## ##",
+        "06.##.##.##.##",
+        "0171/#######",
+        "030-#######",
+        "090-####-####",
+        "0412 ### ###",
+        "079 ### ## ##",
+        "(0171) #######",
+        "07### ######",
+        "07#########",
+    ),
     "phone-grouped": phone("98### #####", "138 #### ####", "(11) 9####-####", "8 (912) ###-##-##", "8 912 ###-##-##"),
-}  # fmt: skip
+}
 
 
 def wide(make: Make) -> Make:
@@ -142,7 +178,9 @@ IPS: dict[str, Make] = {
     ),
 }
 EMAILS: dict[str, Make] = {
-    "email": lambda r: f"{some(r, LOWER, 6)}@{some(r, string.ascii_lowercase, 7)}.{r.choice(['com', 'org', 'de', 'io'])}",
+    "email": lambda r: (
+        f"{some(r, LOWER, 6)}@{some(r, string.ascii_lowercase, 7)}.{r.choice(['com', 'org', 'de', 'io'])}"
+    ),
     "email-long": lambda r: (
         f"{some(r, LOWER, 4)}.{some(r, LOWER, 5)}+{some(r, LOWER, 3)}@mail.{some(r, LOWER, 5)}.co.uk"
     ),
@@ -157,7 +195,9 @@ def b64(r: Random, n: int) -> str:
 
 
 def jwt(r: Random) -> str:
-    parts = [base64.urlsafe_b64encode(t).decode().rstrip("=") for t in (b'{"alg":"HS256","typ":"JWT"}', b'{"sub":"1234"}')]
+    parts = [
+        base64.urlsafe_b64encode(t).decode().rstrip("=") for t in (b'{"alg":"HS256","typ":"JWT"}', b'{"sub":"1234"}')
+    ]
     return ".".join([*parts, some(r, ALNUM + "-_", 43)])
 
 
@@ -205,7 +245,9 @@ SECRETS: dict[str, Make] = {
     "stripe-hook": key("whsec_", ALNUM, 32),
     "slack-bot": lambda r: f"xoxb-{digits(r, 11)}-{digits(r, 12)}-{some(r, ALNUM, 24)}",
     "slack-app": lambda r: f"xapp-1-A{some(r, UPPER, 10)}-{digits(r, 12)}-{some(r, HEX, 64)}",
-    "slack-hook": lambda r: f"https://hooks.slack.com/services/T{some(r, UPPER, 8)}/B{some(r, UPPER, 8)}/{some(r, ALNUM, 24)}",
+    "slack-hook": lambda r: (
+        f"https://hooks.slack.com/services/T{some(r, UPPER, 8)}/B{some(r, UPPER, 8)}/{some(r, ALNUM, 24)}"
+    ),
     "discord-hook": lambda r: f"https://discord.com/api/webhooks/{digits(r, 18)}/{some(r, ALNUM + '-_', 68)}",
     "discord-bot": lambda r: f"M{some(r, ALNUM, 23)}.{some(r, ALNUM, 6)}.{some(r, ALNUM + '-_', 27)}",
     "telegram": lambda r: f"{r.randrange(10**8, 10**10)}:AA{some(r, ALNUM + '-_', 33)}",
@@ -307,19 +349,33 @@ IDS: dict[str, Make] = {
     "nhs": lambda r: f"NHS number: «{grouped(digits(r, 10), (3, 3), ' ')}»",
 }
 
+
+def street(names: str, *forms: str) -> Make:
+    """Forms in which ~ is one of the names, & a digit from 1 to 9 and # any."""
+
+    def make(r: Random) -> str:
+        put = {"~": lambda: r.choice(names.split("|")), "&": lambda: r.choice("123456789"), "#": lambda: digits(r, 1)}
+        return "".join(put[c]() if c in put else c for c in r.choice(forms))
+
+    return make
+
+
 ADDRESSES: dict[str, Make] = {
-    "en": lambda r: f"{r.randrange(1, 9999)} {r.choice(['Oak', 'Elm Park', 'North Hill', 'W 42nd'])} {r.choice(['Street', 'Ave', 'Road', 'Blvd.', 'Lane', 'Drive'])}",
-    "en-us": lambda r: f"{r.randrange(1, 9999)} Maple Street, Apt 4B, Springfield, IL {digits(r, 5)}",
-    "en-uk": lambda r: f"{r.randrange(1, 99)} High Street, London SW1A {r.randrange(1, 9)}AA",
-    "box": lambda r: f"{r.choice(['P.O. Box', 'PO Box', 'Postfach', 'Apartado de Correos', 'Postbus'])} {r.randrange(10, 99999)}",
-    "de": lambda r: f"{r.choice(['Hauptstraße', 'Goethestr.', 'Lindenweg', 'Berliner Allee', 'Karl-Marx-Straße'])} {r.randrange(1, 200)}{r.choice(['', 'a', ' b'])}, {r.randrange(10000, 99999)} Berlin",
-    "de-old": lambda r: f"Am Markt {r.randrange(1, 50)}, {r.randrange(10000, 99999)} Jena",
-    "fr": lambda r: f"{r.randrange(1, 200)}{r.choice(['', ' bis'])}, rue {r.choice(['de la Paix', 'Victor Hugo', 'du Bac'])}, 75{digits(r, 3)} Paris",
-    "es": lambda r: f"{r.choice(['Calle de Alcalá', 'C/ Mayor', 'Avenida de la Constitución', 'Plaza Mayor'])}, {r.randrange(1, 200)}, 28{digits(r, 3)} Madrid",
-    "it": lambda r: f"{r.choice(['Via Roma', 'Viale della Libertà', 'Piazza Garibaldi', 'Corso Vittorio Emanuele'])} {r.randrange(1, 200)}, 001{digits(r, 2)} Roma",
-    "nl": lambda r: f"{r.choice(['Keizersgracht', 'Kerkstraat', 'Van Baerlestraat', 'Damrak laan'])} {r.randrange(1, 200)}, {r.randrange(1000, 9999)} AB Amsterdam",
-    "pt": lambda r: f"{r.choice(['Rua Augusta', 'Avenida da Liberdade', 'Praça do Comércio'])}, {r.randrange(1, 200)}, {r.randrange(1000, 9999)}-{digits(r, 3)} Lisboa",
-}  # fmt: skip
+    "en": street("Oak Street|Elm Park Ave|North Hill Road|W 42nd Blvd.|Oak Lane|Elm Drive", "& ~", "&# ~", "&### ~"),
+    "en-us": street("Maple Street|Ocean Avenue", "&### ~, Apt 4B, Springfield, IL #####"),
+    "en-uk": street("High Street|Mill Lane", "&# ~, London SW1A &AA"),
+    "box": street("P.O. Box|PO Box|Postfach|Apartado de Correos|Postbus", "~ &#", "~ &####"),
+    "de": street(
+        "Hauptstraße|Goethestr.|Lindenweg|Berliner Allee|Karl-Marx-Straße",
+        *("~ &, &#### Berlin", "~ &#a, &#### Berlin", "~ && b, &#### Berlin", "~ &#"),
+    ),
+    "de-old": street("Am Markt|Unter den Linden", "~ &#, &#### Jena"),
+    "fr": street("de la Paix|Victor Hugo|du Bac", "&#, rue ~, 75### Paris", "& bis, rue ~, 75### Paris", "&# rue ~"),
+    "es": street("Calle de Alcalá|C/ Mayor|Avenida de la Constitución|Plaza Mayor", "~, &#, 28### Madrid", "~ &#"),
+    "it": street("Via Roma|Viale della Libertà|Piazza Garibaldi|Corso Vittorio Emanuele", "~ &#, 001## Roma", "~, &#"),
+    "nl": street("Keizersgracht|Kerkstraat|Van Baerlestraat", "~ &##, &### AB Amsterdam", "~ &#"),
+    "pt": street("Rua Augusta|Avenida da Liberdade|Praça do Comércio", "~, &##, &###-### Lisboa", "~ &#"),
+}
 
 URLS: dict[str, Make] = {"url": lambda r: f"ftp://bob:«{some(r, ALNUM, 9)}»@files.example.com/x"}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_integrations.console.commands.bench_repository import latency, misses, parse, resilience, rules
+from recall_integrations.console.commands.bench_repository import latency, misses, parse, privacy, resilience, rules
 from recall_integrations.console.commands.shared import (
     CONFIG,
     DATA,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def bench() -> None:
     """Measure quality and speed.
 
-    quality, abstention, diff, negation and temporal measure on your own data. latency, misses, parse, resilience and
-    rules live in the repository of recall-integrations and run from a checkout of it. Needs the extra
+    quality, abstention, diff, negation and temporal measure on your own data. latency, misses, parse, privacy,
+    resilience and rules live in the repository of recall-integrations and run from a checkout of it. Needs the extra
     recall-integrations[bench].
     """
 
@@ -232,5 +232,5 @@ def bench_negation(files: tuple[Path, ...], language: str | None, misses: bool) 
     negation_accuracy.run(files, console(), language=language, misses=misses)
 
 
-for _command in (latency, misses, parse, resilience, rules):
+for _command in (latency, misses, parse, privacy, resilience, rules):
     bench.add_command(_command)
