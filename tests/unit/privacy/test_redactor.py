@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
+from typing import Any
 
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy.redactor import apply, check_mode, redact
+from recall_integrations.privacy.redactor import Redactor, apply, check_mode, redact, withheld
 from recall_integrations.types import Memory, Relation
 
 REDACTED = [
@@ -54,6 +57,32 @@ REDACTED = [
     ("https://bob:pw@host/x?y", "[url-1]"),
     ("postgres://u:p/w@db:5432/x", "[url-1]"),
     ("https://ghtoken@host/repo.git", "[url-1]"),
+    ("10:30 - Priya:415-555-2671", "10:30 - Priya:[phone-1]"),
+    ("((415) 555-2671)", "([phone-1])"),
+    ("+1 415 555 2671 12:30", "[phone-1] 12:30"),
+    ("+44 20 7946 0958 2024-05-12", "[phone-1] 2024-05-12"),
+    ("415\u00a0555\u00a02671 and 415\t555\t2671", "[phone-1] and [phone-1]"),
+    ("415\u2011555\u20112671", "[phone-1]"),
+    ("４１５－５５５－２６７１", "[phone-1]"),
+    ("٤١٥-٥٥٥-٢٦٧١", "[phone-1]"),
+    ("tel%3A+14155552671&x=a%40b.com", "tel%3A[phone-1]&x=[email-1]"),
+    ("415&nbsp;555&nbsp;2671", "[phone-1]"),
+    ("meine Handynummer ist 15112345678", "meine Handynummer ist [phone-1]"),
+    ('{"mobile": "4155552671"}', '{"mobile": "[phone-1]"}'),
+    ("4111-1111-1111-1111 and 4111\u00a01111\u00a01111\u00a01111", "[card-1] and [card-1]"),
+    ("DE89370400440532013000,DE89 3704 0044 0532 0130 00", "[iban-1],[iban-1]"),
+    ("o'hara@example.com, O'Hara@Example.com", "[email-1], [email-1]"),
+    ("邮箱priya@example.com是", "邮箱[email-1]是"),
+    ("_priya@example.com_", "_[email-1]_"),
+    ("http://10.0.0.1/x", "http://[ip-1]/x"),
+    ("addr:2001:db8::1", "addr:[ip-1]"),
+    ("my password is 'hunter2'.", "my password is '[secret-1]'."),
+    ('"password": "correct horse battery staple"', '"password": "[secret-1]"'),
+    ("I live at 42 oak street", "I live at [address-1]"),
+    ("come to 221B Baker Street, London NW1 6XE now", "come to [address-1] now"),
+    ("PESEL: 44051401359, BSN 111222333", "PESEL: [id-1], BSN [id-2]"),
+    ("NINO AB 12 34 56 C", "NINO [id-1]"),
+    ("[2024-05-12] 123.456.789-09", "[2024-05-12] [id-1]"),
 ]
 
 KEPT = [
@@ -87,6 +116,25 @@ KEPT = [
     "a sk-ill, ask-me-anything-you-want-today",
     "Chapters 10 11 12 13 14 15 16",
     "300.300.300.300",
+    "$415.50, 3.50 € and 1,250,000",
+    "we won 3-2, then 21-19 21-17",
+    "2 way street, 10 minutes down the road, a 5 mile drive",
+    "iPad 2, Heidelberg 2024, Ensuring 100% of it",
+    "chapter 4 5 6 7 8 9 10 11 12 13 14 15 16 17",
+    "37.7749, -122.4194 and 37.774929,-122.419416",
+    "api_key = os.getenv('OPENAI_API_KEY')",
+    "password = request.form['password']",
+    'token="YOUR_TOKEN"',
+    "appointment number is 20250330",
+    "your order #0924123456 is paid",
+    "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "bind 0.0.0.0, mask 255.255.255.0",
+    "1920x1080, 4K, 128GB, 5.6.7-rc1",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "2025-01-02 10:30:00 - 2025-01-02 17:45:00",
+    "[phone-1] and [secret-12]",
+    "password: [secret-1]",
+    "via email 5 times, avenue of 3 trees",
     "",
 ]
 
@@ -144,6 +192,27 @@ def test_punctuation_around_does_not_hide_it(around: str, secret: str) -> None:
         "4111 ",
         "2024-",
         "5551234567 ",
+        "+",
+        "@",
+        "-",
+        "[[(",
+        "eyJ-",
+        "12 ",
+        "1 2 3 4 ",
+        "://",
+        "_",
+        "%40",
+        "\u200b",
+        "1\u200b ",
+        "12 Oak ",
+        "weg 1 ",
+        "Via A ",
+        "-----BEGIN RSA PRIVATE KEY----- ",
+        "my number is ",
+        "fe80:",
+        "AB 12 ",
+        "key a1",
+        "[phone-1] ",
     ],
 )
 def test_the_cost_is_linear_on_repetition(piece: str, linear: Callable[..., None]) -> None:
@@ -222,3 +291,47 @@ def test_the_stored_memory_is_not_touched() -> None:
 def test_metadata_keys_that_become_equal_keep_their_values() -> None:
     memory = Memory("x", metadata={"a@example.com": 1, "b@example.com": 2})
     assert sorted(apply(memory, "redact").metadata.values()) == [1, 2]
+
+
+def test_the_same_value_has_one_number_within_a_redactor() -> None:
+    redactor = Redactor()
+    assert redactor.text("415-555-2671, 415-555-2672") == "[phone-1], [phone-2]"
+    assert redactor.text("+1 (415) 555-2672 or a@example.com") == "[phone-2] or [email-1]"
+    assert redactor.memory(Memory("A@Example.com", metadata={"phone": 4155552671})).metadata == {"phone": "[phone-1]"}
+    assert redactor.text("a@example.com") == "[email-1]"
+    assert redactor.counts == {"phone": 4, "email": 3}
+    assert redactor.count == 7
+    assert Redactor().text("415-555-2672") == "[phone-1]"
+
+
+def test_threads_share_the_numbers() -> None:
+    redactor = Redactor()
+    texts = [f"+1 415 555 {n:04d}" for n in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        first = list(pool.map(redactor.text, texts))
+        assert list(pool.map(redactor.text, texts)) == first
+    assert sorted(first) == sorted(f"[phone-{n}]" for n in range(1, 201))
+
+
+def test_what_is_redacted_stays_whoever_redacts_it() -> None:
+    once = Redactor().memory(MEMORY)
+    assert Redactor().memory(once) == once
+
+
+def test_own_patterns_come_first() -> None:
+    redactor = Redactor([("badge", r"B-\d{3}"), re.compile("kestrel")])
+    assert redactor.text("B-123, kestrel, B-124, B-123, 415-555-2671") == (
+        "[badge-1], [own-1], [badge-2], [badge-1], [phone-1]"
+    )
+    assert redactor.text("[badge-1], [own-1]") == "[badge-1], [own-1]"
+    assert Redactor([("all", r"\w*")]).text("a b") == "[all-1] [all-2]"
+
+
+@pytest.mark.parametrize("own", ["text", ("Bad Name", "x"), ("a", "("), ("a", 1), re.compile(b"x"), 3])
+def test_patterns_that_are_none(own: Any) -> None:
+    with pytest.raises(InvalidArgument):
+        Redactor([own])
+
+
+def test_withheld_is_what_block_leaves() -> None:
+    assert withheld(MEMORY) == apply(MEMORY, "block")
