@@ -28,10 +28,13 @@ _DATE = (
     r"(?:[0-9]{4}[-/.][01]?[0-9][-/.][0-3]?[0-9]|[0-9]{1,2}[-/.][0-9]{1,2}[-/.](?:[0-9]{4}|[0-9]{2}))"
     r"(?![0-9/]|[.-][0-9])"
 )
-_TIME = r"[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2}(?:[.,][0-9]{1,9})?)?(?:[ ]?[+-][0-9]{2}:?[0-9]{2}(?![0-9]))?(?![0-9]|\.[0-9])"
+_TIME = (
+    r"[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2}(?:[.,][0-9]{1,9})?)?(?:[ ]?[+-][0-9]{2}:?[0-9]{2}(?![0-9]))?"
+    r"(?![0-9]|\.[0-9])"
+)
 _KEEP = re.compile(
-    rf"{_DATE}(?:[T ,]{{1,2}}{_TIME})?|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T|(?:19|20)[0-9]{{2}}-(?:19"
-    rf"|20)[0-9]{{2}}(?![-0-9])"
+    rf"{_DATE}(?:[T ,]{{1,2}}{_TIME})?|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T|"
+    r"(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}(?![-0-9])"
 )
 _IN_DATES = ("-", "/", ".")
 _UUID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])")
@@ -85,6 +88,7 @@ def _of_cluster(text: str, low: str, start: int, end: int) -> Iterator[Found]:
         if found is None or _in_uuid(low, found[1], found[2]):
             i += max(1, _singles(groups, i) - 1)  # the last may begin a number
             continue
+        found = _whole(groups, i, found)
         yield found
         done = found[2]
         i += 1
@@ -98,12 +102,31 @@ def _singles(groups: Groups, i: int) -> int:
     return j - i if j - i > _SINGLES_MAX else 0
 
 
+def _whole(groups: Groups, i: int, found: Found) -> Found:
+    """What was found, with what a checksum finds to begin inside it and to end behind it: nothing may be left over."""
+    for k in range(i + 1, len(groups.spans)):
+        if groups.spans[k][0] >= found[2]:
+            break
+        inside = _checked(groups, k)
+        if inside is not None and inside[2] > found[2]:
+            return inside[0], found[1], inside[2]
+    return found
+
+
 def _at(groups: Groups, i: int) -> Found | None:
-    """What begins at group `i`. What its length rules out is not tried; a checksum is asked before a mere shape."""
+    """What begins at group `i`: what a checksum or a narrow form tells, else a phone number."""
+    if groups.spans[i][1] - groups.spans[i][0] > _DIGITS_LONGEST:
+        return None
+    if found := _checked(groups, i):
+        return found
+    span = phone_at(groups.text, groups.low, groups.spans, i)
+    return ("phone", *span) if span else None
+
+
+def _checked(groups: Groups, i: int) -> Found | None:
+    """What is no phone number. What the group's length rules out is not tried."""
     start, end = groups.spans[i]
     size = end - start
-    if size > _DIGITS_LONGEST:
-        return None
     follows = groups.text[end : end + 1]
     if size in (3, 9) and (span := _ssn(groups, i)):
         return ("ssn", *span)
@@ -113,8 +136,6 @@ def _at(groups: Groups, i: int) -> Found | None:
         return ("ip", *span)
     if span := national.id_at(groups.text, start, size):
         return ("id", *span)
-    if span := phone_at(groups.text, groups.low, groups.spans, i):
-        return ("phone", *span)
     return None
 
 

@@ -43,7 +43,11 @@ _WORDS = (
     r"|тел|телефон|моб|номер|电话|電話|手机|手機|携帯|전화(?:번호)?|휴대폰|هاتف|جوال|رقم|फ़ोन|फोन"
 )
 # Unbroken digits behind these are numbers of things.
-_CODE_BEFORE = re.compile(r"(?:order|invoice|ticket|tracking|booking|reference|ref|case|item|sku|isbn|account|barcode)")
+_CODE_BEFORE = re.compile(
+    r"(?:order|invoice|ticket|tracking|booking|reference|ref|case|item|sku|isbn|account|barcode)s?"
+    r"(?: ?(?:no|number|num|nr|id|code))?[^a-z0-9]{0,4}$"
+)
+_CODE_CHARS = 32
 _SMALL = (
     r"number|num|nummer|no|nr|me|us|him|her|them|on|at|is|ist|es|est|è|am|unter|au|al|now|back|please|the|to|from"
     r"|号码|号|番号"
@@ -116,7 +120,7 @@ def _national(text: str, low: str, spans: Spans, i: int, begin: int) -> tuple[in
                 return match.span()
     if text[start] != "0" or text[start + 1 : start + 2] in ("", "0") or not 2 <= end - start <= _TRUNK_MAX:
         unbroken = text[start] == "0" and text[start + 1] != "0" if end - start in (10, 11) else False
-        return (start, end) if unbroken and not _CODE_BEFORE.search(low, max(0, start - 24), start) else None
+        return (start, end) if unbroken and not _CODE_BEFORE.search(low[max(0, start - _CODE_CHARS) : start]) else None
     return _behind_zero(text, spans, i, bracket)
 
 
@@ -143,5 +147,10 @@ def _behind_a_word(text: str, low: str, spans: Spans, i: int) -> tuple[int, int]
         end - start == 8 and _COMPACT_DATE.match(text, start)
     ):
         return None
-    ends = [end for total, end in _ends(text, spans, i) if _DIGITS_MIN <= total <= _DIGITS_MAX]
+    reach = _ends(text, spans, i)
+    for j in range(i + 1, i + len(reach)):
+        if text.startswith("00", spans[j][0]) and _international(text, spans, j, 2):  # another begins
+            reach = reach[: j - i]
+            break
+    ends = [end for total, end in reach if _DIGITS_MIN <= total <= _DIGITS_MAX]
     return (start, ends[-1]) if ends and _CUE.search(low[max(0, start - _CUE_CHARS) : start].rstrip("(")) else None
