@@ -35,6 +35,8 @@ _ENGLISH = re.compile(
     rf"(?:(?:{_NAME}|[0-9]{{1,3}}(?:st|nd|rd|th)) ){{1,4}}?(?:{_EN_WORDS})(?![A-Za-z0-9])\.?(?: (?:[NSEW]|NE|NW|SE"
     rf"|SW)(?![A-Za-z]))?{_UNIT}{_EN_TOWN}"
 )
+_MODEL = re.compile(r"(?:19|20)[0-9]{2} (?:[^ ,]+ ){3,}(?:Drive|Way|Row|Loop|Circle|Trail|Court)$")
+_SHORTENED = re.compile(r" (?:St|Ave|Rd|Blvd|Ln|Dr|Ct|Pl|Sq|Ter|Pkwy|Hwy|Cres|Cir|Trl|Gdns|[NSEW]{1,2})\.$")
 _EN_LOW_CUE = re.compile(r"\b(?:at|live on|lives on|living on|address(?: is)?:?|to|near|in) $")
 _EN_LOW = re.compile(
     r"(?<![0-9a-z.,:$])[0-9]{1,5}[a-z]? (?!(?:\w+ )?(?:way|lane|lanes|miles?|mins?|minutes?|hours?|km|blocks?|new"
@@ -123,7 +125,10 @@ def find(plain: Plain) -> Iterator[tuple[int, int]]:
     """Where street addresses and PO boxes stand; spans may overlap."""
     text, low = plain.text, plain.low
     if any(stem in low for stem in _EN_STEMS):
-        yield from (m.span() for m in _ENGLISH.finditer(text))
+        for match in _ENGLISH.finditer(text):
+            if not _MODEL.match(match.group()):  # "2025 Max Pure Electric Rear-Wheel Drive"
+                full_stop = match.group().endswith(".") and not _SHORTENED.search(match.group())
+                yield match.start(), match.end() - full_stop
         for match in _EN_LOW.finditer(low):
             if _EN_LOW_CUE.search(low[max(0, match.start() - 14) : match.start()]):
                 yield match.span()

@@ -80,6 +80,7 @@ REDACTED = [
     ('"password": "correct horse battery staple"', '"password": "[secret-1]"'),
     ("I live at 42 oak street", "I live at [address-1]"),
     ("come to 221B Baker Street, London NW1 6XE now", "come to [address-1] now"),
+    ("Meet me at 12 Oak Road. Then 14 Elm St.", "Meet me at [address-1]. Then [address-2]"),
     ("PESEL: 44051401359, BSN 111222333", "PESEL: [id-1], BSN [id-2]"),
     ("NINO AB 12 34 56 C", "NINO [id-1]"),
     ("[2024-05-12] 123.456.789-09", "[2024-05-12] [id-1]"),
@@ -134,6 +135,7 @@ KEPT = [
     "2025-01-02 10:30:00 - 2025-01-02 17:45:00",
     "[phone-1] and [secret-12]",
     "password: [secret-1]",
+    "the 2025 Max Pure Electric Rear-Wheel Drive",
     "via email 5 times, avenue of 3 trees",
     "",
 ]
