@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from recall_integrations.errors import RecallError
 from recall_integrations.privacy import redactor
-from recall_integrations.privacy.interim import Redactor
+from recall_integrations.privacy.redactor import Redactor
 from recall_integrations.privacy.seen import WORD, Seen, seen
 from recall_integrations.types import Degradation, Memory, unchecked_memory
 

@@ -1,37 +1,50 @@
-"""What a caller may see of a memory: `allow`, `redact` or `block`.
+"""Personal data and secrets of a text, replaced by stable placeholders: `[phone-1]`, `[email-2]`.
 
-`redact` replaces personal data and secrets by tokens such as `[email]`. In doubt it redacts: a number that only looks
-like a card is a smaller loss than a card that leaks. Dates, times, versions, UUIDs and ordinary numbers stay.
+In doubt it redacts: a number that only looks like a card is a smaller loss than a card that leaks. Dates, times,
+prices, versions, UUIDs and ordinary numbers stay. What is recognised, and what is not: `docs/privacy.md`.
 
-- `[url]`: a URL that carries credentials (`scheme://user:password@host`), as a whole.
-- `[secret]`: private keys; tokens known by their prefix (`sk-`, `ghp_`, `AKIA`, …) or form (JWT); what follows
-  "Bearer", "password:" or "api_key=", and, if it holds a digit, "password is".
-- `[email]`: e-mail addresses with a dotted domain.
-- `[ssn]`: US social security numbers: 3-2-4 digits, or nine digits behind "SSN".
-- `[iban]`: known country, right length, right check digits.
-- `[card]`: 13 to 19 digits that begin with 2 to 6 and pass Luhn's test.
-- `[ip]`: IPv4 (not behind "version" or "v") and IPv6.
-- `[phone]`: `+` or `00` and 8 to 15 digits; North American 3-3-4; national with a leading 0 and separators; any 7 to 15
-  digits behind "phone", "call", …
-
-It does not find names, street addresses, dates of birth, or data spelled out in words.
-
-The patterns start at anchors and have bounded or disjoint repetitions, so the time is linear in the text.
+A text is read in its plain form (`normal.py`) by recognisers of which each costs time in proportion to the text:
+`secrets.py` (keys, passwords, URLs with credentials, e-mail), `addresses.py` (streets), `numbers.py` (cards, IBANs,
+social security numbers, IP addresses, phones, national ids).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from threading import Lock
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy.patterns import SECRET_KEYS, SSN_KEYS, TEL_KEYS, replace_numbers, replace_secrets
+from recall_integrations.privacy import addresses, national, numbers, secrets
+from recall_integrations.privacy.normal import Plain
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
 MODES = ("allow", "redact", "block")
+Own = re.Pattern[str] | tuple[str, "str | re.Pattern[str]"]
+Span = tuple[int, int, str]  # start, end, kind
+
 _ROUNDS_MAX = 8
 _DIGITS_MIN = 4  # fewer are an extension or a flag, not a number
+_KINDS = frozenset("phone email card iban ssn ip secret address url id".split())
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_ANY_DIGIT = re.compile(r"\d")
+
+SECRET_KEYS = frozenset(
+    """
+    password passwd passcode passphrase pwd pin secret secret_key client_secret api_key apikey access_key private_key
+    access_token auth_token refresh_token session_token id_token bearer_token token credential credentials authorization
+    account_key secret_access_key cookie session_id cvv cvc otp
+    """.split()
+)
+TEL_KEYS = frozenset(
+    """
+    phone telephone tel mobile cell fax phone_number mobile_number cell_phone whatsapp phonenumber mobilenumber
+    """.split()
+)
+SSN_KEYS = frozenset("ssn social_security_number social_security sin tax_id".split())
 
 
 def check_mode(mode: object) -> str:
@@ -45,99 +58,254 @@ def check_mode(mode: object) -> str:
     return mode
 
 
-def redact(text: str) -> tuple[str, int]:
-    """`text` with personal data and secrets replaced by tokens, and how many were replaced.
+class Redactor:
+    """Replaces what is personal or secret by placeholders, the same for the same value as long as it lives.
 
-    Redacting again changes nothing. Text without any is returned as it is.
+    One for each recall. Threads may share it. A value is the same however it is written: with other spaces, hyphens or
+    widths; an e-mail address in other capitals. Numbers are given in order of first appearance, for each kind by
+    itself.
+
+    Args:
+        own: patterns of yours: compiled regular expressions (placeholder `[own-1]`) or pairs of a name (lower-case
+            letters, digits and "_") and a pattern. They are tried first, on the text as it is, and run inside the
+            deadline; one that backtracks without bounds holds up the recall's answer, not its caller.
+
+    Raises:
+        InvalidArgument: an entry of `own` is none of these, or does not compile.
     """
-    total = 0
-    for _ in range(_ROUNDS_MAX):  # what a replacement leaves behind may itself look like data; mostly two rounds
-        text, secrets = replace_secrets(text)
-        text, numbers = replace_numbers(text)
-        if not secrets + numbers:
-            break
-        total += secrets + numbers
-    return text, total
+
+    def __init__(self, own: Sequence[Own] = ()) -> None:
+        self._own = tuple(_own_pattern(entry) for entry in own)
+        self._known = _placeholders({*_KINDS, *(name for name, _ in self._own)}) if own else _PLACEHOLDER
+        self._numbers: dict[str, dict[str, int]] = {}
+        self._counts: Counter[str] = Counter()
+        self._lock = Lock()
+
+    @property
+    def count(self) -> int:
+        """How many times something was replaced."""
+        return self._counts.total()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The same by kind: the names in placeholders."""
+        with self._lock:
+            return dict(self._counts)
+
+    def text(self, text: str) -> str:
+        """`text` with placeholders. Redacting again changes nothing; text without any is returned as it is."""
+        for _ in range(_ROUNDS_MAX):  # what a placeholder leaves behind may itself look like data; mostly two rounds
+            spans = find(text, self._own, self._known)
+            if not spans:
+                break
+            text = self._replaced(text, spans)
+        return text
+
+    def memory(self, memory: Memory) -> Memory:
+        """`memory` with every text in it redacted.
+
+        That is `text`, `actor`, `channel`, `thread`, `entities`, the parts of `relations`, `refs`, and the keys and
+        values of `metadata` at any depth, numbers included. A metadata key that names a secret, a phone or a social
+        security number hides its value whatever it looks like. `id` is never changed, since nothing else names the
+        memory: do not put personal data into ids.
+        """
+        values: dict[str, Any] = {f.name: getattr(memory, f.name) for f in fields(Memory)}
+        values["text"] = self.text(memory.text)
+        values["actor"] = self._optional(memory.actor)
+        values["channel"] = self._optional(memory.channel)
+        values["thread"] = self._optional(memory.thread)
+        values["entities"] = self._names(memory.entities)
+        values["refs"] = self._names(memory.refs)
+        values["relations"] = tuple(
+            Relation(self.text(r.subject), self.text(r.predicate), self.text(r.object), r.confidence)
+            for r in memory.relations
+        )
+        values["metadata"] = self._value(memory.metadata)
+        return unchecked_memory(**values)
+
+    def withheld(self, memory: Memory) -> Memory:
+        """What `block` leaves of `memory`; see the function of that name."""
+        values: dict[str, Any] = {f.name: getattr(memory, f.name) for f in fields(Memory)}
+        values |= {"text": "", "actor": None, "channel": None, "entities": (), "relations": (), "metadata": {}}
+        values["thread"] = self._optional(memory.thread)
+        values["refs"] = self._names(memory.refs)
+        return unchecked_memory(**values)
+
+    def _replaced(self, text: str, spans: Iterable[Span]) -> str:
+        out: list[str] = []
+        done = 0
+        for start, end, kind in spans:
+            out += (text[done:start], self._placeholder(kind, text[start:end]))
+            done = end
+        out.append(text[done:])
+        return "".join(out)
+
+    def _placeholder(self, kind: str, value: str) -> str:
+        key = _same(kind, value)
+        with self._lock:
+            self._counts[kind] += 1
+            known = self._numbers.setdefault(kind, {})
+            return f"[{kind}-{known.setdefault(key, len(known) + 1)}]"
+
+    def _is_placeholder(self, value: object) -> bool:
+        return isinstance(value, str) and self._known.fullmatch(value) is not None
+
+    def _optional(self, text: str | None) -> str | None:
+        return None if text is None else self.text(text)
+
+    def _names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.text(name) for name in names))
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            out: dict[str, Any] = {}
+            for key, item in value.items():
+                name = base = self.text(key)
+                n = 2
+                while name in out:  # two keys may become equal; no value is lost
+                    name, n = f"{base} {n}", n + 1
+                out[name] = self._keyed(key, item)
+            return out
+        if isinstance(value, list | tuple):
+            return [self._value(item) for item in value]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            written = str(value)
+            hidden = self.text(written)
+            return value if hidden == written else hidden
+        return value
+
+    def _keyed(self, key: str, value: Any) -> Any:
+        """The value of a metadata key whose name may say what it holds."""
+        name = key.casefold().replace("-", "_").replace(" ", "_")
+        if name in SECRET_KEYS and value is not None and not isinstance(value, bool):
+            return value if self._is_placeholder(value) else self._placeholder("secret", str(value))
+        if name in TEL_KEYS or name in SSN_KEYS:
+            if isinstance(value, list | tuple):
+                return [self._keyed(key, item) for item in value]
+            long_enough = isinstance(value, str | int | float) and sum(c.isdigit() for c in str(value)) >= _DIGITS_MIN
+            if long_enough and not self._is_placeholder(value):
+                return self._placeholder("ssn" if name in SSN_KEYS else "phone", str(value))
+        return self._value(value)
+
+
+def withheld(memory: Memory) -> Memory:
+    """What `block` leaves of `memory`.
+
+    `text` is empty; `actor`, `channel`, `entities`, `relations` and `metadata` are withheld altogether. `type`,
+    `event_at`, `created_at`, `importance` and `position` stay; `refs` and `thread` stay, redacted.
+    """
+    return Redactor().withheld(memory)
+
+
+def redact(text: str) -> tuple[str, int]:
+    """`text` by itself with placeholders, and how many there are. Texts of one recall share a `Redactor`."""
+    redactor = Redactor()
+    return redactor.text(text), redactor.count
 
 
 def apply(memory: Memory, mode: str) -> Memory:
-    """What `mode` lets through of `memory`.
-
-    - `allow`: the memory itself.
-    - `redact`: every text in it goes through `redact`: `text`, `actor`, `channel`, `thread`, `entities`, the parts of
-      `relations`, `refs`, and the keys and values of `metadata` at any depth, numbers included. A metadata key that
-      names a secret, a phone or a social security number hides its value whatever it looks like.
-    - `block`: `text` is empty; `actor`, `channel`, `entities`, `relations` and `metadata` are withheld altogether.
-      `type`, `event_at`, `created_at`, `importance` and `position` stay; `refs` and `thread` stay, redacted.
-
-    `id` is never changed, since nothing else names the memory: do not put personal data into ids.
+    """What `mode` lets through of `memory` by itself: all of it, `Redactor.memory` or `withheld`.
 
     Raises:
         InvalidArgument: an unknown mode.
     """
     if check_mode(mode) == "allow":
         return memory
-    values: dict[str, Any] = {f.name: getattr(memory, f.name) for f in fields(Memory)}
-    values["thread"] = _optional(memory.thread)
-    values["refs"] = _names(memory.refs)
-    if mode == "block":
-        withheld: dict[str, Any] = {
-            "text": "",
-            "actor": None,
-            "channel": None,
-            "entities": (),
-            "relations": (),
-            "metadata": {},
-        }
-        return unchecked_memory(**values | withheld)
-    values["text"] = redact(memory.text)[0]
-    values["actor"] = _optional(memory.actor)
-    values["channel"] = _optional(memory.channel)
-    values["entities"] = _names(memory.entities)
-    values["relations"] = tuple(
-        Relation(redact(r.subject)[0], redact(r.predicate)[0], redact(r.object)[0], r.confidence)
-        for r in memory.relations
-    )
-    values["metadata"] = _redacted(memory.metadata)
-    return unchecked_memory(**values)
+    return withheld(memory) if mode == "block" else Redactor().memory(memory)
 
 
-def _optional(text: str | None) -> str | None:
-    return None if text is None else redact(text)[0]
+# -- finding -------------------------------------------------------------------------------------------------------
 
 
-def _names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(redact(name)[0] for name in names))
+def find(
+    text: str, own: Sequence[tuple[str, re.Pattern[str]]] = (), placeholders: re.Pattern[str] | None = None
+) -> list[Span]:
+    """Where in `text` personal data and secrets stand, in order; no two overlap.
+
+    What `placeholders` match (default: those of our kinds) is left alone.
+    """
+    left = [m.span() for m in (placeholders or _PLACEHOLDER).finditer(text)] if "[" in text else []
+    if own:
+        return _with_own(text, own, left) or find(text, (), placeholders)
+    plain = Plain(text)
+    found: list[Span] = []
+    if left:
+        if plain.text is not text:
+            left = [m.span() for m in (placeholders or _PLACEHOLDER).finditer(plain.text)]
+        plain.hide(left)
+    if "://" in plain.text and "@" in plain.text:
+        _take(plain, found, ((start, end, "url") for start, end in secrets.credentials(plain.text)))
+    _take(plain, found, ((start, end, "secret") for start, end in secrets.keys(plain)))
+    if "@" in plain.text:
+        _take(plain, found, ((start, end, "email") for start, end in secrets.emails(plain.text)))
+    if _ANY_DIGIT.search(plain.text):
+        _take(plain, found, ((start, end, "iban") for start, end in numbers.ibans(plain.text)))
+        _take(plain, found, ((start, end, "id") for start, end in national.ids(plain.text, plain.low)))
+        _take(plain, found, ((start, end, "address") for start, end in addresses.find(plain)))
+        _take(plain, found, ((start, end, kind) for kind, start, end in numbers.numbers(plain)))
+    return sorted((*plain.origin(start, end), kind) for start, end, kind in found)
 
 
-def _redacted(value: Any) -> Any:
-    if isinstance(value, str):
-        return redact(value)[0]
-    if isinstance(value, Mapping):
-        out: dict[str, Any] = {}
-        for key, item in value.items():
-            name = base = redact(key)[0]
-            n = 2
-            while name in out:  # two keys may become equal; no value is lost
-                name, n = f"{base} {n}", n + 1
-            out[name] = _keyed(key, item)
-        return out
-    if isinstance(value, list | tuple):
-        return [_redacted(item) for item in value]
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        hidden, count = redact(str(value))
-        return hidden if count else value
-    return value
+def _with_own(text: str, own: Sequence[tuple[str, re.Pattern[str]]], left: Sequence[tuple[int, int]]) -> list[Span]:
+    """What patterns of users find. The others read what these leave, one round later."""
+    theirs = _apart((m.start(), m.end(), name) for name, pattern in own for m in pattern.finditer(text) if m.group())
+    return [span for span in theirs if not any(start < span[1] and span[0] < end for start, end in left)]
 
 
-def _keyed(key: str, value: Any) -> Any:
-    """The value of a metadata key whose name may say what it holds."""
-    name = key.casefold().replace("-", "_").replace(" ", "_")
-    if name in SECRET_KEYS and value is not None and not isinstance(value, bool):
-        return "[secret]"
-    if name in TEL_KEYS or name in SSN_KEYS:
-        if isinstance(value, list | tuple):
-            return [_keyed(key, item) for item in value]
-        if isinstance(value, str | int | float) and sum(c.isdigit() for c in str(value)) >= _DIGITS_MIN:
-            return "[ssn]" if name in SSN_KEYS else "[phone]"
-    return _redacted(value)
+def _take(plain: Plain, found: list[Span], spans: Iterable[Span]) -> None:
+    """Add what was found, and hide it from what is looked for next."""
+    new = _apart(spans)
+    found += new
+    plain.hide([(start, end) for start, end, _ in new])
+
+
+def _apart(spans: Iterable[Span]) -> list[Span]:
+    """In order and without overlaps: two that overlap become one, of the kind that begins first, then is longer."""
+    out: list[Span] = []
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if out and start < out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]), out[-1][2])
+        else:
+            out.append((start, end, kind))
+    return out
+
+
+def _same(kind: str, value: str) -> str:
+    """The same for all ways of writing one value."""
+    plain = Plain(value).text
+    if kind in ("secret", "url") or kind not in _KINDS:
+        return plain
+    if kind == "email":
+        return plain.lower()
+    if kind == "phone":
+        digits = "".join(c for c in plain if c.isdigit())
+        digits = digits[2:] if digits.startswith("00") else digits
+        return digits[1:] if len(digits) == 11 and digits.startswith("1") else digits
+    if kind == "address":
+        return " ".join(re.findall(r"\w+", plain.lower()))
+    if kind == "ip":
+        return plain.lower()
+    return "".join(c for c in plain.upper() if c.isalnum())
+
+
+def _placeholders(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"\[(?:{'|'.join(sorted(names))})-[0-9]{{1,6}}\]")
+
+
+_PLACEHOLDER = _placeholders(_KINDS)
+
+
+def _own_pattern(entry: object) -> tuple[str, re.Pattern[str]]:
+    name, pattern = entry if isinstance(entry, tuple) and len(entry) == 2 else ("own", entry)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidArgument(f"The name {name!r} of a pattern may have lower-case letters, digits and '_' only.")
+    if isinstance(pattern, str) and isinstance(entry, tuple):
+        try:
+            pattern = re.compile(pattern)
+        except re.error as e:
+            raise InvalidArgument(f"The pattern {name!r} is no regular expression: {e}.") from e
+    if not isinstance(pattern, re.Pattern) or not isinstance(pattern.pattern, str):
+        raise InvalidArgument(f"{entry!r} is no compiled regular expression over text and no (name, pattern) pair.")
+    return name, pattern

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import re
 import string
 from datetime import datetime
@@ -8,7 +9,11 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.privacy.redactor import redact
+from recall_integrations.privacy.normal import Plain
+from recall_integrations.privacy.redactor import Redactor, find, redact
+from tests.planted.contexts import CONTEXTS, planted
+from tests.planted.identifiers import KINDS, made
+from tests.planted.leaks import left
 
 WORDS = string.ascii_letters + string.digits
 EMAILS = st.builds(
@@ -54,3 +59,55 @@ def test_no_card_survives(digits: list[int], first: str, separator: str) -> None
     number = body + str(-total % 10)
     written = separator.join(number[i : i + 4] for i in range(0, 16, 4))
     assert written not in redact(f"card {written}!")[0]
+
+
+PLACEHOLDER = re.compile(r"\[(?:phone|email|card|iban|ssn|ip|secret|address|url|id)-[0-9]+\]")
+IDENTIFIERS = st.sampled_from([(kind, name) for kind, makes in KINDS.items() for name in makes])
+# Text of all sorts in which nothing is that belongs to an identifier.
+AROUND = st.text(st.characters(exclude_categories=["Cs", "Nd", "Cf"], exclude_characters="-+.@/=_%&\\:"), max_size=40)
+WRITTEN = st.text(alphabet="0123456789 -.:/@+()[]aA\t\u00a0\u2011\u200b%40&;nbspu\\0１２٣", max_size=60)
+
+
+@given(IDENTIFIERS, st.integers(0, 10**6), st.sampled_from(CONTEXTS), AROUND, AROUND)
+@settings(max_examples=300)
+def test_no_identifier_survives(
+    identifier: tuple[str, str], number: int, context: str, before: str, after: str
+) -> None:
+    kind, name = identifier
+    written, secret = made(name, KINDS[kind][name], number)
+    around = f"{before} {context} {after}"
+    out = Redactor().text(f"{before} {planted(context, written)} {after}")
+    assert not left(out, secret, around, at_least=9 if kind in ("address", "secret") else 6)
+
+
+@given(st.one_of(st.text(), AWKWARD, WRITTEN))
+def test_nothing_else_changes(text: str) -> None:
+    spans = find(text)
+    assert all(0 <= start < end <= len(text) for start, end, _ in spans)
+    assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
+    at = 0
+    for piece in PLACEHOLDER.split(Redactor().text(text)):
+        assert piece in text[at:]  # in the same order, byte for byte
+        at = text.index(piece, at) + len(piece)
+
+
+@given(st.text(), st.data())
+def test_the_plain_form_leads_back(text: str, data: st.DataObject) -> None:
+    plain = Plain(text)
+    assert len(plain.low) == len(plain.text)
+    if plain.text:
+        start = data.draw(st.integers(0, len(plain.text) - 1))
+        end = data.draw(st.integers(start + 1, len(plain.text)))
+        first, last = plain.origin(start, end)
+        assert 0 <= first < last <= len(text)
+        assert plain.origin(0, len(plain.text))[1] <= len(text)
+
+
+@given(IDENTIFIERS, st.integers(0, 10**6), st.integers(0, 10**6))
+def test_the_same_value_keeps_its_number(identifier: tuple[str, str], one: int, other: int) -> None:
+    kind, name = identifier
+    redactor = Redactor()
+    first, second = (made(name, KINDS[kind][name], number)[0] for number in (one, other))
+    seen = redactor.text(f"x {first} y")
+    redactor.text(f"x {second} y")
+    assert redactor.text(f"x {first} y") == seen

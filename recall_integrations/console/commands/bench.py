@@ -12,6 +12,7 @@ from recall_integrations.console.commands.bench_repository import (
     latency,
     misses,
     parse,
+    privacy,
     resilience,
     rewriting,
     rules,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 def bench() -> None:
     """Measure quality and speed.
 
-    quality, abstention, diff, negation and temporal measure on your own data. cache, latency, misses, parse,
+    quality, abstention, diff, negation and temporal measure on your own data. cache, latency, misses, parse, privacy,
     resilience, rewriting and rules live in the repository of recall-integrations and run from a checkout of it. Needs
     the extra recall-integrations[bench].
     """
@@ -240,5 +241,5 @@ def bench_negation(files: tuple[Path, ...], language: str | None, misses: bool) 
     negation_accuracy.run(files, console(), language=language, misses=misses)
 
 
-for _command in (cache, latency, misses, parse, resilience, rewriting, rules):
+for _command in (cache, latency, misses, parse, privacy, resilience, rewriting, rules):
     bench.add_command(_command)

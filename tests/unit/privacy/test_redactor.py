@@ -1,59 +1,89 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
+from typing import Any
 
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy.redactor import apply, check_mode, redact
+from recall_integrations.privacy.redactor import Redactor, apply, check_mode, redact, withheld
 from recall_integrations.types import Memory, Relation
 
 REDACTED = [
-    ("mail priya+x@example.co.uk now", "mail [email] now"),
-    ("<priya@example.com>", "<[email]>"),
-    ("priya＠example．com", "[email]"),
-    ("call 555-123-4567", "call [phone]"),
-    ("(555) 123-4567 12:30", "[phone] 12:30"),
-    ("555.123.4567", "[phone]"),
-    ("1-800-555-1234", "[phone]"),
-    ("+44 20 7946 0958", "[phone]"),
-    ("+4915112345678", "[phone]"),
-    ("0044 20 7946 0958", "[phone]"),
-    ("089 123456789", "[phone]"),
-    ("0171/1234567", "[phone]"),
-    ("06 12 34 56 78", "[phone]"),
-    ("06.12.34.56.78", "[phone]"),
-    ("call me on 5551234567", "call me on [phone]"),
-    ("123-45-6789", "[ssn]"),
-    ("000-12-3456", "[ssn]"),
-    ("SSN: 123456789", "SSN: [ssn]"),
-    ("4111 1111 1111 1111 12/27", "[card] 12/27"),
-    ("12 4111-1111-1111-1111", "12 [card]"),
-    ("378282246310005", "[card]"),
-    ("DE89 3704 0044 0532 0130 00 and more", "[iban] and more"),
-    ("gb82west12345698765432", "[iban]"),
-    ("电话+8613800138000。卡4111111111111111是", "电话[phone]。卡[card]是"),
-    ("服务器10.0.0.1的", "服务器[ip]的"),
-    ("SSN123-45-6789x", "SSN[ssn]x"),
-    ("10.0.0.1 and 192.168.1.254/24", "[ip] and [ip]/24"),
-    ("2001:db8::1, ::1", "[ip], [ip]"),
-    ("sk-abcdefghijklmnop1234567", "[secret]"),
-    ("sk-proj-abc_def-ghijklmnop", "[secret]"),
-    ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[secret]"),
-    ("AKIAIOSFODNN7EXAMPLE", "[secret]"),
-    ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-def_", "[secret]"),
-    ("Authorization: Bearer abcdef1234567890abcd", "Authorization: [secret]"),
-    ("-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----x", "[secret]x"),
-    ("-----BEGIN PRIVATE KEY-----\nMIIabc cut off", "[secret]"),
-    ("password: hunter2", "password: [secret]"),
-    ('{"api_key": "abcd-efgh"}', '{"api_key": "[secret]"}'),
-    ("my wifi password is hunter2", "my wifi password is [secret]"),
-    ("GET /x?api_key=abcd1234&y=1", "GET /x?api_key=[secret]&y=1"),
-    ("https://bob:pw@host/x?y", "[url]"),
-    ("postgres://u:p/w@db:5432/x", "[url]"),
-    ("https://ghtoken@host/repo.git", "[url]"),
+    ("mail priya+x@example.co.uk now", "mail [email-1] now"),
+    ("<priya@example.com>", "<[email-1]>"),
+    ("priya＠example．com", "[email-1]"),
+    ("call 555-123-4567", "call [phone-1]"),
+    ("(555) 123-4567 12:30", "[phone-1] 12:30"),
+    ("555.123.4567", "[phone-1]"),
+    ("1-800-555-1234", "[phone-1]"),
+    ("+44 20 7946 0958", "[phone-1]"),
+    ("+4915112345678", "[phone-1]"),
+    ("0044 20 7946 0958", "[phone-1]"),
+    ("089 123456789", "[phone-1]"),
+    ("0171/1234567", "[phone-1]"),
+    ("06 12 34 56 78", "[phone-1]"),
+    ("06.12.34.56.78", "[phone-1]"),
+    ("call me on 5551234567", "call me on [phone-1]"),
+    ("123-45-6789", "[ssn-1]"),
+    ("000-12-3456", "[ssn-1]"),
+    ("SSN: 123456789", "SSN: [ssn-1]"),
+    ("4111 1111 1111 1111 12/27", "[card-1] 12/27"),
+    ("12 4111-1111-1111-1111", "12 [card-1]"),
+    ("378282246310005", "[card-1]"),
+    ("DE89 3704 0044 0532 0130 00 and more", "[iban-1] and more"),
+    ("gb82west12345698765432", "[iban-1]"),
+    ("电话+8613800138000。卡4111111111111111是", "电话[phone-1]。卡[card-1]是"),
+    ("服务器10.0.0.1的", "服务器[ip-1]的"),
+    ("SSN123-45-6789x", "SSN[ssn-1]x"),
+    ("10.0.0.1 and 192.168.1.254/24", "[ip-1] and [ip-2]/24"),
+    ("2001:db8::1, ::1", "[ip-1], [ip-2]"),
+    ("sk-abcdefghijklmnop1234567", "[secret-1]"),
+    ("sk-proj-abc_def-ghijklmnop", "[secret-1]"),
+    ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[secret-1]"),
+    ("AKIAIOSFODNN7EXAMPLE", "[secret-1]"),
+    ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-def_", "[secret-1]"),
+    ("Authorization: Bearer abcdef1234567890abcd", "Authorization: [secret-1]"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----x", "[secret-1]x"),
+    ("-----BEGIN PRIVATE KEY-----\nMIIabc cut off", "[secret-1]"),
+    ("password: hunter2", "password: [secret-1]"),
+    ('{"api_key": "abcd-efgh"}', '{"api_key": "[secret-1]"}'),
+    ("my wifi password is hunter2", "my wifi password is [secret-1]"),
+    ("GET /x?api_key=abcd1234&y=1", "GET /x?api_key=[secret-1]&y=1"),
+    ("https://bob:pw@host/x?y", "[url-1]"),
+    ("postgres://u:p/w@db:5432/x", "[url-1]"),
+    ("https://ghtoken@host/repo.git", "[url-1]"),
+    ("10:30 - Priya:415-555-2671", "10:30 - Priya:[phone-1]"),
+    ("((415) 555-2671)", "([phone-1])"),
+    ("+1 415 555 2671 12:30", "[phone-1] 12:30"),
+    ("+44 20 7946 0958 2024-05-12", "[phone-1] 2024-05-12"),
+    ("415\u00a0555\u00a02671 and 415\t555\t2671", "[phone-1] and [phone-1]"),
+    ("415\u2011555\u20112671", "[phone-1]"),
+    ("４１５－５５５－２６７１", "[phone-1]"),
+    ("٤١٥-٥٥٥-٢٦٧١", "[phone-1]"),
+    ("tel%3A+14155552671&x=a%40b.com", "tel%3A[phone-1]&x=[email-1]"),
+    ("415&nbsp;555&nbsp;2671", "[phone-1]"),
+    ("meine Handynummer ist 15112345678", "meine Handynummer ist [phone-1]"),
+    ('{"mobile": "4155552671"}', '{"mobile": "[phone-1]"}'),
+    ("4111-1111-1111-1111 and 4111\u00a01111\u00a01111\u00a01111", "[card-1] and [card-1]"),
+    ("DE89370400440532013000,DE89 3704 0044 0532 0130 00", "[iban-1],[iban-1]"),
+    ("o'hara@example.com, O'Hara@Example.com", "[email-1], [email-1]"),
+    ("邮箱priya@example.com是", "邮箱[email-1]是"),
+    ("_priya@example.com_", "_[email-1]_"),
+    ("http://10.0.0.1/x", "http://[ip-1]/x"),
+    ("addr:2001:db8::1", "addr:[ip-1]"),
+    ("my password is 'hunter2'.", "my password is '[secret-1]'."),
+    ('"password": "correct horse battery staple"', '"password": "[secret-1]"'),
+    ("I live at 42 oak street", "I live at [address-1]"),
+    ("come to 221B Baker Street, London NW1 6XE now", "come to [address-1] now"),
+    ("Meet me at 12 Oak Road. Then 14 Elm St.", "Meet me at [address-1]. Then [address-2]"),
+    ("PESEL: 44051401359, BSN 111222333", "PESEL: [id-1], BSN [id-2]"),
+    ("NINO AB 12 34 56 C", "NINO [id-1]"),
+    ("[2024-05-12] 123.456.789-09", "[2024-05-12] [id-1]"),
 ]
 
 KEPT = [
@@ -87,6 +117,26 @@ KEPT = [
     "a sk-ill, ask-me-anything-you-want-today",
     "Chapters 10 11 12 13 14 15 16",
     "300.300.300.300",
+    "$415.50, 3.50 € and 1,250,000",
+    "we won 3-2, then 21-19 21-17",
+    "2 way street, 10 minutes down the road, a 5 mile drive",
+    "iPad 2, Heidelberg 2024, Ensuring 100% of it",
+    "chapter 4 5 6 7 8 9 10 11 12 13 14 15 16 17",
+    "37.7749, -122.4194 and 37.774929,-122.419416",
+    "api_key = os.getenv('OPENAI_API_KEY')",
+    "password = request.form['password']",
+    'token="YOUR_TOKEN"',
+    "appointment number is 20250330",
+    "your order #0924123456 is paid",
+    "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "bind 0.0.0.0, mask 255.255.255.0",
+    "1920x1080, 4K, 128GB, 5.6.7-rc1",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "2025-01-02 10:30:00 - 2025-01-02 17:45:00",
+    "[phone-1] and [secret-12]",
+    "password: [secret-1]",
+    "the 2025 Max Pure Electric Rear-Wheel Drive",
+    "via email 5 times, avenue of 3 trees",
     "",
 ]
 
@@ -144,6 +194,27 @@ def test_punctuation_around_does_not_hide_it(around: str, secret: str) -> None:
         "4111 ",
         "2024-",
         "5551234567 ",
+        "+",
+        "@",
+        "-",
+        "[[(",
+        "eyJ-",
+        "12 ",
+        "1 2 3 4 ",
+        "://",
+        "_",
+        "%40",
+        "\u200b",
+        "1\u200b ",
+        "12 Oak ",
+        "weg 1 ",
+        "Via A ",
+        "-----BEGIN RSA PRIVATE KEY----- ",
+        "my number is ",
+        "fe80:",
+        "AB 12 ",
+        "key a1",
+        "[phone-1] ",
     ],
 )
 def test_the_cost_is_linear_on_repetition(piece: str, linear: Callable[..., None]) -> None:
@@ -190,15 +261,15 @@ def test_redact_reaches_every_field() -> None:
     seen = apply(MEMORY, "redact")
     assert MAIL not in text_of(seen)
     assert "4111" not in text_of(seen)
-    assert seen.text == "write to [email]"
-    assert seen.entities == ("[email]", "Project Kestrel")
-    assert seen.relations == (Relation("[email]", "mails", "[email]", 0.5),)
-    assert seen.refs == ("mailto:[email]", "doc:handbook.md")
+    assert seen.text == "write to [email-1]"
+    assert seen.entities == ("[email-1]", "Project Kestrel")
+    assert seen.relations == (Relation("[email-1]", "mails", "[email-1]", 0.5),)
+    assert seen.refs == ("mailto:[email-1]", "doc:handbook.md")
     assert seen.metadata == {
-        "a": {"[email]": ["[email]", "[card]", 7, None, True]},
-        "password": "[secret]",
-        "phone": "[phone]",
-        "pin": "[secret]",
+        "a": {"[email-1]": ["[email-1]", "[card-1]", 7, None, True]},
+        "password": "[secret-1]",
+        "phone": "[phone-1]",
+        "pin": "[secret-2]",
     }
     assert (seen.id, seen.type, seen.event_at, seen.importance, seen.position) == ("m1", MEMORY.type, AT, 0.7, 3)
 
@@ -208,8 +279,8 @@ def test_block_leaves_no_words() -> None:
     assert (seen.text, seen.actor, seen.channel, seen.entities, seen.relations) == ("", None, None, (), ())
     assert seen.metadata == {}
     assert (seen.id, seen.type, seen.event_at, seen.created_at, seen.position) == ("m1", MEMORY.type, AT, AT, 3)
-    assert seen.refs == ("mailto:[email]", "doc:handbook.md")
-    assert seen.thread == "dm [email]"
+    assert seen.refs == ("mailto:[email-1]", "doc:handbook.md")
+    assert seen.thread == "dm [email-1]"
 
 
 def test_the_stored_memory_is_not_touched() -> None:
@@ -222,3 +293,47 @@ def test_the_stored_memory_is_not_touched() -> None:
 def test_metadata_keys_that_become_equal_keep_their_values() -> None:
     memory = Memory("x", metadata={"a@example.com": 1, "b@example.com": 2})
     assert sorted(apply(memory, "redact").metadata.values()) == [1, 2]
+
+
+def test_the_same_value_has_one_number_within_a_redactor() -> None:
+    redactor = Redactor()
+    assert redactor.text("415-555-2671, 415-555-2672") == "[phone-1], [phone-2]"
+    assert redactor.text("+1 (415) 555-2672 or a@example.com") == "[phone-2] or [email-1]"
+    assert redactor.memory(Memory("A@Example.com", metadata={"phone": 4155552671})).metadata == {"phone": "[phone-1]"}
+    assert redactor.text("a@example.com") == "[email-1]"
+    assert redactor.counts == {"phone": 4, "email": 3}
+    assert redactor.count == 7
+    assert Redactor().text("415-555-2672") == "[phone-1]"
+
+
+def test_threads_share_the_numbers() -> None:
+    redactor = Redactor()
+    texts = [f"+1 415 555 {n:04d}" for n in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        first = list(pool.map(redactor.text, texts))
+        assert list(pool.map(redactor.text, texts)) == first
+    assert sorted(first) == sorted(f"[phone-{n}]" for n in range(1, 201))
+
+
+def test_what_is_redacted_stays_whoever_redacts_it() -> None:
+    once = Redactor().memory(MEMORY)
+    assert Redactor().memory(once) == once
+
+
+def test_own_patterns_come_first() -> None:
+    redactor = Redactor([("badge", r"B-\d{3}"), re.compile("kestrel")])
+    assert redactor.text("B-123, kestrel, B-124, B-123, 415-555-2671") == (
+        "[badge-1], [own-1], [badge-2], [badge-1], [phone-1]"
+    )
+    assert redactor.text("[badge-1], [own-1]") == "[badge-1], [own-1]"
+    assert Redactor([("all", r"\w*")]).text("a b") == "[all-1] [all-2]"
+
+
+@pytest.mark.parametrize("own", ["text", ("Bad Name", "x"), ("a", "("), ("a", 1), re.compile(b"x"), 3])
+def test_patterns_that_are_none(own: Any) -> None:
+    with pytest.raises(InvalidArgument):
+        Redactor([own])
+
+
+def test_withheld_is_what_block_leaves() -> None:
+    assert withheld(MEMORY) == apply(MEMORY, "block")

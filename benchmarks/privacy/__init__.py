@@ -1,0 +1,1 @@
+"""False alarms of redaction, and what it costs."""

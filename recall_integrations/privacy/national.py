@@ -1,0 +1,318 @@
+"""National ids, of which the form and mostly a check digit are published. Found by form; without a word before them
+("PESEL", "BSN", "passport") only where the form or a checksum leaves little doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from recall_integrations.privacy.checksums import luhn, verhoeff, weighted
+
+_LETTERS_DNI = "TRWAGMYFPDXBNJZSQVHLCKE"
+_LETTERS_HETU = "0123456789ABCDEFHJKLMNPRSTUVWXY"
+_NOT_DIGITS = re.compile(r"[^0-9]")
+
+
+def _digits(written: str) -> str:
+    return _NOT_DIGITS.sub("", written)
+
+
+def _day(month: str, day: str) -> bool:
+    return 1 <= int(month) <= 12 and 1 <= int(day) <= 31
+
+
+def _avs(written: str) -> bool:
+    digits = _digits(written)
+    return weighted(digits, (1, 3) * 7) % 10 == 0
+
+
+def _cpf(written: str) -> bool:
+    digits = _digits(written)
+    first = weighted(digits, range(10, 1, -1)) * 10 % 11 % 10
+    second = weighted(digits, range(11, 1, -1)) * 10 % 11 % 10
+    return digits[9:] == f"{first}{second}"
+
+
+def _dni(written: str) -> bool:
+    return _LETTERS_DNI[int(written[:8]) % 23] == written[-1].upper()
+
+
+def _china(written: str) -> bool:
+    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+    return (
+        _day(written[10:12], written[12:14])
+        and "10X98765432"[weighted(written[:17], weights) % 11] == written[17].upper()
+    )
+
+
+def _aadhaar(written: str) -> bool:
+    return verhoeff(_digits(written))
+
+
+def _nordic(written: str) -> bool:
+    """Swedish (year, month, day, Luhn) or Danish (day, month, year)."""
+    digits = _digits(written)[-10:]
+    day = int(digits[4:6]) - (60 if int(digits[4:6]) > 60 else 0)
+    swedish = 1 <= int(digits[2:4]) <= 12 and 1 <= day <= 31 and luhn(digits)
+    return swedish or (len(written) == 11 and _day(digits[2:4], digits[:2]))
+
+
+def _hetu(written: str) -> bool:
+    written = written.upper()
+    return _day(written[2:4], written[:2]) and _LETTERS_HETU[int(written[:6] + written[7:10]) % 31] == written[10]
+
+
+def _belgium(written: str) -> bool:
+    digits = _digits(written)
+    return any(97 - int(century + digits[:9]) % 97 == int(digits[9:]) for century in ("", "2"))
+
+
+def _czech(written: str) -> bool:
+    digits = _digits(written)
+    month = int(digits[2:4]) % 50
+    return 1 <= (month - 20 if month > 20 else month) <= 12 and (
+        len(digits) == 9 or int(digits[:9]) % 11 % 10 == int(digits[9])
+    )
+
+
+def _dated(written: str) -> bool:
+    return _day(written[2:4], written[4:6])
+
+
+def _nir(written: str) -> bool:
+    plain = written.replace(" ", "").upper().replace("2A", "19").replace("2B", "18")
+    digits = _digits(plain)
+    return len(digits) == 15 and 97 - int(digits[:13]) % 97 == int(digits[13:])
+
+
+def _sin(written: str) -> bool:
+    return luhn(_digits(written))
+
+
+def _snils(written: str) -> bool:
+    digits = _digits(written)
+    return weighted(digits[:9], range(9, 0, -1)) % 101 % 100 == int(digits[9:])
+
+
+def _rut(written: str) -> bool:
+    body, check = _digits(written[:-1]), written[-1].upper()
+    total = sum(int(digit) * (2 + place % 6) for place, digit in enumerate(reversed(body)))
+    return "0K987654321"[total % 11] == check if total % 11 in (0, 1) else str(11 - total % 11) == check
+
+
+def _cuit(written: str) -> bool:
+    digits = _digits(written)
+    return "09987654321"[weighted(digits[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11] == digits[10]
+
+
+_END = r"(?![0-9A-Za-z]|:[0-9])"
+# (lengths of the first group of digits, form, check).
+_FORMS: tuple[tuple[tuple[int, ...], str, Callable[[str], bool]], ...] = (
+    ((3, 13), r"756[. ]?[0-9]{4}[. ]?[0-9]{4}[. ]?[0-9]{2}", _avs),
+    ((3,), r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}", _cpf),
+    ((8,), r"[0-9]{8}[- ]?[A-HJ-NP-TV-Za-hj-np-tv-z]", _dni),
+    ((17, 18), r"[1-9][0-9]{5}(?:19|20)[0-9]{2}[01][0-9][0-3][0-9]{4}[0-9Xx]", _china),
+    ((4,), r"[2-9][0-9]{3}([ -])[0-9]{4}\1[0-9]{4}(?!-[0-9])", _aadhaar),
+    ((6, 8), r"(?:19|20)?[0-9]{6}[-+][0-9]{4}", _nordic),
+    ((6,), r"[0-9]{6}[-+A-Fa-fYyXxUu][0-9]{3}[0-9A-Ya-y]", _hetu),
+    ((2,), r"[0-9]{2}\.[0-9]{2}\.[0-9]{2}[- ][0-9]{3}[. ][0-9]{2}", _belgium),
+    ((6,), r"[0-9]{6}/[0-9]{3,4}", _czech),
+    ((6,), r"[0-9]{6}-[1-8][0-9]{6}", _dated),
+    ((6,), r"[0-9]{6}-[0-9]{2}-[0-9]{4}", _dated),
+    ((1, 5, 7, 13, 15), r"[12] ?[0-9]{2} ?[0-9]{2} ?(?:[0-9]{2}|2[ABab]) ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}", _nir),
+    ((3,), r"[0-9]{3}-[0-9]{3}-[0-9]{3}[ -][0-9]{2}", _snils),
+    ((3,), r"[0-9]{3}-[0-9]{3}-[0-9]{3}(?!-[0-9])", _sin),
+    ((1, 2), r"[0-9]{1,2}\.[0-9]{3}\.[0-9]{3}-[0-9Kk]", _rut),
+    ((2,), r"(?:2[03478]|3[034])-[0-9]{8}-[0-9]", _cuit),
+)
+_BY_SIZE: dict[int, list[tuple[re.Pattern[str], Callable[[str], bool]]]] = {}
+for _sizes, _form, _check in _FORMS:
+    for _size in _sizes:
+        _BY_SIZE.setdefault(_size, []).append((re.compile(_form + _END), _check))
+
+
+def id_at(text: str, start: int, size: int) -> tuple[int, int] | None:
+    """The span of the national id that begins with the group of `size` digits at `start`, if one does."""
+    if size not in _BY_SIZE:
+        return None
+    before = text[start - 1 : start]
+    if before and before.isascii() and before.isalnum():
+        return None
+    if before in ("-", ".") and text[max(0, start - 2) : start - 1].isdigit():
+        return None
+    for form, check in _BY_SIZE[size]:
+        match = form.match(text, start)
+        if match and check(match.group()):
+            return match.span()
+    return None
+
+
+# -- with letters in front -----------------------------------------------------------------------------------------
+
+
+def _nino(written: str) -> bool:
+    return written[:2] not in ("BG", "GB", "KN", "NK", "NT", "TN", "ZZ")
+
+
+def _nie(written: str) -> bool:
+    digits = str("XYZ".index(written[0])) + _digits(written)
+    return _LETTERS_DNI[int(digits) % 23] == written[-1]
+
+
+_ODD_VALUES = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
+_ODD = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", _ODD_VALUES, strict=True))
+_ODD |= {str(digit): _ODD_VALUES[digit] for digit in range(10)}
+
+
+def _codice_fiscale(written: str) -> bool:
+    written = written.upper()
+    total = sum(
+        int(c) if place % 2 and c.isdigit() else ord(c) - 65 if place % 2 else _ODD[c]
+        for place, c in enumerate(written[:15])
+    )
+    return chr(65 + total % 26) == written[15]
+
+
+def _nric(written: str) -> bool:
+    total = weighted(written[1:8], (2, 7, 6, 5, 4, 3, 2)) + (4 if written[0] in "TG" else 3 if written[0] == "M" else 0)
+    if written[0] == "M":
+        return "KLJNPQRTUWX"[10 - total % 11] == written[8]
+    return ("JZIHGFEDCBA" if written[0] in "ST" else "XWUTRQPNMLK")[total % 11] == written[8]
+
+
+def _hong_kong(written: str) -> bool:
+    total = (ord(written[0]) - 55) * 8 + 36 * 9 + weighted(written[1:7], range(7, 1, -1))
+    return "0A987654321"[total % 11] == written[-2] or str((11 - total % 11) % 11) == written[-2]
+
+
+def _taiwan(written: str) -> bool:
+    number = 10 + "ABCDEFGHJKLMNPQRSTUVXYWZIO".index(written[0])
+    total = number // 10 + number % 10 * 9 + weighted(written[1:], (8, 7, 6, 5, 4, 3, 2, 1, 1))
+    return total % 10 == 0
+
+
+def _anything(_written: str) -> bool:
+    return True
+
+
+_LETTERED: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    (r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z](?P<s>[ -]?)[0-9]{2}(?P=s)[0-9]{2}(?P=s)[0-9]{2}(?P=s)[A-D]", _nino),
+    (r"[XYZ]-?[0-9]{7}-?[A-HJ-NP-TV-Z]", _nie),
+    (
+        r"(?:[A-Z]{6}[0-9LMNP-V]{2}[A-EHLMPRST][0-9LMNP-V]{2}[A-Z][0-9LMNP-V]{3}[A-Z]"
+        r"|[a-z]{6}[0-9]{2}[a-ehlmprst][0-9]{2}[a-z][0-9]{3}[a-z])",
+        _codice_fiscale,
+    ),
+    (r"[STFGM][0-9]{7}[A-Z]", _nric),
+    (r"[A-Z][0-9]{6}\([0-9A]\)", _hong_kong),
+    (r"[A-Z][1289][0-9]{8}", _taiwan),
+    (r"[A-Z]{3}[ABCFGHJLPT][A-Z][0-9]{4}[A-Z]", _anything),  # PAN: the fourth letter says what its holder is
+    (r"[A-Z]{4}[0-9]{2}[01][0-9][0-3][0-9][HMX][A-Z]{5}[0-9A-Z][0-9]", _anything),  # CURP
+)
+_LETTERED_ANY = re.compile(
+    "(?<![A-Za-z0-9])(?:"
+    + "|".join(
+        f"(?P<f{i}>{f.replace('<s>', f'<s{i}>').replace('=s)', f'=s{i})')})" for i, (f, _) in enumerate(_LETTERED)
+    )
+    + ")(?![A-Za-z0-9])"
+)
+
+_CUED = re.compile(
+    r"(?<![a-z0-9])(?:bsn|burgerservicenummer|pesel|cpf|rg|sin|social insurance|tfn|tax file|nir|insee"
+    r"|numéro de sécu\w*"
+    r"|aadhaar|aadhar|personnummer|fødselsnummer|cpr|cnp|passport|reisepass|passeport|pasaporte|passaporto|nino"
+    r"|national insurance|national id|national identity|nhs|medicare|identity card|id card|driver'?s? licen[cs]e"
+    r"|driving licen[cs]e|steuer-?(?:id|nummer|identifikationsnummer)|sozialversicherungsnummer|svnr|ahv|avs|dni"
+    r"|nie|nif"
+    r"|personalausweis|rijksregister\w*|codice fiscale|curp|rut|oib|egn|rodné číslo|inn|инн|снилс|паспорт"
+    r"|身份证(?:号码?)?"
+    r"|マイナンバー|주민등록번호|my number|tc kimlik)"
+    r"[^a-z0-9\n]{0,4}(?:(?:number|num|no|nr|nummer|numero|número|numer|is|ist|es|est|code)[^a-z0-9\n]{1,4}){0,3}"
+    r"(?P<id>[a-z]{0,3}[ -]?[0-9](?:[ .\-/]?[0-9a-z](?![a-z]{2})){4,18})(?![a-z0-9])"
+)
+_CUE_DIGITS_MIN = 5
+
+
+_CUE_STEMS = (
+    *(
+        "bsn",
+        "burgers",
+        "pesel",
+        "cpf",
+        " rg",
+        "sin ",
+        "sin:",
+        "sin-",
+        "social ins",
+        "tfn",
+        "tax file",
+        "nir ",
+        "nir:",
+        "insee",
+        "sécu",
+        "aadha",
+    ),
+    *(
+        "personnummer",
+        "fødsels",
+        "cpr",
+        "cnp",
+        "pass",
+        "nino",
+        "national i",
+        "nhs",
+        "medicare",
+        "identity c",
+        "id card",
+    ),
+    *(
+        "licen",
+        "steuer",
+        "sozialv",
+        "svnr",
+        "ahv",
+        "avs",
+        "dni",
+        "nie ",
+        "nie:",
+        "nif ",
+        "nif:",
+        "personalausw",
+        "rijksreg",
+        "fiscale",
+    ),
+    *(
+        "curp",
+        "rut ",
+        "rut:",
+        "oib",
+        "egn ",
+        "egn:",
+        "rodné",
+        "inn ",
+        "inn:",
+        "инн",
+        "снилс",
+        "паспорт",
+        "身份证",
+        "マイナ",
+        "주민",
+        "my number",
+        "kimlik",
+    ),
+)
+_LETTER_AND_DIGITS = re.compile(r"[A-Z][ -]?[0-9]{2}|[a-z][0-9]{2}")
+
+
+def ids(text: str, low: str) -> Iterator[tuple[int, int]]:
+    """Where national ids stand that begin with letters, or of which a word before them says what they are."""
+    for match in _LETTERED_ANY.finditer(text) if _LETTER_AND_DIGITS.search(text) else ():
+        form = next(i for i in range(len(_LETTERED)) if match.group(f"f{i}") is not None)
+        if _LETTERED[form][1](match.group()):
+            yield match.span()
+    if not any(stem in low for stem in _CUE_STEMS):
+        return
+    for match in _CUED.finditer(low):
+        if sum(c.isdigit() for c in match.group("id")) >= _CUE_DIGITS_MIN:
+            yield match.span("id")

@@ -1,0 +1,300 @@
+"""Numbers: cards, IBANs, social security numbers, IP addresses, phones, national ids. Found by shape, then checked.
+
+The text is read once, in clusters: digits and what may stand between the digits of one number. Within a cluster every
+group of digits may begin something; what it may be is decided by the lengths of the groups, and then by checksum.
+
+Formats: ISO/IEC 7812 (cards, Luhn), ISO 13616 (IBAN: country, length, mod 97), E.164 and national habits (phones).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from recall_integrations.privacy import national
+from recall_integrations.privacy.checksums import iban_length, iban_valid, luhn
+from recall_integrations.privacy.normal import Plain
+from recall_integrations.privacy.phones import phone_at
+
+_CLUSTER = re.compile(r"[0-9]+(?:[ ().\-/]{1,3}[0-9]+)*")
+_GROUP = re.compile(r"[0-9]+")
+_DIGITS_LONGEST = 19  # a longer unbroken group is no number of a person
+_CLUSTER_MIN = 7  # 1.1.1.1 is an address
+_SINGLES_MAX = 3  # more groups of one digit in a row are a list of scores
+
+_DATE = (
+    r"(?:[0-9]{4}[-/.][01]?[0-9][-/.][0-3]?[0-9]|[0-9]{1,2}[-/.][0-9]{1,2}[-/.](?:[0-9]{4}|[0-9]{2}))"
+    r"(?![0-9/]|[.-][0-9])"
+)
+_TIME = (
+    r"[0-9]{1,2}[:.][0-9]{2}(?:[:.][0-9]{2}(?:[.,][0-9]{1,9})?)?(?:[ ]?[+-][0-9]{2}:?[0-9]{2}(?![0-9]))?"
+    r"(?![0-9]|\.[0-9])"
+)
+_KEEP = re.compile(
+    rf"{_DATE}(?:[T ,]{{1,2}}{_TIME})?|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T|"
+    r"(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}(?![-0-9])"
+)
+_IN_DATES = ("-", "/", ".")
+_UUID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])")
+_UUID_CHARS = 36
+
+
+Found = tuple[str, int, int]  # kind, start, end
+
+
+class Groups(NamedTuple):
+    """The groups of digits of one cluster: where each begins and ends."""
+
+    text: str
+    low: str
+    spans: list[tuple[int, int]]
+
+    def gap(self, i: int) -> str:
+        """What stands between group `i` and the next."""
+        return self.text[self.spans[i][1] : self.spans[i + 1][0]]
+
+    def digits(self, i: int, j: int) -> str:
+        """The digits of groups `i` to `j`, `j` not among them."""
+        return "".join(self.text[a:b] for a, b in self.spans[i:j])
+
+
+def numbers(plain: Plain) -> Iterator[Found]:
+    """(kind, start, end) of every number that is personal, in order; none overlap, except IPv6 addresses."""
+    text, low = plain.text, plain.low
+    if "::" in text or text.count(":") >= 6:
+        yield from _ipv6(text)
+    for cluster in _CLUSTER.finditer(text):
+        start, end = cluster.span()
+        if end - start >= _CLUSTER_MIN:
+            yield from _of_cluster(text, low, start, end)
+
+
+def _of_cluster(text: str, low: str, start: int, end: int) -> Iterator[Found]:
+    groups = Groups(text, low, [m.span() for m in _GROUP.finditer(text, start, end)])
+    i, done = 0, start
+    while i < len(groups.spans):
+        at = groups.spans[i][0]
+        if at < done:  # what letters continue may end inside the next group
+            i += 1
+            continue
+        kept = _KEEP.match(text, at) if text[groups.spans[i][1] : groups.spans[i][1] + 1] in _IN_DATES else None
+        if kept and not text[max(0, at - 1) : at].isalnum():
+            done = max(kept.end(), groups.spans[i][1])
+            i += 1
+            continue
+        found = _at(groups, i)
+        if found is None or _in_uuid(low, found[1], found[2]):
+            i += max(1, _singles(groups, i) - 1)  # the last may begin a number
+            continue
+        found = _whole(groups, i, found)
+        yield found
+        done = found[2]
+        i += 1
+
+
+def _singles(groups: Groups, i: int) -> int:
+    """How many groups of one digit follow, if they are too many for a number."""
+    j = i
+    while j < len(groups.spans) and groups.spans[j][1] - groups.spans[j][0] == 1:
+        j += 1
+    return j - i if j - i > _SINGLES_MAX else 0
+
+
+def _whole(groups: Groups, i: int, found: Found) -> Found:
+    """What was found, with what a checksum finds to begin inside it and to end behind it: nothing may be left over."""
+    for k in range(i + 1, len(groups.spans)):
+        if groups.spans[k][0] >= found[2]:
+            break
+        inside = _checked(groups, k)
+        if inside is not None and inside[2] > found[2]:
+            return inside[0], found[1], inside[2]
+    return found
+
+
+def _at(groups: Groups, i: int) -> Found | None:
+    """What begins at group `i`: what a checksum or a narrow form tells, else a phone number."""
+    if groups.spans[i][1] - groups.spans[i][0] > _DIGITS_LONGEST:
+        return None
+    if found := _checked(groups, i):
+        return found
+    span = phone_at(groups.text, groups.low, groups.spans, i)
+    return ("phone", *span) if span else None
+
+
+def _checked(groups: Groups, i: int) -> Found | None:
+    """What is no phone number. What the group's length rules out is not tried."""
+    start, end = groups.spans[i]
+    size = end - start
+    follows = groups.text[end : end + 1]
+    if size in (3, 9) and (span := _ssn(groups, i)):
+        return ("ssn", *span)
+    if groups.text[start] in "23456" and (span := _card(groups, i)):
+        return ("card", *span)
+    if follows == "." and size <= 3 and (span := _ipv4(groups, i)):
+        return ("ip", *span)
+    if span := national.id_at(groups.text, start, size):
+        return ("id", *span)
+    return None
+
+
+def _in_uuid(low: str, start: int, end: int) -> bool:
+    around = low[max(0, start - _UUID_CHARS) : end + _UUID_CHARS]
+    return "-" in around and any(
+        m.start() < end - max(0, start - _UUID_CHARS) and m.end() > start - max(0, start - _UUID_CHARS)
+        for m in _UUID.finditer(around)
+    )
+
+
+# -- IBAN ----------------------------------------------------------------------------------------------------------
+
+_IBAN = re.compile(r"[A-Za-z]{2}[0-9]{2}(?=[ -]?[A-Za-z0-9]{3})")
+_IBAN_TAIL = re.compile(r"(?:[ -]?[A-Za-z0-9]){11,32}")
+
+
+def ibans(text: str) -> Iterator[tuple[int, int]]:
+    """Where IBANs stand."""
+    for match in _IBAN.finditer(text):
+        start = match.start()
+        length = iban_length(match.group()[:2].upper())
+        if length is None or (start and text[start - 1].isascii() and text[start - 1].isalnum()):
+            continue
+        tail = _IBAN_TAIL.match(text, match.end())
+        end = _iban_end(text, start, tail.end(), length) if tail else None
+        if end is not None:
+            yield start, end
+
+
+def _iban_end(text: str, start: int, stop: int, length: int) -> int | None:
+    seen = ""
+    for place in range(start, stop):
+        if text[place].isalnum():
+            seen += text[place].upper()
+        if len(seen) == length:
+            return place + 1 if iban_valid(seen) else None
+    return None
+
+
+# -- cards ---------------------------------------------------------------------------------------------------------
+
+
+def _card(groups: Groups, i: int) -> tuple[int, int] | None:
+    text, spans = groups.text, groups.spans
+    start, end = spans[i]
+    if text[start] not in "23456" or (start and text[start - 1] == "." and text[max(0, start - 2)].isdigit()):
+        return None
+    if end - start < 3 and i + 1 < len(spans) and spans[i + 1][1] - spans[i + 1][0] > 1:
+        return None
+    singles = _singles(groups, i)
+    total, best = 0, None
+    for j in range(i, min(i + (singles or 8), len(spans))):
+        if j > i and not singles:
+            short = spans[j][1] - spans[j][0] < 3 and spans[j][1] - spans[i][0] < 13
+            if short or len(groups.gap(j - 1)) > 1:
+                break
+        total += spans[j][1] - spans[j][0]
+        if total > _DIGITS_LONGEST:
+            break
+        if total >= (16 if text[start - 1 : start] == "+" else 13) and _is_card(groups.digits(i, j + 1), j > i):
+            best = spans[j][1]
+    return None if best is None else (start, best)
+
+
+def _is_card(digits: str, grouped: bool) -> bool:
+    """Whether an issuer gives out such numbers, and the check digit is right."""
+    n, first = len(digits), digits[0]
+    if first == "4":
+        known = n in (13, 16, 19)
+    elif first == "5":
+        known = n == 16 or (n > 16 and digits[1] in "0678")
+    elif first == "6":
+        known = n >= 16
+    elif first == "3":
+        known = (n == 15 and digits[1] in "47") or (n == 14 and digits[1] in "0689") or (n == 16 and digits[1] == "5")
+    else:
+        known = n == 16 and (2200 <= int(digits[:4]) <= 2204 or 2221 <= int(digits[:4]) <= 2720)
+    return known and luhn(digits) and len(set(digits)) > 1
+
+
+# -- social security numbers ---------------------------------------------------------------------------------------
+
+_SSN_CUE = re.compile(
+    r"(?:ssn|social security|itin|tax(?:payer)? id)(?: number| no\.?| num)?[^a-z0-9]{0,4}(?:is[^a-z0-9]{1,3})?$"
+)
+
+
+def _ssn(groups: Groups, i: int) -> tuple[int, int] | None:
+    spans = groups.spans
+    start, end = spans[i]
+    if end - start == 9:
+        return (start, end) if _SSN_CUE.search(groups.low[max(0, start - 40) : start]) else None
+    if end - start != 3 or i + 2 >= len(spans):
+        return None
+    (a, b), (c, d) = spans[i + 1], spans[i + 2]
+    gap = groups.gap(i)
+    if (b - a, d - c) != (2, 4) or gap != groups.gap(i + 1) or gap not in ("-", " ", ".", "/"):
+        return None
+    return start, d
+
+
+# -- IP addresses --------------------------------------------------------------------------------------------------
+
+_VERSION_BEFORE = re.compile(r"(?:version|release|build|ver\.?|(?<![a-z0-9])[vr]\.?|==|>=|<=|~=)[ ]?$")
+_PRODUCT_BEFORE = re.compile(r"(?:^|[ (;\"'])[A-Z][A-Za-z-]{1,20}/$")
+_PRIVATE = re.compile(r"10\.|127\.|192\.168\.|172\.(?:1[6-9]|2[0-9]|3[01])\.|169\.254\.")
+
+
+def _ipv4(groups: Groups, i: int) -> tuple[int, int] | None:
+    text, spans = groups.text, groups.spans
+    if i + 3 >= len(spans) or any(b - a > 3 or int(text[a:b]) > 255 for a, b in spans[i : i + 4]):
+        return None
+    if groups.digits(i, i + 4) == "0000" or groups.digits(i, i + 2) == "255255":  # no host, a mask
+        return None
+    if any(groups.gap(j) != "." for j in range(i, i + 3)):
+        return None
+    start, end = spans[i][0], spans[i + 3][1]
+    if text[start - 1 : start] == "." and text[max(0, start - 2) : start - 1].isdigit():
+        return None
+    if (i + 4 < len(spans) and groups.gap(i + 3) == ".") or _is_letter(text, end):
+        return None
+    before = max(0, start - 24)
+    if _VERSION_BEFORE.search(groups.low[before:start]):
+        return None
+    if _PRODUCT_BEFORE.search(text[before:start]) and not _PRIVATE.match(text, start):
+        return None
+    return start, end
+
+
+def _is_letter(text: str, at: int) -> bool:
+    return at < len(text) and text[at].isascii() and text[at].isalpha()
+
+
+_IPV6 = re.compile(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,39}(?:\.[0-9]{1,3}){0,3}")
+
+
+def _ipv6(text: str) -> Iterator[Found]:
+    for match in _IPV6.finditer(text):
+        start, end = match.span()
+        written = match.group()
+        if "::" not in written and written.count(":") < 7:
+            continue
+        first = start > 0 and text[start - 1].isascii() and text[start - 1].isalnum()
+        skip = written.index(":") + 1 if first or (written[0] == ":" and written[1] != ":") else 0
+        if _is_letter(text, end) or (first and written.startswith("::")):
+            continue
+        for stop in (len(written), len(written.rstrip(":."))):
+            if _is_ipv6(written[skip:stop]):
+                yield "ip", start + skip, start + stop
+                break
+
+
+def _is_ipv6(written: str) -> bool:
+    # "::" and "a::b" are also how programs write names
+    if not any(c.isdigit() for c in written):
+        return False
+    try:
+        ipaddress.IPv6Address(written)
+    except ValueError:
+        return False
+    return True

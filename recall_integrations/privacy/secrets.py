@@ -1,0 +1,305 @@
+"""Keys, tokens, passwords: what they begin with, what names them, what surrounds them.
+
+The forms are those that their issuers publish, so that scanners may find them. A form is data: a prefix, and how long
+what follows is at least. One expression is made of all of them, and it is tried only inside tokens of some length.
+
+Costs are linear: every repetition is bounded, or a run is read to its end and not read again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from recall_integrations.privacy.normal import Plain
+
+# (prefix as a regular expression, least length of what follows). What follows are letters, digits, "_" and "-".
+_ISSUED = """
+    sk-(?:proj|svcacct|admin|ant|or|lf)-  12   OpenAI, Anthropic, OpenRouter, Langfuse
+    (?:gh[opusr]|github_pat)_             16   GitHub
+    gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas|ffct|rtr)-  16   GitLab
+    GR1348941                             16   GitLab runners
+    (?:npm|hf|api_org|r8|gsk|sbp|sb_secret|sb_publishable)_  16   npm, Hugging Face, Replicate, Groq, Supabase
+    pypi-                                 30   PyPI
+    rubygems_                             16   RubyGems
+    dckr_(?:pat|oat)_                     16   Docker
+    oy2(?=[a-z0-9]{43})                   43   NuGet
+    xai-                                  16   xAI
+    pplx-                                 16   Perplexity
+    nvapi-                                16   NVIDIA
+    tvly-                                 12   Tavily
+    fc-(?=[0-9a-f]{32})                   32   Firecrawl
+    e2b_                                  16   E2B
+    jina_                                 16   Jina
+    lsv2_(?:pt|sk)_                       16   LangSmith
+    ls__                                  16   LangSmith
+    pk-lf-                                16   Langfuse
+    shp(?:at|ca|pa|ss|tka|ltk)_           16   Shopify
+    dapi(?=[0-9a-f]{32})                  32   Databricks
+    do[opr]_v1_                           16   DigitalOcean
+    (?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA|ABIA|ACCA|A3T[A-Z0-9])(?=[A-Z0-9]{12})  12   AWS
+    ABSK(?=[A-Za-z0-9])                   40   AWS Bedrock
+    AIza                                  30   Google
+    GOCSPX-                               16   Google OAuth
+    [spr]k_(?:live|test|prod)_            8    Stripe, Clerk
+    whsec_                                16   Stripe
+    (?:AC|SK)(?=[0-9a-f]{32})             32   Twilio
+    xox[a-z]-                             8    Slack
+    xoxe\\.xox[bp]-                        8    Slack
+    xapp-                                 8    Slack
+    key-(?=[0-9a-f]{32})                  32   Mailgun
+    pubkey-(?=[0-9a-f]{32})               32   Mailgun
+    sq0(?:atp|csp|idp)-                   16   Square
+    EAAA(?=[A-Za-z0-9_-]{56})             56   Square
+    EAA[A-Z](?=[A-Za-z0-9]{80})           80   Facebook
+    lin_(?:api|oauth)_                    16   Linear
+    (?:secret|ntn)_(?=[A-Za-z0-9]{40})    40   Notion
+    PMAK-                                 16   Postman
+    fig[dou]_                             16   Figma
+    sntry[su]_                            16   Sentry
+    gl(?:c|sa)_                           16   Grafana
+    NR(?:AK|JS|II|RA)-                    16   New Relic
+    AKC(?=[a-zA-Z0-9]{60})                60   Artifactory
+    AT(?:ATT|CTT|BB)[0-9A-Za-z](?=[A-Za-z0-9_-]{24})  24   Atlassian
+    CFPAT-                                16   Contentful
+    pul-(?=[0-9a-f]{40})                  40   Pulumi
+    vc[pikar]_                            16   Vercel
+    nf[pcou]_                             16   Netlify
+    fo1_                                  16   Fly
+    HRKU-                                 16   Heroku
+    tfp_                                  16   Typeform
+    shippo_(?:live|test)_                 16   Shippo
+    EZ[AT]K(?=[A-Za-z0-9]{54})            54   EasyPost
+    FLW(?:SECK|PUBK)(?:_TEST)?-           16   Flutterwave
+    AGE-SECRET-KEY-1                      16   age
+    bk[uax]+_                             16   Buildkite
+    CLOJARS_                              16   Clojars
+    LTAI(?=[A-Za-z0-9]{12})               12   Alibaba
+    AKID(?=[A-Za-z0-9]{32})               32   Tencent
+    ops_eyJ                               16   1Password
+    pnu_                                  16   Prefect
+    ph[cx]_                               16   PostHog
+    cal_live_                             16   Cal.com
+    rnd_(?=[A-Za-z0-9]{24})               24   Render
+    tskey-[a-z]+-                         12   Tailscale
+    sgp_                                  16   Sourcegraph
+    duffel_(?:test|live)_                 16   Duffel
+    dt0c01\\.                              16   Dynatrace
+    ddp_                                  16   Datadog
+    rdme_                                 16   ReadMe
+    pscale_(?:tkn|oauth|pw)_              16   PlanetScale
+    scw[A-Z0-9]?-                         16   Scaleway
+    waka_                                 16   WakaTime
+    KGAT_                                 16   Kaggle
+    ctx7sk-                               12   Context7
+    csk-(?=[a-z0-9]{32})                  32   Cerebras
+    AQ\\.Ab(?=[A-Za-z0-9_-]{30})           30   Google
+"""
+_DOTTED = """
+    hv[sbr]\\.                             16   Vault
+    ya29\\.                                16   Google
+    dp\\.(?:pt|st|ct|sa|scim|audit)\\.      16   Doppler
+    t1\\.                                  60   Yandex
+    1//0                                  30   Google refresh
+    SG\\.(?=[A-Za-z0-9_-]{12,30}\\.)        30   SendGrid
+    sl\\.(?=[A-Za-z0-9_-]{60})             60   Dropbox
+    eyJ(?=[A-Za-z0-9_-]{6})               8    JWT; see below
+    [A-Za-z0-9]{14}\\.atlasv1\\.            40   Terraform
+"""
+_AFTER = "A-Za-z0-9_\\-"
+
+
+def _forms(table: str, after: str) -> str:
+    rows = [line.split()[:2] for line in table.strip().splitlines()]
+    return "|".join(f"{prefix}[{after}]{{{length}}}" for prefix, length in rows)
+
+
+# A key stands alone or behind "_", "-", "=", "/" or letters of a script without spaces.
+_ALONE = r"(?<![A-Za-z0-9])"
+_KEY = re.compile(f"{_ALONE}(?:{_forms(_ISSUED, _AFTER)}|{_forms(_DOTTED, '.' + _AFTER)})")
+_PLAIN_PREFIX = re.compile(rf"{_ALONE}(?:sk|pk|rk|api|key)-(?=[{_AFTER}]{{0,40}}[0-9])[{_AFTER}]{{16}}")
+_RUN = re.compile(rf"[{_AFTER}]*")
+_DOTTED_RUN = re.compile(rf"(?:\.?[{_AFTER}]+)*")
+_JWT_BODY = re.compile(r"\.[A-Za-z0-9_-]{4}")
+_DOTS = re.compile(r"\.|^eyJ|^1//")
+_HOOK = re.compile(
+    r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[\w/-]{16,200}"
+    r"|discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]{6,30}/[\w-]{16,200}"
+    r"|webhook\.office\.com/webhookb2/[\w@/-]{16,400}|outlook\.office(?:365)?\.com/webhook/[\w@/-]{16,400}"
+)
+_DISCORD = re.compile(rf"{_ALONE}[MNO][A-Za-z0-9_-]{{22,28}}\.[A-Za-z0-9_-]{{6}}\.[A-Za-z0-9_-]{{27,45}}")
+_MAILCHIMP = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])")
+_TOKEN = re.compile(r"[A-Za-z0-9_\-.+/=]{16,}")
+_TELEGRAM = re.compile(r"(?<![0-9])[0-9]{8,12}:AA[A-Za-z0-9_-]{30,40}")
+_PEM = re.compile(r"-{4,5} ?begin ([a-z0-9 ]{0,40}private key(?: block)?|pgp [a-z ,/0-9]{1,30}) ?-{4,5}")
+_CLOSING = re.compile(r"-{4,5} ?end [a-z0-9 ]{1,50}-{0,5}")
+_PUTTY = re.compile(r"putty-user-key-file-[0-9]")
+
+# -- named by a word before them -----------------------------------------------------------------------------------
+
+_PASSWORDS = (
+    "pass(?:word|wd|code|phrase|wort)s?|pwd|kennwort|contrase(?:ñ|n)a|clave secreta|mot de passe|senha|wachtwoord"
+    "|parola"
+    "|пароль|密码|密碼|口令|パスワード|비밀번호"
+)
+_NAMES = (
+    rf"{_PASSWORDS}|secret(?:[_ -]?(?:access[_ -]?)?key)?|(?:api|access|auth|private|secret|client|encryption|signing"
+    r"|account|shared[_ -]?access|storage|master|license|service|app|deploy|webhook|signature)"
+    r"[_ -]?(?:key|token|secret|password)|(?:access|auth|refresh|id|session|bearer|csrf|xsrf|bot|api|device)[_ -]?token"
+    r"|token|credentials?|session[_ -]?id|sharedaccesssignature|aws_secret_access_key"
+)
+_ASSIGNED = re.compile(
+    rf"(?:(?<![^\W_])|(?<=[a-z0-9])(?=pass|secret|api|access|token[\"']?[ ]?=))(?:{_NAMES})"
+    r"\\?[\"'`]?\]?[ ]{0,3}(?:=>|:=|[=:：])[ ]{0,3}"
+    r"(?:\\?[\"'`](?P<quoted>[^\"'`\0\n\\]{4,200})[\"'`\\]|[\"'`]?(?P<bare>[^\s\"'`,;&<>\0]{4,}))"
+)
+# What stands where a secret would: code that fetches it, a name for it, a word that says what it has to be.
+_STANDS_FOR = re.compile(
+    r"(?:[a-z_][a-z_.]*[\[(]|(?:os|process|self|this|config|settings|request|env|app|st|secrets)\.[a-z_]|\$?\{"
+    r"|\$\(|\[your|<|\*\*"
+    r"|(?:your|my|some|the|new|old|insert|enter|hashed|[a-z]+)(?:[_ -][a-z]+){0,5}?[_ -](?:key|token|secret"
+    r"|password|id|here)\)*$"
+    r"|(?:api_?key|token|password|secret|none|null|true|false|undefined|string|str|required|optional|unique|your|here"
+    r"|(?:stored|kept|needed|correct|wrong|invalid|valid|missing|empty|expired|hidden|strong|weak))\)*$)"
+)
+_BEARER = re.compile(
+    r"(?<![a-z0-9])(?:bearer|basic|token|apikey|flyv1)[ ]{1,4}(?=[\w.~+/=:-]{0,200}[0-9])[\w.~+/=:-]{16,}"
+)
+_SPOKEN = re.compile(
+    rf"(?<![a-z0-9])(?:{_PASSWORDS}|pin(?: code| number)?|api[ -]?key|secret|token|cvv|cvc|otp"
+    r"|(?:verification|security|access|login|one[- ]time|door|gate|alarm"
+    r"|entry)[- ](?:pass)?code)(?: for [\w .-]{1,30}?)?"
+    r"(?: (?:is|was|to|ist|es|est|è)[: ]|:|：|是|は|는) ?[\"'`]?(?=[^\s0-9\"']{0,100}[0-9])(?P<value>[^\s\"'`,;\0]{3,})"
+)
+_NEAR = re.compile(r"aws|secret|akia|(?:api|access|account|auth|private|signing)[ _-]?(?:key|token)|credential|passw")
+_AWS = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
+_OPAQUE = re.compile(
+    r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,40}[0-9])(?=[A-Za-z0-9_-]{0,40}?[0-9][A-Za-z])[A-Za-z0-9_-]{24,}"
+)
+_SIGNED = re.compile(
+    r"(?<![a-z0-9])(?:sig|signature|x-amz-signature|x-amz-security-token|sas|auth)=(?P<value>[\w%+/.~=-]{16,})"
+)
+
+# -- URLs and e-mail -----------------------------------------------------------------------------------------------
+
+_SCHEME = re.compile(r"[A-Za-z0-9+.\-]{0,19}[A-Za-z](?![A-Za-z0-9])")  # read backwards
+_USER = re.compile(
+    r"://(?:[^\s/@<>\"\0]{1,256}@|[^\s/@:<>\"\0]{0,128}:(?![0-9]{1,5}/)[^\s@<>\"\0]{1,256}@)[^\s<>\"\0]*"
+)
+
+_LATIN = r"A-Za-z0-9\u00c0-\u024f"
+_LOCAL = re.compile(  # read backwards; letters of a script without spaces are no part of a Latin name
+    rf"[{_LATIN}_.+%-]+(?:'[{_LATIN}][{_LATIN}_.+%-]*)?|[\w.+%-]+|\"[^\"\n\0]{{1,64}}\""
+)
+_HOST = re.compile(r"(?:[\w-]{1,200}\.){1,20}(?:xn--[\w-]{2,60}|[A-Za-z]{2,}|[^\W\d_]{2,})")
+_LOCAL_MAX = 256
+_SCHEME_MAX = 20
+
+
+def keys(plain: Plain) -> Iterator[tuple[int, int]]:
+    """Where private keys, keys, tokens and passwords stand; spans may overlap."""
+    text, low = plain.text, plain.low
+    if "begin" in low or "putty" in low:
+        yield from _blocks(low)
+    for token in _TOKEN.finditer(text):
+        yield from _issued(text, token.start(), token.end())
+        if _NEAR.search(low, max(0, token.start() - 40), token.start() + 20):
+            yield from _opaque(text, token.start(), token.end())
+    for needle, pattern in ((":AA", _TELEGRAM), ("hook", _HOOK), ("-us", _MAILCHIMP)):
+        if needle in text:
+            yield from (m.span() for m in pattern.finditer(text))
+    for words, pattern in _NAMED:
+        if any(word in low for word in words):
+            for match in pattern.finditer(low):
+                groups = [name for name, value in match.groupdict().items() if value is not None]
+                start, end = match.span(groups[0]) if groups else match.span()
+                if groups and _STANDS_FOR.match(low, start, end):
+                    continue
+                yield start, end - (low[end - 1] == ".")  # the end of the sentence
+
+
+_PASSWORD_WORDS = ("pass", "pwd", "kennwort", "contrase", "clave", "senha", "wachtwoord", "parola", "пароль", "密",
+                   "口令", "パス", "비밀")  # fmt: skip
+# Each with words without one of which it cannot match.
+_NAMED = (
+    ((*_PASSWORD_WORDS, "secret", "token", "key", "credential", "session", "sharedaccesss"), _ASSIGNED),
+    ((*_PASSWORD_WORDS, "secret", "token", "key", "pin", "cvv", "cvc", "otp", "code"), _SPOKEN),
+    (("bearer ", "basic ", "token ", "apikey ", "flyv1 "), _BEARER),
+    (("sig=", "signature=", "security-token=", "sas=", "auth="), _SIGNED),
+)
+
+
+def _blocks(low: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    closing = _CLOSING.search(low)
+    while match := _PEM.search(low, at):
+        while closing and closing.start() < match.end():
+            closing = _CLOSING.search(low, closing.end())
+        following = _PEM.search(low, match.end())
+        if closing and not (following and following.start() < closing.start()):
+            at = closing.end()
+        else:  # cut off: up to the next block, or to the end
+            at = following.start() if following else len(low)
+        yield match.start(), at
+    if putty := _PUTTY.search(low):
+        yield putty.start(), len(low)
+
+
+def _issued(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Keys known by their form, in one token."""
+    at, no_jwt = start, 0
+    while match := _KEY.search(text, at, end):
+        first = match.start()
+        if text.startswith("eyJ", first):
+            header = first if first < no_jwt else _run(_RUN, text, first, end)
+            if first < no_jwt or not _JWT_BODY.match(text, header, end):
+                no_jwt, at = max(no_jwt, header), first + 3  # no later start in this run has another end
+                continue
+        dotted = _DOTS.search(match.group()) is not None
+        at = _run(_DOTTED_RUN if dotted else _RUN, text, match.end(), end)
+        yield first, at
+    for match in _PLAIN_PREFIX.finditer(text, start, end):
+        yield match.start(), _run(_RUN, text, match.end(), end)
+    if end - start >= 58:
+        yield from (m.span() for m in _DISCORD.finditer(text, start, end))
+
+
+def _run(run: re.Pattern[str], text: str, start: int, end: int) -> int:
+    match = run.match(text, start, end)
+    return match.end() if match else start
+
+
+def _opaque(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Long codes without a form of their own; asked only close behind a word such as "key"."""
+    for match in (*_AWS.finditer(text, start, end), *_OPAQUE.finditer(text, start, end)):
+        code = match.group()
+        if any(c.isdigit() for c in code) and (len(code) != 40 or code.lower() != code != code.upper()):
+            yield match.span()
+
+
+def credentials(text: str) -> Iterator[tuple[int, int]]:
+    """URLs that carry a user or a password, as a whole."""
+    at = text.find("://")
+    while at >= 0:
+        match = _USER.match(text, at)
+        scheme = _SCHEME.match(text[max(0, at - _SCHEME_MAX) : at][::-1]) if match else None
+        if match and scheme:
+            yield at - scheme.end(), match.end()
+            at = match.end() - 3
+        at = text.find("://", at + 3)
+
+
+def emails(text: str) -> Iterator[tuple[int, int]]:
+    """E-mail addresses with a dotted domain."""
+    done = 0
+    at = text.find("@")
+    while at >= 0:
+        host = _HOST.match(text, at + 1)
+        local = _LOCAL.match(text[max(done, at - _LOCAL_MAX) : at][::-1]) if host else None
+        done = at + 1
+        if host and local:
+            name = text[at - local.end() : at]
+            around = "_*" if text[host.end() : host.end() + 1] in ("_", "*") else ""  # Markdown
+            yield at - len(name.lstrip(".-%" + around) or name), host.end()
+            done = host.end()
+        at = text.find("@", done)

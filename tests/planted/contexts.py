@@ -1,0 +1,76 @@
+"""What identifiers stand in: `{}` is where."""
+
+from __future__ import annotations
+
+PUNCTUATION = ".,:;!?#/()[]{}<>\"'`*_|~=&^…“”„‘’—–、。！？：；（）【】「」"
+
+CONTEXTS: tuple[str, ...] = (
+    "{}",
+    "{} is mine",
+    "mine is {}",
+    "write it down: {} and keep it",
+    *(f"see{mark}{{}}" for mark in PUNCTUATION if mark not in "{}"),
+    *(f"see {mark}{{}}{mark} there" for mark in PUNCTUATION if mark not in "{}/"),
+    *(f"it is {{}}{mark} So" for mark in PUNCTUATION if mark not in "{}/=&"),
+    "({})",
+    "[{}]",
+    "<{}>",
+    '"{}"',
+    "**{}**",
+    "_{}_",
+    "`{}`",
+    "- {}\n- next",
+    "| a | {} | b |",
+    "[link]({})",
+    "> {}",
+    "# {}",
+    "12/05/2024, 10:30 - Priya: {}",
+    "[12/05/24, 10:30:15] Priya: {}",
+    "[2024-05-12 10:30] <priya> {}",
+    "10:30 {}",
+    "{} 10:30",
+    "2024-05-12 {}",
+    "{} 2024-05-12",
+    "Priya:{}",
+    '{{"value": "{}"}}',
+    '{{"value":"{}","n":1}}',
+    '{{\\"value\\": \\"{}\\"}}',
+    "a,{},b",
+    "1,{},2",
+    'a;"{}";b',
+    "a\t{}\tb",
+    "https://example.com/?q={}&x=1",
+    "https://example.com/{}/edit",
+    'x = "{}"',
+    "x = '{}'  # note",
+    "print({})",
+    "f({}, 1)",
+    "<b>{}</b>",
+    "<a href='{}'>x</a>",
+    "line one\n{}\nline three",
+    "line one\r\n{}\r\nline three",
+    "one\\n{}\\ntwo",
+    "我的是{}。",
+    "番号は{}です",
+    "전화{}입니다",
+    "это {} мой",
+    "هذا {} لي",
+    "été {} à",
+    "1. {}",
+    "1) {}",
+    "a/{}",
+    "…{}…",
+    "\u00a0{}\u00a0",
+    "\u200b{}\u200b",
+    "  {}  ",
+    "🙂{}🙂",
+    "v1.2.3 {}",
+    "{} (12.50 €)",
+    "$5 {}",
+)
+
+
+def planted(context: str, written: str) -> str:
+    """The text that this makes."""
+    parts = context.replace("{{", "\1").replace("}}", "\2").split("{}")
+    return written.join(parts).replace("\1", "{").replace("\2", "}")
