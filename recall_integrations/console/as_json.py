@@ -11,7 +11,7 @@ from typing import Any
 
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
+from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, RewriteOutcome, Scope
 
 FORMAT = 1
 DECIMALS = 6
@@ -37,10 +37,23 @@ def result_data(result: RecallResult, scope: Scope, k: int | None) -> dict[str, 
         "parsed": _parsed(result.query),
         "arms": [{"name": a.name, "weight": a.weight, "limit": a.limit} for a in result.plan.arms],
         "rules": _rules(result.plan),
-        "rewrite": {"strategy": result.rewrite.strategy, "reason": result.rewrite.reason},
+        "rewrite": _rewrite(result.rewrite),
         "cache": {"strategy": result.cache.strategy, "reason": result.cache.reason, "age_ms": result.cache.age_ms},
         "degraded": [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in result.degraded],
         "timings_ms": {name: _number(ms) for name, ms in result.timings_ms.items()},
+    }
+
+
+def _rewrite(outcome: RewriteOutcome) -> dict[str, Any]:
+    return {
+        "strategy": outcome.strategy,
+        "reason": outcome.reason,
+        "provider": outcome.provider,
+        "duration_ms": _number(outcome.duration_ms),
+        "used": outcome.used,
+        "saved_ms": _number(outcome.saved_ms),
+        "refused": outcome.refused,
+        "moved": outcome.moved,
     }
 
 
