@@ -57,9 +57,10 @@ from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard, Health
 from recall_integrations.resilience.guards import Guards
+from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Rewriting
-from recall_integrations.rewriting.contract import CONTRACT_FILE, Contract, Limits
-from recall_integrations.rewriting.kept import CACHE_FILE, RewriteCache
+from recall_integrations.rewriting.contract import Contract, Limits
+from recall_integrations.rewriting.kept import RewriteCache
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.parts import utc_now
 from recall_integrations.types import (

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 from filelock import FileLock, Timeout
 
 T = TypeVar("T")
+CACHE_FILE, CONTRACT_FILE = "rewrites.json", "rewriting.json"  # in the directory of a store
 LOCK_SECONDS = 0.05  # a recall does not wait longer for another process
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from recall_integrations.resilience.shared_file import SharedFile
 from recall_integrations.types.numbers import is_number
 
-CONTRACT_FILE = "rewriting.json"  # in the directory of a store
 WINDOW = 50  # calls that are looked at
 CALLS_MIN = 20  # fewer say nothing: one empty answer in ten is no pattern
 PROBES_MIN = 3  # good ones in a row switch it on again

@@ -13,7 +13,6 @@ from pathlib import Path
 from recall_integrations.resilience.shared_file import SharedFile
 from recall_integrations.types.numbers import is_number
 
-CACHE_FILE = "rewrites.json"  # in the directory of a store
 _ENDS = " \t.?!…。？！"
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.resilience.breaker import BREAKERS_FILE
+from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting import about, contract
 from recall_integrations.rewriting.answers import REWRITE_CHARS_MAX
 from recall_integrations.rewriting.heuristics import SHORT_CHARS_MAX
-from recall_integrations.rewriting.kept import CACHE_FILE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "rewriting.md").read_text(encoding="utf-8")
@@ -49,7 +49,7 @@ def test_the_numbers_are_the_defaults() -> None:
     assert f"from {contract.CALLS_MIN} calls on" in PAGE and settings.cache_s == 180
     assert f"less than {about.SHARE_MIN:g}".replace("0.", ".") in PAGE
     assert f"no nearer than {about.COSINE_MIN:g}".replace("0.", ".") in PAGE
-    assert all(f"`{name}`" in PAGE for name in (BREAKERS_FILE, CACHE_FILE, contract.CONTRACT_FILE))
+    assert all(f"`{name}`" in PAGE for name in (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE))
 
 
 def test_every_setting_is_read_of() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from recall_integrations.resilience.breaker import BREAKERS_FILE, BreakerState, FileShelf
+from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import history, seal
 from recall_integrations.store.directory import DATABASE, LOCK, size_of
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
@@ -23,7 +24,8 @@ DIRECTORY, DISK, HOLDER, LEFTOVERS, BREAKERS, ASIDE = (
 )
 PUT_ASIDE = "put_aside.jsonl"  # memories that could not be read, as they were found
 _FREE_MIN = 20_000_000  # bytes below which a write is likely to fail
-_OWN = frozenset({DATABASE, WAL, SHARED_MEMORY, f"{DATABASE}-journal", LOCK, BREAKERS_FILE, PUT_ASIDE})
+_KNOWN = (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE)  # what optimizers keep beside the memories
+_OWN = frozenset({DATABASE, WAL, SHARED_MEMORY, f"{DATABASE}-journal", LOCK, *_KNOWN, PUT_ASIDE})
 
 
 def directory(path: Path) -> Check:
@@ -92,7 +94,8 @@ def leftovers(path: Path, epochs: Mapping[str, int]) -> tuple[Check, list[Path]]
     """Directories of other epochs and drafts of files; and those paths."""
     current = {f"{name}.{epoch}" for name, epoch in epochs.items()}
     found = [p for name in (LEXICAL, SEMANTIC) for p in path.glob(f"{name}.*") if p.name not in current]
-    found += [p for p in path.glob(f"{BREAKERS_FILE}?*") if p.name != f"{BREAKERS_FILE}.lock"]
+    for name in _KNOWN:
+        found += [p for p in path.glob(f"{name}?*") if p.name != f"{name}.lock"]
     marks = (history.MARK, seal.SEAL)
     drafts = {(path / name / mark).with_suffix(".new") for name in current for mark in marks}
     found = sorted([*found, *(p for p in drafts if p.is_file())])
@@ -100,7 +103,7 @@ def leftovers(path: Path, epochs: Mapping[str, int]) -> tuple[Check, list[Path]]
         says = f"{counted(len(found), 'file or directory', 'files and directories')} of work that did not end."
         remedy = "Nothing reads them. `--repair` removes them; those of indexes go at the next open as well."
         return notice(LEFTOVERS, says, remedy, [str(p.relative_to(path)) for p in found]), found
-    kept = {*_OWN, *current, f"{BREAKERS_FILE}.lock"}
+    kept = {*_OWN, *current, *(f"{name}.lock" for name in _KNOWN)}
     others = sorted(p.name for p in path.iterdir() if p.name not in kept and not p.name.startswith("."))
     if others:
         return notice(LEFTOVERS, "Files that are not the store's. They are left alone.", "", others), []

@@ -367,6 +367,13 @@ def test_leftovers_are_removed_and_others_left_alone(path: Path, mend: Callable[
     assert examine(path, clock=clock)["leftovers"].examples == ("notes.txt",)
 
 
+def test_what_optimizers_keep_beside_the_memories_is_no_leftover(path: Path) -> None:
+    for name in ("breakers.json", "rewrites.json", "rewriting.json"):
+        (path / name).write_text("{}")
+        (path / f"{name}.lock").touch()
+    assert states(examine(path, clock=clock)) == {}
+
+
 def test_breakers(path: Path, mend: Callable[[Path], Findings]) -> None:
     (path / "breakers.json").write_text('{"llm": {"failures": 3, "since": 1.0, "trial": null, "why": "TIMEOUT"}}')
     found = examine(path, clock=clock)
