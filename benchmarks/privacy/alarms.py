@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.privacy.recalls import MODES, Cost, measured
 from recall_integrations.evaluation.datasets.loading import load
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
 from recall_integrations.evaluation.terminal import compact_table
@@ -57,6 +58,7 @@ def run(
     datasets: Sequence[str],
     show: int = 0,
     chars: int = 100_000,
+    recalls: int = 100,
     json_path: str | None = None,
 ) -> None:
     """Count, measure and print; `recall bench privacy`.
@@ -67,15 +69,15 @@ def run(
         datasets: their names.
         show: replacements of each kind that are printed.
         chars: length of each hostile text.
+        recalls: questions of each data set that are asked in all modes; 0 = none.
         json_path: file for the report.
 
     Raises:
         InvalidArgument: an unknown data set, or one that cannot be read.
     """
     output = checked_output(json_path)
-    found = [
-        alarms(name, (m for c in load(path, name).collections for m in c.memories), show=show) for name in datasets
-    ]
+    loaded = [load(path, name) for name in datasets]
+    found = [alarms(data.name, (m for c in data.collections for m in c.memories), show=show) for data in loaded]
     table = compact_table("Changed by redact")
     for heading in ("data", "memories", "changed", "in 1,000", "kinds", "µs a character"):
         table.add_column(heading, justify="left" if heading in ("data", "kinds") else "right")
@@ -96,9 +98,28 @@ def run(
     for piece, cost in sorted(costs.items(), key=lambda item: -item[1]):
         table.add_row(repr(piece), f"{cost:.2f}")
     console.print(table)
-    write_report(
-        output, {"alarms": [asdict(row) for row in found], "hostile": costs, "environment": environment()}, console
-    )
+    asked = [measured(data, recalls) for data in loaded] if recalls else []
+    _show_recalls(asked, console)
+    report = {
+        "alarms": [asdict(row) for row in found],
+        "hostile": costs,
+        "recalls": [asdict(row) for row in asked],
+        "environment": environment(),
+    }
+    write_report(output, report, console)
+
+
+def _show_recalls(costs: Sequence[Cost], console: Console) -> None:
+    if not costs:
+        return
+    table = compact_table("A recall in each mode, processor milliseconds (median), and how much more than allow")
+    table.add_column("data")
+    for mode in MODES:
+        table.add_column(mode, justify="right")
+    for row in costs:
+        cells = [f"{row.p50_ms[mode]:.2f} ({row.more[mode]:+.1%})" for mode in MODES]
+        table.add_row(f"{row.dataset} ({row.recalls})", *cells)
+    console.print(table)
 
 
 def alarms(name: str, memories: Iterable[Memory], *, show: int = 0) -> Alarms:

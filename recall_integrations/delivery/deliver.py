@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recall_integrations.delivery import packing
 from recall_integrations.delivery.explanation import OPEN, RECENT, led, reason
 from recall_integrations.delivery.showing import Showing, Shown
+from recall_integrations.delivery.withholding import plainly
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.planning.when import Asked
@@ -102,6 +103,7 @@ class Delivery:
         phrased = {row: door.said(text) for row, text in found.phrased.items()}
         made_of = contributions(fused, places, found.reranked, {GRAPH: ways, REWRITE: phrased})
         said = _said(view, rows, parsed, door)
+        showing.look(memory for _, memory in memories)
         apart = self._recent_is_rare(view, made_of, request)
         hits = []
         for i, (place, memory) in enumerate(memories):
@@ -111,8 +113,8 @@ class Delivery:
                 shown,
                 made_of[place],
                 demoted=row in found.denied,
-                door=door,
-                said=said[i],
+                names=not door.blocked,
+                said=said[i] if shown.text == memory.text else None,
                 way=ways.get(row, ""),
                 when=_when(found, row),
                 apart=apart,
@@ -129,6 +131,9 @@ class Delivery:
                     context=around.get(row, ()),
                 )
             )
+        if not door.open and not door.blocked and (self._own or not plainly(parsed, door)):
+            reasons = door.said_each([hit.reason for hit in hits])  # together: each by itself costs more
+            hits = [replace(hit, reason=why) for hit, why in zip(hits, reasons, strict=True)]
         kept, dropped = _packed(hits, request.tokens_max)
         return kept, [*problems, *showing.problems, *self._damaged(view), *dropped]
 
@@ -214,8 +219,8 @@ class Delivery:
 
 
 def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, door: Door) -> Sequence[set[str] | None]:
-    """Which words of the query each hit holds; `None` where only what is shown may be spoken of, or nobody knows."""
-    if view.text is None or not door.open:
+    """Which words of the query each hit holds; `None` where nobody knows, or nothing may be said of it."""
+    if view.text is None or door.blocked:
         return [None] * len(rows)
     held: Sequence[set[str] | None] = view.text.held(rows, parsed.terms)
     return held

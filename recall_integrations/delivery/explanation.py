@@ -33,7 +33,7 @@ def reason(
     contributions: Sequence[Contribution],
     *,
     demoted: bool = False,
-    door: Door = OPEN,
+    names: bool = True,
     said: Collection[str] | None = None,
     way: str = "",
     when: str = "",
@@ -47,7 +47,7 @@ def reason(
         parsed, contributions: what the hit was found by.
         memory: as it is shown: under `redact` and `block` a reason must not say what the text may not.
         demoted: whether a negation moved it down.
-        door: what the reason goes through.
+        names: whether names and words may be said; what is said then still has to go through the door.
         said: the query's stems that the memory says, if that is known; default: its text is read.
         way: how another memory led to it (`led`); empty = none did.
         when: that it lies in the time or the session that decided; empty = it does not, or none did.
@@ -56,10 +56,7 @@ def reason(
         labels: what ranking features say where nothing stronger is said.
     """
     found = [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
-    text = _reason(
-        parsed, memory, contributions, demoted, said, way, when, apart, found, labels, names=not door.blocked
-    )
-    return text if door.blocked else door.said(text)
+    return _reason(parsed, memory, contributions, demoted, said, way, when, apart, found, labels, names=names)
 
 
 def _reason(

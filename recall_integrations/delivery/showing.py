@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -47,6 +47,11 @@ class Shown:
         self._door, self._deadline, self._beside = door, deadline, beside
         self._late = self._failed = 0
         self._told: list[Degradation] = []
+
+    def look(self, memories: Iterable[Memory]) -> None:
+        """Look at memories ahead of `of`, as far as they are short."""
+        if not self._door.open and not self._door.blocked:
+            self._door.look(memory for memory in memories if _size(memory, texts=True) <= AT_ONCE_CHARS)
 
     def of(self, memory: Memory) -> Memory:
         """The memory as it may be seen. One that takes too long to redact is blocked instead."""

@@ -36,10 +36,15 @@ def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[Pars
             text = text.replace(name, names[name])
         return text
 
+    query = _redacted(parsed, found, door)
+    if plainly(parsed, door):
+        return query, plan
     texts = [plan.reason, parsed.router.reason, parsed.conversational.because, *(c.because for c in plan.checks)]
     reason, router, verdict, *because = door.said_each([said(text) for text in texts])
-    checks = tuple(replace(check, because=text) for check, text in zip(plan.checks, because, strict=True))
-    query = _redacted(parsed, found, door)
+    checks = tuple(
+        check if text == check.because else replace(check, because=text)
+        for check, text in zip(plan.checks, because, strict=True)
+    )
     return (
         replace(
             query,
@@ -50,13 +55,22 @@ def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[Pars
     )
 
 
+def plainly(parsed: ParsedQuery, door: Door) -> bool:
+    """Whether nothing of the query or of its names is hidden: then what we say of them need not be looked at again."""
+    if door.query(parsed.original).text != parsed.original:
+        return False
+    return all(_name(ref, door) == ref.name for ref in parsed.entity_refs if ref.stage != IMPLICIT)
+
+
 def _name(ref: EntityRef, door: Door) -> str:
     return USER if ref.stage == IMPLICIT else door.said(ref.name)
 
 
 def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
     """Everything that was read from the query, of what may be seen of it."""
-    tokens = tuple(replace(t, span=found.span(t.span)) for t in parsed.tokens if not found.hides(t.span))
+    tokens = parsed.tokens
+    if found.text != parsed.original:
+        tokens = tuple(replace(t, span=found.span(t.span)) for t in tokens if not found.hides(t.span))
     stems = {token.stem for token in tokens}
     words = {m[0].casefold() for m in WORD.finditer(found.text)}
     verdict = parsed.conversational

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from recall_integrations.errors import RecallError
 from recall_integrations.privacy import redactor
 from recall_integrations.privacy.redactor import Redactor
 from recall_integrations.privacy.seen import WORD, Seen, seen
-from recall_integrations.types import Degradation, Memory, unchecked_memory
+from recall_integrations.types import Degradation, Memory
 
 WITHHELD = "[withheld]"  # a word that was hidden in the query
 DETAIL_CHARS_MAX = 1_000  # longer ones quote what they were given; cut, they would show half of it
@@ -67,6 +66,11 @@ class Door:
             self._kept[text] = shown
         return shown
 
+    def look(self, memories: Iterable[Memory]) -> None:
+        """Look at memories ahead of `memory`: together they cost less than one by one."""
+        if self.mode == "redact":
+            self._redactor.look(memories)
+
     def memory(self, memory: Memory) -> Memory:
         """The memory as it may be seen."""
         if self.open:
@@ -75,10 +79,7 @@ class Door:
 
     def bare(self, memory: Memory) -> Memory:
         """The memory without its texts, whatever the mode; its references and its thread are redacted."""
-        values: dict[str, Any] = {f.name: getattr(memory, f.name) for f in fields(Memory)}
-        values["refs"] = tuple(dict.fromkeys(map(self._redactor.text, memory.refs)))
-        values["thread"] = None if memory.thread is None else self._redactor.text(memory.thread)
-        return redactor.apply(unchecked_memory(**values | {"text": "", "metadata": {}}), "block")
+        return self._redactor.withheld(memory)
 
     # -- the query -------------------------------------------------------------------------------------------------
 

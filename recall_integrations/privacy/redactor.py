@@ -10,9 +10,11 @@ social security numbers, IP addresses, phones, national ids).
 
 from __future__ import annotations
 
+import itertools
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from threading import Lock
 from typing import Any
@@ -26,6 +28,9 @@ MODES = ("allow", "redact", "block")
 Own = re.Pattern[str] | tuple[str, "str | re.Pattern[str]"]
 Span = tuple[int, int, str]  # start, end, kind
 
+_BETWEEN = f"\n{chr(0) * 8}\n"  # hidden characters, which nothing that is looked for holds
+_NAME_CHARS_MAX = 256
+_SOME_DIGIT = re.compile(r"\d")  # of any script
 _ROUNDS_MAX = 8
 _DIGITS_MIN = 4  # fewer are an extension or a flag, not a number
 _KINDS = frozenset("phone email card iban ssn ip secret address url id".split())
@@ -79,6 +84,7 @@ class Redactor:
         self._known = _placeholders({*_KINDS, *(name for name, _ in self._own)}) if own else _PLACEHOLDER
         self._numbers: dict[str, dict[str, int]] = {}
         self._counts: Counter[str] = Counter()
+        self._clean: set[str] = set()  # short texts in which nothing is: names come again with every memory
         self._lock = Lock()
 
     @property
@@ -94,12 +100,28 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """`text` with placeholders. Redacting again changes nothing; text without any is returned as it is."""
+        if text in self._clean:
+            return text
         for _ in range(_ROUNDS_MAX):  # what a placeholder leaves behind may itself look like data; mostly two rounds
             spans = find(text, self._own, self._known)
             if not spans:
                 break
             text = self._replaced(text, spans)
+        if len(text) <= _NAME_CHARS_MAX:
+            self._clean.add(text)
         return text
+
+    def look(self, memories: Iterable[Memory]) -> None:
+        """Look at the texts of memories that `memory` will be asked for, all at once: each by itself costs more."""
+        if self._own:  # what one of theirs takes for a text, nobody knows for all of them
+            return
+        texts = dict.fromkeys(text for memory in memories for text in _texts(memory) if text)
+        numbered = [text for text in texts if _SOME_DIGIT.search(text)]
+        for group in (
+            numbered,
+            [text for text in texts if not _SOME_DIGIT.search(text)],
+        ):  # most is looked for in digits
+            self._clean.update(_without_any(group, self._known))
 
     def memory(self, memory: Memory) -> Memory:
         """`memory` with every text in it redacted.
@@ -214,6 +236,34 @@ def apply(memory: Memory, mode: str) -> Memory:
     if check_mode(mode) == "allow":
         return memory
     return withheld(memory) if mode == "block" else Redactor().memory(memory)
+
+
+def _without_any(texts: Sequence[str], placeholders: re.Pattern[str]) -> Iterator[str]:
+    """Those of the texts in which nothing is found."""
+    ends = list(itertools.accumulate(len(text) + len(_BETWEEN) for text in texts))
+    hit: set[int] = set()
+    for start, end, _ in find(_BETWEEN.join(texts), (), placeholders):
+        hit.update(range(bisect_right(ends, start), bisect_right(ends, end - 1) + 1))
+    return (text for i, text in enumerate(texts) if i not in hit)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All that `Redactor.memory` looks at, in its order, but for what metadata hides by its key."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Memory):
+        yield from _texts((value.text, value.actor, value.channel, value.thread, value.entities, value.refs))
+        yield from _texts([(r.subject, r.predicate, r.object) for r in value.relations])
+        yield from _texts(value.metadata)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
 
 
 # -- finding -------------------------------------------------------------------------------------------------------

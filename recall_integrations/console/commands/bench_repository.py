@@ -211,11 +211,16 @@ def misses(
 @click.option(
     "--chars", default=100_000, show_default=True, type=click.IntRange(min=1_000), help="Of each hostile text."
 )
+@click.option("--recalls", default=100, show_default=True, type=click.IntRange(min=0), metavar="N",
+              help="Questions of each data set that are asked in every mode.")  # fmt: skip
 @REPORT
-def privacy(path: Path, datasets: tuple[str, ...], show: int, chars: int, json_path: str | None) -> None:
+def privacy(path: Path, datasets: tuple[str, ...], show: int, chars: int, recalls: int, json_path: str | None) -> None:
     """What redaction changes, and what it costs.
 
     How many memories of the data sets in PATH `redact` changes, by kind: in data without personal data each is a false
-    alarm. Then microseconds a character on these memories, and on texts that are made to be slow.
+    alarm. Then microseconds a character on these memories, and on texts that are made to be slow; and what a recall
+    takes in each privacy mode.
     """
-    benchmark("privacy.alarms").run(path, console(), datasets=datasets, show=show, chars=chars, json_path=json_path)
+    benchmark("privacy.alarms").run(
+        path, console(), datasets=datasets, show=show, chars=chars, recalls=recalls, json_path=json_path
+    )
