@@ -567,7 +567,7 @@ class PrivacyConfig:
 
     Args:
         patterns: regular expressions of your own, by name: what `badge` finds becomes `[badge-1]`. They run over every
-            text that leaves a recall, inside its deadline: one that backtracks without end has its texts withheld.
+            text that leaves a recall. One that backtracks without end holds up the process: `re` cannot be stopped.
     """
 
     patterns: Annotated[dict[str, str], BeforeValidator(_own_patterns)] = Field(default_factory=dict)

@@ -187,7 +187,7 @@ class QueryOptimizer:
             rank,
             Rewrite(rewriting, parse, again, precise),
             *([] if self._reranking is None else [Rerank(self._reranking, depth, delivery)]),
-            Arrange(ranking, delivery),
+            Arrange(ranking, delivery, config.rewriting.keep_first),
             Deliver(delivery, ranking.abstain_below),
         ]
 
@@ -506,7 +506,8 @@ class QueryOptimizer:
         )
         told = self._runner.tell(CACHE, state, took)
         timings = {CACHE: round(took, 3), "total": round((time.perf_counter() - began) * 1e3, 3)}
-        return replace(kept, timings_ms=timings, degraded=told.degraded)
+        new = told.degraded[len(kept.degraded) :]  # an observer that raised
+        return replace(kept, timings_ms=timings, degraded=(*kept.degraded, *door.degradations(new)))
 
 
 def _name(llm: Callable[[str], str] | None) -> str:

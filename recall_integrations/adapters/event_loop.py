@@ -12,6 +12,7 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 T = TypeVar("T")
+LONGEST_SECONDS = 600.0  # the longest time limit that can be set: nobody waits any more, so it is cancelled
 _lock = threading.Lock()
 _running: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a fork has its parent's loop, and nobody who runs it
 
@@ -20,7 +21,7 @@ def awaited(answer: Awaitable[T]) -> T:
     """What an awaitable gives. Blocks the thread; whatever it raises is raised here."""
 
     async def waiting() -> T:
-        return await answer
+        return await asyncio.wait_for(answer, LONGEST_SECONDS)
 
     return asyncio.run_coroutine_threadsafe(waiting(), _loop()).result()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -17,6 +18,11 @@ from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.resilience.failures import failures
 
 METHODS = ("invoke", "complete", "ainvoke", "acomplete")  # of an object that is neither framework's, nor a function
+
+
+MODELS = ("model_name", "model")
+PLACES = ("base_url", "openai_api_base", "api_base", "azure_endpoint", "azure_deployment", "temperature", "max_tokens")
+_PROCESS = os.urandom(8).hex()
 
 
 class LlmError(RecallError):
@@ -63,22 +69,30 @@ def resolve_llm(source: object) -> Callable[[str], str] | None:
 
 
 def identity_of(llm: Callable[[str], str] | None) -> str:
-    """What tells one language model from another, across processes: its name, and of a function also its code."""
+    """What tells one language model from another.
+
+    Across processes only where that can be told: of a plain function, and of a model that says its name and place.
+    """
     return "" if llm is None else str(getattr(llm, "identity", getattr(llm, "__name__", type(llm).__name__)))
 
 
 def _code_of(source: object) -> str:
-    """A digest of what a plain function does; two lambdas have one name."""
-    code = getattr(source, "__code__", None)
-    if code is None:
-        return ""
-    said = repr((code.co_filename, code.co_firstlineno, code.co_code, code.co_consts, code.co_names))
-    return hashlib.blake2b(re.sub(r" at 0x\w+", "", said).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    """What tells a function or a model from another of its name; of most objects only that they are this one."""
+    code, closure = getattr(source, "__code__", None), getattr(source, "__closure__", None)
+    bound = inspect.ismethod(source) or closure or getattr(source, "__defaults__", None)
+    if code is not None and not bound:
+        said = repr((code.co_filename, code.co_firstlineno, code.co_code, code.co_consts, code.co_names))
+        said = re.sub(r" at 0x\w+", "", said)
+    elif any(isinstance(getattr(source, name, None), str) for name in MODELS):
+        said = repr([(name, getattr(source, name, None)) for name in (*MODELS, *PLACES)])
+    else:
+        said = f"{_PROCESS} {id(source)}"
+    return hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _named(source: object) -> str:
     """Its class and its model, where it says that: what failed of one model says nothing of another."""
-    model = next((m for m in (getattr(source, key, None) for key in ("model_name", "model")) if isinstance(m, str)), "")
+    model = next((m for m in (getattr(source, key, None) for key in MODELS) if isinstance(m, str)), "")
     return f"{type(source).__name__} {model}".strip()
 
 

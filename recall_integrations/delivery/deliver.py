@@ -121,21 +121,32 @@ class Delivery:
                 own=self._own,
                 labels=self._labels,
             )
-            hits.append(
-                Hit(
-                    memory=shown,
-                    score=float(fused.scores[place]),
-                    reason=why,
-                    contributions=made_of[place],
-                    duplicates=tuple(view.ids[j] for j in found.folded.get(row, ())),
-                    context=around.get(row, ()),
-                )
-            )
-        if not door.open and not door.blocked and (self._own or not plainly(parsed, door)):
-            reasons = door.said_each([hit.reason for hit in hits])  # together: each by itself costs more
-            hits = [replace(hit, reason=why) for hit, why in zip(hits, reasons, strict=True)]
+            hits.append(self._hit(view, fused, place, found, shown, why, made_of[place], around))
+        if self._own or not plainly(parsed, door):
+            hits = _seen(hits, door)
         kept, dropped = _packed(hits, request.tokens_max)
         return kept, [*problems, *showing.problems, *self._damaged(view), *dropped]
+
+    @staticmethod
+    def _hit(
+        view: ScopeView,
+        fused: Fused,
+        place: int,
+        found: Found,
+        shown: Memory,
+        why: str,
+        parts: tuple[Contribution, ...],
+        around: Mapping[int, tuple[Memory, ...]],
+    ) -> Hit:
+        row = int(fused.rows[place])
+        return Hit(
+            memory=shown,
+            score=float(fused.scores[place]),
+            reason=why,
+            contributions=parts,
+            duplicates=tuple(view.ids[j] for j in found.folded.get(row, ())),
+            context=around.get(row, ()),
+        )
 
     def _recent_is_rare(
         self, view: ScopeView, made_of: Mapping[int, Sequence[Contribution]], request: RecallRequest
@@ -224,6 +235,14 @@ def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, door: Door) -> 
         return [None] * len(rows)
     held: Sequence[set[str] | None] = view.text.held(rows, parsed.terms)
     return held
+
+
+def _seen(hits: Sequence[Hit], door: Door) -> list[Hit]:
+    """With their reasons as they may be seen: looked at together, for each by itself costs more."""
+    if door.open or door.blocked:
+        return list(hits)
+    reasons = door.said_each([hit.reason for hit in hits])
+    return [replace(hit, reason=why) for hit, why in zip(hits, reasons, strict=True)]
 
 
 def _when(found: Found, row: int) -> str:

@@ -14,6 +14,8 @@ from recall_integrations.privacy.seen import WORD, Seen, seen
 from recall_integrations.types import Degradation, Memory
 
 WITHHELD = "[withheld]"  # a word that was hidden in the query
+TOLD = ("effective_timeout_ms", "degradation_steps_applied")  # numbers and codes of ours
+OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
 DETAIL_CHARS_MAX = 1_000  # longer ones quote what they were given; cut, they would show half of it
 KEPT_MAX = 1_024  # texts whose form is remembered: names and channels come again with every hit
 KEPT_CHARS_MAX = 256
@@ -152,7 +154,9 @@ class Door:
         said = self.detail(said) or f"{type(error).__name__} (its message is withheld under privacy={self.mode!r})."
         hidden = _again(type(error), said) if isinstance(error, RecallError) else RecallError(said)
         if isinstance(error, RecallError):
-            hidden.details, hidden.options, hidden.stats = error.details, error.options, error.stats
+            hidden.details = {key: value for key, value in error.details.items() if key in TOLD}
+            hidden.options = tuple(option for option in error.options if option in OPTIONS)
+            hidden.stats = {key: value for key, value in error.stats.items() if isinstance(value, int | float)}
             hidden.result = error.result
         return hidden
 

@@ -184,8 +184,9 @@ class Runner:
         that raised."""
         if not self._observers:
             return state
+        seen = state if state.door.open else None
         event = StageEvent(
-            stage=stage, began_ms=0.0, took_ms=took_ms, failed=False, degraded=(), timings_ms={}, state=state
+            stage=stage, began_ms=0.0, took_ms=took_ms, failed=False, degraded=(), timings_ms={}, state=seen
         )
         return self._told(state, event)
 

@@ -57,6 +57,7 @@ class RecallState:
         asking: a question to the LLM that is under way (`ask`); `None` = there is none.
         rewrite: what became of the rewrites (`rewrite`).
         phrased: row → the phrasing that lifted it (`rewrite`).
+        unphrased: the candidates without what phrasings found; `None` = these changed nothing (`rewrite`).
         vectors: float32 `(m, d)`: of the query and its readings (`embed`).
         similarities: float32 `(view.size,)`: each row's best cosine with them, where all vectors are in memory.
         results: what each arm found (`arms`).
@@ -87,6 +88,7 @@ class RecallState:
     asking: Asking | None = None
     rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)
     phrased: Mapping[int, str] = field(default_factory=dict)
+    unphrased: Fused | None = None
     vectors: NDArray[np.float32] | None = None
     similarities: NDArray[np.float32] | None = None
     results: tuple[ArmResult, ...] = ()

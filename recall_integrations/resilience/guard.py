@@ -226,6 +226,24 @@ class Guard:
             self.breaker.failed(call.given, EMPTY if answer.error is None else type(answer.error).__name__)
         return answer
 
+    def joined(self, call: Call[T], deadline: Deadline, empty: Callable[[T], bool] | None = None) -> Answer[T]:
+        """What comes of a call that somebody else began. If it is late, that counts for whoever began it.
+
+        Args:
+            call: under way.
+            deadline: of whoever waits for it.
+            empty: whether a result is one that cannot be used.
+        """
+        began = self._clock()
+        own = deadline.child(None if self.limit_ms == math.inf else self.limit_ms)
+        if not call.future.done():
+            with self._waiting():
+                own.wait_for(call.future)
+        took_ms = (self._clock() - began) * 1e3
+        if call.future.done():
+            return self.seen(call, empty, took_ms)
+        return Answer(reason=TIMEOUT, detail="A call that was under way did not end in time.", took_ms=took_ms)
+
     def seen(self, call: Call[T], empty: Callable[[T], bool] | None = None, took_ms: float = 0.0) -> Answer[T]:
         """What a call that has ended gave, for those who did not begin it. Nothing is learned from it."""
         error = _raised(call.future)

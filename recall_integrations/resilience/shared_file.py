@@ -72,7 +72,7 @@ class SharedFile(Generic[T]):
         except FileNotFoundError:
             if self._seen is not None:  # somebody removed it: nothing is known
                 self._value, self._seen = self._nothing(), None
-        except (OSError, ValueError) as e:
+        except (OSError, ValueError, RecursionError) as e:  # JSON may be nested however deep
             self.trouble = f"{type(e).__name__}: {e}"
 
     def _write(self, value: T) -> None:

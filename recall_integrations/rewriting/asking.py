@@ -158,6 +158,8 @@ class Rewriting:
             if isinstance(begun, Answer):
                 return Asking(key, sent, answer=begun)
             self._under_way[key] = begun
+        if self._slo is not None:
+            self._slo.begun()
         begun.future.add_done_callback(lambda _: self._over(key, begun))
         return Asking(key, sent, begun)
 
@@ -174,9 +176,9 @@ class Rewriting:
             return _useless(value) if value is not None and useless(value) else asking.answer
         assert asking.call is not None
         if not asking.mine:
-            return self._joined(asking.call, deadline, useless)
+            return self._guard.joined(asking.call, deadline, useless)
         answer = self._guard.ended(asking.call, useless)
-        self._learn(answer)
+        self._learn(answer, fair=asking.call.fair)
         return answer
 
     def leave(self, asking: Asking) -> None:
@@ -185,16 +187,11 @@ class Rewriting:
             asking.call.limit.cancel()
             self._guard.ended(asking.call)
 
-    def _joined(
-        self, call: Call[Phrasings], deadline: Deadline, useless: Callable[[Phrasings], bool]
-    ) -> Answer[Phrasings]:
-        """What comes of a call that somebody else began. If it is late, that counts for whoever began it."""
-        if deadline.child(self._guard.limit_ms).wait_for(call.future):
-            return self._guard.seen(call, useless)
-        return Answer(reason=TIMEOUT, detail="A call that was under way did not end in time.")
-
-    def _learn(self, answer: Answer[Phrasings]) -> None:
+    def _learn(self, answer: Answer[Phrasings], *, fair: bool) -> None:
+        """Count the call. One that had little time and was late says nothing of the model."""
         if self._slo is None or not answer.begun or answer.reason in (CANCELLED, OPEN):
+            return
+        if answer.reason == TIMEOUT and not fair:
             return
         outcome = contract.SUCCESS if answer.reason == SUCCESS else contract.FAILED
         if answer.reason == EMPTY and not answer.value:  # what is off topic is not empty

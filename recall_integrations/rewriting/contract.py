@@ -70,23 +70,17 @@ class Contract:
 
     def refuses(self) -> str:
         """Why no call may be made now; empty = one may. While it is off, one a minute may, to see how things are."""
-        known = self._own if self._file is None else self._file.read()
-        now = self._clock()
-        if not known.off:
-            return ""
-        if 0 <= now - known.probed < PROBE_SECONDS:
-            return known.off
-        granted: list[bool] = []
+        known = self._known
+        return known.off if known.off and 0 <= self._clock() - known.probed < PROBE_SECONDS else ""
 
-        def probing(kept: Kept) -> Kept:
-            granted.clear()
-            if kept.off and 0 <= now - kept.probed < PROBE_SECONDS:  # somebody else makes it
-                return kept
-            granted.append(True)
-            return replace(kept, probed=now)
+    def begun(self) -> None:
+        """A call was begun: while it is off, the probe of this minute."""
+        if self._known.off:
+            self._update(lambda kept: replace(kept, probed=self._clock()))
 
-        self._update(probing)
-        return "" if granted else known.off
+    @property
+    def _known(self) -> Kept:
+        return self._own if self._file is None else self._file.read()
 
     def record(self, outcome: str, ms: float) -> None:
         """A call has ended.

@@ -153,6 +153,29 @@ def test_what_other_words_find_is_added_below_the_best(store: MemoryStore) -> No
     assert all(a >= b - 1e-4 for a, b in itertools.pairwise(sums))
 
 
+def test_what_the_query_found_best_stays_first_behind_negation_as_well(store: MemoryStore) -> None:
+    store.remember_many(
+        [
+            Memory("the trip to the sea with the hotel and the train", id="denied"),
+            Memory("our trip to the sea was fine", id="best"),
+            Memory("water for the garden and roses", id="garden"),
+            Memory("roses in the garden on the trip", id="roses"),
+        ]
+    )
+    query = "that thing about the trip to the sea with the train but not the hotel"
+    trusting = replace(ALWAYS, rewriting=RewritingConfig(ask="vague", trust=1.0))
+    result = recall(store, Model("that trip thing and the roses in the garden, water"), query, trusting)
+    assert result.rewrite.used and result.hits[0].memory.id == recall(store, None, query).hits[0].memory.id == "best"
+    assert [h.score for h in result.hits] == sorted((h.score for h in result.hits), reverse=True)
+    sums = [sum(c.added for c in hit.contributions) for hit in result.hits]
+    assert all(a >= b - 1e-4 for a, b in itertools.pairwise(sums))
+
+
+def test_two_models_of_one_class_are_two(store: MemoryStore) -> None:
+    assert recall(store, Model(GOOD)).rewrite.reason == "success"
+    assert recall(store, Model("where our storage is")).query.rewrites == ("where our storage is",)
+
+
 def test_beside_the_search_for_the_query_itself(store: MemoryStore) -> None:
     vague = RecallConfig(rewriting=RewritingConfig(ask="vague", cache_entries=0))
     result = recall(store, Model(GOOD), config=vague)

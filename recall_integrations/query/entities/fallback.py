@@ -132,11 +132,10 @@ class EntityFallback:
 
     def _joined(self, call: Call[Answers], key: tuple[bytes, ...], deadline: Deadline) -> Answer[Answers]:
         """What comes of a call that somebody else began. If it is late, that counts for whoever began it."""
-        if deadline.child(self._guard.limit_ms).wait_for(call.future):
-            return self._guard.seen(call, _nothing)
-        if call.limit.over:  # it may hang for ever: the next asks anew
+        answer = self._guard.joined(call, deadline, _nothing)
+        if answer.reason == TIMEOUT and call.limit.over:  # it may hang for ever: the next asks anew
             self._over(key)
-        return Answer(reason=TIMEOUT, detail="A call that was under way did not end in time.")
+        return answer
 
     def _over(self, key: tuple[bytes, ...]) -> None:
         with self._lock:

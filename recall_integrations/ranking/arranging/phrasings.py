@@ -58,6 +58,27 @@ def with_phrasings(
     return moved(wider, order, value[order], REWRITE, stays[order], {REWRITE: own_scores}), ways
 
 
+def first_of_the_query(fused: Fused, own: Sequence[int]) -> Fused:
+    """The first hits that the query has without its phrasings, in front again, where what came after merging has moved
+    them; the others score no more than they do.
+
+    Args:
+        fused: all candidates, arranged.
+        own: rows of these hits, best first.
+    """
+    place = {row: i for i, row in enumerate(fused.rows.tolist())}
+    front = [place[row] for row in own if row in place]
+    if front == list(range(len(front))):
+        return fused
+    chosen = set(front)
+    order = np.asarray([*front, *(i for i in range(len(fused.rows)) if i not in chosen)], dtype=np.int64)
+    stays: Mask = np.zeros(len(order), dtype=np.bool_)
+    stays[len(front) :] = True
+    told = np.array(fused.raw.get(REWRITE, np.full(len(order), np.nan)), dtype=np.float32)
+    told[front] = fused.scores[front]  # what moves a hit is shown, with a score
+    return moved(fused, order, np.minimum.accumulate(fused.scores[order]), REWRITE, stays, {REWRITE: told})
+
+
 def _with_rows(fused: Fused, rows: Sequence[int]) -> Fused:
     """With candidates that nothing speaks for yet, below all others."""
     if not rows:

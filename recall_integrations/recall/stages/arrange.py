@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import replace
 
 from recall_integrations.config import RankingConfig
 from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.ranking.arranging import arrange
+from recall_integrations.ranking.arranging.phrasings import first_of_the_query
 from recall_integrations.ranking.calibration.model import within
+from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
@@ -20,19 +23,31 @@ class Arrange(Stage):
     Args:
         settings: of the ranking.
         delivery: fetches texts.
+        keep_first: so many hits of the query itself stay first, whatever its phrasings found.
     """
 
     name = "arrange"
     level = SIMPLE
     paced = True
 
-    def __init__(self, settings: RankingConfig, delivery: Delivery) -> None:
-        self._settings, self._delivery = settings, delivery
+    def __init__(self, settings: RankingConfig, delivery: Delivery, keep_first: int = 1) -> None:
+        self._settings, self._delivery, self._keep_first = settings, delivery, keep_first
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
         """`fused`, `denied`, `folded` and `confidence`."""
+        fused, denied, folded = self._arranged(state, state.candidates)
+        if state.unphrased is not None and not state.rerank.used:
+            own = self._arranged(state, state.unphrased)[0].rows[: self._keep_first].tolist()
+            fused = first_of_the_query(fused, own)
+        confidence, k = state.confidence, state.request.k
+        if confidence is not None:  # known before what was folded, moved down and put into another order
+            confidence = within(confidence, fused.scores[:k].tolist())
+        return replace(state, fused=fused, denied=denied, folded=folded, confidence=confidence)
+
+    def _arranged(self, state: RecallState, fused: Fused) -> tuple[Fused, frozenset[int], Mapping[int, list[int]]]:
+        """Candidates in the order in which they are returned; which are about a negated term; who repeats whom."""
         view, parsed, k, settings = state.scope, state.query, state.request.k, self._settings
-        fused, texts = state.candidates, functools.partial(self._delivery.texts, view)
+        texts = functools.partial(self._delivery.texts, view)
         if state.plan.diversity:
             fused = arrange.diversified(fused, view, k, settings.diversity_lambda)
         if state.wanted is not None:
@@ -45,7 +60,4 @@ class Arrange(Stage):
                 fused, parsed.negations, texts, k, settings.negation_threshold, parsed.language
             )
         fused, folded = arrange.folded(fused, view, texts, k, settings.duplicate_similarity)
-        confidence = state.confidence
-        if confidence is not None:  # known before what was folded, moved down and put into another order
-            confidence = within(confidence, fused.scores[:k].tolist())
-        return replace(state, fused=fused, denied=denied, folded=folded, confidence=confidence)
+        return fused, denied, folded

@@ -144,6 +144,7 @@ class Rewrite(Stage):
             parsed=replace(state.query, rewrites=texts),
             fused=fused,
             phrased={row: texts[which] for row, which in ways.items()},
+            unphrased=before if ways else None,
             rewrite=replace(state.rewrite, moved=moved),
         )
         if not problems:

@@ -272,6 +272,19 @@ def test_observers_are_told_of_a_hit(store: MemoryStore) -> None:
     assert event.state.cache.hit and event.state.hits == first.hits and event.state.query == first.query
 
 
+@pytest.mark.parametrize("mode", ["redact", "block"])
+def test_observers_of_a_hit_see_no_more_than_may_be_seen(store: MemoryStore, mode: str) -> None:
+    number = "+49 170 1234567"
+
+    def observer(event: StageEvent) -> None:
+        assert event.state is None
+        raise RuntimeError(f"who has {number}?")
+
+    optimizer = QueryOptimizer(store, config=CACHED, observers=[observer])
+    found = [optimizer.recall(f"who has {number}?", now=NOW, privacy=mode) for _ in range(2)]
+    assert number not in repr(found) and "observer" in [d.stage for d in found[1].degraded]
+
+
 def test_an_observer_that_fails_is_named_in_a_hit_and_not_kept(store: MemoryStore) -> None:
     def observer(event: StageEvent) -> None:
         if event.stage == "cache":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -148,6 +150,50 @@ def test_outside_of_its_contract_it_is_off(tmp_path: Path) -> None:
     asking = rewriting.begin(QUERY, Scope(), Door(), LATER)
     assert asking.answer is not None and asking.answer.reason == "skip.slo" and "gave nothing" in asking.answer.detail
     assert len(model.prompts) == CALLS_MIN
+
+
+def test_one_that_had_no_time_says_nothing_of_the_model(tmp_path: Path) -> None:
+    model = Model()
+    model.ready.clear()
+    rewriting = made(model, tmp_path)
+    for i in range(CALLS_MIN):
+        rewriting._guard = Guard("rewrite")
+        asking = rewriting.begin(
+            ParsedQuery(original=f"question {i} about storage"), Scope(), Door(), Deadline.after(2)
+        )
+        assert rewriting.end(asking, LATER, lambda texts: not texts).reason == "timeout"
+    model.ready.set()
+    assert ask(made(model, tmp_path))[0] == ("what storage system it was",)  # type: ignore[index]
+
+
+def test_a_probe_that_the_guard_refuses_is_none(tmp_path: Path) -> None:
+    rewriting = made(Model(), tmp_path)
+    contract = Contract(Limits(), tmp_path / "rewriting.json")
+    for _ in range(CALLS_MIN):
+        contract.record("failed", 10)
+    old = (tmp_path / "rewriting.json").read_text()
+    (tmp_path / "rewriting.json").write_text(re.sub(r'"probed": [\d.]+', '"probed": 1.0', old))
+    late = rewriting.begin(QUERY, Scope(), Door(), Deadline.after(0))
+    assert late.answer is not None and late.answer.reason == "skip.budget"
+    assert ask(rewriting)[0] == ("what storage system it was",)  # type: ignore[index]
+
+
+def test_who_joins_gives_up_the_processor_meanwhile() -> None:
+    waits: list[str] = []
+
+    @contextlib.contextmanager
+    def waiting() -> Iterator[None]:
+        waits.append("wait")
+        yield
+
+    model = Model()
+    model.ready.clear()
+    rewriting = Rewriting(model, Guard("rewrite", waiting=waiting), RewritingConfig())
+    rewriting.begin(QUERY, Scope(), Door(), LATER)
+    joined = rewriting.begin(QUERY, Scope(), Door(), LATER)
+    threading.Timer(0.05, model.ready.set).start()
+    answer = rewriting.end(joined, LATER, lambda texts: not texts)
+    assert not joined.mine and answer.reason == "success" and waits == ["wait"] and answer.took_ms > 0
 
 
 def test_a_late_answer_is_there_for_the_next(tmp_path: Path) -> None:
