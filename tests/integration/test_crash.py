@@ -193,6 +193,7 @@ def survives(directory: Path, lines: list[dict[str, Any]]) -> None:
     assert found.clean, [c for c in found.checks if c.state != "ok"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("point", "count"),
     [
@@ -214,6 +215,7 @@ def test_killed_at_a_chosen_moment(directory: Path, point: str, count: int) -> N
     survives(directory, lines_until_death(start(directory, "write", point, str(count), seed=count)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(RANDOM_KILLS))
 def test_killed_at_a_random_moment(directory: Path, seed: int) -> None:
     rng = random.Random(seed)
@@ -238,6 +240,7 @@ def written(directory: Path) -> tuple[Known, Known]:
     return stand, gone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("point", "count"),
     [
@@ -259,6 +262,7 @@ def test_killed_while_rebuilding(directory: Path, point: str, count: int) -> Non
             check(store, stand, gone)
 
 
+@pytest.mark.slow
 def test_killed_while_changing_the_embedding(directory: Path) -> None:
     stand, gone = written(directory)
     lines_until_death(start(directory, "change embedding", "re-embedded", "1"))

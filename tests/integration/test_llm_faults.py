@@ -225,6 +225,7 @@ def test_there_is_a_query_for_each_plan(without: Without) -> None:
     assert all(without(query).hits for query in (*QUERIES.values(), *VAGUE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_with_each_plan_a_fault_changes_no_hit(
     fault: str, client: Client, server: OpenAiServer, fresh: Fresh, without: Without
