@@ -73,7 +73,8 @@ def seen(original: str, text: str) -> Seen:
     """What `text` shows of `original`, of which parts were replaced by placeholders such as `[phone-1]`.
 
     The parts between the placeholders are looked for in the original, each behind the one before. Where they are not
-    found, nothing counts as seen. Where a part is found too early, more counts as hidden than is.
+    found, or words of them in several places, nothing counts as seen. Where a part is found too early, more counts as
+    hidden than is.
     """
     if original == text:
         return Seen(original, text, ((0, len(text), 0),), frozenset())
@@ -102,6 +103,8 @@ def _kept(original: str, text: str) -> Iterator[tuple[int, int, int]]:
                 start = len(original) - len(literal) if original.endswith(literal, at) else -1
             else:
                 start = original.find(literal, at + 1)  # what a placeholder stands for is not empty
+                if WORD.search(literal) and original.find(literal, start + 1) >= 0:
+                    return  # it may stand in what is hidden: nobody knows
             if start < 0:
                 return
             found.append((start, start + len(literal), place))

@@ -21,7 +21,7 @@ from recall_integrations.types import ParsedQuery, RetrievalPlan, Scope
 
 QUERY = ParsedQuery(original="that thing I mentioned about storage", specificity=0.1)
 PLAN = RetrievalPlan(name="balanced", arms=(), rewrite=True)
-LATER = Deadline.after(60_000)
+LATER = Deadline.after(None)
 
 
 class Model:
