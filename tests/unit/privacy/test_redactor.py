@@ -84,6 +84,16 @@ REDACTED = [
     ("PESEL: 44051401359, BSN 111222333", "PESEL: [id-1], BSN [id-2]"),
     ("NINO AB 12 34 56 C", "NINO [id-1]"),
     ("[2024-05-12] 123.456.789-09", "[2024-05-12] [id-1]"),
+    ("20%4111 1111 1111 1111", "20%[card-1]"),
+    ("%5500005555555559", "%[card-1]"),
+    ("100%415-555-2671", "100%[phone-1]"),
+    ("20%4111%201111%201111%201111", "20%[card-1]"),
+    ("%34111 1111 1111 1111 and %34%31%31%31 1111 1111 1111", "[card-1] and [card-1]"),
+    ("\\x204111111111111111", "\\x20[card-1]"),
+    ("%0A4111111111111111", "%0A[card-1]"),
+    ("4111 1111 1111 1111\u200b2024", "[card-1]\u200b2024"),
+    ("4111\u200b1111\u200b1111\u200b1111", "[card-1]"),
+    ("x\u200bsk-proj-abcdEFGH1234ijklMNOP", "x\u200b[secret-1]"),
 ]
 
 KEPT = [
@@ -327,6 +337,23 @@ def test_own_patterns_come_first() -> None:
     )
     assert redactor.text("[badge-1], [own-1]") == "[badge-1], [own-1]"
     assert Redactor([("all", r"\w*")]).text("a b") == "[all-1] [all-2]"
+
+
+def test_whatever_own_patterns_do_ours_have_looked_at_what_is_returned() -> None:
+    """A pattern that asks for the placeholder before it takes one word a round."""
+    chain = Redactor([("x", r"(?:^|(?<=\] ))[a-z]+(?= )")])
+    assert "4111" not in chain.text("one two three four five six seven eight nine ten card 4111 1111 1111 1111 end")
+    assert "card" in chain.counts
+
+
+def test_a_placeholder_in_a_text_shields_nothing_from_own_patterns() -> None:
+    own = Redactor([("x", r"Falcon[^.]*")])
+    assert own.text("Falcon budget [card-1] is 5M. So") == "[x-1][card-1][x-2]. So"
+    assert own.text("Falcon [card-1] [ip-1]") == "[x-3][card-1] [ip-1]"
+    everything = Redactor([("x", r".+")])
+    once = everything.text("a [card-1], [phone-2] b")
+    assert once == "[x-1][card-1], [phone-2][x-2]"
+    assert everything.text(once) == once
 
 
 @pytest.mark.parametrize("own", ["text", ("Bad Name", "x"), ("a", "("), ("a", 1), re.compile(b"x"), 3])
