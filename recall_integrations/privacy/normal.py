@@ -23,9 +23,7 @@ _REFERENCES = r"&(?:nbsp|thinsp|ensp|emsp|shy|commat|#[0-9]{2,5}|#[xX][0-9A-Fa-f
 _ESCAPED = r"\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[nrt]"
 _WRITTEN = re.compile(rf"{_SPACES}|%C2%A0|%(?:[2-7][0-9A-Fa-f]|0[9ADad])|{_REFERENCES}|{_ESCAPED}")
 # Only what stands for a space or a separator: the rest of a text may have "20%4111" in it.
-_SEPARATORS = re.compile(
-    rf"{_SPACES}|%C2%A0|%(?:2[0BDEFbdef89]|3[Aa]|40|0[9ADad])|{_REFERENCES}|{_ESCAPED}"
-)
+_SEPARATORS = re.compile(rf"{_SPACES}|%C2%A0|%(?:2[0BDEFbdef89]|3[Aa]|40|0[9ADad])|{_REFERENCES}|{_ESCAPED}")
 _AS_IT_IS = re.compile(rf"(?<= ) +|[{_INVISIBLE}]+")
 _CODES = re.compile(rf"[%\\&]|\w[{_INVISIBLE}]+\w")
 _NAMED = {"nbsp": " ", "thinsp": " ", "ensp": " ", "emsp": " ", "shy": "", "commat": "@"}

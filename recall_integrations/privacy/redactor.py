@@ -21,7 +21,7 @@ from threading import Lock
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy import addresses, national, numbers, secrets
+from recall_integrations.privacy import addresses, names, national, numbers, secrets
 from recall_integrations.privacy.normal import Plain, ambiguous, readings
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
@@ -33,24 +33,9 @@ _BETWEEN = f"\n{chr(0) * 8}\n"  # hidden characters, which nothing that is looke
 _NAME_CHARS_MAX = 256
 _SOME_DIGIT = re.compile(r"\d")  # of any script
 _ROUNDS_MAX = 8
-_DIGITS_MIN = 4  # fewer are an extension or a flag, not a number
 _KINDS = frozenset("phone email card iban ssn ip secret address url id".split())
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _ANY_DIGIT = re.compile(r"\d")
-
-SECRET_KEYS = frozenset(
-    """
-    password passwd passcode passphrase pwd pin secret secret_key client_secret api_key apikey access_key private_key
-    access_token auth_token refresh_token session_token id_token bearer_token token credential credentials authorization
-    account_key secret_access_key cookie session_id cvv cvc otp
-    """.split()
-)
-TEL_KEYS = frozenset(
-    """
-    phone telephone tel mobile cell fax phone_number mobile_number cell_phone whatsapp phonenumber mobilenumber
-    """.split()
-)
-SSN_KEYS = frozenset("ssn social_security_number social_security sin tax_id".split())
 
 
 def check_mode(mode: object) -> str:
@@ -192,14 +177,7 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            out: dict[str, Any] = {}
-            for key, item in value.items():
-                name = base = self.text(key)
-                n = 2
-                while name in out:  # two keys may become equal; no value is lost
-                    name, n = f"{base} {n}", n + 1
-                out[name] = self._keyed(key, item)
-            return out
+            return self._mapping(value)
         if isinstance(value, list | tuple):
             return [self._value(item) for item in value]
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -208,17 +186,27 @@ class Redactor:
             return value if hidden == written else hidden
         return value
 
-    def _keyed(self, key: str, value: Any) -> Any:
-        """The value of a metadata key whose name may say what it holds."""
-        name = key.casefold().replace("-", "_").replace(" ", "_")
-        if name in SECRET_KEYS and value is not None and not isinstance(value, bool):
-            return value if self._is_placeholder(value) else self._placeholder("secret", str(value))
-        if name in TEL_KEYS or name in SSN_KEYS:
-            if isinstance(value, list | tuple):
-                return [self._keyed(key, item) for item in value]
-            long_enough = isinstance(value, str | int | float) and sum(c.isdigit() for c in str(value)) >= _DIGITS_MIN
-            if long_enough and not self._is_placeholder(value):
-                return self._placeholder("ssn" if name in SSN_KEYS else "phone", str(value))
+    def _mapping(self, value: Mapping[str, Any], outer: str | None = None) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key, item in value.items():
+            name = base = self.text(key)
+            n = 2
+            while name in out:  # two keys may become equal; no value is lost
+                name, n = f"{base} {n}", n + 1
+            out[name] = self._keyed(key, item, outer)
+        return out
+
+    def _keyed(self, key: str, value: Any, outer: str | None = None) -> Any:
+        """The value of a metadata key whose name may say what it holds, or stands inside one that does (`outer`)."""
+        kind = names.named(key) or (None if names.about(key) else outer)
+        if kind is None:
+            return self._value(value)
+        if isinstance(value, Mapping) and kind != "secret":
+            return self._mapping(value, kind)
+        if isinstance(value, list | tuple) and kind != "secret":
+            return [self._keyed(key, item, kind) for item in value]
+        if names.may_hold(key, kind, value) and not self._is_placeholder(value):
+            return self._placeholder(kind, str(value))
         return self._value(value)
 
 
@@ -291,9 +279,7 @@ def find(text: str, placeholders: re.Pattern[str] | None = None) -> list[Span]:
     return _apart(found)
 
 
-def _read(
-    text: str, plain: Plain, left: Sequence[tuple[int, int]], placeholders: re.Pattern[str]
-) -> Iterator[Span]:
+def _read(text: str, plain: Plain, left: Sequence[tuple[int, int]], placeholders: re.Pattern[str]) -> Iterator[Span]:
     """What one reading of a text shows."""
     found: list[Span] = []
     if left:

@@ -305,6 +305,40 @@ def test_metadata_keys_that_become_equal_keep_their_values() -> None:
     assert sorted(apply(memory, "redact").metadata.values()) == [1, 2]
 
 
+@pytest.mark.parametrize(
+    "key",
+    ["password", "db_password", "accessToken", "privateKey", "authToken", "clientSecret", "x-api-key", "DB_PASSWORD",
+     "APIKey", "service.api.key", "password2", "api_key_prod", "refresh_token", "Set-Cookie"],
+)  # fmt: skip
+def test_keys_that_name_secrets_hide_them(key: str) -> None:
+    assert apply(Memory("x", metadata={"a": {key: "swordfish"}}), "redact").metadata == {"a": {key: "[secret-1]"}}
+
+
+@pytest.mark.parametrize(
+    "key", ["phone", "mobile_phone", "contactPhone", "phone ", "home-phone", "phone_2", "phoneNumber"]
+)
+def test_keys_that_name_phones_hide_them_at_any_depth(key: str) -> None:
+    for value in ("4155552671", 4155552671):
+        found = apply(Memory("x", metadata={key: {"home": [value], "model": "X 2000", "ext": 12}}), "redact").metadata
+        assert list(found.values()) == [{"home": ["[phone-1]"], "model": "X 2000", "ext": 12}]
+
+
+def test_what_a_nested_social_security_number_is_called_does_not_matter() -> None:
+    memory = Memory("x", metadata={"ssn": {"value": 123456789, "checked_at": "2024-05-12"}, "userSSN": "123456789"})
+    assert apply(memory, "redact").metadata == {
+        "ssn": {"value": "[ssn-1]", "checked_at": "2024-05-12"},
+        "userSSN": "[ssn-1]",
+    }
+
+
+def test_keys_that_only_speak_of_secrets_keep_their_values() -> None:
+    metadata = {"token_count": 5120, "max_tokens": 4096, "phone_model": "X 20000", "password_changed_at": "2024-05-12",
+                "has_password": True, "eos_token": "</s>", "secret": False, "password": "2024-05-12T10:30:00Z",
+                "token": 12, "phones_sold": 45000,
+                "headphones": "20000 Hz", "keyboard": "qwerty", "primary_key": "row"}  # fmt: skip
+    assert apply(Memory("x", metadata=metadata), "redact").metadata == metadata
+
+
 def test_the_same_value_has_one_number_within_a_redactor() -> None:
     redactor = Redactor()
     assert redactor.text("415-555-2671, 415-555-2672") == "[phone-1], [phone-2]"
