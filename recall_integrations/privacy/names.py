@@ -33,7 +33,9 @@ _WHICH = frozenset(
 )
 # Before "token": a mark in a text, a place in a list, a count.
 _NO_SECRET_TOKEN = frozenset(
-    "max min num n total stop eos bos pad sep cls unk mask special next prev page first last".split()
+    """
+    max min num n total stop eos bos pad sep cls unk mask special next prev page first last
+    """.split()
 )
 # Inside `{"phone": {…}}` these say something of the phone.
 _ABOUT = frozenset(
