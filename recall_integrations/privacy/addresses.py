@@ -83,6 +83,7 @@ _STREET_FIRST = re.compile(
     rf"(?<![{_UP}{_LO}])(?:{_ROMANCE}) ?{_SMALL}(?:[0-9]{{1,2}} (?:de )?)?{_NAME}(?: {_SMALL}{_NAME}){{0,4}},?"
     rf" {_NUMBER}{_POSTCODE}"
 )
+_BY_MEANS = re.compile(rf"via {_NAME} (?:19|20)[0-9]{{2}}")  # "via Zoom 2024"
 _RUSSIAN = re.compile(
     r"(?:ул\.|улица|проспект|пр-т|пр\.|переулок|шоссе) [А-ЯЁ][а-яё-]{1,30}(?: [А-ЯЁ][а-яё-]{1,30})?,? (?:д\. ?"
     r"|дом )?[0-9]{1,4}(?:,? (?:кв\.|к\.|корп\.) ?[0-9]{1,4}){0,2}"
@@ -135,7 +136,7 @@ def find(plain: Plain) -> Iterator[tuple[int, int]]:
     if any(stem in low for stem in _FR_STEMS):
         yield from (m.span() for m in _FRENCH.finditer(text))
     if any(stem in low for stem in _ROMANCE_STEMS):
-        yield from (m.span() for m in _STREET_FIRST.finditer(text))
+        yield from (m.span() for m in _STREET_FIRST.finditer(text) if not _BY_MEANS.fullmatch(m.group()))
     if any(stem in low for stem in _GERMANIC_STEMS):
         yield from _germanic(text, low)
     if "ул" in low or "пр" in low or "шоссе" in low:
@@ -156,5 +157,7 @@ def _germanic(text: str, low: str) -> Iterator[tuple[int, int]]:
         if hyphen := _AFTER_HYPHEN.search(street):  # a dash before the name
             start += hyphen.end()
             street = street[hyphen.end() :]
+        if start == match.start() and end == match.end() and low.startswith("platz", start):
+            continue  # "am Platz 5": a seat, or a rank
         if street[:1].isupper() and (end > match.end() or not match.group("weak")):
             yield start, end

@@ -107,6 +107,7 @@ def _cuit(written: str) -> bool:
 
 
 _END = r"(?![0-9A-Za-z]|:[0-9])"
+_MONEY_BEFORE = re.compile(r"(?:\b(?:USD|EUR|GBP|INR|CHF|JPY|CAD|AUD|Rs\.?)|[$€£¥₹]) ?$")
 # (lengths of the first group of digits, form, check).
 _FORMS: tuple[tuple[tuple[int, ...], str, Callable[[str], bool]], ...] = (
     ((3, 13), r"756[. ]?[0-9]{4}[. ]?[0-9]{4}[. ]?[0-9]{2}", _avs),
@@ -144,7 +145,8 @@ def id_at(text: str, start: int, size: int) -> tuple[int, int] | None:
     for form, check in _BY_SIZE[size]:
         match = form.match(text, start)
         if match and check(match.group()):
-            return match.span()
+            amounts = check is _aadhaar and _MONEY_BEFORE.search(text, max(0, start - 5), start)
+            return None if amounts else match.span()
     return None
 
 

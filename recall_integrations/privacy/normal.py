@@ -3,6 +3,9 @@
 What stands between digits differs more than what is meant: no-break and thin spaces, tabs, hyphens that do not break,
 full-width and Arabic-Indic digits, soft hyphens, `%40`, `&nbsp;`, `\\u00a0`. Patterns are written for the plain form
 only. What they find is mapped back, so that all else of the text stays byte for byte.
+
+Whether `%41` is a letter or the end of "20%" with the beginning of a card, nobody can tell. So a text with codes is
+read more than once (`readings`), and what any reading shows is there.
 """
 
 from __future__ import annotations
@@ -10,15 +13,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 _INVISIBLE = "\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20e3\ufe00-\ufe0f\ufeff"
 _HYPHENS = "\u2010\u2011\u2012\u2013\u2212\ufe58\ufe63"  # an em dash parts sentences, not digits
 # What programs write: percent-encoding, HTML references, escapes of JSON and of source code.
-_WRITTEN = re.compile(
-    rf"(?<= )[ {_INVISIBLE}]+|[{_INVISIBLE}]+|%[2-7][0-9A-Fa-f]|%C2%A0"
-    r"|&(?:nbsp|thinsp|ensp|emsp|shy|commat|#[0-9]{2,5}|#[xX][0-9A-Fa-f]{2,4});|\\u[0-9A-Fa-f]{4}|\\[nrt]"
-)
+_SPACES = rf"(?<= )[ {_INVISIBLE}]+|[{_INVISIBLE}]+"
+_REFERENCES = r"&(?:nbsp|thinsp|ensp|emsp|shy|commat|#[0-9]{2,5}|#[xX][0-9A-Fa-f]{2,4});"
+_ESCAPED = r"\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[nrt]"
+_WRITTEN = re.compile(rf"{_SPACES}|%C2%A0|%(?:[2-7][0-9A-Fa-f]|0[9ADad])|{_REFERENCES}|{_ESCAPED}")
+# Only what stands for a space or a separator: the rest of a text may have "20%4111" in it.
+_SEPARATORS = re.compile(rf"{_SPACES}|%C2%A0|%(?:2[0BDEFbdef89]|3[Aa]|40|0[9ADad])|{_REFERENCES}|{_ESCAPED}")
+_AS_IT_IS = re.compile(rf"(?<= ) +|[{_INVISIBLE}]+")
+_CODES = re.compile(rf"[%\\&]|\w[{_INVISIBLE}]+\w")
 _NAMED = {"nbsp": " ", "thinsp": " ", "ensp": " ", "emsp": " ", "shy": "", "commat": "@"}
 _ESCAPES = {"n": "\n", "r": "\r", "t": " "}
 _GONE = re.compile(f"[{_INVISIBLE}]")
@@ -55,26 +62,34 @@ _TABLE = _Table({9: " ", 11: " ", 12: " ", 0x130: "I", ord("。"): ".", ord("｡
 
 
 class Plain:
-    """The plain form of a text: `text`, and `low`, the same in lower case and of the same length."""
+    """The plain form of a text: `text`, and `low`, the same in lower case and of the same length.
 
-    def __init__(self, original: str) -> None:
+    Args:
+        original: the text.
+        codes: what is decoded or left out; see `readings`.
+    """
+
+    def __init__(self, original: str, codes: re.Pattern[str] = _WRITTEN) -> None:
         text = original.replace("\t", " ") if original.isascii() else original.translate(_TABLE)
         self._pieces: list[tuple[int, int, int]] = []  # start in the plain form; start in the original; end of a code
         self._starts: list[int] = []
-        if _WRITTEN.search(text):
-            text = self._decoded(text)
+        if codes.search(text):
+            text = self._decoded(text, codes)
         self.text = text
         self.low = text.lower()
 
-    def _decoded(self, text: str) -> str:
+    def _decoded(self, text: str, codes: re.Pattern[str]) -> str:
         parts: list[str] = []
         length = done = 0
-        for match in _WRITTEN.finditer(text):
+        for match in codes.finditer(text):
             if match.start() > done:
                 self._pieces.append((length, done, 0))
                 parts.append(text[done : match.start()])
                 length += match.start() - done
-            if meant := _meant(match.group()):
+            meant = _meant(match.group())
+            if not meant and codes is _AS_IT_IS and match.group()[0] != " ":
+                meant = "\0"  # what is invisible parts what stands beside it
+            if meant:
                 self._pieces.append((length, match.start(), match.end()))
                 parts.append(meant)
                 length += 1
@@ -100,6 +115,28 @@ class Plain:
             self.low = _hidden(self.low, spans)
 
 
+def ambiguous(text: str) -> bool:
+    """Whether `text` may have more than one reading."""
+    return _CODES.search(text) is not None
+
+
+def readings(text: str) -> Iterator[Plain]:
+    """The plain forms of a text that are not the same: one, mostly.
+
+    Every code decoded and what is invisible left out; only codes for separators decoded; no code decoded, and what is
+    invisible between words parts them.
+    """
+    yield (first := Plain(text))
+    if not ambiguous(text):
+        return
+    seen = {first.text}
+    for codes in (_SEPARATORS, _AS_IT_IS):
+        other = Plain(text, codes)
+        if other.text not in seen:
+            seen.add(other.text)
+            yield other
+
+
 def _hidden(text: str, spans: Sequence[tuple[int, int]]) -> str:
     parts: list[str] = []
     done = 0
@@ -113,7 +150,7 @@ def _hidden(text: str, spans: Sequence[tuple[int, int]]) -> str:
 def _meant(written: str) -> str:
     """The one character, or none, that something written by a program means."""
     if written[0] == "%":
-        return " " if len(written) > 3 else chr(int(written[1:], 16))
+        return " " if len(written) > 3 else _character(int(written[1:], 16))
     if written[0] == "&":
         name = written[1:-1]
         if name[0] != "#":
@@ -121,7 +158,7 @@ def _meant(written: str) -> str:
         code = int(name[2:], 16) if name[1] in "xX" else int(name[1:])
         return _character(code)
     if written[0] == "\\":
-        return _character(int(written[2:], 16)) if written[1] == "u" else _ESCAPES[written[1]]
+        return _character(int(written[2:], 16)) if written[1] in "ux" else _ESCAPES[written[1]]
     return ""
 
 

@@ -9,6 +9,7 @@ Formats: ISO/IEC 7812 (cards, Luhn), ISO 13616 (IBAN: country, length, mod 97), 
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -37,6 +38,11 @@ _KEEP = re.compile(
     r"(?:19|20)[0-9]{2}-(?:19|20)[0-9]{2}(?![-0-9])"
 )
 _IN_DATES = ("-", "/", ".")
+# With spaces only; 06 and 07 begin mobile numbers.
+_SPACED_MOMENT = re.compile(
+    r"(?:19|20)[0-9]{2} (?:0[1-589]|1[0-2]) (?:0[1-9]|[12][0-9]|3[01]) (?:[01][0-9]|2[0-3])"
+    r"(?: [0-5][0-9]){2}(?![0-9]| [0-9])"
+)
 _UUID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])")
 _UUID_CHARS = 36
 
@@ -63,6 +69,10 @@ class Groups(NamedTuple):
 def numbers(plain: Plain) -> Iterator[Found]:
     """(kind, start, end) of every number that is personal, in order; none overlap, except IPv6 addresses."""
     text, low = plain.text, plain.low
+    if "_" in text:
+        for match in _CARD_JOINED.finditer(text):
+            if _is_card(match.group().replace("_", ""), grouped=True):
+                yield "card", *match.span()
     if "::" in text or text.count(":") >= 6:
         yield from _ipv6(text)
     for cluster in _CLUSTER.finditer(text):
@@ -79,7 +89,9 @@ def _of_cluster(text: str, low: str, start: int, end: int) -> Iterator[Found]:
         if at < done:  # what letters continue may end inside the next group
             i += 1
             continue
-        kept = _KEEP.match(text, at) if text[groups.spans[i][1] : groups.spans[i][1] + 1] in _IN_DATES else None
+        behind = text[groups.spans[i][1] : groups.spans[i][1] + 1]
+        keep = _KEEP if behind in _IN_DATES else _SPACED_MOMENT if behind == " " else None
+        kept = keep.match(text, at) if keep else None
         if kept and not text[max(0, at - 1) : at].isalnum():
             done = max(kept.end(), groups.spans[i][1])
             i += 1
@@ -179,6 +191,9 @@ def _iban_end(text: str, start: int, stop: int, length: int) -> int | None:
 # -- cards ---------------------------------------------------------------------------------------------------------
 
 
+_CARD_JOINED = re.compile(r"(?<![0-9])(?<![0-9]_)[2-6][0-9]{3}(?:_[0-9]{4}){3}(?!_?[0-9])")
+
+
 def _card(groups: Groups, i: int) -> tuple[int, int] | None:
     text, spans = groups.text, groups.spans
     start, end = spans[i]
@@ -224,6 +239,9 @@ _SSN_CUE = re.compile(
 )
 
 
+_CLOCK = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
+
+
 def _ssn(groups: Groups, i: int) -> tuple[int, int] | None:
     spans = groups.spans
     start, end = spans[i]
@@ -233,6 +251,8 @@ def _ssn(groups: Groups, i: int) -> tuple[int, int] | None:
         return None
     (a, b), (c, d) = spans[i + 1], spans[i + 2]
     gap = groups.gap(i)
+    if d - c == 6 and _CLOCK.match(groups.text, c + 4):  # the hour stands right behind
+        d -= 2
     if (b - a, d - c) != (2, 4) or gap != groups.gap(i + 1) or gap not in ("-", " ", ".", "/"):
         return None
     return start, d
@@ -240,9 +260,18 @@ def _ssn(groups: Groups, i: int) -> tuple[int, int] | None:
 
 # -- IP addresses --------------------------------------------------------------------------------------------------
 
-_VERSION_BEFORE = re.compile(r"(?:version|release|build|ver\.?|(?<![a-z0-9])[vr]\.?|==|>=|<=|~=)[ ]?$")
+_VERSION_BEFORE = re.compile(
+    r"(?:version|release|build|ver\.?|(?<![a-z0-9])[vr]\.?|(?<!ip)(?<!host)(?<!addr)(?<!address)[a-z0-9_\]-]=="
+    r"|>=|<=|~=)"
+    r"[ ]?$"
+)
 _PRODUCT_BEFORE = re.compile(r"(?:^|[ (;\"'])[A-Z][A-Za-z-]{1,20}/$")
-_PRIVATE = re.compile(r"10\.|127\.|192\.168\.|172\.(?:1[6-9]|2[0-9]|3[01])\.|169\.254\.")
+_NO_VERSION = re.compile(r"192\.168\.|172\.(?:1[6-9]|2[0-9]|3[01])\.|169\.254\.|127\.0\.0\.[1-9]")  # unlike "10."
+# Short numbers behind these are places in a document, or versions.
+_PLACE_BEFORE = re.compile(
+    r"(?<![a-z])(?:section|chapter|clause|paragraph|appendix|figure|kernel|nginx|python|linux|openssl)[ ]$"
+)
+_PLACE = re.compile(r"[0-9]\.[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2}(?![0-9])")
 
 
 def _ipv4(groups: Groups, i: int) -> tuple[int, int] | None:
@@ -259,9 +288,11 @@ def _ipv4(groups: Groups, i: int) -> tuple[int, int] | None:
     if (i + 4 < len(spans) and groups.gap(i + 3) == ".") or _is_letter(text, end):
         return None
     before = max(0, start - 24)
-    if _VERSION_BEFORE.search(groups.low[before:start]):
+    if _NO_VERSION.match(text, start):
+        return start, end
+    if _VERSION_BEFORE.search(groups.low[before:start]) or _PRODUCT_BEFORE.search(text[before:start]):
         return None
-    if _PRODUCT_BEFORE.search(text[before:start]) and not _PRIVATE.match(text, start):
+    if _PLACE.match(text, start) and _PLACE_BEFORE.search(groups.low[before:start]):
         return None
     return start, end
 
@@ -270,6 +301,8 @@ def _is_letter(text: str, at: int) -> bool:
     return at < len(text) and text[at].isascii() and text[at].isalpha()
 
 
+_SLICE = re.compile(r"[0-9]{0,4}::[0-9]{0,4}")
+_INDEXED = re.compile(r"[\w\])]\[$")
 _IPV6 = re.compile(r"[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,39}(?:\.[0-9]{1,3}){0,3}")
 
 
@@ -283,9 +316,12 @@ def _ipv6(text: str) -> Iterator[Found]:
         skip = written.index(":") + 1 if first or (written[0] == ":" and written[1] != ":") else 0
         if _is_letter(text, end) or (first and written.startswith("::")):
             continue
-        for stop in (len(written), len(written.rstrip(":."))):
-            if _is_ipv6(written[skip:stop]):
-                yield "ip", start + skip, start + stop
+        if _SLICE.fullmatch(written) and _INDEXED.search(text, max(0, start - 2), start):  # x[::2]
+            continue
+        inner = len(written) - len(written.lstrip(":"))
+        for begin, stop in itertools.product((skip, inner), (len(written), len(written.rstrip(":.")))):
+            if (begin == skip or written.startswith("::")) and _is_ipv6(written[begin:stop]):
+                yield "ip", start + begin, start + stop
                 break
 
 

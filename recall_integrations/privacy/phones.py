@@ -30,6 +30,8 @@ _FORMS = re.compile(
     r"|8[ -]?(?:\([0-9]{3,4}\)|9[0-9]{2})[ -]?[0-9]{2,3}[ -]?[0-9]{2}[ -]?[0-9]{2}(?![0-9])"  # Russian
 )
 _FORM_DIGITS_MIN, _FORM_DIGITS_MAX = 9, 12
+_ZIP = re.compile(r"[0-9]{5}-[0-9]{4}(?!-?[0-9])")
+_ZIP_BEFORE = re.compile(r"(?:(?i:zip(?: code)?):?|,? [A-Z]{2}) $")
 _GROUPS_MAX = 8
 _FIRST_GROUPS = (1, 3, 5)  # of the forms above; others stand in brackets
 _TRUNK_MAX = 6  # digits of the area's code, with the 0
@@ -101,7 +103,7 @@ def _ends(text: str, spans: Spans, i: int) -> list[tuple[int, int]]:
                 break
             if total >= 10 and (gap == " - " or (gap == " " and end - start == 1)):
                 break
-        if text[end : end + 1] == ":" and text[end + 1 : end + 2].isdigit():
+        if end - start <= 2 and text[end : end + 1] == ":" and text[end + 1 : end + 2].isdigit():  # 10:30
             break
         total += end - start
         found.append((total, end))
@@ -110,7 +112,8 @@ def _ends(text: str, spans: Spans, i: int) -> list[tuple[int, int]]:
 
 def _national(text: str, low: str, spans: Spans, i: int, begin: int) -> tuple[int, int] | None:
     start, end = spans[i]
-    if begin and text[begin - 1] in "$€£¥":
+    money = text[start - 1 : start] in ("$", "€", "£", "¥")
+    if money and "." in text[end : end + 1]:
         return None
     bracket = start - 1 if text[start - 1 : start] == "(" else start
     for at in {bracket: None, start: None} if end - start in _FIRST_GROUPS or bracket < start else ():
@@ -119,14 +122,17 @@ def _national(text: str, low: str, spans: Spans, i: int, begin: int) -> tuple[in
             if match and match.group().count("(") == match.group().count(")"):
                 return match.span()
     if text[start] != "0" or text[start + 1 : start + 2] in ("", "0") or not 2 <= end - start <= _TRUNK_MAX:
-        unbroken = text[start] == "0" and text[start + 1] != "0" if end - start in (10, 11) else False
+        unbroken = end - start in (10, 11) and not money and text[start] == "0" and text[start + 1] != "0"
         return (start, end) if unbroken and not _CODE_BEFORE.search(low[max(0, start - _CODE_CHARS) : start]) else None
     return _behind_zero(text, spans, i, bracket)
 
 
 def _behind_zero(text: str, spans: Spans, i: int, bracket: int) -> tuple[int, int] | None:
     """A number in groups of which the first begins with 0."""
-    if _DATE_OR_TIME.match(text, spans[i][0]):
+    start = spans[i][0]
+    if _DATE_OR_TIME.match(text, start) or (
+        _ZIP.match(text, start) and _ZIP_BEFORE.search(text, max(0, start - 12), start)
+    ):
         return None
     ends = _ends(text, spans, i)
     best = None

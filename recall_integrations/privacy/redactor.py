@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from operator import itemgetter
 from threading import Lock
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy import addresses, national, numbers, secrets
-from recall_integrations.privacy.normal import Plain
+from recall_integrations.privacy import addresses, names, national, numbers, secrets
+from recall_integrations.privacy.normal import Plain, ambiguous, readings
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
 MODES = ("allow", "redact", "block")
@@ -32,24 +33,9 @@ _BETWEEN = f"\n{chr(0) * 8}\n"  # hidden characters, which nothing that is looke
 _NAME_CHARS_MAX = 256
 _SOME_DIGIT = re.compile(r"\d")  # of any script
 _ROUNDS_MAX = 8
-_DIGITS_MIN = 4  # fewer are an extension or a flag, not a number
 _KINDS = frozenset("phone email card iban ssn ip secret address url id".split())
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _ANY_DIGIT = re.compile(r"\d")
-
-SECRET_KEYS = frozenset(
-    """
-    password passwd passcode passphrase pwd pin secret secret_key client_secret api_key apikey access_key private_key
-    access_token auth_token refresh_token session_token id_token bearer_token token credential credentials authorization
-    account_key secret_access_key cookie session_id cvv cvc otp
-    """.split()
-)
-TEL_KEYS = frozenset(
-    """
-    phone telephone tel mobile cell fax phone_number mobile_number cell_phone whatsapp phonenumber mobilenumber
-    """.split()
-)
-SSN_KEYS = frozenset("ssn social_security_number social_security sin tax_id".split())
 
 
 def check_mode(mode: object) -> str:
@@ -102,11 +88,10 @@ class Redactor:
         """`text` with placeholders. Redacting again changes nothing; text without any is returned as it is."""
         if text in self._clean:
             return text
-        for _ in range(_ROUNDS_MAX):  # what a placeholder leaves behind may itself look like data; mostly two rounds
-            spans = find(text, self._own, self._known)
-            if not spans:
-                break
-            text = self._replaced(text, spans)
+        for _ in range(2 if self._own else 1):  # a pattern may ask for a placeholder of ours before it
+            if self._own:
+                text = self._rounds(text, lambda rest: find_own(rest, self._own, self._known))
+            text = self._rounds(text, lambda rest: find(rest, self._known))
         if len(text) <= _NAME_CHARS_MAX:
             self._clean.add(text)
         return text
@@ -115,7 +100,7 @@ class Redactor:
         """Look at the texts of memories that `memory` will be asked for, all at once: each by itself costs more."""
         if self._own:  # what one of theirs takes for a text, nobody knows for all of them
             return
-        texts = dict.fromkeys(text for memory in memories for text in _texts(memory) if text)
+        texts = dict.fromkeys(text for memory in memories for text in _texts(memory) if text and not ambiguous(text))
         numbered = [text for text in texts if _SOME_DIGIT.search(text)]
         for group in (
             numbered,
@@ -153,6 +138,16 @@ class Redactor:
         values["refs"] = self._names(memory.refs)
         return unchecked_memory(**values)
 
+    def _rounds(self, text: str, look: Callable[[str], list[Span]]) -> str:
+        """What a placeholder leaves behind may itself look like data; mostly two rounds. Ours come after those of
+        users and have rounds of their own: no pattern takes them away."""
+        for _ in range(_ROUNDS_MAX):
+            spans = look(text)
+            if not spans:
+                break
+            text = self._replaced(text, spans)
+        return text
+
     def _replaced(self, text: str, spans: Iterable[Span]) -> str:
         out: list[str] = []
         done = 0
@@ -182,14 +177,7 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            out: dict[str, Any] = {}
-            for key, item in value.items():
-                name = base = self.text(key)
-                n = 2
-                while name in out:  # two keys may become equal; no value is lost
-                    name, n = f"{base} {n}", n + 1
-                out[name] = self._keyed(key, item)
-            return out
+            return self._mapping(value)
         if isinstance(value, list | tuple):
             return [self._value(item) for item in value]
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -198,17 +186,27 @@ class Redactor:
             return value if hidden == written else hidden
         return value
 
-    def _keyed(self, key: str, value: Any) -> Any:
-        """The value of a metadata key whose name may say what it holds."""
-        name = key.casefold().replace("-", "_").replace(" ", "_")
-        if name in SECRET_KEYS and value is not None and not isinstance(value, bool):
-            return value if self._is_placeholder(value) else self._placeholder("secret", str(value))
-        if name in TEL_KEYS or name in SSN_KEYS:
-            if isinstance(value, list | tuple):
-                return [self._keyed(key, item) for item in value]
-            long_enough = isinstance(value, str | int | float) and sum(c.isdigit() for c in str(value)) >= _DIGITS_MIN
-            if long_enough and not self._is_placeholder(value):
-                return self._placeholder("ssn" if name in SSN_KEYS else "phone", str(value))
+    def _mapping(self, value: Mapping[str, Any], outer: str | None = None) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key, item in value.items():
+            name = base = self.text(key)
+            n = 2
+            while name in out:  # two keys may become equal; no value is lost
+                name, n = f"{base} {n}", n + 1
+            out[name] = self._keyed(key, item, outer)
+        return out
+
+    def _keyed(self, key: str, value: Any, outer: str | None = None) -> Any:
+        """The value of a metadata key whose name may say what it holds, or stands inside one that does (`outer`)."""
+        kind = names.named(key) or (None if names.about(key) else outer)
+        if kind is None:
+            return self._value(value)
+        if isinstance(value, Mapping) and kind != "secret":
+            return self._mapping(value, kind)
+        if isinstance(value, list | tuple) and kind != "secret":
+            return [self._keyed(key, item, kind) for item in value]
+        if names.may_hold(key, kind, value) and not self._is_placeholder(value):
+            return self._placeholder(kind, str(value))
         return self._value(value)
 
 
@@ -242,7 +240,7 @@ def _without_any(texts: Sequence[str], placeholders: re.Pattern[str]) -> Iterato
     """Those of the texts in which nothing is found."""
     ends = list(itertools.accumulate(len(text) + len(_BETWEEN) for text in texts))
     hit: set[int] = set()
-    for start, end, _ in find(_BETWEEN.join(texts), (), placeholders):
+    for start, end, _ in find(_BETWEEN.join(texts), placeholders):
         hit.update(range(bisect_right(ends, start), bisect_right(ends, end - 1) + 1))
     return (text for i, text in enumerate(texts) if i not in hit)
 
@@ -269,21 +267,24 @@ def _texts(value: Any) -> Iterator[str]:
 # -- finding -------------------------------------------------------------------------------------------------------
 
 
-def find(
-    text: str, own: Sequence[tuple[str, re.Pattern[str]]] = (), placeholders: re.Pattern[str] | None = None
-) -> list[Span]:
+def find(text: str, placeholders: re.Pattern[str] | None = None) -> list[Span]:
     """Where in `text` personal data and secrets stand, in order; no two overlap.
 
     What `placeholders` match (default: those of our kinds) is left alone.
     """
     left = [m.span() for m in (placeholders or _PLACEHOLDER).finditer(text)] if "[" in text else []
-    if own:
-        return _with_own(text, own, left) or find(text, (), placeholders)
-    plain = Plain(text)
+    found: list[Span] = []
+    for plain in readings(text):
+        found += _read(text, plain, left, placeholders or _PLACEHOLDER)
+    return _apart(found)
+
+
+def _read(text: str, plain: Plain, left: Sequence[tuple[int, int]], placeholders: re.Pattern[str]) -> Iterator[Span]:
+    """What one reading of a text shows."""
     found: list[Span] = []
     if left:
         if plain.text is not text:
-            left = [m.span() for m in (placeholders or _PLACEHOLDER).finditer(plain.text)]
+            left = [m.span() for m in placeholders.finditer(plain.text)]
         plain.hide(left)
     if "://" in plain.text and "@" in plain.text:
         _take(plain, found, ((start, end, "url") for start, end in secrets.credentials(plain.text)))
@@ -295,13 +296,27 @@ def find(
         _take(plain, found, ((start, end, "id") for start, end in national.ids(plain.text, plain.low)))
         _take(plain, found, ((start, end, "address") for start, end in addresses.find(plain)))
         _take(plain, found, ((start, end, kind) for kind, start, end in numbers.numbers(plain)))
-    return sorted((*plain.origin(start, end), kind) for start, end, kind in found)
+    return ((*plain.origin(start, end), kind) for start, end, kind in found)
 
 
-def _with_own(text: str, own: Sequence[tuple[str, re.Pattern[str]]], left: Sequence[tuple[int, int]]) -> list[Span]:
-    """What patterns of users find. The others read what these leave, one round later."""
+def find_own(text: str, own: Sequence[tuple[str, re.Pattern[str]]], placeholders: re.Pattern[str]) -> list[Span]:
+    """What patterns of users find in `text`, in order and without overlaps, around the placeholders in it."""
+    left = [m.span() for m in placeholders.finditer(text)] if "[" in text else []
     theirs = _apart((m.start(), m.end(), name) for name, pattern in own for m in pattern.finditer(text) if m.group())
-    return [span for span in theirs if not any(start < span[1] and span[0] < end for start, end in left)]
+    return [piece for span in theirs for piece in _around(text, span, left)]
+
+
+def _around(text: str, span: Span, left: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """`span` without the placeholders in it. Between two of them, only what can be read is a piece."""
+    start, end, kind = span
+    inside = left[bisect_right(left, start, key=itemgetter(1)) : bisect_left(left, end, key=itemgetter(0))]
+    if not inside:
+        yield span
+        return
+    for hole_start, hole_end in (*inside, (end, end)):
+        if any(c.isalnum() for c in text[start:hole_start]):
+            yield start, hole_start, kind
+        start = max(start, hole_end)
 
 
 def _take(plain: Plain, found: list[Span], spans: Iterable[Span]) -> None:

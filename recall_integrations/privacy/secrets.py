@@ -117,6 +117,7 @@ def _forms(table: str, after: str) -> str:
 # A key stands alone or behind "_", "-", "=", "/" or letters of a script without spaces.
 _ALONE = r"(?<![A-Za-z0-9])"
 _KEY = re.compile(f"{_ALONE}(?:{_forms(_ISSUED, _AFTER)}|{_forms(_DOTTED, '.' + _AFTER)})")
+_NAME_IN_CODE = re.compile(r"(?:npm|hf|gsk|sbp|sgp|ddp|waka|jina|pnu)(?:_[a-z]{1,15}){2,8}")  # hf_raise_for_status
 _PLAIN_PREFIX = re.compile(rf"{_ALONE}(?:sk|pk|rk|api|key)-(?=[{_AFTER}]{{0,40}}[0-9])[{_AFTER}]{{16}}")
 _RUN = re.compile(rf"[{_AFTER}]*")
 _DOTTED_RUN = re.compile(rf"(?:\.?[{_AFTER}]+)*")
@@ -171,6 +172,17 @@ _SPOKEN = re.compile(
     r"|entry)[- ](?:pass)?code)(?: for [\w .-]{1,30}?)?"
     r"(?: (?:is|was|to|ist|es|est|è)[: ]|:|：|是|は|는) ?[\"'`]?(?=[^\s0-9\"']{0,100}[0-9])(?P<value>[^\s\"'`,;\0]{3,})"
 )
+# Without a word or mark between: only what is written like a code.
+_BARE = re.compile(
+    r"(?<![a-z0-9])(?:(?:api|access|secret|private|auth)[ _-](?:key|token) (?P<key>(?=[a-z_-]{0,40}[0-9])"
+    r"(?=[0-9_-]{0,40}[a-z])[\w-]{12,})|(?:otp|one[- ]time (?:code|password)|(?:verification|security) code) "
+    r"(?P<code>[0-9]{4,8})(?![\w.]*[0-9])|(?:cvv|cvc) (?P<check>[0-9]{3,4})(?![0-9]))"
+)
+# Alone in its line: "boarding pass: gate 5" is none.
+_PASS = re.compile(
+    r"(?:^|\n|(?:user|login|wifi|wlan)[^\n]{0,40}[ ,;/])pass ?[:=] ?"
+    r"(?P<value>[^\s\0]{5,})(?=\s*(?:\n|$))"
+)
 _NEAR = re.compile(r"aws|secret|akia|(?:api|access|account|auth|private|signing)[ _-]?(?:key|token)|credential|passw")
 _AWS = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
 _OPAQUE = re.compile(
@@ -192,6 +204,7 @@ _LOCAL = re.compile(  # read backwards; letters of a script without spaces are n
     rf"[{_LATIN}_.+%-]+(?:'[{_LATIN}][{_LATIN}_.+%-]*)?|[\w.+%-]+|\"[^\"\n\0]{{1,64}}\""
 )
 _HOST = re.compile(r"(?:[\w-]{1,200}\.){1,20}(?:xn--[\w-]{2,60}|[A-Za-z]{2,}|[^\W\d_]{2,})")
+_DENSITY = re.compile(r"[1-9]x\.(?:png|jpe?g|gif|webp|svg)")  # me@2x.png
 _LOCAL_MAX = 256
 _SCHEME_MAX = 20
 
@@ -224,6 +237,8 @@ _PASSWORD_WORDS = ("pass", "pwd", "kennwort", "contrase", "clave", "senha", "wac
 _NAMED = (
     ((*_PASSWORD_WORDS, "secret", "token", "key", "credential", "session", "sharedaccesss"), _ASSIGNED),
     ((*_PASSWORD_WORDS, "secret", "token", "key", "pin", "cvv", "cvc", "otp", "code"), _SPOKEN),
+    (("key ", "token ", "otp ", "one-time ", "one time ", "code ", "cvv ", "cvc "), _BARE),
+    (("pass:", "pass=", "pass :", "pass ="), _PASS),
     (("bearer ", "basic ", "token ", "apikey ", "flyv1 "), _BEARER),
     (("sig=", "signature=", "security-token=", "sas=", "auth="), _SIGNED),
 )
@@ -257,7 +272,8 @@ def _issued(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
                 continue
         dotted = _DOTS.search(match.group()) is not None
         at = _run(_DOTTED_RUN if dotted else _RUN, text, match.end(), end)
-        yield first, at
+        if not _NAME_IN_CODE.fullmatch(text, first, at):
+            yield first, at
     for match in _PLAIN_PREFIX.finditer(text, start, end):
         yield match.start(), _run(_RUN, text, match.end(), end)
     if end - start >= 58:
@@ -297,7 +313,7 @@ def emails(text: str) -> Iterator[tuple[int, int]]:
         host = _HOST.match(text, at + 1)
         local = _LOCAL.match(text[max(done, at - _LOCAL_MAX) : at][::-1]) if host else None
         done = at + 1
-        if host and local:
+        if host and local and not _DENSITY.fullmatch(host.group()):
             name = text[at - local.end() : at]
             around = "_*" if text[host.end() : host.end() + 1] in ("_", "*") else ""  # Markdown
             yield at - len(name.lstrip(".-%" + around) or name), host.end()

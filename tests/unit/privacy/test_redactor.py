@@ -84,6 +84,27 @@ REDACTED = [
     ("PESEL: 44051401359, BSN 111222333", "PESEL: [id-1], BSN [id-2]"),
     ("NINO AB 12 34 56 C", "NINO [id-1]"),
     ("[2024-05-12] 123.456.789-09", "[2024-05-12] [id-1]"),
+    ("ip ==192.168.17.44", "ip ==[ip-1]"),
+    ("v192.168.17.44, build 192.168.1.10", "v[ip-1], build [ip-2]"),
+    ("$(415) 555-2671", "$[phone-1]"),
+    ("$020 7946 0958", "$[phone-1]"),
+    ("+14155552671:2024-03-12", "[phone-1]:2024-03-12"),
+    ("::2001:db8:85a3::8a2e:370:7334", "::[ip-1]"),
+    ("4111_1111_1111_1111", "[card-1]"),
+    ("pass: swordfish", "pass: [secret-1]"),
+    ("api key abcd1234efgh5678", "api key [secret-1]"),
+    ("otp 482113", "otp [secret-1]"),
+    ("123-45-678910:30", "[ssn-1]10:30"),
+    ("20%4111 1111 1111 1111", "20%[card-1]"),
+    ("%5500005555555559", "%[card-1]"),
+    ("100%415-555-2671", "100%[phone-1]"),
+    ("20%4111%201111%201111%201111", "20%[card-1]"),
+    ("%34111 1111 1111 1111 and %34%31%31%31 1111 1111 1111", "[card-1] and [card-1]"),
+    ("\\x204111111111111111", "\\x20[card-1]"),
+    ("%0A4111111111111111", "%0A[card-1]"),
+    ("4111 1111 1111 1111\u200b2024", "[card-1]\u200b2024"),
+    ("4111\u200b1111\u200b1111\u200b1111", "[card-1]"),
+    ("x\u200bsk-proj-abcdEFGH1234ijklMNOP", "x\u200b[secret-1]"),
 ]
 
 KEPT = [
@@ -137,6 +158,16 @@ KEPT = [
     "password: [secret-1]",
     "the 2025 Max Pure Electric Rear-Wheel Drive",
     "via email 5 times, avenue of 3 trees",
+    "nginx 1.25.3.1, kernel 5.15.0.91, section 4.1.2.3",
+    "Chrome/10.0.0.1, Chrome/127.0.0.0",
+    "2024 03 12 14 30 00 it broke",
+    "USD 4500 4600 4700",
+    "see you via Zoom 2024, am Platz 5",
+    "x[::2] and p[1::3]",
+    "file me@2x.png",
+    "zip 02110-1301, Boston, MA 02110-1301",
+    "hf_raise_for_status(r)",
+    "boarding pass: gate 5, the api key is needed",
     "",
 ]
 
@@ -295,6 +326,40 @@ def test_metadata_keys_that_become_equal_keep_their_values() -> None:
     assert sorted(apply(memory, "redact").metadata.values()) == [1, 2]
 
 
+@pytest.mark.parametrize(
+    "key",
+    ["password", "db_password", "accessToken", "privateKey", "authToken", "clientSecret", "x-api-key", "DB_PASSWORD",
+     "APIKey", "service.api.key", "password2", "api_key_prod", "refresh_token", "Set-Cookie"],
+)  # fmt: skip
+def test_keys_that_name_secrets_hide_them(key: str) -> None:
+    assert apply(Memory("x", metadata={"a": {key: "swordfish"}}), "redact").metadata == {"a": {key: "[secret-1]"}}
+
+
+@pytest.mark.parametrize(
+    "key", ["phone", "mobile_phone", "contactPhone", "phone ", "home-phone", "phone_2", "phoneNumber"]
+)
+def test_keys_that_name_phones_hide_them_at_any_depth(key: str) -> None:
+    for value in ("4155552671", 4155552671):
+        found = apply(Memory("x", metadata={key: {"home": [value], "model": "X 2000", "ext": 12}}), "redact").metadata
+        assert list(found.values()) == [{"home": ["[phone-1]"], "model": "X 2000", "ext": 12}]
+
+
+def test_what_a_nested_social_security_number_is_called_does_not_matter() -> None:
+    memory = Memory("x", metadata={"ssn": {"value": 123456789, "checked_at": "2024-05-12"}, "userSSN": "123456789"})
+    assert apply(memory, "redact").metadata == {
+        "ssn": {"value": "[ssn-1]", "checked_at": "2024-05-12"},
+        "userSSN": "[ssn-1]",
+    }
+
+
+def test_keys_that_only_speak_of_secrets_keep_their_values() -> None:
+    metadata = {"token_count": 5120, "max_tokens": 4096, "phone_model": "X 20000", "password_changed_at": "2024-05-12",
+                "has_password": True, "eos_token": "</s>", "secret": False, "password": "2024-05-12T10:30:00Z",
+                "token": 12, "phones_sold": 45000,
+                "headphones": "20000 Hz", "keyboard": "qwerty", "primary_key": "row"}  # fmt: skip
+    assert apply(Memory("x", metadata=metadata), "redact").metadata == metadata
+
+
 def test_the_same_value_has_one_number_within_a_redactor() -> None:
     redactor = Redactor()
     assert redactor.text("415-555-2671, 415-555-2672") == "[phone-1], [phone-2]"
@@ -327,6 +392,23 @@ def test_own_patterns_come_first() -> None:
     )
     assert redactor.text("[badge-1], [own-1]") == "[badge-1], [own-1]"
     assert Redactor([("all", r"\w*")]).text("a b") == "[all-1] [all-2]"
+
+
+def test_whatever_own_patterns_do_ours_have_looked_at_what_is_returned() -> None:
+    """A pattern that asks for the placeholder before it takes one word a round."""
+    chain = Redactor([("x", r"(?:^|(?<=\] ))[a-z]+(?= )")])
+    assert "4111" not in chain.text("one two three four five six seven eight nine ten card 4111 1111 1111 1111 end")
+    assert "card" in chain.counts
+
+
+def test_a_placeholder_in_a_text_shields_nothing_from_own_patterns() -> None:
+    own = Redactor([("x", r"Falcon[^.]*")])
+    assert own.text("Falcon budget [card-1] is 5M. So") == "[x-1][card-1][x-2]. So"
+    assert own.text("Falcon [card-1] [ip-1]") == "[x-3][card-1] [ip-1]"
+    everything = Redactor([("x", r".+")])
+    once = everything.text("a [card-1], [phone-2] b")
+    assert once == "[x-1][card-1], [phone-2][x-2]"
+    assert everything.text(once) == once
 
 
 @pytest.mark.parametrize("own", ["text", ("Bad Name", "x"), ("a", "("), ("a", 1), re.compile(b"x"), 3])
