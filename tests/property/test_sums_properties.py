@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime, timedelta, timezone
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
-from recall_integrations.config import PlannerConfig, RankingConfig, RerankConfig
+from recall_integrations.config import BreakerConfig, PlannerConfig, RankingConfig, RerankConfig, RewritingConfig
 from recall_integrations.ranking.arranging.moves import HAIR, MOVERS, longest_falling, placed
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
@@ -43,13 +44,28 @@ def by_its_letters(query: str, texts: list[str]) -> list[float]:
     return [crc32(f"{query}{text}".encode()) % 7 / 7 for text in texts]
 
 
+def long_words_of(prompt: str) -> str:
+    """A language model that says the long words of the query, one by one, and the garden."""
+    asked = next((line for line in prompt.splitlines() if line.startswith("Request:")), "")
+    return "\n".join([*sorted(set(re.findall(r"[a-z]{5,}", asked))), "what about the budget of the garden party"])
+
+
 EVERYWHERE = PlannerConfig(precise_threshold=1.0, exploratory_threshold=1.0)  # every plan diversifies
+TRUSTING = RewritingConfig(ask="vague", trust=1.0, fallback_max=1.0, empty_max=1.0)
+NEVER_OPEN = BreakerConfig(failures_max=1_000)  # many of its phrasings are about something else
 CONFIGS = {
     "default": RecallConfig(),
     "diverse": RecallConfig(planner=EVERYWHERE, ranking=RankingConfig(diversity_lambda=0.3)),
     "weighted": RecallConfig().with_strategy("weighted"),
     "rrf": RecallConfig(planner=EVERYWHERE).with_strategy("rrf"),
     "strict": RecallConfig(ranking=RankingConfig(negation_threshold=0.1, duplicate_similarity=0.5)),
+    "rewritten": RecallConfig(planner=EVERYWHERE, rewriting=TRUSTING, breakers=NEVER_OPEN),
+    "rewritten and reranked": RecallConfig(
+        planner=EVERYWHERE,
+        rewriting=TRUSTING,
+        rerank=RerankConfig(regret_max=0, weight=0.5),
+        breakers=NEVER_OPEN,
+    ),
     "reranked": RecallConfig(planner=EVERYWHERE, rerank=RerankConfig(regret_max=0)),
     "half reranked": RecallConfig(planner=EVERYWHERE, rerank=RerankConfig(regret_max=0, weight=0.5, threshold=0.3)),
 }
@@ -75,7 +91,8 @@ def optimizers() -> Iterator[dict[str, QueryOptimizer]]:
         made = {}
         for name, config in CONFIGS.items():
             reranker = by_its_letters if "reranked" in name else None
-            made[name] = QueryOptimizer(store, reranker=reranker, config=config)
+            llm = long_words_of if "rewritten" in name else None
+            made[name] = QueryOptimizer(store, llm=llm, reranker=reranker, config=config)
             stack.callback(made[name].close)
         yield made
 
