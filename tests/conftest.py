@@ -192,3 +192,16 @@ def comes_back() -> Callable[..., contextlib.AbstractContextManager[None]]:
 def linear() -> Callable[..., None]:
     """Asserts that the cost of a call grows with its text and no faster."""
     return _linear
+
+
+@pytest.fixture
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recalls that say nothing of time have plenty: a test of something else must not depend on a busy machine."""
+    from recall_integrations import QueryOptimizer
+
+    recall = QueryOptimizer.recall
+
+    def unhurried(self: QueryOptimizer, query: str, **given: Any) -> Any:
+        return recall(self, query, **{"time_budget_ms": 60_000, **given})
+
+    monkeypatch.setattr(QueryOptimizer, "recall", unhurried)

@@ -8,6 +8,7 @@ import io
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
 from recall_integrations.config import RecallConfig
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "caching.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("no_hurry")
 def test_the_example_prints_what_the_page_says() -> None:
     ((code, said),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
     with contextlib.redirect_stdout(io.StringIO()) as out:

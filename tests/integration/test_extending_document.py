@@ -8,9 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("no_hurry")
 def test_the_examples_print_what_the_page_says() -> None:
     names: dict[str, Any] = {"__name__": "page"}
     shown = 0

@@ -29,6 +29,7 @@ ROWS = {
 }
 
 
+@pytest.mark.usefixtures("no_hurry")
 @pytest.mark.parametrize("number", range(2))
 def test_an_example_prints_what_the_page_says(number: int) -> None:
     code, printed = EXAMPLES[number]

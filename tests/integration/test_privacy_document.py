@@ -8,6 +8,7 @@ import io
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
 from recall_integrations import RecallConfig
@@ -21,6 +22,7 @@ def unnumbered(text: str) -> str:
     return "\n".join(line.rstrip() for line in re.sub(r"\[(\w+)-\d+\]", r"[\1]", text).splitlines())
 
 
+@pytest.mark.usefixtures("no_hurry")
 def test_the_examples_print_what_the_page_says() -> None:
     shown = 0
     for code, said in re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL):

@@ -128,6 +128,7 @@ def test_every_lift_setting_and_strategy_is_listed(page: str) -> None:
     assert set(re.findall(r"^\| `(\w+)` ", listed, re.MULTILINE)) == set(STRATEGIES)
 
 
+@pytest.mark.usefixtures("no_hurry")
 def test_the_worked_example_prints_what_the_page_says(page: str) -> None:
     blocks = BLOCK.findall(page)
     assert len(blocks) == page.count("```python") >= 7

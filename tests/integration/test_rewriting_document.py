@@ -8,6 +8,8 @@ import io
 import re
 from pathlib import Path
 
+import pytest
+
 from recall_integrations.config import RecallConfig
 from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
@@ -19,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "rewriting.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("no_hurry")
 def test_the_example_prints_what_the_page_says() -> None:
     found = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
     assert len(found) == 1
