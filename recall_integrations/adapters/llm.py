@@ -96,7 +96,7 @@ def _named(source: object) -> str:
     return f"{type(source).__name__} {model}".strip()
 
 
-def _either(function: Callable[..., Any], awaited: Callable[..., Any]) -> Callable[[str], Any]:
+def _either(function: Callable[..., Any], in_a_loop: Callable[..., Any]) -> Callable[[str], Any]:
     """The one that works: a client may have been written for the event loop only."""
     only_async = [False]
 
@@ -108,7 +108,7 @@ def _either(function: Callable[..., Any], awaited: Callable[..., Any]) -> Callab
                 if not isinstance(e, NotImplementedError) and "coroutine function" not in str(e):
                     raise
                 only_async[0] = True
-        return awaited(prompt)
+        return in_a_loop(prompt)
 
     return ask
 

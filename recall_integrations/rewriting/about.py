@@ -66,10 +66,9 @@ def refused(asked: Asked, text: str, read: ParsedQuery, cosine: float | None) ->
         return "a number that the query does not have"
     if any(found.text.casefold() not in said for found in read.identifiers):
         return "a quotation or an identifier that the query does not have"
-    if _capitals(text, said, read.language):
+    if _capitals(text, said, {read.language, asked.parsed.language}):
         return "a name that the query does not have"
-    language = language_of(text)
-    if language is not None and language not in (asked.parsed.language, asked.parsed.memories_in):
+    if _other_language(asked, text):
         return "another language"
     return "" if _about(asked, read, cosine) else "something else"
 
@@ -95,14 +94,21 @@ def _other_time(asked: ParsedQuery, read: ParsedQuery, text: str, said: str) -> 
     return not words or not words <= {token.word for token in tokenize(said)}
 
 
-def _capitals(text: str, said: str, language: str) -> bool:
+def _capitals(text: str, said: str, languages: set[str]) -> bool:
     """Whether a word within a sentence is written as a name and is none of the query's."""
-    if language in CAPITALS:
+    if languages & CAPITALS:
         return False
     capitals = _CAPITAL.findall(text)
     if len(capitals) > TITLE_SHARE * len(text.split()):
         return False
     return any(word.casefold() not in said for word in capitals)
+
+
+def _other_language(asked: Asked, text: str) -> bool:
+    """Whether a phrasing is in another language than query and memories; not where that of the query is not plain."""
+    language = language_of(text)
+    known = (asked.parsed.language, asked.parsed.memories_in, None)
+    return language not in known and language_of(asked.sent) is not None
 
 
 def _about(asked: Asked, read: ParsedQuery, cosine: float | None) -> bool:
@@ -112,7 +118,8 @@ def _about(asked: Asked, read: ParsedQuery, cosine: float | None) -> bool:
     if cosine is not None and cosine >= COSINE_MIN:
         return True
     wanted = set(asked.parsed.terms) or {token.word for token in tokenize(asked.sent)}
-    worth = {term: idf(asked.frequency(term), asked.count) for term in wanted}
+    held = {term for term in wanted if asked.frequency(term)}  # a word that no memory has says nothing of them
+    worth = {term: idf(asked.frequency(term), asked.count) for term in held or wanted}
     whole = sum(worth.values())
     shared = sum(value for term, value in worth.items() if term in set(read.terms))
     return whole > 0 and shared >= SHARE_MIN * whole

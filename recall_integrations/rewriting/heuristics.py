@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from recall_integrations.text import length_in_words, tokenize
+
 SHORT_CHARS_MAX = 24
 IDENTIFIER_CHARS_MAX = 512
 SHORT_TOKENS_MAX = 3
@@ -50,9 +52,14 @@ def skip_reason(query: str) -> str | None:
         return "skip.identifier"
     if _COMMAND.match(text):
         return "skip.command"
-    if len(text) <= SHORT_CHARS_MAX and len(tokens) <= SHORT_TOKENS_MAX:
+    if len(text) <= SHORT_CHARS_MAX and _words(text) <= SHORT_TOKENS_MAX:
         return "skip.short_query"
     return None
+
+
+def _words(text: str) -> int:
+    """How many words it has, also in a script without spaces between them."""
+    return max(len(text.split()), length_in_words([token.word for token in tokenize(text)]))
 
 
 def _is_identifier(token: str) -> bool:

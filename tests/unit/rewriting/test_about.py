@@ -62,12 +62,18 @@ def test_other_words_for_it_are_kept(query: str, phrasing: str) -> None:
         ("42 things about storage", "a number that the query does not have"),
         ('the "blue shelf" for storage', "a quotation or an identifier that the query does not have"),
         ("storage of ticket_id", "a quotation or an identifier that the query does not have"),
-        ("was ich über den Speicher gesagt habe und warum", "another language"),
+        ("was ich über den Speicher gesagt habe und warum", "something else"),
         ("flowers in a garden", "something else"),
     ],
 )
 def test_what_it_may_not_bring(phrasing: str, said: str) -> None:
     assert why("that thing I mentioned about storage", phrasing) == said
+
+
+def test_another_language_than_one_that_is_plain() -> None:
+    query = "was ich über den Speicher gesagt habe und warum das so war"
+    assert why(query, "lo que dijimos del almacenamiento y por qué lo elegimos así") == "another language"
+    assert why("aquello de la base de datos", "qué base de datos elegimos para los datos", 0.6) == ""  # read as English
 
 
 def test_near_in_meaning_is_about_it() -> None:

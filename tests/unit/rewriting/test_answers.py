@@ -58,6 +58,8 @@ QUERY = "that thing I mentioned about storage"
         ("what happened to PROJ-12 in the spring", None),
         ("a" * 25, None),
         ("one two three four", None),
+        ("关于那个数据库的事情是什么来着", None),  # no spaces, and no fewer words for it
+        ("数据库", "skip.short_query"),
     ],
 )
 def test_skip_reasons(query: str, reason: str | None) -> None:
