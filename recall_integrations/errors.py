@@ -7,7 +7,7 @@
     │   ├── InvalidMemory              a field of a memory; `remember_many` names its position
     │   ├── InvalidScope               a scope part that is not usable text
     │   └── InvalidFilter              a filter that cannot be applied
-    ├── ConfigError (ValueError)       a setting out of its range, an unknown key in the YAML file
+    ├── ConfigError (ValueError)       settings out of their range, unknown keys of a file, names in the environment
     ├── MissingExtra (ImportError)     an optional package is needed; the message names the extra
     ├── MissingBenchmark (ImportError)  a benchmark of the repository, asked for outside of a checkout
     ├── NotFound (KeyError)            an id that is not in this scope, where one was required
@@ -22,7 +22,10 @@
     ├── IndexUnavailable               a derived index cannot be opened or searched
     ├── RecallTimeout                  the time was not enough for everything; with `recall(strict=True)` only
     ├── DegradationFailed              a step failed, or nothing was left to return; with `strict=True` only
-    └── PrivacyViolation               a text could not be redacted in time; with `strict=True` only
+    ├── PrivacyViolation               a text could not be redacted in time; with `strict=True` only
+    └── ServerError                    a server that a `RecallClient` asks did not answer as it should
+        ├── ServerUnavailable          it cannot be reached, or had no place in the time there was
+        └── ServerRefused              it does not let this request in: its token, its size, where it comes from
 
 Messages say what was wrong and then what to do. `code` is a stable string for programs.
 """
@@ -51,6 +54,9 @@ __all__ = [
     "PrivacyViolation",
     "RecallError",
     "RecallTimeout",
+    "ServerError",
+    "ServerRefused",
+    "ServerUnavailable",
     "StoreClosed",
     "StoreCorrupt",
     "StoreError",
@@ -116,7 +122,14 @@ class InvalidFilter(InvalidInput):
 
 
 class ConfigError(RecallError, ValueError):
-    """A setting is out of its range or unknown."""
+    """Settings are out of their range, unknown, or do nothing.
+
+    Attributes:
+        mistakes: each of them as (where, what is wrong); where are the keys on the way to it, such as
+            `("planner", "precise_threshold")`.
+    """
+
+    mistakes: tuple[tuple[tuple[str | int, ...], str], ...] = ()
 
     code = "INVALID_CONFIG"
 
@@ -212,3 +225,37 @@ class PrivacyViolation(RecallError):
     """A text could not be redacted in time. It was withheld, and never shown."""
 
     code = "PRIVACY_VIOLATION"
+
+
+class ServerError(RecallError):
+    """A served store did not answer as it should.
+
+    Attributes:
+        status: of HTTP; 0 = there was no answer.
+    """
+
+    code = "SERVER_ERROR"
+    status: int = 0
+
+
+class ServerUnavailable(ServerError):
+    """The server cannot be reached, or had no place for the request in the time there was."""
+
+    code = "SERVER_UNAVAILABLE"
+
+
+class ServerRefused(ServerError):
+    """The server does not let the request in: no valid token, not this scope, too large."""
+
+    code = "SERVER_REFUSED"
+
+
+def from_code(code: str, message: str) -> RecallError | None:
+    """The error of the tree with this code; `None` where no class has it."""
+    waiting: list[type[RecallError]] = [RecallError]
+    while waiting:
+        kind = waiting.pop()
+        if kind.code == code and kind.__module__ == __name__:
+            return kind(message)
+        waiting.extend(kind.__subclasses__())
+    return None

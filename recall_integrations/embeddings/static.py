@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import mmap
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,17 +25,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.embeddings.kept_words import KeptWords
 from recall_integrations.errors import EmbeddingError, InvalidArgument
+from recall_integrations.records import record
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 BUNDLED = Path(__file__).resolve().parent / "static_model"
 PIECE_CHARS = 65_536
+_TYPES = {"I8": "|i1", "F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}  # of safetensors
+QUERY_CHARS = 1_024  # no more tokens than characters
 TOKENS_AT_ONCE = 1_024  # 1 MB of float32 at 256 dimensions stays in the cache
 
 # Part of the fingerprint: raise it when the same files give other vectors.
 _METHOD = "1"
+
+# Of the bundled files, by their sizes: hashing 8 MB at every start takes longer than mapping them. A test compares.
+_BUNDLED_SIZES = (7_558_488, 445_426)
+_BUNDLED_DIGEST = "f44691e1662624de6cbcb3a8"
 
 # Weight file and tensor name of each layout, relative to the folder: model2vec, then two of sentence-transformers.
 _LAYOUTS = (
@@ -44,7 +53,7 @@ _LAYOUTS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class _Model:
     """What the files hold.
 
@@ -74,6 +83,9 @@ class _Model:
         return len(self.rows) if self.mapping is None else len(self.mapping)
 
 
+_WHOLE = np.zeros(1, dtype=np.int64)  # where the only sum begins
+
+
 class StaticEmbedding:
     """The bundled model, or any model2vec folder. Satisfies `Embedding`; threads may share one.
 
@@ -95,6 +107,7 @@ class StaticEmbedding:
         self._lock = threading.Lock()
         self._loaded: _Model | None = None
         self._token_vectors: NDArray[np.float32] | None = None
+        self._words = KeptWords() if self._folder == BUNDLED else None  # of others nobody knows what a word is
 
     def __repr__(self) -> str:
         return f"StaticEmbedding({self._folder.name!r})"
@@ -127,6 +140,17 @@ class StaticEmbedding:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """A unit vector, `(dimensions,)`, the same as for a document; zero for a text without a known token."""
+        if isinstance(text, str) and len(text) <= QUERY_CHARS:  # without what many texts, or long ones, need
+            model = self._model
+            ids = None if self._words is None else self._words.ids(text, model.tokenizer)
+            if ids is None:
+                ids = next(_encode(model.tokenizer, [text]))
+            if model.unknown in ids:
+                ids = [i for i in ids if i != model.unknown]
+            if ids:
+                vectors = model.vectors(np.asarray(ids, dtype=np.int64))
+                unit: NDArray[np.float32] = _unit(np.add.reduceat(vectors, _WHOLE, axis=0))[0]
+                return unit
         row: NDArray[np.float32] = self.embed_documents([text])[0]
         return row
 
@@ -253,6 +277,7 @@ def _load(folder: Path) -> _Model:
     try:
         weights_file, tokenizer_file, tensors = _read(folder)
         tokenizer = _tokenizer(tokenizer_file)
+        digest = _digest_of(folder, weights_file, tokenizer_file)
     except Exception as e:  # safetensors and tokenizers raise bare Exceptions of their own
         raise EmbeddingError(f"Cannot read the static model in {folder}: {e}. {hint}") from e
     mapping = tensors.get("mapping")
@@ -263,7 +288,7 @@ def _load(folder: Path) -> _Model:
         mapping=None if mapping is None else mapping.astype(np.int64),
         weights=None if weights is None else weights.astype(np.float32),
         unknown=_unknown(tokenizer),
-        digest=_digest(weights_file, tokenizer_file),
+        digest=digest,
     )
     problem = _problem(model)
     if problem:
@@ -271,7 +296,37 @@ def _load(folder: Path) -> _Model:
     return model
 
 
-def _read(folder: Path) -> tuple[bytes, bytes, dict[str, NDArray[Any]]]:
+def _digest_of(folder: Path, weights: bytes | mmap.mmap, tokenizer: bytes) -> str:
+    if folder == BUNDLED and (len(weights), len(tokenizer)) == _BUNDLED_SIZES:
+        return _BUNDLED_DIGEST
+    return _digest(weights[:], tokenizer)
+
+
+def _read_bundled() -> tuple[mmap.mmap, bytes, dict[str, NDArray[Any]]]:
+    """The bundled model, mapped into memory: of its rows, those come in that are asked for.
+
+    Raises:
+        KeyError, ValueError, OSError: a file is missing or damaged.
+    """
+    weights_name, tokenizer_name, tensor = _LAYOUTS[0]
+    with (BUNDLED / weights_name).open("rb") as file:
+        held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    length = int.from_bytes(held[:8], "little")
+    tensors: dict[str, NDArray[Any]] = {}
+    for name, entry in json.loads(held[8 : 8 + length]).items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        data = np.frombuffer(held, dtype=_TYPES[entry["dtype"]], offset=8 + length + begin)
+        tensors[name] = data[: math.prod(entry["shape"])].reshape(entry["shape"])
+        if tensors[name].nbytes != end - begin:
+            raise ValueError(f"{name!r} takes {end - begin:,} bytes")
+    return held, (BUNDLED / tokenizer_name).read_bytes(), {**tensors, "rows": tensors[tensor]}
+
+
+def _read(folder: Path) -> tuple[bytes | mmap.mmap, bytes, dict[str, NDArray[Any]]]:
+    if folder == BUNDLED:
+        return _read_bundled()
     from safetensors.numpy import load
 
     for weights_name, tokenizer_name, tensor in _LAYOUTS:
@@ -308,7 +363,7 @@ def _problem(model: _Model) -> str | None:
         return f"token vectors of shape {rows.shape}"
     if rows.dtype.kind == "f" and not np.isfinite(rows).all():
         return "a token vector is not finite"
-    if not rows.any():
+    if not rows[:64].any() and not rows.any():
         return "all token vectors are zero"
     if model.mapping is not None and (model.mapping.min() < 0 or model.mapping.max() >= len(rows)):
         return "its mapping points outside the token vectors"

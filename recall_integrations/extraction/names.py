@@ -52,6 +52,7 @@ from recall_integrations.extraction.lexicon import (
 )
 from recall_integrations.extraction.records import Candidate
 from recall_integrations.extraction.tokens import WORD_CHARS_MAX, Words
+from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import ACRONYMS, GIVEN_WORDS, KIND_WORDS, is_ordinary, looks_ordinary
 from recall_integrations.text import STOP_WORDS
 
@@ -61,20 +62,20 @@ ENGLISH_WORDS_MIN = 10  # below, too little to tell the language from
 ENGLISH_SHARE_MIN = 0.15  # share of stop words; German and the like write every noun with a capital
 TITLE_WORDS_MIN = 4
 
-_TICKET = re.compile(r"[A-Z][A-Z0-9]{1,9}-\d{1,7}\Z")
+_TICKET = regex(r"[A-Z][A-Z0-9]{1,9}-\d{1,7}\Z")
 _NO_TICKET = frozenset("COVID UTF SHA AES ISO GPT CD PG WW MP RFC TLS HTTP USB IPV CVE COP F1 EN DIN IEEE".split())
-_SHAPE = re.compile(
+_SHAPE = regex(
     r"(?:[A-Z][a-z]+[A-Z][A-Za-z]*|[A-Z]{1,3}[a-z]+[A-Z][A-Za-z]*|[ei][A-Z][a-z]{2,})\d{0,3}\Z"  # GitHub, iPhone
     r"|[A-Z][a-z]{2,}-?\d{1,3}\Z|[A-Z]{2,3}[a-z]{2,}\d{1,3}\Z"  # Inbox3, OAuth2
     r"|[A-Z]{2,5}[a-z]?-?\d{1,2}[a-z]?\Z"  # GPT-4
 )
-_PERSON_SHAPE = re.compile(r"(?:Mc|Mac|De|Di|La|Le|Van|Fitz|Du|O['’])[A-Z][a-z]+\Z")
-_SEAT = re.compile(r"[a-z]?\d{1,4}[a-z]?\Z")  # B12, 2nd floor's 2a
-_DOMAIN = re.compile(r"[A-Z]\w{2,}\.(?:js|io|ai|com|org|net)\Z")
-_NO_PRODUCT = re.compile(
+_PERSON_SHAPE = regex(r"(?:Mc|Mac|De|Di|La|Le|Van|Fitz|Du|O['’])[A-Z][a-z]+\Z")
+_SEAT = regex(r"[a-z]?\d{1,4}[a-z]?\Z")  # B12, 2nd floor's 2a
+_DOMAIN = regex(r"[A-Z]\w{2,}\.(?:js|io|ai|com|org|net)\Z")
+_NO_PRODUCT = regex(
     r"(?:COVID|UTF|SHA|AES|ISO|MP|WW|CD|USB|TV|AM|PM|Q|FY|CW|KW|PR|Part|Day|Week|Year|Step|Top)-?\d+\Z", re.I
 )
-_STRETCHED = re.compile(r"(.)\1\1|^(?:ha|he|ah|ho|ja|la|na|bla|wo)(?:ha|he|ah|ho|ja|la|na|bla|wo)+h?\Z")
+_STRETCHED = regex(r"(.)\1\1|^(?:ha|he|ah|ho|ja|la|na|bla|wo)(?:ha|he|ah|ho|ja|la|na|bla|wo)+h?\Z")
 _DATE_LEAD = frozenset(
     "in since until till last next this during before after early late mid every of on through by".split()
 )

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.extraction.lexicon import TITLES
 from recall_integrations.extraction.records import Candidate
 from recall_integrations.extraction.tokens import Words, breaks
+from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import word_set
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS
 
 SENTENCE_WORDS_MAX = 80  # longer ones are no prose
@@ -69,7 +70,7 @@ COMPATIBLE = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class RelationPattern:
     """One row of the table.
 
@@ -151,14 +152,14 @@ PATTERNS: tuple[RelationPattern, ...] = (
     *_rows("founded", "X founded Y", object_="organisation"),
 )
 
-_ELEMENT = re.compile(r"\{[^{}]+\}\??|\([^()]+\)\??|[^\s{}()]+")
+_ELEMENT = regex(r"\{[^{}]+\}\??|\([^()]+\)\??|[^\s{}()]+")
 _SLOT = r"<(\d+)>"
 _TEAM = r"<(\d+)>t"
 _LIST = rf"(<\d+>(?:(?: ,)?(?: and)? <\d+>){{0,{LIST_NAMES_MAX - 1}}})"
-_NUMBER = re.compile(r"\d+")
+_NUMBER = regex(r"\d+")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Compiled:
     pattern: RelationPattern
     regex: re.Pattern[str]

@@ -10,6 +10,7 @@ from recall_integrations.extraction.names import NameFinder, is_plain
 from recall_integrations.extraction.records import Candidate, Extracted, ExtractedEntity
 from recall_integrations.extraction.relations import PATTERNS, RelationFinder, RelationPattern
 from recall_integrations.extraction.tokens import Words, words_of
+from recall_integrations.patterns import regex
 from recall_integrations.query.entities.units import key_of
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.types import Memory, Relation
@@ -20,13 +21,13 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-_DATE = re.compile(
+_DATE = regex(
     r"\b\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])\b"
     rf"|\b(?:[12]?\d|3[01])(?:st|nd|rd|th)?(?: of)? {_MONTH},? (?:19|20)\d\d\b"
     rf"|\b{_MONTH} (?:[12]?\d|3[01])(?:st|nd|rd|th)?,? (?:19|20)\d\d\b",
     re.IGNORECASE,
 )
-_DIGIT = re.compile(r"\d")
+_DIGIT = regex(r"\d")
 _MARK_CONFIDENCE = {"email": 0.95, "number": 0.85}
 
 

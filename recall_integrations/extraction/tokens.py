@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from recall_integrations.patterns import regex
+from recall_integrations.records import record
 
 WORD_CHARS_MAX = 40  # longer ones are no names
 
 _SUFFIX = r"\.(?=(?:js|io|ai|com|org|net)\b)"
-_ASCII_WORD = re.compile(rf"[A-Za-z0-9]+(?:(?:['&-]|{_SUFFIX})[A-Za-z0-9]+)*")
+_ASCII_WORD = regex(rf"[A-Za-z0-9]+(?:(?:['&-]|{_SUFFIX})[A-Za-z0-9]+)*")
 _MARK = "[\u0300-\u036f]+"
-_WORD = re.compile(rf"[^\W_]+(?:(?:['’&-]|{_SUFFIX}|{_MARK})[^\W_]+|{_MARK})*")
+_WORD = regex(rf"[^\W_]+(?:(?:['’&-]|{_SUFFIX}|{_MARK})[^\W_]+|{_MARK})*")
 
-_MAYBE_SPECIAL = re.compile(r"[`@#]|://|www\.")
-_SPECIAL = re.compile(
+_MAYBE_SPECIAL = regex(r"[`@#]|://|www\.")
+_SPECIAL = regex(
     r"(?P<code>```.*?(?:```|\Z)|`[^`\n]{1,200}`)"
     r"|(?P<url>\b(?:https?://|www\.)\S+)"
     r"|(?P<email>(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4})"
@@ -23,10 +25,10 @@ _SPECIAL = re.compile(
     r"|(?P<hashtag>\#\w{1,64})",
     re.MULTILINE | re.DOTALL,
 )
-_BREAK = re.compile(r"[.!?…:;\n\r。！？]")
+_BREAK = regex(r"[.!?…:;\n\r。！？]")
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Words:
     """The words of a text as parallel lists.
 

@@ -22,10 +22,11 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.patterns import regex
+from recall_integrations.records import record
 
 CHARS_MAX = 4_000  # of a text that are read: what is longer is no question
 CACHED_CHARS_MAX = 1_000
@@ -34,7 +35,7 @@ GAP_WORDS, GAP_CHARS = 8, 24
 MARKS = "\u0300-\u036f\u0900-\u0963\u0971-\u097f"  # accents, and Devanagari, whose vowel signs are no letters to `re`
 LETTER = rf"(?-i:[\w{MARKS}])"  # with case ignored, each sign of the ranges is looked at when a pattern is made
 UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Chinese and Japanese
-_UNSPACED = re.compile(f"[{UNSPACED}]")
+_UNSPACED = regex(f"[{UNSPACED}]")
 _DROPPED = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad")
 _ENDS = ".?!;:。？！；：…"
 _WORD_GAP = rf"(?:(?:[^\s{re.escape(_ENDS)}]|\.(?=\w))+ ){{0,{GAP_WORDS}}}?"
@@ -47,7 +48,7 @@ _FULL_WIDTH = {c: chr(c - 0xFEE0) for c in map(ord, "，、；：！？") if c >
 Slots = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Said:
     """A text as phrases are matched against it: composed, with single blanks, ASCII for full-width signs.
 
@@ -162,7 +163,7 @@ def _ordered(phrases: Iterable[str]) -> list[str]:
     return sorted({p for p in phrases if p}, key=lambda p: (-_GROUP.sub("x", p).count(" "), -len(p), p))
 
 
-_GROUP = re.compile(r"\([^()]*\)")
+_GROUP = regex(r"\([^()]*\)")
 
 
 def _compiled(phrase: str, slots: Slots) -> tuple[str, str, str]:
@@ -178,8 +179,8 @@ def _compiled(phrase: str, slots: Slots) -> tuple[str, str, str]:
 
 _WORD_BEGINS = rf"(?<!{LETTER})"
 _WORD_ENDS = rf"(?:(?!{LETTER})|(?<!{LETTER}))"  # the second behind an apostrophe: "l'"
-_EDGE = re.compile(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
-_PIECE = re.compile(
+_EDGE = regex(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
+_PIECE = regex(
     r"(?P<gap> ?\.\. ?)|(?P<comma> ,)|(?P<slot><\w+>)|(?P<sign>[()|])|(?P<open>\[)|(?P<close>\] ?)"
     r"|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)"
     r"|(?P<blank> )|(?P<word>(?:(?![\s\[\]<>()|=*#])[^.]|\.(?!\.))+)"

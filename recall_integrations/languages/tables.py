@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
@@ -12,11 +11,12 @@ from typing import Any
 import yaml
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.records import record
 
 SECTIONS = ("dates", "negation", "person", "questions", "types", "sessions")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Tables:
     """The words of one language, a section per reader. A section that is empty is not read in that language.
 

@@ -14,8 +14,10 @@ from recall_integrations.text.analyser import (
 )
 from recall_integrations.text.by_language import (
     ANALYSER_VERSION,
+    Placed,
     content,
     language_of,
+    placed,
     stem,
     stems,
     stop_words,
@@ -27,6 +29,7 @@ __all__ = [
     "IRREGULAR",
     "STOP_WORDS",
     "WORD_CHARS_MAX",
+    "Placed",
     "Token",
     "content",
     "fold",
@@ -35,6 +38,7 @@ __all__ = [
     "language_of",
     "length_in_words",
     "narrow",
+    "placed",
     "stem",
     "stems",
     "stop_words",

@@ -12,12 +12,12 @@ ones are so rare that nothing is done about them.
 
 from __future__ import annotations
 
-import re
+from recall_integrations.patterns import regex
 
-_AND = re.compile(r"(?!والد|والي)[وف](?=(?:ال|لل)\w{3})")  # "والد", father, begins so
-_SHORT = re.compile(r"(?:[بك]?ال|لل)(\w\wة)")
-_OWNED = re.compile(r"(\w\w+)ت(ي|ه|ها|هم|هن|هما|ك|كم|كن|كما|نا)")
-_PLURAL = re.compile(r"([وفبلك]?س\w\w+)ات(?:ي|ه|ها|هم|هن|هما|ك|كم|كن|كما|نا)?")
+_AND = regex(r"(?!والد|والي)[وف](?=(?:ال|لل)\w{3})")  # "والد", father, begins so
+_SHORT = regex(r"(?:[بك]?ال|لل)(\w\wة)")
+_OWNED = regex(r"(\w\w+)ت(ي|ه|ها|هم|هن|هما|ك|كم|كن|كما|نا)")
+_PLURAL = regex(r"([وفبلك]?س\w\w+)ات(?:ي|ه|ها|هم|هن|هما|ك|كم|كن|كما|نا)?")
 _ENOUGH = 3  # letters before the ending from which the stemmer knows the endings but "تي"
 # Words of three letters that own their last: house, girl, time, voice, death, oil, sister, Saturday, whale, mulberry, …
 # and verbs that are no nouns: I was, I said, I came, …
@@ -25,7 +25,7 @@ _OWN_T = frozenset(
     "بيت بنت وقت صوت موت زيت اخت أخت سبت حوت توت قوت نبت نحت نعت صمت سمت بخت تخت ثبت كبت مقت ميت لفت بحت تحت بات"
     " مات فات كنت قلت انت أنت ليت لست جئت رأت ذات نمت قمت عدت زرت خفت صرت بعت زدت سيت".split()
 )
-_COMES = re.compile(r"[وف]?س?[يتن]?[اأآ]تي")  # "يأتي", it comes: "ت" belongs to the verb
+_COMES = regex(r"[وف]?س?[يتن]?[اأآ]تي")  # "يأتي", it comes: "ت" belongs to the verb
 
 
 def readable(word: str) -> str:

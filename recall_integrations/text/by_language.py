@@ -13,7 +13,6 @@ a script that is not Latin, words of ASCII are read as English.
 from __future__ import annotations
 
 import functools
-import re
 import threading
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -21,6 +20,7 @@ from typing import NamedTuple
 
 import Stemmer
 
+from recall_integrations.patterns import regex
 from recall_integrations.text import analyser
 from recall_integrations.text.analyser import STOP_WORDS, WORD_CHARS_MAX, Token, tokenize
 from recall_integrations.text.arabic import readable
@@ -66,22 +66,30 @@ LANGUAGES = tuple(sorted({*SNOWBALL, *_LATIN, *"ar be bg bn el fa he ja kk km ko
 """Codes of the languages, besides English, whose words are told apart from English."""
 
 _CYRILLIC = frozenset("be bg kk mk ru sr uk".split())
-_ELISION = re.compile(r"^(?:[cdjlmnst]|qu|dell|all|nell|sull|dall|coll|quell|quest|lorsqu|jusqu|puisqu)'(?=\w)")
+_ELISION = regex(r"^(?:[cdjlmnst]|qu|dell|all|nell|sull|dall|coll|quell|quest|lorsqu|jusqu|puisqu)'(?=\w)")
 _ELIDING = frozenset({"fr", "it", "ca"})
-_UNSEEN = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+_UNSEEN = regex("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 _ARABIC = str.maketrans(
     {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ة": "ه", "ى": "ي", "ی": "ي", "ک": "ك", "ؤ": "و", "ئ": "ي"}
 )
 _RESPELT = frozenset({"ar", "fa", "ur"})  # what `_ARABIC` is for
 _DOTLESS = str.maketrans({"I": "ı", "İ": "i"})
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th", "ħ": "h"})
-_ACCENT = re.compile("[\u0300-\u036f]+")
+_ACCENT = regex("[\u0300-\u036f]+")
 
 _PAIR = 2  # signs
 # Characters of Chinese that join or mark and say nothing alone.
 _JOINING = frozenset("的了吗呢吧啊么是在我你他她它们这那有和与就不也都很把被个")
 
 _local = threading.local()
+
+
+class Placed(NamedTuple):
+    """A content word of a text: where it stands, its stem, and what `content` makes of it."""
+
+    token: Token
+    stem: str
+    key: str
 
 
 class _Analysis(NamedTuple):
@@ -141,6 +149,28 @@ def content(text: str, language: str | None = LOOK) -> list[str]:
     pairs = {(w, root) for w, root in zip(words, roots, strict=True) if len(w) > _PAIR or w != root}
     told = {w: w if root == analyser.stem(w) else f"{w}{SEP}{root}" for w, root in pairs}
     return [told.get(word, word) for word in words]
+
+
+def placed(text: str, language: str | None = LOOK) -> list[Placed]:
+    """The words of `content`, in order, with their places and stems.
+
+    Args:
+        text, language: as for `stems`.
+    """
+    language = language_of(text) if language == LOOK else language
+    tokens = spoken(text, language)
+    if language is None:
+        words = list({token.word for token in tokens} - STOP_WORDS)
+        told = dict(zip(words, zip(analyser.stemmed(words), words, strict=True), strict=True))
+    else:
+        told = {}
+        for word in {token.word for token in tokens}:
+            normal = _kept(word, language)
+            if normal:
+                root = normal if "\u3040" <= normal[0] <= "\u9fff" else _stemmed([normal], language)[0]
+                plain = len(normal) <= _PAIR and normal == root
+                told[word] = root, normal if plain or root == analyser.stem(normal) else f"{normal}{SEP}{root}"
+    return [Placed(token, *told[token.word]) for token in tokens if token.word in told]
 
 
 def spoken(text: str, language: str | None) -> list[Token]:
@@ -242,6 +272,7 @@ __all__ = [
     "WORD_CHARS_MAX",
     "content",
     "language_of",
+    "placed",
     "spoken",
     "stem",
     "stems",

@@ -11,10 +11,10 @@ answer is no language. English is taken before any other on equal votes.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from recall_integrations.patterns import regex
 from recall_integrations.text.analyser import STOP_WORDS
 from recall_integrations.text.stop_words import listed
 
@@ -84,8 +84,8 @@ _BLOCKS = (
     ("\uff66", "\uff9f", "kana"),
     ("\U00020000", "\U0003ffff", "han"),
 )
-OTHER_SCRIPT = re.compile("[" + "".join(f"{first}-{last}" for first, last, _ in _BLOCKS) + "]+")
-_BY_BLOCK = tuple((re.compile(f"[{first}-{last}]"), name) for first, last, name in _BLOCKS)
+OTHER_SCRIPT = regex("[" + "".join(f"{first}-{last}" for first, last, _ in _BLOCKS) + "]+")
+_BY_BLOCK = tuple((regex(f"[{first}-{last}]"), name) for first, last, name in _BLOCKS)
 _DENSE = {"han": 2, "kana": 2, "ko": 2}  # letters of an alphabet that one sign is worth
 
 # -- letters that few languages write ----------------------------------------------------------------------------------
@@ -101,20 +101,20 @@ _MARKS: Mapping[str, str] = {
     "ć": "pl", "ř": "cs", "ě": "cs", "ů": "cs", "č": "cs lt", "š": "cs lt", "ž": "cs lt", "ė": "lt", "ų": "lt",
     "ū": "lt", "į": "lt", "đ": "vi", "ơ": "vi", "ư": "vi", "ð": "is", "þ": "is",
 }  # fmt: skip
-_VIETNAMESE = re.compile("[\u1ea0-\u1ef9đơư]")
+_VIETNAMESE = regex("[\u1ea0-\u1ef9đơư]")
 _CYRILLIC = (
-    (re.compile("[іїєґ]"), re.compile("[ыэъё]"), "uk"),
-    (re.compile("[ђјљњћџ]"), re.compile("[ѓќѕ]"), "sr"),
-    (re.compile("[ѓќѕ]"), None, "mk"),
-    (re.compile("[әғқңөұүһ]"), None, "kk"),
-    (re.compile("ў"), None, "be"),
+    (regex("[іїєґ]"), regex("[ыэъё]"), "uk"),
+    (regex("[ђјљњћџ]"), regex("[ѓќѕ]"), "sr"),
+    (regex("[ѓќѕ]"), None, "mk"),
+    (regex("[әғқңөұүһ]"), None, "kk"),
+    (regex("ў"), None, "be"),
 )
 # Function words of Bulgarian that Russian does not have; the two share their letters.
 _BULGARIAN = frozenset(
     "се са ще съм със беше който която които това тази този тези какво кога къде защо няма има".split()
 )
-_RUSSIAN_LETTERS = re.compile("[ыэё]")
-_PERSIAN, _URDU = re.compile("[پچژگکی]"), re.compile("[ٹڈڑںےہھ]")
+_RUSSIAN_LETTERS = regex("[ыэё]")
+_PERSIAN, _URDU = regex("[پچژگکی]"), regex("[ٹڈڑںےہھ]")
 _HINDI = frozenset(
     "का की के को में है हैं से ने और पर यह वह क्या नहीं था थे थी हूँ मैं हम तुम आप कि जो हो कर एक दो या तक भी ही"
     " तो साथ लिए बाद पहले पिछले इस उस कौन कब कहाँ क्यों कैसे सब कुछ मेरा मेरी मेरे अपने हुआ हुई हुए गया गई गए किया बारे".split()
@@ -173,9 +173,9 @@ _ENGLISH_TOO = (
 _PEOPLE = frozenset({"mei"})  # names that are function words somewhere: they speak for no language
 _LATIN = ("de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ca", "id", "eu")
 _SELDOM = frozenset({"ca", "eu", "id", "da", "no", "ro"})  # they take no vote from the others that share a word
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_WORD = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CONSONANTS = frozenset("bcdfghjklmnpqrstvwxz")
-_ELISION = re.compile(r"\b([cdjlmn]|qu|dell|all|nell|sull)'(?=[aeiouyhéêàâœ]\w)")
+_ELISION = regex(r"\b([cdjlmn]|qu|dell|all|nell|sull)'(?=[aeiouyhéêàâœ]\w)")
 
 
 def detect_language(text: str) -> Language:
@@ -254,12 +254,18 @@ def _cyrillic(sample: str) -> str:
 @functools.cache
 def _votes() -> Mapping[str, tuple[tuple[str, float], ...]]:
     """Each function word with the languages that have it, and what it gives to each of them."""
-    languages: dict[str, set[str]] = {}
+    codes = sorted({"en", *_LATIN, *_MORE})
+    # A bit for each language: few objects, which the first recall of a process would have collected with all others.
+    languages: dict[str, int] = {}
     lists = [("en", STOP_WORDS), *((code, listed(code)) for code in _LATIN)]
     for code, words in [*lists, *((code, frozenset(more.split())) for code, more in _MORE.items())]:
+        bit = 1 << codes.index(code)
         for word in words - _PEOPLE:
-            languages.setdefault(word, set()).add(code)
-    votes = {word: _shares(codes) for word, codes in languages.items()}
+            languages[word] = languages.get(word, 0) | bit
+    shares = {
+        bits: _shares({code for i, code in enumerate(codes) if bits >> i & 1}) for bits in set(languages.values())
+    }
+    votes = {word: shares[bits] for word, bits in languages.items()}
     for word in votes.keys() & _named():
         votes[word] = (*((code, vote / 2) for code, vote in votes[word]), ("en", _NAMED_VOTE))
     return votes

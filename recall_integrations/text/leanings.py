@@ -9,9 +9,9 @@ is forgotten can be taken away again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from recall_integrations.patterns import regex
 from recall_integrations.text.detection import CHARS_MAX, OTHER_SCRIPT, votes_of
 
 WHOLE = 16  # the vote of a text whose language is told, and the most that one gives that tells none
@@ -34,8 +34,8 @@ _SHAPES: Mapping[str, str] = {
     "en": r"\w{2,}(?:ing|ed|ly|ght|ness|ful|tion|sion|ow|ay|ey|[^aeiou]y|ee|ll|ks|ts|ds|ch|sh|th|er|es|ck|le|nd|ve|se)"
     r"|(?:wh|sh|th|kn|wr)\w+|\w*(?:oo|ea|ee|ou|igh|aw|ew)\w*",
 }
-_SHAPE = {code: re.compile(f"(?:{shapes})") for code, shapes in _SHAPES.items()}
-_WORD = re.compile(r"[^\W\d_]{3,24}")
+_SHAPE = {code: regex(f"(?:{shapes})") for code, shapes in _SHAPES.items()}
+_WORD = regex(r"[^\W\d_]{3,24}")
 
 
 def leanings(text: str) -> dict[str, int]:

@@ -13,10 +13,11 @@ A query that cannot be told alone is one more piece of that evidence: in five no
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
+from recall_integrations.records import record
 from recall_integrations.text.detection import detect_language
 from recall_integrations.text.leanings import WHOLE, leanings
 
@@ -72,7 +73,7 @@ def untold(text: str) -> dict[str, Count]:
     }
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Spoken:
     """The languages of a scope.
 

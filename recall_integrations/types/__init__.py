@@ -5,6 +5,7 @@ accepted and frozen. Times are timezone-aware; scores are floats in [0, 1] unles
 """
 
 from recall_integrations.types.filters import Filters
+from recall_integrations.types.highlights import Highlight
 from recall_integrations.types.memory import (
     ID_CHARS_MAX,
     NAME_CHARS_MAX,
@@ -13,14 +14,17 @@ from recall_integrations.types.memory import (
     MemoryType,
     Relation,
     Scope,
+    ScopeLike,
     checked_id,
     checked_role,
     checked_scope,
+    checked_scopes,
     checked_text,
     checked_time,
     checked_type,
     copied_memory,
     indexed_text,
+    memory_of_values,
     says_the_same,
     unchecked_memory,
 )
@@ -31,9 +35,15 @@ from recall_integrations.types.result import (
     Contribution,
     Degradation,
     Hit,
+    Note,
     RecallResult,
     RerankOutcome,
     RewriteOutcome,
+    contribution_of,
+    hit_explained_later,
+    hit_like,
+    hit_marked_later,
+    marks_of,
 )
 
 __all__ = [
@@ -46,9 +56,11 @@ __all__ = [
     "Degradation",
     "EntityRef",
     "Filters",
+    "Highlight",
     "Hit",
     "Memory",
     "MemoryType",
+    "Note",
     "ParsedQuery",
     "QueryFeatures",
     "RecallResult",
@@ -58,15 +70,23 @@ __all__ = [
     "RewriteOutcome",
     "RuleCheck",
     "Scope",
+    "ScopeLike",
     "TemporalWindow",
     "checked_id",
     "checked_role",
     "checked_scope",
+    "checked_scopes",
     "checked_text",
     "checked_time",
     "checked_type",
+    "contribution_of",
     "copied_memory",
+    "hit_explained_later",
+    "hit_like",
+    "hit_marked_later",
     "indexed_text",
+    "marks_of",
+    "memory_of_values",
     "says_the_same",
     "unchecked_memory",
 ]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recall_integrations.errors import InvalidFilter
+from recall_integrations.records import record
 from recall_integrations.types.memory import (
     MemoryType,
-    checked_id,
     checked_role,
     checked_time,
     checked_type,
@@ -23,41 +23,51 @@ from recall_integrations.types.memory import (
 from recall_integrations.types.numbers import is_number, real, shown, whole
 from recall_integrations.types.roles import Role
 
-KEYS_MAX = 100  # conditions on metadata: each is a part of one statement
+if TYPE_CHECKING:
+    from recall_integrations.types.conditions import Condition
+
+KEYS_MAX = 100  # of metadata, side by side: more are a mistake
 
 
-def _checked_conditions(given: Mapping[Any, Any]) -> dict[str, Any]:
-    """Conditions on metadata, as Python's own values."""
+def _read(given: Mapping[Any, Any]) -> tuple[dict[str, Any], Condition | None]:
+    """Conditions on metadata with a copy of what was given, as Python's own values where they are plain ones."""
     if len(given) > KEYS_MAX:
         raise InvalidFilter(
             f"Filters.metadata has {len(given):,} keys; the limit is {KEYS_MAX:,}. Filter by fewer keys, and compare "
             "the rest in what comes back."
         )
-    conditions = {}
-    for key, value in given.items():
-        checked_id(key, "A key of Filters.metadata", InvalidFilter)
-        plain = value.item() if isinstance(value, np.bool_ | np.floating) else whole(value)
-        if not isinstance(plain, str | int | float | bool) or (isinstance(plain, float) and math.isnan(plain)):
-            raise InvalidFilter(f"Filters.metadata[{key!r}] must be text, a number or a boolean, not {shown(value)}.")
-        conditions[key] = plain
-    return conditions
+    if not given:
+        return {}, None
+    from recall_integrations.types.conditions import conditions_of  # who filters by no metadata loads none of it
+
+    condition = conditions_of(given)
+    return {key: _plain(value) for key, value in given.items()}, condition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.bool_ | np.floating) else whole(value)
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class Filters:
     """Hard conditions that every hit must meet. Several fields are combined with *and*, items of one with *or*.
 
     Args:
         types: memory types.
         entities: names or aliases; a memory must mention at least one.
-        actors: who said or did it.
+        actors: who said or did it, whatever the case of the letters.
         roles: what the actor is in a conversation with an assistant: `Role`s or their names.
         channels: where.
         threads: conversations or documents.
         after: `event_at` (or `created_at` where there is none) at or after this time.
         before: strictly before this time.
         recency_days: not older than this many days before `now`; may be fractional.
-        metadata: keys that must be present with exactly this (scalar) value.
+        metadata: keys of the metadata with the value that they must have, or with conditions: `{"year": {"$gte": 2020},
+            "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}` (docs/filters.md).
 
     Raises:
         InvalidFilter: a field cannot be applied.
@@ -73,6 +83,8 @@ class Filters:
     before: datetime | None = None
     recency_days: float | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    # What `metadata` says: a `Condition`, or `None`. Models of pydantic look into types, and would find it nowhere.
+    condition: Any = field(default=None, init=False, repr=False, compare=False)
 
     if TYPE_CHECKING:
 
@@ -115,7 +127,9 @@ class Filters:
         put(self, "recency_days", days)
         if not isinstance(self.metadata, Mapping):
             raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")
-        put(self, "metadata", _checked_conditions(self.metadata))
+        metadata, condition = _read(self.metadata)
+        put(self, "metadata", metadata)
+        put(self, "condition", condition)
 
     def __bool__(self) -> bool:
         return bool(

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import Enum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidInput, InvalidMemory, InvalidScope
+from recall_integrations.records import record
 from recall_integrations.types.messages import fields_of
 from recall_integrations.types.numbers import is_number, is_whole, real, shown, whole
 from recall_integrations.types.roles import Role, role_of
 
 ID_CHARS_MAX = 1_024
+SCOPES_MAX = 32  # in one recall
 
 
 NAME_CHARS_MAX = 1_024
@@ -56,7 +59,7 @@ def checked_text(value: object, what: str, error: type[InvalidInput], *, limit: 
         raise error(f"{what} is empty or blank. Give at least one visible character.")
     if len(value) > limit:
         raise error(f"{what} has {len(value):,} characters; the limit is {limit:,}. Split or shorten it.")
-    if _SURROGATE.search(value):
+    if not value.isascii() and _SURROGATE.search(value):
         raise error(
             f"{what} holds a lone surrogate (half of a UTF-16 pair) and is not valid text. "
             'Re-decode it, for example with `text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")`.'
@@ -120,7 +123,7 @@ def listed(given: str | Iterable[Any]) -> tuple[Any, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Scope:
     """The tenant `(user_id, agent_id, namespace)`. Nothing ever crosses it.
 
@@ -151,16 +154,48 @@ def _part(name: str) -> str:
     return json.dumps(name, ensure_ascii=False) if name == "-" or "/" in name or '"' in name else name
 
 
+ScopeLike = Scope | Mapping[str, str]
+
+
 def checked_scope(scope: object) -> Scope:
-    """The scope, or the default one for `None`."""
+    """The scope; from a mapping of its parts; or the default one for `None`.
+
+    Raises:
+        InvalidScope: something else, or parts that are none.
+    """
+    if isinstance(scope, Scope):
+        return scope
     if scope is None:
         return Scope()
-    if not isinstance(scope, Scope):
+    if not isinstance(scope, Mapping):
         raise InvalidScope(f"scope must be a Scope, not {type(scope).__name__}. Write Scope(user_id=...).")
-    return scope
+    unknown = [key for key in scope if key not in Scope.__dataclass_fields__]
+    if unknown:
+        known = ", ".join(Scope.__dataclass_fields__)
+        raise InvalidScope(f"A scope has no part {shown(unknown[0])}. It has: {known}.")
+    return Scope(**scope)
 
 
-@dataclass(frozen=True, slots=True)
+def checked_scopes(scopes: object) -> tuple[Scope, ...]:
+    """Several scopes, each once, in their order.
+
+    Raises:
+        InvalidScope: no list of scopes, none in it, or more than `SCOPES_MAX`.
+    """
+    if isinstance(scopes, str | Mapping | Scope) or not isinstance(scopes, Iterable):
+        raise InvalidScope(f"scopes must be a list of scopes, not {type(scopes).__name__}. For one there is scope=.")
+    found = tuple(dict.fromkeys(map(checked_scope, scopes)))
+    if not found:
+        raise InvalidScope("scopes is empty: there is nothing to look in. Leave it out for the default scope.")
+    if len(found) > SCOPES_MAX:
+        raise InvalidScope(
+            f"scopes has {len(found):,} scopes; the limit is {SCOPES_MAX}, for each is a recall of its own. Keep what "
+            "is asked together in one scope, and tell it apart by metadata."
+        )
+    return found
+
+
+@record(frozen=True, slots=True)
 class Relation:
     """A typed edge between two entities, found in or declared with a memory: `Relation("Priya", "manager_of", "Sam")`.
 
@@ -185,7 +220,7 @@ class Relation:
         object.__setattr__(self, "confidence", confidence)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Memory:
     """One stored text. Only `text` is required.
 
@@ -199,6 +234,8 @@ class Memory:
         channel: where it was said ("slack").
         event_at: when what it tells happened; timezone-aware. Default: unknown.
         created_at: when it was recorded; timezone-aware. Default: the time of `remember`.
+        expires_at: from when on it is not there any more, by the store's clock; timezone-aware, and still to come when
+            it is written. Default: it stays.
         importance: in [0, 1]; 0.5 is neutral.
         entities: names of people, projects and things it is about.
         relations: typed edges it states.
@@ -219,6 +256,7 @@ class Memory:
     channel: str | None = field(default=None, kw_only=True)
     event_at: datetime | None = field(default=None, kw_only=True)
     created_at: datetime | None = field(default=None, kw_only=True)
+    expires_at: datetime | None = field(default=None, kw_only=True)
     importance: float = field(default=0.5, kw_only=True)
     entities: tuple[str, ...] = field(default=(), kw_only=True)
     relations: tuple[Relation, ...] = field(default=(), kw_only=True)
@@ -240,6 +278,7 @@ class Memory:
             channel: str | None = None,
             event_at: datetime | None = None,
             created_at: datetime | None = None,
+            expires_at: datetime | None = None,
             importance: float = 0.5,
             entities: Sequence[str] = (),
             relations: Sequence[Relation] = (),
@@ -260,7 +299,7 @@ class Memory:
                 checked_id(getattr(self, name), f"Memory.{name}", InvalidMemory)
         named = role_of(self.actor) if self.role is None else checked_role(self.role, "Memory.role", InvalidMemory)
         put(self, "role", named)
-        for name in ("event_at", "created_at"):
+        for name in ("event_at", "created_at", "expires_at"):
             if getattr(self, name) is not None:
                 checked_time(getattr(self, name), f"Memory.{name}", InvalidMemory)
         importance, position = real(self.importance), whole(self.position)
@@ -319,19 +358,37 @@ def indexed_text(text: str, actor: str | None) -> str:
 
 def unchecked_memory(**fields: Any) -> Memory:
     """A `Memory` from fields that were checked before: for rows of the store and for withheld text."""
+    return memory_of_values([fields[name] for name in Memory.__dataclass_fields__])
+
+
+_PUTS = tuple(getattr(Memory, name).__set__ for name in Memory.__dataclass_fields__)
+
+
+_values = attrgetter(*Memory.__dataclass_fields__)
+
+
+def memory_of_values(values: Iterable[Any]) -> Memory:
+    """The same from the values of all fields, in their order: every recall makes some of them."""
     memory = object.__new__(Memory)
-    for name in Memory.__dataclass_fields__:
-        object.__setattr__(memory, name, fields[name])
+    for put, value in zip(_PUTS, values, strict=True):
+        put(memory, value)
     return memory
 
 
-def copied_memory(memory: Memory) -> Memory:
-    """The same with metadata of its own: the one part of a memory that can be changed."""
-    copy, put = object.__new__(Memory), object.__setattr__
-    for name in Memory.__dataclass_fields__:
-        put(copy, name, getattr(memory, name))
-    put(copy, "metadata", _own(memory.metadata))
-    return copy
+def copied_memory(memory: Memory, metadata: Mapping[str, Any] | None = None) -> Memory:
+    """The same with metadata of its own: the one part of a memory that can be changed.
+
+    Args:
+        memory: what is copied.
+        metadata: what it is to hold of them; default its own.
+    """
+    *values, held = _values(memory)
+    return memory_of_values((*values, own_metadata(held if metadata is None else metadata)))
+
+
+def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata anew, down to the last list."""
+    return _own(metadata) if metadata else {}
 
 
 def _own(value: Any) -> Any:
@@ -353,10 +410,24 @@ def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
         text.encode("utf-8")
     except (TypeError, ValueError) as e:  # UnicodeEncodeError is a ValueError
         raise InvalidMemory(
-            f"Memory.metadata cannot be stored as JSON: {e}. Use text, numbers, lists and mappings."
+            f"Memory.metadata{_culprit(value)} cannot be stored as JSON: {e}. Use text, numbers, lists and mappings; a "
+            "time as text (`.isoformat()`)."
         ) from e
     copy: dict[str, Any] = json.loads(text)
     return copy
+
+
+def _culprit(value: Mapping[Any, Any]) -> str:
+    """The first key whose value is no JSON, as it is written behind the name of a mapping."""
+    return next((f"[{shown(key)}]" for key, part in value.items() if not _is_json({key: part})), "")
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _nested(value: object) -> bool:

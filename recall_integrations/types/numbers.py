@@ -24,7 +24,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 def whole(value: object) -> object:
     """A whole number of any library as an `int`; anything else, and every kind of `bool`, as it is."""
-    if isinstance(value, int | str | bytes | np.bool_) or not hasattr(value, "__index__"):
+    if value is None or isinstance(value, (int, str, bytes, np.bool_)) or not hasattr(value, "__index__"):
         return value
     try:
         return operator.index(value)

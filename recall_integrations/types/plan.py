@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from recall_integrations.records import record
 from recall_integrations.types.memory import MemoryType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class ArmPlan:
     """One sub-retriever in a plan: its name, its weight in the fusion, how many candidates it may return."""
 
@@ -16,7 +15,7 @@ class ArmPlan:
     limit: int = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class RuleCheck:
     """One rule of the decision list as it was tried.
 
@@ -33,7 +32,7 @@ class RuleCheck:
     margin: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class RetrievalPlan:
     """Which sub-retrievers are asked, with what weight, and what happens to their candidates.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.records import record
 from recall_integrations.types.memory import MemoryType, checked_time
 from recall_integrations.types.readings import (
     ConversationalVerdict,
@@ -18,7 +19,7 @@ from recall_integrations.types.readings import (
 from recall_integrations.types.roles import Role
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class EntityRef:
     """An entity that a query names.
 
@@ -39,7 +40,7 @@ class EntityRef:
     stage: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class TemporalWindow:
     """A span of time that a query speaks of.
 
@@ -73,7 +74,7 @@ class TemporalWindow:
         return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class QueryFeatures:
     """The feature vector the planner decides on; each value in [0, 1]."""
 
@@ -83,7 +84,7 @@ class QueryFeatures:
     type_cues: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class ParsedQuery:
     """A query as the optimizer understands it.
 

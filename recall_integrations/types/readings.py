@@ -5,7 +5,9 @@ They stand apart from the code that finds them (`query/`), so that records need 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from recall_integrations.records import record
 
 ENTITY, TIME, SESSION, NEGATED, IDENTIFIER, CORRECTED, RARE, STOP = (
     "entity",
@@ -29,7 +31,7 @@ ROLES = (
 )  # where a word has several, the first is shown
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class QueryToken:
     """A word of the query and the parts it plays.
 
@@ -49,7 +51,7 @@ class QueryToken:
 WHOLE, BEGINNING, END = "whole", "beginning", "end"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class SessionRef:
     """A session of the conversation (a thread) that a query asks for by its place.
 
@@ -73,7 +75,7 @@ class SessionRef:
     because: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Identifier:
     """A part of a query that means exactly itself.
 
@@ -90,7 +92,7 @@ class Identifier:
     knowledge: bool = field(default=True, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Router:
     """Which memories a query is after. A bias, not a filter: what the mode leaves out may be the answer.
 
@@ -107,7 +109,7 @@ class Router:
     time_bias: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class ConversationalVerdict:
     """Whether BM25 and keyword expansion have nothing to look for in a query. True where `conversational` is.
 
@@ -131,7 +133,7 @@ class ConversationalVerdict:
         return self.conversational
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Correction:
     """A second reading of a word.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -10,14 +9,19 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.records import record
 from recall_integrations.types import Filters, Scope, TemporalWindow
+from recall_integrations.types.watching import Step
 
 Window = TemporalWindow | Literal[False] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class RecallRequest:
-    """The checked arguments of `QueryOptimizer.recall`, which says what they mean."""
+    """The checked arguments of `QueryOptimizer.recall`, which says what they mean.
+
+    A recall of several `scopes` is one of each, as a `part` of it: what holds for all hits is left to the whole.
+    """
 
     text: str
     k: int
@@ -31,3 +35,7 @@ class RecallRequest:
     zone: ZoneInfo | None
     context: int
     vector: NDArray[np.float32] | None
+    score_min: float | None = None
+    watch: Step | None = None
+    scopes: tuple[Scope, ...] = ()
+    part: bool = False

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import field, fields
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Protocol
 
-from recall_integrations.types.memory import Memory
+from recall_integrations.records import record
+from recall_integrations.types import highlights as places
+from recall_integrations.types.highlights import Highlight
+from recall_integrations.types.memory import Memory, Scope
 from recall_integrations.types.plan import RetrievalPlan
 from recall_integrations.types.query import ParsedQuery
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Contribution:
     """What one source added to a hit.
 
@@ -30,9 +35,71 @@ class Contribution:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+_source, _rank, _score, _added, _note = (getattr(Contribution, f.name).__set__ for f in fields(Contribution))
+
+
+def contribution_of(values: tuple[str, int | None, float, float, str]) -> Contribution:
+    """A contribution from its fields in order: those of ten hits are some 150."""
+    made = object.__new__(Contribution)
+    source, rank, score, added, note = values
+    _source(made, source)
+    _rank(made, rank)
+    _score(made, score)
+    _added(made, added)
+    _note(made, note)
+    return made
+
+
+class Why(Protocol):
+    """What the reasons of a hit are made of, when somebody reads them. It stays the same, and so do they."""
+
+    def contributions(self) -> tuple[Contribution, ...]:
+        """See `Hit`."""
+        ...
+
+    def reason(self, memory: Memory) -> str:
+        """See `Hit`."""
+        ...
+
+
+Marks = Callable[[Memory], tuple[Highlight, ...]]
+"""What the highlights of a memory are made with, as it was delivered; for all hits of a recall the same."""
+
+
+class _ReadLater:
+    """Fields that are made when they are first read, out of `_why` and `_marks`; until then their slots are empty."""
+
+    __slots__ = ("_marks", "_why")
+
+    if TYPE_CHECKING:
+        _why: Why | None
+        _marks: Marks | None
+    else:  # a type checker need not know: every field of a hit is declared
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "highlights":
+                return _highlights(self)
+            why = self._why if name in _LATER else None
+            if why is None:  # no such attribute; or another thread has just made it
+                return object.__getattribute__(self, name)
+            made = why.reason(self.memory) if name == "reason" else why.contributions()
+            _PUT[name](self, made)
+            if all(map(_is_made, _LATER, repeat(self))):
+                _put_why(self, None)
+            return made
+
+
+_LATER = ("reason", "contributions")
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Hit(_ReadLater):
     """A memory that was found.
+
+    Those of a recall make `reason`, `contributions` and `highlights` when they are first read. Until then they hold
+    some kilobytes for all of them together: the numbers of their own places and the query as it was understood; no
+    columns, no other memory. Comparing, printing, copying and pickling read them. Under `redact` and `block` the first
+    two are made at once.
 
     Args:
         memory: the memory; under `privacy="redact"` every text in it is redacted, under `"block"` it has none.
@@ -45,6 +112,11 @@ class Hit:
         duplicates: ids of memories that say the same, best first; a place is theirs only where nothing else is left.
         context: with `recall(context=n)`, the memories up to n places before and after in the same thread, in order;
             without the hit itself, withheld as it is under `redact` and `block`.
+        scope: where it was found, as the caller named it.
+        highlights: the places of `memory.text` that speak for it, in order, at most 32. None overlaps another, but for
+            the passage of a long text, which holds those inside of it. Empty where nothing in its own text does, as of
+            a memory that a neighbour or the graph led to. Under `redact` they are places of the redacted text, none of
+            them in a placeholder; under `block` there are none.
     """
 
     memory: Memory
@@ -53,9 +125,133 @@ class Hit:
     contributions: tuple[Contribution, ...] = ()
     duplicates: tuple[str, ...] = ()
     context: tuple[Memory, ...] = ()
+    scope: Scope | None = None
+    highlights: tuple[Highlight, ...] = ()
+
+    @property
+    def passage(self) -> str:
+        """The part of a long text that says most; of a short one all of it."""
+        found = places.passage_of(self.highlights)
+        return self.memory.text if found is None else self.memory.text[found.start : found.end]
+
+    def marked(
+        self,
+        before: str,
+        after: str,
+        *,
+        escape: Callable[[str], str] | None = None,
+        kinds: Collection[str] = places.MARKED,
+    ) -> str:
+        """The text with marks around its highlights.
+
+        Args:
+            before, after: put around each, such as `<mark>` and `</mark>`.
+            escape: what each part of the text goes through first, such as `html.escape`: a memory may hold markup.
+            kinds: those that are marked; default all but the passage.
+        """
+        return places.marked(self.memory.text, self.highlights, before, after, escape, kinds)
+
+    def snippet(
+        self, chars: int = 200, before: str = "", after: str = "", *, escape: Callable[[str], str] | None = None
+    ) -> str:
+        """The part of the text that says most, with "…" where it is cut.
+
+        Args:
+            chars: how long it may be, without the marks.
+            before, after, escape: as for `marked`.
+
+        Raises:
+            InvalidArgument: `chars` is no whole number from 1 on.
+        """
+        text = self.memory.text
+        start, end = places.excerpt(text, self.highlights, chars)
+        shown = places.marked(text[start:end], places.within(self.highlights, start, end), before, after, escape)
+        first, last = places.CUT if start else "", places.CUT if end < len(text) else ""
+        return f"{first}{shown}{last}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_PUT = {f.name: getattr(Hit, f.name).__set__ for f in fields(Hit)}
+_GET = {name: getattr(Hit, name).__get__ for name in _LATER}
+_put_why, _get_why = _ReadLater.__dict__["_why"].__set__, _ReadLater.__dict__["_why"].__get__
+_put_marks, _get_marks = _ReadLater.__dict__["_marks"].__set__, _ReadLater.__dict__["_marks"].__get__
+
+
+def _highlights(hit: Hit) -> tuple[Highlight, ...]:
+    """Made once; of a hit of no recall there are none."""
+    marks = hit._marks if _has(_get_marks, hit) else None
+    if marks is None:  # another thread has just made them
+        found: tuple[Highlight, ...] = object.__getattribute__(hit, "highlights")
+        return found
+    found = marks(hit.memory)
+    _PUT["highlights"](hit, found)
+    _put_marks(hit, None)
+    return found
+
+
+def _has(read: Callable[[Hit], Any], hit: Hit) -> bool:
+    """Whether a slot is filled."""
+    try:
+        read(hit)
+    except AttributeError:
+        return False
+    return True
+
+
+def _is_made(name: str, hit: Hit) -> bool:
+    return _has(_GET[name], hit)
+
+
+def hit_explained_later(
+    memory: Memory,
+    score: float,
+    why: Why,
+    duplicates: tuple[str, ...] = (),
+    context: tuple[Memory, ...] = (),
+    scope: Scope | None = None,
+    marks: Marks | None = None,
+) -> Hit:
+    """A hit whose reasons and highlights are made when somebody reads them. Without `marks` it has no highlights."""
+    hit = object.__new__(Hit)
+    _PUT["memory"](hit, memory)
+    _PUT["score"](hit, score)
+    _PUT["duplicates"](hit, duplicates)
+    _PUT["context"](hit, context)
+    _PUT["scope"](hit, scope)
+    _put_why(hit, why)
+    if marks is None:
+        _PUT["highlights"](hit, ())
+    else:
+        _put_marks(hit, marks)
+    return hit
+
+
+def hit_marked_later(hit: Hit, marks: Marks) -> Hit:
+    """The same hit, whose highlights are made when somebody reads them."""
+    return _again(hit, {}, marks)
+
+
+def marks_of(hit: Hit) -> Marks | None:
+    """What will make the highlights of a hit; `None` = they are made, or there are none."""
+    marks: Marks | None = _get_marks(hit) if _has(_get_marks, hit) else None
+    return marks
+
+
+def hit_like(hit: Hit, **changes: Any) -> Hit:
+    """As `dataclasses.replace`, but highlights that nobody has read are made later, of the memory that it has then."""
+    return _again(hit, changes, marks_of(hit))
+
+
+def _again(hit: Hit, changes: dict[str, Any], marks: Marks | None) -> Hit:
+    made = object.__new__(Hit)
+    for name, put in _PUT.items():
+        if name in changes or name != "highlights" or marks is None:
+            put(made, changes[name] if name in changes else getattr(hit, name))
+    if "highlights" not in changes and marks is not None:
+        _put_marks(made, marks)
+    return made
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class Degradation:
     """A step that was skipped, cut short or failed.
 
@@ -70,7 +266,23 @@ class Degradation:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What a caller may want to know of an answer with which nothing is wrong.
+
+    Args:
+        reason: a reason code:
+            `scope.unknown` nothing was ever remembered in the scope; `scope.empty` all of it was forgotten;
+            `filters.key` a filter asks for a key that no memory of the scope has in its metadata; `filters.nothing` no
+            memory of the scope meets the filters; `settings.scope` an entry of `scopes` of the settings acts here.
+        detail: for people.
+    """
+
+    reason: str
+    detail: str = ""
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class RewriteOutcome:
     """What the optional LLM rewrite did.
 
@@ -108,7 +320,7 @@ class RewriteOutcome:
     moved: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class CacheOutcome:
     """What the result cache did (docs/caching.md).
 
@@ -133,7 +345,7 @@ class CacheOutcome:
         return self.strategy == "hit"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class RerankOutcome:
     """What the optional rerank did.
 
@@ -175,7 +387,7 @@ class RerankOutcome:
     audited: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class RecallResult:
     """The answer of `QueryOptimizer.recall`. Iterating over it gives its hits.
 
@@ -188,9 +400,12 @@ class RecallResult:
         rerank: what the cross-encoder did, and what its gate saved.
         cache: whether the answer was kept from an earlier recall.
         degraded: what did not work or was left out; empty when all went well.
+        notes: what explains an answer though nothing went wrong, such as a scope in which nothing was ever remembered.
         timings_ms: milliseconds per stage, and `total`; those of a hit of the cache are `cache` and `total`.
         confidence: probability that at least one hit is relevant, at most the sum of their scores, 0 where nothing was
             found; where the scores are not calibrated, the best hit's score.
+        parts: of a recall of several scopes, what was done in each, in their order, without hits; `query`, `plan`,
+            `rewrite` and `rerank` are those of the first.
     """
 
     hits: tuple[Hit, ...]
@@ -202,6 +417,8 @@ class RecallResult:
     degraded: tuple[Degradation, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     confidence: float | None = None
+    notes: tuple[Note, ...] = ()
+    parts: tuple[RecallResult, ...] = ()
 
     @property
     def degradation_steps(self) -> tuple[str, ...]:

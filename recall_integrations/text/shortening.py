@@ -1,0 +1,50 @@
+"""How much of a long query is read: its beginning and its end.
+
+A text of many pages is no question; what is asked stands before what was pasted, or behind it. Of a query of more than
+`READ_CHARS_MAX` characters the first `HEAD_CHARS` and the last `TAIL_CHARS` are read, up to a blank: whatever its
+length, reading one takes no longer than reading a page. Parsing, embedding, ranking and explaining read the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+READ_CHARS_MAX = 3_000
+HEAD_CHARS = 2_000
+TAIL_CHARS = 900
+WORD_CHARS = 64  # in which a blank is looked for, to cut there
+BETWEEN = "\n!\n"  # keeps words, names, dates and quotations of the two parts apart
+
+
+class Shortened(NamedTuple):
+    """What is read of a query.
+
+    Args:
+        text: what is read.
+        head: so many characters of it are the beginning of the query.
+        skipped: by so much what stands behind them stands later in the query; 0 where all of it is read.
+        length: of the query.
+    """
+
+    text: str
+    head: int
+    skipped: int
+    length: int
+
+    def place(self, span: tuple[int, int]) -> tuple[int, int]:
+        """A span of `text` in the query."""
+        start, end = span
+        if start >= self.head:
+            return start + self.skipped, end + self.skipped
+        return start, min(end, self.head)
+
+
+def shortened(text: str) -> Shortened:
+    """What is read of `text`."""
+    if len(text) <= READ_CHARS_MAX:
+        return Shortened(text, len(text), 0, len(text))
+    head = text.rfind(" ", HEAD_CHARS - WORD_CHARS, HEAD_CHARS)
+    head = HEAD_CHARS if head < 0 else head
+    tail = text.find(" ", len(text) - TAIL_CHARS, len(text) - TAIL_CHARS + WORD_CHARS)
+    tail = len(text) - TAIL_CHARS if tail < 0 else tail
+    return Shortened(text[:head] + BETWEEN + text[tail:], head, tail - head - len(BETWEEN), len(text))

@@ -1,0 +1,352 @@
+"""Conditions on metadata: read from a mapping, checked whole, and asked of one memory's metadata.
+
+    {"year": {"$gte": 2020, "$lt": 2024}, "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}
+
+What each operator means is said here alone. The index (`indexes/metadata.py`) asks the same of many memories at once:
+each `Test` once of every value that there is. Whatever is true of a missing key is the opposite of a test.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+
+from recall_integrations.errors import InvalidFilter
+from recall_integrations.types.memory import checked_id, checked_time
+from recall_integrations.types.numbers import is_number, shown, whole
+
+TESTS_MAX = 1_000  # in one filter
+DEPTH_MAX = 50  # of `$and`, `$or` and `$not` in each other
+JOINING = ("$and", "$or", "$nor", "$not")
+ORDER: Mapping[str, Callable[[Any, Any], Any]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+# The opposite of what stands behind it, so true of a missing key as well.
+_OPPOSITE = {"$ne": "$eq", "$nin": "$in", "$not_contains": "$contains"}
+_LISTS = ("$in", "$contains_any", "$contains_all")
+_TEXTS = ("$text_match", "$text_match_insensitive")
+OPERATORS = (
+    *("$eq", "$ne", "$in", "$nin", *ORDER, "$exists", "$empty", "$contains", "$not_contains"),
+    *("$contains_any", "$contains_all", *_TEXTS, "$not"),
+)
+_EMPTY: tuple[Any, ...] = (None, "", [])
+_ISO = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """A time that values are compared with, in microseconds since 1970: they are texts in ISO 8601."""
+
+    micros: int
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """What a value must be like. Never true of a missing key.
+
+    Args:
+        key: of the metadata.
+        op: `$exists`, or an operator that needs a value.
+        operand: as it was given, in Python's own types; times are `Instant`s.
+    """
+
+    __test__ = False  # it is none of pytest's
+
+    key: str
+    op: str
+    operand: Any = None
+
+    @property
+    def predicate(self) -> Callable[[Any], bool]:
+        """Whether a value meets it."""
+        return _predicate(self.op, self.operand)
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of them hold."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """One of them holds, at least."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opposite:
+    """It does not hold."""
+
+    part: Condition
+
+
+Condition = Test | Every | Some | Opposite
+
+
+def matches(condition: Condition, metadata: Mapping[str, Any]) -> bool:
+    """Whether the metadata of one memory meet a condition."""
+    if isinstance(condition, Test):
+        return condition.key in metadata and condition.predicate(metadata[condition.key])
+    if isinstance(condition, Opposite):
+        return not matches(condition.part, metadata)
+    joined = all if isinstance(condition, Every) else any
+    return joined(matches(part, metadata) for part in condition.parts)
+
+
+def tests_of(condition: Condition) -> Iterator[Test]:
+    """All tests in it."""
+    if isinstance(condition, Test):
+        yield condition
+    elif isinstance(condition, Opposite):
+        yield from tests_of(condition.part)
+    else:
+        for part in condition.parts:
+            yield from tests_of(part)
+
+
+def keys_of(condition: Condition) -> tuple[str, ...]:
+    """The keys that it asks for, each once."""
+    return tuple(dict.fromkeys(test.key for test in tests_of(condition)))
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def conditions_of(given: Mapping[Any, Any], what: str = "Filters.metadata") -> Condition:
+    """What a mapping says: keys of metadata with a value or with operators, and `$and`, `$or`, `$nor`, `$not`.
+
+    Parts of a mapping come in the order of their names, so that two which say the same are the same.
+
+    Raises:
+        InvalidFilter: it says nothing that can be applied; the message names the place.
+    """
+    found = _mapping(given, what, 0)
+    if sum(1 for _ in tests_of(found)) > TESTS_MAX:
+        raise InvalidFilter(f"{what} has more than {TESTS_MAX:,} conditions. Write lists as {{'$in': [...]}}.")
+    return found
+
+
+def _mapping(given: object, what: str, depth: int) -> Condition:
+    if not isinstance(given, Mapping):
+        raise InvalidFilter(f"{what} must be a mapping of keys to values or conditions, not {type(given).__name__}.")
+    if depth > DEPTH_MAX:
+        raise InvalidFilter(f"{what} lies deeper than {DEPTH_MAX} conditions in each other. Flatten them.")
+    parts = []
+    for key in sorted(given, key=repr):
+        if key in JOINING:
+            parts.append(_joined(key, given[key], what, depth))
+            continue
+        checked_id(key, f"A key of {what}", InvalidFilter)
+        parts.append(_of_key(key, given[key], f"{what}[{key!r}]", depth))
+    return parts[0] if len(parts) == 1 else Every(tuple(parts))
+
+
+def _joined(name: str, given: object, what: str, depth: int) -> Condition:
+    where = f"{what}[{name!r}]"
+    if name == "$not":
+        return Opposite(_mapping(given, where, depth + 1))
+    if isinstance(given, str | Mapping) or not isinstance(given, Sequence) or not given:
+        raise InvalidFilter(f"{where} must be a list of conditions, not {shown(given)}.")
+    parts = tuple(_mapping(part, f"{where}[{i}]", depth + 1) for i, part in enumerate(given))
+    if name == "$and":
+        return Every(parts)
+    return Some(parts) if name == "$or" else Opposite(Some(parts))
+
+
+def _of_key(key: str, given: object, where: str, depth: int) -> Condition:
+    if depth > DEPTH_MAX:
+        raise InvalidFilter(f"{where} lies deeper than {DEPTH_MAX} conditions in each other. Flatten them.")
+    if isinstance(given, Mapping):
+        if not given:
+            raise InvalidFilter(f"{where} is empty. Give a value, or an operator: {{'$exists': true}}.")
+        parts = tuple(_operator(key, name, given[name], where, depth) for name in sorted(given, key=repr))
+        return parts[0] if len(parts) == 1 else Every(parts)
+    if key.startswith("$") and key[1:].isalpha():
+        raise InvalidFilter(
+            f"{where}: there is no {key}. Conditions are joined by {', '.join(JOINING)}; a key of the metadata that is "
+            f"called {key!r} is asked for as {{{key!r}: {{'$eq': ...}}}}."
+        )
+    if isinstance(given, list | tuple | set | frozenset | np.ndarray):
+        raise InvalidFilter(f"{where} is a list. Write {{'$in': [...]}} for one of them, {{'$eq': [...]}} for a list.")
+    if given is None:
+        raise InvalidFilter(f"{where} is null. Write {{'$exists': false}} for no such key, {{'$eq': null}} for null.")
+    return Test(key, "$eq", _scalar(given, where))
+
+
+def _operator(key: str, name: object, operand: Any, where: str, depth: int) -> Condition:
+    if name not in OPERATORS:
+        hint = "" if isinstance(name, str) and name.startswith("$") else " A value that is a mapping: {'$eq': {...}}."
+        raise InvalidFilter(f"{where}: {name!r} is no operator. There are {', '.join(OPERATORS)}.{hint}")
+    op, where = str(name), f"{where}[{name!r}]"
+    if op == "$not":
+        return Opposite(_of_key(key, operand, where, depth + 1))
+    if op in _OPPOSITE:
+        return Opposite(_operator(key, _OPPOSITE[op], operand, where, depth))
+    if op in ("$exists", "$empty"):
+        wanted = operand.item() if isinstance(operand, np.bool_) else operand
+        if not isinstance(wanted, bool):
+            raise InvalidFilter(f"{where} must be true or false, not {shown(operand)}.")
+        there: Condition = Test(key, "$exists")
+        if op == "$empty":
+            there = Every((there, Opposite(Test(key, "$in", list(_EMPTY)))))
+        return there if wanted == (op == "$exists") else Opposite(there)
+    return Test(key, op, _operand(op, operand, where))
+
+
+def _operand(op: str, given: Any, where: str) -> Any:
+    if op in _LISTS:
+        listed = given.tolist() if isinstance(given, np.ndarray) else given
+        if not isinstance(listed, list | tuple | set | frozenset):
+            raise InvalidFilter(f"{where} must be a list of values, not {shown(given)}.")
+        items = listed if isinstance(listed, list | tuple) else sorted(listed, key=repr)
+        return [_value(item, where) for item in items]
+    if op in _TEXTS:
+        if not isinstance(given, str):
+            raise InvalidFilter(f"{where} must be text, not {shown(given)}.")
+        return given
+    if op in ORDER:
+        bound = _scalar(given, where)
+        if bound is None or isinstance(bound, bool):
+            raise InvalidFilter(f"{where} must be a number, a text or a time, not {shown(given)}.")
+        if isinstance(bound, str) and (micros := instant(bound)) is not None:
+            return Instant(micros)
+        return bound
+    return _value(given, where)
+
+
+def _value(given: Any, where: str, depth: int = 0) -> Any:
+    """Whatever metadata can hold: what a value is compared with whole."""
+    if depth > DEPTH_MAX:
+        raise InvalidFilter(f"{where} is nested deeper than {DEPTH_MAX} levels. Filter by a part of it.")
+    if isinstance(given, list | tuple):
+        return [_value(item, where, depth + 1) for item in given]
+    if isinstance(given, Mapping):
+        keys = {key: checked_id(key, f"A key of {where}", InvalidFilter) for key in given}
+        return {name: _value(given[key], where, depth + 1) for key, name in keys.items()}
+    return _scalar(given, where)
+
+
+def _scalar(given: Any, where: str) -> Any:
+    if isinstance(given, datetime):
+        return Instant(_micros(checked_time(given, where, InvalidFilter)))
+    if isinstance(given, date):
+        return Instant(_micros(datetime(given.year, given.month, given.day, tzinfo=timezone.utc)))
+    plain = given.item() if isinstance(given, np.bool_ | np.floating) else whole(given)
+    if plain is not None and not isinstance(plain, str | int | float | bool):
+        raise InvalidFilter(f"{where} must be text, a number, a boolean, a time or null, not {shown(given)}.")
+    if isinstance(plain, float) and math.isnan(plain):
+        raise InvalidFilter(f"{where} must be a number, not NaN: nothing equals it. Write {{'$exists': false}}.")
+    return plain
+
+
+# -- asking ----------------------------------------------------------------------------------------------------------
+
+
+def token(value: Any) -> Hashable:
+    """What values that are the same have in common: 1 and 1.0 are the same, 1, true and "1" are not."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or value is None:
+        return (repr(value),)
+    if isinstance(value, list | tuple):
+        return ("list", *map(token, value))
+    if isinstance(value, Mapping):
+        return ("map", frozenset((key, token(item)) for key, item in value.items()))
+    number: Hashable = value
+    return number
+
+
+def instant(value: Any) -> int | None:
+    """The time that a text in ISO 8601 says, in microseconds since 1970; `None` = it says none.
+
+    A date is its first moment; where no zone is said, it is UTC.
+    """
+    found = _ISO.fullmatch(value) if isinstance(value, str) and value[4:5] == "-" else None
+    if found is None:
+        return None
+    day, minutes, seconds, fraction, zone = found.groups()
+    text = f"{day}T{minutes or '00:00'}:{seconds or '00'}.{(fraction or '').ljust(6, '0')[:6]}"
+    if zone is not None and zone not in "Zz":
+        text += zone if ":" in zone else f"{zone[:3]}:{zone[3:]}"
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:  # the 30th of February
+        return None
+    return _micros(moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc))
+
+
+def _micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def _same_as(operand: Any) -> Callable[[Any], bool]:
+    if isinstance(operand, Instant):
+        return lambda value: instant(value) == operand.micros
+    wanted = token(operand)
+    return lambda value: token(value) == wanted
+
+
+def _one_of(operand: Sequence[Any]) -> Callable[[Any], bool]:
+    wanted = {token(item) for item in operand if not isinstance(item, Instant)}
+    times = {item.micros for item in operand if isinstance(item, Instant)}
+    return lambda value: token(value) in wanted or (bool(times) and instant(value) in times)
+
+
+def _ordered(op: str, bound: Any) -> Callable[[Any], bool]:
+    compare = ORDER[op]
+    if isinstance(bound, Instant):
+        micros = bound.micros
+        return lambda value: (found := instant(value)) is not None and bool(compare(found, micros))
+    if isinstance(bound, str):
+        return lambda value: isinstance(value, str) and bool(compare(value, bound))
+    return lambda value: is_number(value) and bool(compare(value, bound))
+
+
+def _holding(operand: Any) -> Callable[[Any], bool]:
+    same = _same_as(operand)
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, list):
+            return any(map(same, value))
+        return isinstance(value, str) and isinstance(operand, str) and operand in value
+
+    return holds
+
+
+def _predicate(op: str, operand: Any) -> Callable[[Any], bool]:
+    if op in ORDER:
+        return _ordered(op, operand)
+    if op == "$eq":
+        return _same_as(operand)
+    if op == "$in":
+        return _one_of(operand)
+    if op == "$exists":
+        return lambda _value: True
+    if op == "$text_match":
+        return lambda value: isinstance(value, str) and operand in value
+    if op == "$text_match_insensitive":
+        folded = operand.casefold()
+        return lambda value: isinstance(value, str) and folded in value.casefold()
+    if op == "$contains":
+        return _holding(operand)
+    each = [_holding(item) for item in operand]
+    if op == "$contains_any":
+        return lambda value: any(holds(value) for holds in each)
+    return lambda value: isinstance(value, str | list) and all(holds(value) for holds in each)
