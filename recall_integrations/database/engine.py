@@ -4,6 +4,7 @@ table option of `schema`; all other SQL of the store is SQLAlchemy's.
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -15,12 +16,14 @@ from sqlalchemy import URL, ColumnElement, Connection, Engine, NullPool, create_
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from recall_integrations.errors import StoreCorrupt, StoreError, StorePathError, StoreVersionError
+from recall_integrations.patterns import regex
 
-CHECK_MAX = 1_000_000_000  # bytes; about a second
+CHECK_MAX = 1_000_000_000  # bytes; two to ten seconds
+CHECKED = ".checked"  # behind the name of a database: its size and time of change when it was last closed
 FAULTS_MAX = 50  # that are named of a damaged database
 _MAGIC = b"SQLite format 3\x00"
-_DAMAGE = re.compile(r"malformed|not a database|corrupt|file is encrypted|disk image", re.IGNORECASE)
-_OF_INDEXES = re.compile(
+_DAMAGE = regex(r"malformed|not a database|corrupt|file is encrypted|disk image", re.IGNORECASE)
+_OF_INDEXES = regex(
     r"missing from index|non-unique entry in index|wrong # of entries in index|values differ from index"
 )
 
@@ -72,7 +75,8 @@ def check_header(path: Path) -> None:
 def check_content(path: Path) -> None:
     """Refuse a damaged database, or another program's, before anything writes to it (a leftover WAL would be).
 
-    Databases larger than `CHECK_MAX` are not read whole at every open; damage in them is found when it is met.
+    It is read whole unless it has the size and time of change that `note_checked` noted, or is larger than `CHECK_MAX`:
+    damage in it is found when it is met then, and by `recall doctor`.
 
     Raises:
         StoreCorrupt: pages are damaged.
@@ -87,7 +91,8 @@ def check_content(path: Path) -> None:
         return  # there is none yet
     if not size:
         return
-    check = "PRAGMA quick_check(3)" if size <= CHECK_MAX else "SELECT 'ok' FROM sqlite_master LIMIT 1"
+    whole = size <= CHECK_MAX and not _is_as_noted(path)
+    check = "PRAGMA quick_check(3)" if whole else "SELECT 'ok' FROM sqlite_master LIMIT 1"
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=30)) as connection:
             tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -104,6 +109,37 @@ def check_content(path: Path) -> None:
         raise _corrupt(path, "; ".join(found)[:300])
 
 
+def note_checked(path: Path) -> None:
+    """Note what the file of a database that was just closed looks like: it need not be read whole before it changes."""
+    note = path.with_name(path.name + CHECKED)
+    try:
+        wal = path.with_name(f"{path.name}-wal")
+        if wal.is_file() and wal.stat().st_size:  # somebody still has it open: what is in there goes into the file yet
+            note.unlink(missing_ok=True)
+            return
+        draft = note.with_name(f"{note.name}.new")
+        draft.write_text(json.dumps(_looks(path)), encoding="ascii")
+        draft.replace(note)
+    except OSError:  # a full disk: it is read whole at the next open
+        return
+
+
+def _is_as_noted(path: Path) -> bool:
+    wal = path.with_name(f"{path.name}-wal")
+    try:
+        if wal.is_file() and wal.stat().st_size:  # it was not closed
+            return False
+        noted = json.loads(path.with_name(path.name + CHECKED).read_text(encoding="ascii"))
+        return bool(noted == _looks(path))
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def _looks(path: Path) -> list[int]:
+    state = path.stat()
+    return [state.st_size, state.st_mtime_ns]
+
+
 def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None  # SQLAlchemy's documented recipe: we emit BEGIN ourselves
     cursor = connection.cursor()
@@ -111,8 +147,8 @@ def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
         "journal_mode=WAL",
         "synchronous=FULL",  # acknowledged means on disk, also after a power cut
         "busy_timeout=30000",
-        "cache_size=-32000",
-        "mmap_size=268435456",
+        "cache_size=-4000",  # kilobytes, of each connection
+        "mmap_size=0",  # scattered reads of a mapped file make 16 pages resident for each that is read
         "temp_store=MEMORY",
     ):
         cursor.execute(f"PRAGMA {pragma}")
@@ -130,6 +166,15 @@ def mapped_errors(path: Path) -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error) as e:
         raise _mapped(e, path) from e
+
+
+def mapped_error(error: BaseException, path: Path) -> StoreError | None:
+    """Ours for one of SQLAlchemy's or of the driver's, caused by it; `None` for any other."""
+    if not isinstance(error, SQLAlchemyError | sqlite3.Error):
+        return None
+    mapped = _mapped(error, path)
+    mapped.__cause__ = error
+    return mapped
 
 
 def _mapped(error: Exception, path: Path) -> StoreError:
@@ -198,6 +243,28 @@ def of_its_indexes_only(faults: Sequence[str]) -> bool:
 def remake_indexes(connection: Connection) -> None:
     """Make the database's own indexes anew, in the caller's transaction."""
     connection.execute(text("REINDEX"))
+
+
+def write_anew(engine: Engine, path: Path) -> None:
+    """Write the database anew without what was deleted from it, and empty its log. It takes as much disk again.
+
+    Args:
+        engine: nothing is written to it meanwhile.
+        path: of its file.
+
+    Raises:
+        StoreError: the disk is full, or somebody reads an old state of it all the time; nothing is lost.
+    """
+    with mapped_errors(path), closing(engine.raw_connection()) as connection:
+        cursor = connection.cursor()
+        try:
+            cursor.execute("PRAGMA temp_store=FILE")  # it copies the whole database there
+            cursor.execute("VACUUM")
+            busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            cursor.execute("PRAGMA temp_store=MEMORY")
+    if busy is not None and busy[0]:
+        raise StoreError(f"The log of {path} could not be emptied: somebody reads an old state of it. Try again.")
 
 
 def undecoded(column: str) -> ColumnElement[Any]:

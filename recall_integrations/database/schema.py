@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 12
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -44,7 +44,8 @@ scopes = Table(
     Column("namespace", String, nullable=False),
     Column("version", BigInteger, nullable=False),  # bumped by every write; keys caches
     Column("memories", Integer, nullable=False),
-    Column("vector_home", String, nullable=False),  # Chroma collection that holds its vectors
+    Column("vector_home", String, nullable=False),  # its Chroma collection; empty: scanned exactly, it has none
+    Column("vector_until", BigInteger, nullable=False, server_default="0"),  # last change that the collection has
     UniqueConstraint("user_id", "agent_id", "namespace"),
 )
 
@@ -61,6 +62,7 @@ memories = Table(
     Column("channel", String),
     Column("event_at", BigInteger),
     Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),  # null: it stays
     Column("importance", Float, nullable=False),
     Column("thread", String),
     Column("position", BigInteger),
@@ -74,6 +76,16 @@ memories = Table(
     Index("memories_by_event_at", "scope_id", "event_at", "created_at", "num"),
     Index("memories_by_type", "scope_id", "type"),
     Index("memories_by_thread", "scope_id", "thread", "position"),
+)
+
+# Of those that end only: the others pay nothing for it.
+memories_by_expiry = Index(
+    "memories_by_expiry",
+    memories.c.scope_id,
+    memories.c.expires_at,
+    memories.c.num,
+    sqlite_where=memories.c.expires_at.is_not(None),
+    postgresql_where=memories.c.expires_at.is_not(None),
 )
 
 vectors = Table(

@@ -4,7 +4,8 @@
 the stems of the actor's name and of the text. Texts shorter than `PIVOT` count as that long, in the average as well.
 Only living memories count.
 
-Where the words of a scope are in memory, every memory that holds a stem is scored. Where they are not, tantivy says
+Where the words of a scope are at hand, every memory that holds a stem is scored, or, in a large scope, every one
+that can be among the best (`best_rows`). Where they are not, tantivy says
 which memories to look at, and these are scored by the words that the store keeps of them. Its own scores depend on all
 scopes (they share one average length), so it is asked until no memory that it has not named can be among the best.
 """
@@ -12,7 +13,6 @@ scopes (they share one average length), so it is asked until no memory that it h
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,8 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import IndexUnavailable
+from recall_integrations.indexes.best_rows import Entries, best_rows
+from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.indexes.vector_column import lower_bound
 from recall_integrations.indexes.words import TERMS_MAX, WEAKER, LexicalIndex
+from recall_integrations.records import record
 from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1, PIVOT, B
 
@@ -30,6 +34,8 @@ Frequency = Callable[[str], int]
 MORE = 4  # times as many are asked of the index when those that it named were not enough
 UNSURE = 1.25  # the index's own idf may be so much off: forgotten memories count in it until segments merge
 _EXACT_LENGTHS = 40
+_NORMS, _TABLE = "bm25.norms", "bm25.k"
+LARGE = 200_000  # rows from which not all are added up, and not all have their `K` at hand, made anew after a write
 
 
 def _rounded_lengths() -> NDArray[np.int64]:
@@ -43,6 +49,7 @@ def _rounded_lengths() -> NDArray[np.int64]:
 
 
 LENGTHS = _rounded_lengths()
+_USUAL = LENGTHS[np.searchsorted(LENGTHS, np.arange(4_096), side="right") - 1]
 
 
 def frequency_of(view: ScopeView, index: Callable[[], LexicalIndex]) -> Frequency:
@@ -55,7 +62,7 @@ def frequency_of(view: ScopeView, index: Callable[[], LexicalIndex]) -> Frequenc
     return lambda term: index().document_frequency(view.scope_id, term)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Bm25:
     """BM25 of one query in one scope.
 
@@ -99,18 +106,44 @@ class Bm25:
         """
         if not self.weights:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
-        living = self.view.alive if allowed is None else self.view.alive & allowed
-        rows, scores = self._scan(living) if self.view.text is not None else self._ask(limit, living, check_time)
+        if self.view.text is not None:
+            rows, scores = self._scan(limit, allowed)
+        else:
+            living = self.view.alive if allowed is None else self.view.alive & allowed
+            rows, scores = self._ask(limit, living, check_time)
         return rows, scores.astype(np.float32)
 
-    def _scan(self, living: Mask) -> tuple[Rows, Scores]:
-        text, scores = self.view.text, np.zeros(self.view.size)
+    def _scan(self, limit: int, living: Mask | None) -> tuple[Rows, Scores]:
+        """Of all rows that hold a stem; those that are forgotten are in no list."""
+        text, view = self.view.text, self.view
         assert text is not None
+        if view.size > LARGE:
+            return self._best(text, limit, living)
+        held = [text.holding(term) for term in self.weights]
+        lengths = [len(rows) for rows, _ in held]
+        rows = np.concatenate([rows for rows, _ in held])
+        counts = np.concatenate([counts for _, counts in held])
+        gains = np.repeat(list(self.weights.values()), lengths)
+        gains *= counts
+        gains /= counts + self._k(rows)
+        # Row by row the gains are added in the order of the terms.
+        scores: Scores = np.bincount(rows, gains, minlength=view.size).astype(np.float64, copy=False)
+        if living is not None:
+            scores *= living
+        bound = np.float32(lower_bound(scores, limit))
+        # What float32 cannot tell from the last of the best is among them.
+        best: Rows = (scores >= np.nextafter(bound, np.float32(0)) if bound > 0 else scores > 0).nonzero()[0]
+        return best, scores[best]
+
+    def _best(self, text: TextColumns, limit: int, allowed: Mask | None) -> tuple[Rows, Scores]:
+        """The same, of the rows alone that can be among the best."""
+        if not text.whole:
+            allowed = text.alive if allowed is None else text.alive & allowed
+        lowest, lists = float(self._of_lengths(np.asarray([0]))[0]), []
         for term, weight in self.weights.items():
-            rows, counts = text.holding(term)
-            scores[rows] += weight * counts / (counts + self._k(rows))
-        rows = np.flatnonzero((scores > 0) & living)
-        return rows, scores[rows]
+            parts, most = text.entries(term)
+            lists.append(Entries(parts, weight, most, self._k, lowest))
+        return best_rows(lists, self.view.size, limit, allowed)
 
     def _ask(self, limit: int, living: Mask, check_time: Callable[[], None]) -> tuple[Rows, Scores]:
         """Rows that the index names, until it cannot name one of the best any more."""
@@ -134,7 +167,7 @@ class Bm25:
     @cached_property
     def _ratio(self) -> float:
         """How much higher than the index's a score can be: its average length is `PIVOT` at least, whoever writes."""
-        own = self._k(np.arange(self.view.size))
+        own = self._norms
         theirs: Scores = K1 * (1 - B + B * _rounded(self.view.lengths) / PIVOT)
         return float(((1 + theirs) / (1 + own)).max(initial=1.0))
 
@@ -149,11 +182,38 @@ class Bm25:
         return scores
 
     def _k(self, rows: NDArray[Any]) -> Scores:
-        shares = _rounded(self.view.lengths[rows]) / self.view.mean_length
-        return np.asarray(K1 * (1 - B + B * shares), dtype=np.float64)
+        if self.view.size > LARGE:
+            return self._of_lengths(self.view.lengths[rows])
+        k: Scores = self._norms[rows]
+        return k
+
+    @property
+    def _norms(self) -> Scores:
+        """`K` of each row, which depends on nothing but lengths."""
+        norms: Scores | None = self.view.memo.get(_NORMS)
+        if norms is None:
+            norms = self.view.memo[_NORMS] = self._of_lengths(self.view.lengths)
+        return norms
+
+    def _of_lengths(self, lengths: NDArray[Any]) -> Scores:
+        """`K` of texts of some lengths."""
+        table: Scores | None = self.view.memo.get(_TABLE)
+        if table is None:
+            table = self.view.memo[_TABLE] = _k_of(np.arange(len(_USUAL)), self.view.mean_length)
+        found: Scores = table.take(lengths, mode="clip")
+        long = np.flatnonzero(lengths >= len(_USUAL))
+        if len(long):
+            found[long] = _k_of(lengths[long], self.view.mean_length)
+        return found
+
+
+def _k_of(lengths: NDArray[Any], mean: float) -> Scores:
+    return np.asarray(K1 * (1 - B + B * (_rounded(lengths) / mean)), dtype=np.float64)
 
 
 def _rounded(lengths: NDArray[Any]) -> NDArray[np.int64]:
     padded = np.maximum(lengths, PIVOT)
-    found: NDArray[np.int64] = LENGTHS[np.searchsorted(LENGTHS, padded, side="right") - 1]
+    found: NDArray[np.int64] = _USUAL[np.minimum(padded, len(_USUAL) - 1)]
+    long = np.flatnonzero(padded >= len(_USUAL))
+    found[long] = LENGTHS[np.searchsorted(LENGTHS, padded[long], side="right") - 1]
     return found

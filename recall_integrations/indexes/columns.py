@@ -18,22 +18,28 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import field
+from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes import postings
 from recall_integrations.indexes.kind import Kind, KindCounter
-from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words, grown
+from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
+from recall_integrations.indexes.lexicon import grown as in_memory
+from recall_integrations.indexes.names import Names
 from recall_integrations.indexes.postings import Counts, Postings
+from recall_integrations.indexes.scratch import Scratch, held, roomier
+from recall_integrations.records import record
 from recall_integrations.text import language_of, length_in_words
 from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, Role, role_of
 
 Rows = NDArray[np.int64]
-_ROLES = len(ROLE_CODES)
-_UNIT = 1 << 32
+ROLES = len(ROLE_CODES)
+UNIT = 1 << 32
+FEW_DEAD = 32  # so many rows are asked whether they live in the time in which one is looked up among them
 WORDS_MAX = 2_048  # content words kept of one memory; the length is counted in full
 _QUESTION = re.compile(r"[?？؟]")
 _SENTENCE_END = re.compile(r"(?:[.!?？؟。！]+(?=[\s\"'”’)\]]|$)|[？。！]|\n)+")
@@ -61,7 +67,7 @@ def asked_words(text: str, words_of: Callable[[str, str | None], list[str]] = co
     return flags
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class TextColumns:
     """Columns of one scope.
 
@@ -85,6 +91,7 @@ class TextColumns:
         kind: what the scope is made of.
         mean_log_length: mean of `ln(1 + length)` over all living rows.
         postings: which rows hold a stem, those that were forgotten included.
+        memo: what was computed from the snapshot once, by name.
     """
 
     lexicon: Lexicon
@@ -106,34 +113,93 @@ class TextColumns:
     kind: Kind
     mean_log_length: float
     postings: Sequence[Postings] = ()
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def size(self) -> int:
         """Rows, dead ones included."""
         return len(self.lengths)
 
-    def holding(self, term: str) -> tuple[Rows, Counts]:
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was forgotten."""
+        found: bool | None = self.memo.get("whole")
+        if found is None:
+            found = self.memo["whole"] = bool(self.alive.all())
+        return found
+
+    def holding(self, term: str) -> tuple[NDArray[np.int32], Counts]:
         """Living rows whose actor's name and text hold a stem, rising, and how often they do."""
         number = self.lexicon.stem_of(term)
         found = [part.of(number) for part in self.postings if number >= 0]
         if not found:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-        rows = np.concatenate([rows for rows, _ in found])
+            return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
+        if len(found) == 1:
+            rows, counts = found[0]
+        else:
+            rows, counts = np.concatenate([rows for rows, _ in found]), np.concatenate([counts for _, counts in found])
+        if self.whole:
+            return rows, counts
         kept = self.alive[rows]
-        return rows[kept].astype(np.int64), np.concatenate([counts for _, counts in found])[kept]
+        return rows[kept], counts[kept]
+
+    def entries(self, term: str) -> tuple[list[tuple[NDArray[np.int32], Counts]], int]:
+        """Rows whose actor's name and text hold a stem and how often they do, in parts, and the largest of the counts.
+
+        Those that were forgotten are among them.
+        """
+        number = self.lexicon.stem_of(term)
+        if number < 0:
+            return [], 0
+        parts = [part.of(number) for part in self.postings]
+        return [part for part in parts if len(part[0])], max([part.most(number) for part in self.postings], default=0)
+
+    @property
+    def dead(self) -> Rows:
+        """Rows that were forgotten."""
+        found: Rows | None = self.memo.get("dead")
+        if found is None:
+            found = self.memo["dead"] = np.flatnonzero(~self.alive)
+        return found
 
     def frequency(self, term: str) -> int:
         """How many living memories hold a stem."""
-        return len(self.holding(term)[0])
+        number = self.lexicon.stem_of(term)
+        if number < 0:
+            return 0
+        if self.whole:
+            return sum([part.count(number) for part in self.postings])
+        return sum([self._living(part.of(number)[0]) for part in self.postings])
 
-    def held(self, rows: Iterable[int], terms: Sequence[str]) -> list[set[str]]:
+    def _living(self, rows: NDArray[np.int32]) -> int:
+        """How many of some rows, which rise, are there."""
+        if len(self.dead) * FEW_DEAD > len(rows):
+            return int(np.count_nonzero(self.alive[rows]))
+        at = np.minimum(rows.searchsorted(self.dead.astype(np.int32)), len(rows) - 1)
+        return len(rows) - int(np.count_nonzero(rows[at] == self.dead))
+
+    def frequencies(self, numbers: Rows) -> NDArray[np.int64]:
+        """How many living memories hold each of some stems, which are given by their numbers."""
+        total = np.zeros(len(numbers), dtype=np.int64)
+        for part in self.postings:
+            begins, ends = part.spans(numbers)
+            if self.whole:
+                total += ends - begins
+            else:
+                for place, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+                    total[place] += np.count_nonzero(self.alive[part.rows[begin:end]])
+        return total
+
+    def held(self, rows: Sequence[int], terms: Sequence[str]) -> list[set[str]]:
         """For each row, those of the stems `terms` that its text holds, among the words that are kept of it."""
+        if not rows:
+            return []
         numbers = {number: term for term in terms if (number := self.lexicon.stem_of(term)) >= 0}
-        stems, starts = self.lexicon.stems, self.starts
-        return [
-            {numbers[n] for n in stems[self.words[starts[row] : starts[row + 1]]].tolist() if n in numbers}
-            for row in rows
-        ]
+        at = np.asarray(rows, dtype=np.int64)
+        begins, ends = self.starts[at].tolist(), self.starts[at + 1].tolist()
+        words = [self.words[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        stems = iter(self.lexicon.stems[np.concatenate(words)].tolist())
+        return [{numbers[n] for n in islice(stems, len(own)) if n in numbers} for own in words]
 
     def speakers(self, role: Role) -> list[str]:
         """Names of the actors that have this role."""
@@ -147,15 +213,32 @@ class TextColumns:
         """Row after each of `rows` in its thread; -1 for none, and for a -1 in `rows`."""
         return self._step(self.after, rows)
 
+    def beside(self, rows: Rows) -> Rows:
+        """The row before and the row after each of `rows`, `(2, len(rows))`; `size` for none, and for others than rows.
+
+        Args:
+            rows: of these columns, or `size`; there is one at least.
+        """
+        size = self.size
+        found = np.empty((2, len(rows)), dtype=np.int64)
+        found[0] = self.before.take(rows, mode="clip")
+        found[1] = self.after.take(rows, mode="clip")
+        # Links to memories that were added after this snapshot are beyond the end, and so is -1 without its sign.
+        none = found.view(np.uint64) >= size
+        none |= rows == size
+        found[none] = size
+        return found
+
     def _step(self, links: Rows, rows: Rows) -> Rows:
         if not self.size:
             return np.full(len(rows), -1, dtype=np.int64)
-        found = np.where(rows >= 0, links[rows], -1)
+        found = links.take(rows, mode="clip")
         # A link beyond the end leads to a memory that was added after this snapshot.
-        return np.where(found < self.size, found, -1)
+        found[(rows < 0) | (found >= self.size)] = -1
+        return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class TextRow:
     """A memory as `ColumnsBuilder` takes it.
 
@@ -186,7 +269,7 @@ class TextRow:
     position: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class TextBlock:
     """Many memories as `ColumnsBuilder.extend` takes them: the fields of `TextRow`, each as a sequence.
 
@@ -224,52 +307,52 @@ class ColumnsBuilder:
     Args:
         lexicon: gives word ids.
         capacity: rows expected.
+        scratch: where words and postings of a large scope are put.
     """
 
-    def __init__(self, lexicon: Lexicon, capacity: int = 64) -> None:
+    def __init__(self, lexicon: Lexicon, capacity: int = 64, scratch: Scratch | None = None) -> None:
         capacity = max(64, capacity)
-        self._lexicon = lexicon
+        self.lexicon = lexicon
+        self.scratch = scratch = Scratch() if scratch is None else scratch
         self.n = 0
-        self._log_length = 0  # in parts of `_UNIT`: a sum that does not depend on the order
-        self._living = 0
-        self._nums = np.empty(capacity, dtype=np.int64)
-        self._starts: Rows = np.zeros(capacity + 1, dtype=np.int64)
-        self._words: Ids = np.empty(16 * capacity, dtype=np.int32)
-        self._asked = np.empty(16 * capacity, dtype=np.bool_)
-        self._more_starts: Rows = np.zeros(capacity + 1, dtype=np.int64)
-        self._more: Ids = np.empty(2 * capacity, dtype=np.int32)
-        self._postings: tuple[Postings, ...] = ()
-        self._kinds = KindCounter()
-        self._lengths = np.empty(capacity, dtype=np.int32)
-        self._threads = np.empty(capacity, dtype=np.int32)
-        self._positions = np.empty(capacity, dtype=np.int64)
-        self._before = np.empty(capacity, dtype=np.int64)
-        self._after = np.empty(capacity, dtype=np.int64)
-        self._actors = np.empty(capacity, dtype=np.int32)
-        self._roles = np.empty(capacity, dtype=np.int8)
-        self._questions = np.empty(capacity, dtype=np.bool_)
-        self._alive = np.empty(capacity, dtype=np.bool_)
-        self._thread_codes: dict[str, int] = {}
-        self._thread_names: list[str] = []
-        self._tails: list[int] = []  # last living row of each thread, -1 = none
-        self._actor_codes: dict[str, int] = {}
-        self._actor_names: list[str] = []
-        self._actor_words: dict[int, tuple[int, ...]] = {}
-        self._named_roles: list[int] = []  # of each actor, by its name
-        self._role_actors: dict[int, tuple[int, ...]] = {}
-        self._stems_of_actor: list[list[int]] = []
-        self._spoke: dict[int, int] = {}  # living rows of an actor in a role
+        self.log_length = 0  # in parts of `UNIT`: a sum that does not depend on the order
+        self.living = 0
+        self.nums = np.empty(capacity, dtype=np.int64)
+        self.starts: Rows = scratch.empty(capacity + 1, np.int64)
+        self.words: Ids = scratch.empty(16 * capacity, np.int32)
+        self.asked: NDArray[np.bool_] = scratch.empty(16 * capacity, np.bool_)
+        self.more_starts: Rows = scratch.empty(capacity + 1, np.int64)
+        self.more: Ids = scratch.empty(2 * capacity, np.int32)
+        self.starts[0] = self.more_starts[0] = 0
+        self.postings: tuple[Postings, ...] = ()
+        self.kinds = KindCounter()
+        self.lengths = np.empty(capacity, dtype=np.int32)
+        self.threads = np.empty(capacity, dtype=np.int32)
+        self.positions = np.empty(capacity, dtype=np.int64)
+        self.before = np.empty(capacity, dtype=np.int64)
+        self.after = np.empty(capacity, dtype=np.int64)
+        self.actors = np.empty(capacity, dtype=np.int32)
+        self.roles = np.empty(capacity, dtype=np.int8)
+        self.questions = np.empty(capacity, dtype=np.bool_)
+        self.alive = np.empty(capacity, dtype=np.bool_)
+        self.thread_codes: dict[str, int] | None = {}  # `None` = read from a file, and not needed so far
+        self.thread_names: list[str] | Names = []
+        self.tails: list[int] = []  # last living row of each thread, -1 = none; likewise
+        self.actor_codes: dict[str, int] = {}
+        self.actor_names: list[str] = []
+        self.actor_words: dict[int, tuple[int, ...]] = {}
+        self.named_roles: list[int] = []  # of each actor, by its name
+        self.role_actors: dict[int, tuple[int, ...]] = {}
+        self.stems_of_actor: list[list[int]] = []
+        self.spoke: dict[int, int] = {}  # living rows of an actor in a role
 
     @property
     def bytes(self) -> int:
-        """Memory held by the buffers."""
+        """Memory that the buffers need; what is read of a file here and there is none."""
+        apart = (self.starts, self.words, self.asked, self.more_starts, self.more)
         return int(
-            self._starts.nbytes
-            + self._words.nbytes
-            + self._asked.nbytes
-            + self._more_starts.nbytes
-            + self._more.nbytes
-            + sum(part.bytes for part in self._postings)
+            sum(held(array) for array in apart)
+            + sum(part.bytes for part in self.postings)
             + sum(getattr(self, name).nbytes for name in _PER_ROW)
         )
 
@@ -304,154 +387,167 @@ class ColumnsBuilder:
         """Add memories, rising by `num` and above all that are there."""
         if not len(block.nums):
             return
+        self._know_threads()
         first, end = self.n, self.n + len(block.nums)
-        begin = int(self._starts[first])
-        more_begin = int(self._more_starts[first])
+        begin = int(self.starts[first])
+        more_begin = int(self.more_starts[first])
         more = np.empty(0, dtype=np.int32) if block.more is None else block.more
         self._reserve(end, begin + len(block.words), more_begin + len(more))
         part = slice(first, end)
-        self._nums[part] = block.nums
-        self._lengths[part] = block.lengths
-        self._starts[first + 1 : end + 1] = np.cumsum(block.counts) + begin
-        self._words[begin : begin + len(block.words)] = block.words
-        self._asked[begin : begin + len(block.words)] = False if block.asked is None else block.asked
+        self.nums[part] = block.nums
+        self.lengths[part] = block.lengths
+        self.starts[first + 1 : end + 1] = np.cumsum(block.counts) + begin
+        self.words[begin : begin + len(block.words)] = block.words
+        self.asked[begin : begin + len(block.words)] = False if block.asked is None else block.asked
         more_counts = np.zeros(end - first, dtype=np.int64) if block.more_counts is None else block.more_counts
-        self._more_starts[first + 1 : end + 1] = np.cumsum(more_counts) + more_begin
-        self._more[more_begin : more_begin + len(more)] = more
-        self._questions[part] = block.asks
-        self._threads[part] = [self._thread(name) for name in block.threads]
-        self._positions[part] = [place or 0 for place in block.positions]
-        self._actors[part] = [self._actor(name) for name in block.actors]
-        self._roles[part] = self._roles_of(self._actors[part], block.roles)
-        self._alive[part] = True
-        self._before[part] = -1
-        self._after[part] = -1
+        self.more_starts[first + 1 : end + 1] = np.cumsum(more_counts) + more_begin
+        self.more[more_begin : more_begin + len(more)] = more
+        self.questions[part] = block.asks
+        self.threads[part] = [self._thread(name) for name in block.threads]
+        self.positions[part] = [place or 0 for place in block.positions]
+        self.actors[part] = [self._actor(name) for name in block.actors]
+        self.roles[part] = self._roles_of(self.actors[part], block.roles)
+        self.alive[part] = True
+        self.before[part] = -1
+        self.after[part] = -1
         self.n = end
         self._count(np.arange(first, end), 1)
         self._count_speakers(np.arange(first, end), 1)
-        self._kinds.add(*self._kind_columns(np.arange(first, end)))
+        self.kinds.add(*self._kind_columns(np.arange(first, end)))
         self._link(np.arange(first, end))
-        self._lexicon.prepare()
+        self.lexicon.prepare()
 
     def kill(self, nums: Sequence[int] | NDArray[np.int64]) -> None:
         """Take memories out of their threads. Numbers that are not here are passed over."""
         wanted = np.asarray(nums, dtype=np.int64)
-        rows = np.searchsorted(self._nums[: self.n], wanted)
+        rows = np.searchsorted(self.nums[: self.n], wanted)
         rows = np.unique(rows[(rows < self.n)])
-        rows = rows[np.isin(self._nums[rows], wanted) & self._alive[rows]]
+        rows = rows[np.isin(self.nums[rows], wanted) & self.alive[rows]]
         if not len(rows):
             return
-        self._kinds.remove(*self._kind_columns(rows))
+        self._know_threads()
+        self.kinds.remove(*self._kind_columns(rows))
         self._count(rows, -1)
         self._count_speakers(rows, -1)
-        self._alive = self._alive.copy()
-        self._alive[rows] = False
+        self.alive = self.alive.copy()
+        self.alive[rows] = False
         self._copy_links()
         for row in rows.tolist():
-            before, after = int(self._before[row]), int(self._after[row])
+            before, after = int(self.before[row]), int(self.after[row])
             if before >= 0:
-                self._after[before] = after
+                self.after[before] = after
             if after >= 0:
-                self._before[after] = before
-            elif (code := int(self._threads[row])) >= 0:
-                self._tails[code] = before
-            self._before[row] = self._after[row] = -1
+                self.before[after] = before
+            elif (code := int(self.threads[row])) >= 0:
+                self.tails[code] = before
+            self.before[row] = self.after[row] = -1
 
     def snapshot(self) -> TextColumns:
         """The columns as they are now; later changes do not show in it."""
         n = self.n
         self._post()
         return TextColumns(
-            lexicon=self._lexicon,
-            starts=self._starts[: n + 1],
-            words=self._words[: int(self._starts[n])],
-            lengths=self._lengths[:n],
-            threads=self._threads[:n],
-            thread_names=self._thread_names,
-            before=self._before[:n],
-            after=self._after[:n],
-            actors=self._actors[:n],
-            actor_names=self._actor_names,
-            actor_words=self._actor_words,
-            roles=self._roles[:n],
-            role_actors=self._role_actors,
-            questions=self._questions[:n],
-            asked=self._asked[: int(self._starts[n])],
-            alive=self._alive[:n],
-            kind=self._kinds.kind(),
-            mean_log_length=self._log_length / _UNIT / self._living if self._living else 0.0,
-            postings=self._postings,
+            lexicon=self.lexicon,
+            starts=self.starts[: n + 1],
+            words=self.words[: int(self.starts[n])],
+            lengths=self.lengths[:n],
+            threads=self.threads[:n],
+            thread_names=self.thread_names,
+            before=self.before[:n],
+            after=self.after[:n],
+            actors=self.actors[:n],
+            actor_names=self.actor_names,
+            actor_words=self.actor_words,
+            roles=self.roles[:n],
+            role_actors=self.role_actors,
+            questions=self.questions[:n],
+            asked=self.asked[: int(self.starts[n])],
+            alive=self.alive[:n],
+            kind=self.kinds.kind(),
+            mean_log_length=self.log_length / UNIT / self.living if self.living else 0.0,
+            postings=self.postings,
         )
 
     def _count(self, rows: Rows, sign: int) -> None:
-        self._living += sign * len(rows)
-        self._log_length += sign * int(np.rint(np.log1p(self._lengths[rows]) * _UNIT).sum())
+        self.living += sign * len(rows)
+        self.log_length += sign * int(np.rint(np.log1p(self.lengths[rows]) * UNIT).sum())
 
     def _post(self) -> None:
         """Bring the postings up to date."""
-        kept, first = postings.first_to_read(self._postings, self.n)
+        kept, first = postings.first_to_read(self.postings, self.n)
         if first == self.n:
             return
         occurrences = []
-        for starts, words in ((self._starts, self._words), (self._more_starts, self._more)):
+        for starts, words in ((self.starts, self.words), (self.more_starts, self.more)):
             begin, end = int(starts[first]), int(starts[self.n])
             rows = np.repeat(np.arange(first, self.n), np.diff(starts[first : self.n + 1]))
-            occurrences.append((self._lexicon.stems[words[begin:end]], rows))
-        self._postings = (*kept, postings.made(first, self.n, occurrences))
+            occurrences.append((self.lexicon.stems[words[begin:end]], rows))
+        self.postings = (*kept, postings.made(first, self.n, occurrences).moved(self.scratch))
 
     def _kind_columns(self, rows: Rows) -> tuple[NDArray[np.int32], ...]:
-        return self._threads[rows], self._actors[rows], self._roles[rows].astype(np.int32), self._lengths[rows]
+        return self.threads[rows], self.actors[rows], self.roles[rows].astype(np.int32), self.lengths[rows]
 
     def _length(self, text: str, ids: Ids) -> int:
         """As `store.words` counts it."""
-        return len(ids) if text.isascii() else length_in_words([self._lexicon.word(i) for i in ids.tolist()])
+        return len(ids) if text.isascii() else length_in_words([self.lexicon.word(i) for i in ids.tolist()])
 
     def _others(self, row: TextRow, ids: Ids) -> Ids:
         """Ids of the words that BM25 reads besides, of a row whose words are all in `ids`."""
         if row.more is not None:
             return np.asarray(row.more, dtype=np.int32)
         name = [] if row.actor is None else content_words(row.actor, language_of(row.text))
-        return np.concatenate([self._lexicon.ids_of(name), ids[WORDS_MAX:]])
+        return np.concatenate([self.lexicon.ids_of(name), ids[WORDS_MAX:]])
 
     def _word_lists(self, added: Sequence[TextRow]) -> list[Ids]:
         """Word ids per row. New words enter the lexicon together."""
         texts = [content_words(row.text) if row.words is None else [] for row in added]
-        fresh = self._lexicon.ids_of(chain.from_iterable(texts))
+        fresh = self.lexicon.ids_of(chain.from_iterable(texts))
         ends = np.cumsum([len(words) for words in texts]).tolist()
         return [
             fresh[end - len(words) : end] if row.words is None else np.asarray(row.words, dtype=np.int32)
             for row, words, end in zip(added, texts, ends, strict=True)
         ]
 
+    def _know_threads(self) -> None:
+        """Before the first change of what was read from a file: the codes of threads, and where each of them ends."""
+        if self.thread_codes is not None:
+            return
+        ends = np.flatnonzero((self.after[: self.n] < 0) & (self.threads[: self.n] >= 0))
+        tails = np.full(len(self.thread_names), -1, dtype=np.int64)
+        tails[self.threads[ends]] = ends
+        self.tails = tails.tolist()
+        self.thread_codes = {name: code for code, name in enumerate(self.thread_names)}
+
     def _thread(self, name: str | None) -> int:
         if name is None:
             return -1
-        code = self._thread_codes.setdefault(name, len(self._thread_codes))
-        if code == len(self._tails):
-            self._tails.append(-1)
-            self._thread_names.append(name)
+        assert self.thread_codes is not None
+        code = self.thread_codes.setdefault(name, len(self.thread_codes))
+        if code == len(self.tails):
+            self.tails.append(-1)
+            self.thread_names.append(name)
         return code
 
     def _actor(self, name: str | None) -> int:
         if name is None:
             return -1
-        code = self._actor_codes.get(name)
+        code = self.actor_codes.get(name)
         if code is None:
-            code = len(self._actor_names)
-            stems = self._lexicon.stems
+            code = len(self.actor_names)
+            stems = self.lexicon.stems
             # A name is no text of a language; one in another script has its endings all the same.
             words = content_words(name, None) if name.isascii() else content_words(name)
-            ids = self._lexicon.ids_of(words)
-            stems = self._lexicon.stems
-            self._actor_names.append(name)
-            self._stems_of_actor.append(sorted(set(stems[ids].tolist())))
-            self._named_roles.append(ROLE_CODES[role_of(name)])
-            self._actor_codes[name] = code
+            ids = self.lexicon.ids_of(words)
+            stems = self.lexicon.stems
+            self.actor_names.append(name)
+            self.stems_of_actor.append(sorted(set(stems[ids].tolist())))
+            self.named_roles.append(ROLE_CODES[role_of(name)])
+            self.actor_codes[name] = code
         return code
 
     def _roles_of(self, actors: NDArray[np.int32], given: Sequence[str | None]) -> NDArray[np.int8]:
         """Codes of the roles of new rows."""
-        codes = np.asarray([*self._named_roles, NO_ROLE], dtype=np.int8)[actors]  # the last is that of -1, no actor
+        codes = np.asarray([*self.named_roles, NO_ROLE], dtype=np.int8)[actors]  # the last is that of -1, no actor
         for i, role in enumerate(given):
             if role is not None:
                 codes[i] = ROLE_CODES[Role(role)]
@@ -459,83 +555,84 @@ class ColumnsBuilder:
 
     def _count_speakers(self, rows: Rows, sign: int) -> None:
         """Who speaks in some living row, and in which roles: as if those that are forgotten had never been."""
-        spoken = rows[self._actors[rows] >= 0]
-        pairs = self._actors[spoken].astype(np.int64) * _ROLES + self._roles[spoken]
+        spoken = rows[self.actors[rows] >= 0]
+        pairs = self.actors[spoken].astype(np.int64) * ROLES + self.roles[spoken]
         came, went = [], []
         for pair, count in zip(*(part.tolist() for part in np.unique(pairs, return_counts=True)), strict=True):
-            before = self._spoke.pop(pair, 0)
+            before = self.spoke.pop(pair, 0)
             if after := before + sign * count:
-                self._spoke[pair] = after
+                self.spoke[pair] = after
             came += [pair] * (not before)
             went += [pair] * (not after)
         if went:  # older snapshots keep theirs
-            self._role_actors, self._actor_words = dict(self._role_actors), dict(self._actor_words)
+            self.role_actors, self.actor_words = dict(self.role_actors), dict(self.actor_words)
         for pair in came:
-            actor, role = divmod(pair, _ROLES)
+            actor, role = divmod(pair, ROLES)
             if role != NO_ROLE:
-                self._role_actors[role] = _with(self._role_actors.get(role, ()), actor)
-            for number in self._stems_of_actor[actor]:
-                self._actor_words[number] = _with(self._actor_words.get(number, ()), actor)
+                self.role_actors[role] = _with(self.role_actors.get(role, ()), actor)
+            for number in self.stems_of_actor[actor]:
+                self.actor_words[number] = _with(self.actor_words.get(number, ()), actor)
         for pair in went:
-            actor, role = divmod(pair, _ROLES)
-            _without(self._role_actors, role, actor)
-            if not any(actor * _ROLES + other in self._spoke for other in range(_ROLES)):
-                for number in self._stems_of_actor[actor]:
-                    _without(self._actor_words, number, actor)
+            actor, role = divmod(pair, ROLES)
+            _without(self.role_actors, role, actor)
+            if not any(actor * ROLES + other in self.spoke for other in range(ROLES)):
+                for number in self.stems_of_actor[actor]:
+                    _without(self.actor_words, number, actor)
 
     def _link(self, rows: Rows) -> None:
         """Put new rows into the order of their threads."""
-        rows = rows[self._threads[rows] >= 0]
+        rows = rows[self.threads[rows] >= 0]
         if not len(rows):
             return
         rows = self._sorted(rows)
-        codes = self._threads[rows]
+        codes = self.threads[rows]
         heads = np.flatnonzero(np.diff(codes, prepend=-1))
-        tails = np.asarray(self._tails, dtype=np.int64)[codes[heads]]
+        tails = np.asarray(self.tails, dtype=np.int64)[codes[heads]]
         # Equal positions are ordered by num, and new rows have the higher ones.
-        late = (tails < 0) | (self._positions[rows[heads]] >= self._positions[tails])
+        late = (tails < 0) | (self.positions[rows[heads]] >= self.positions[tails])
         amid = codes[heads[~late]]
         if len(amid):
             self._copy_links()
-            there = np.flatnonzero(np.isin(self._threads[: self.n], amid) & self._alive[: self.n])
+            there = np.flatnonzero(np.isin(self.threads[: self.n], amid) & self.alive[: self.n])
             rows = self._sorted(np.concatenate([rows[~np.isin(codes, amid)], there]))
-            codes = self._threads[rows]
+            codes = self.threads[rows]
             heads = np.flatnonzero(np.diff(codes, prepend=-1))
-            tails = np.asarray(self._tails, dtype=np.int64)[codes[heads]]
+            tails = np.asarray(self.tails, dtype=np.int64)[codes[heads]]
             tails[np.isin(codes[heads], amid)] = -1
         previous = np.concatenate([[-1], rows[:-1]])
         previous[heads] = tails
         following = np.concatenate([rows[1:], [-1]])
         ends = np.concatenate([heads[1:], [len(rows)]]) - 1
         following[ends] = -1
-        self._before[rows] = previous
-        self._after[rows] = following
+        self.before[rows] = previous
+        self.after[rows] = following
         joined = tails >= 0
-        self._after[tails[joined]] = rows[heads[joined]]
+        self.after[tails[joined]] = rows[heads[joined]]
         for code, row in zip(codes[ends].tolist(), rows[ends].tolist(), strict=True):
-            self._tails[code] = row
+            self.tails[code] = row
 
     def _sorted(self, rows: Rows) -> Rows:
         """By thread, position, row; a row's number and its place rise together."""
-        order: Rows = rows[np.lexsort((rows, self._positions[rows], self._threads[rows]))]
+        order: Rows = rows[np.lexsort((rows, self.positions[rows], self.threads[rows]))]
         return order
 
     def _copy_links(self) -> None:
-        self._before, self._after = self._before.copy(), self._after.copy()
+        self.before, self.after = self.before.copy(), self.after.copy()
 
     def _reserve(self, rows: int, words: int, more: int) -> None:
-        if more > len(self._more):
-            self._more = grown(self._more, int(self._more_starts[self.n]), max(more, 2 * len(self._more)))
-        if words > len(self._words):
-            used, size = int(self._starts[self.n]), max(words, 2 * len(self._words))
-            self._words, self._asked = grown(self._words, used, size), grown(self._asked, used, size)
-        if rows <= len(self._nums):
+        grown = self.scratch.grown
+        if more > len(self.more):
+            self.more = grown(self.more, int(self.more_starts[self.n]), max(more, roomier(len(self.more))))
+        if words > len(self.words):
+            used, size = int(self.starts[self.n]), max(words, roomier(len(self.words)))
+            self.words, self.asked = grown(self.words, used, size), grown(self.asked, used, size)
+        if rows <= len(self.nums):
             return
-        size = max(rows, 2 * len(self._nums))
-        self._starts = grown(self._starts, self.n + 1, size + 1)
-        self._more_starts = grown(self._more_starts, self.n + 1, size + 1)
+        size = max(rows, roomier(len(self.nums)))
+        self.starts = grown(self.starts, self.n + 1, size + 1)
+        self.more_starts = grown(self.more_starts, self.n + 1, size + 1)
         for name in _PER_ROW:
-            setattr(self, name, grown(getattr(self, name), self.n, size))
+            setattr(self, name, in_memory(getattr(self, name), self.n, size))
 
 
 def _asked(row: TextRow, count: int) -> NDArray[np.bool_]:
@@ -560,8 +657,8 @@ def _without(table: dict[int, tuple[int, ...]], key: int, code: int) -> None:
 
 
 _PER_ROW = (
-    *("_nums", "_lengths", "_threads", "_positions", "_before", "_after"),
-    *("_actors", "_roles", "_questions", "_alive"),
+    *("nums", "lengths", "threads", "positions", "before", "after"),
+    *("actors", "roles", "questions", "alive"),
 )
 
 
@@ -584,12 +681,21 @@ def window_rows(columns: TextColumns, rows: Rows, scores: NDArray[np.float32], l
         scores: of the hits, at least 0.
         limit: neighbours at most; ties go to the earlier row.
     """
-    around = np.concatenate([columns.previous(rows), columns.following(rows)])
-    around = np.unique(around[around >= 0])
-    # Laid out by row, where looking up is faster than searching; the last place is that of -1, no neighbour.
-    hit, value = np.zeros(columns.size + 1, dtype=np.bool_), np.zeros(columns.size + 1, dtype=np.float32)
-    hit[rows], value[rows] = True, scores
-    around = around[~hit[around]]
-    window = value[columns.previous(around)] + value[columns.following(around)]
-    best: Rows = around[np.argsort(-window, kind="stable")[:limit]]
+    if not len(rows):
+        return np.empty(0, dtype=np.int64)
+    size = columns.size
+    around: Rows = columns.beside(rows).reshape(-1)
+    # Blank memory: only what is written to is looked at. The last place is that of none.
+    numbered, places = np.empty(size + 1, dtype=np.int32), np.arange(len(around), dtype=np.int32)
+    numbered[around] = places
+    numbered[rows] = numbered[size] = -1
+    around = around[numbered[around] == places]
+    if not len(around):
+        return around
+    around.sort()
+    neighbours = columns.beside(around)
+    values = np.empty(size + 1, dtype=np.float32)
+    values[neighbours] = 0  # of what is no hit
+    values[rows] = scores
+    best: Rows = around[(-np.add.reduce(values[neighbours])).argsort(kind="stable")[:limit]]
     return best

@@ -9,11 +9,11 @@ into the factors with which rankers weigh evidence. A scope may be a mixture; th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.records import record
 from recall_integrations.types.roles import ROLE_CODES, Role
 
 HALF = 20  # content words at which a text is half as short as one can be
@@ -36,7 +36,7 @@ GATES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Kind:
     """Shares of a scope's living memories, each in [0, 1]; 0 in an empty scope.
 
@@ -94,6 +94,19 @@ def how_long(asked: int) -> float:
     return min(max((asked - LONG_FROM) / LONG_SPAN, 0.0), 1.0)
 
 
+@record(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What a `KindCounter` has counted, as it is kept on disk.
+
+    Args:
+        pairs: int32 `(m, 3)`: thread, actor and memories, in order of the first two.
+        totals: its sums.
+    """
+
+    pairs: NDArray[np.int32]
+    totals: tuple[int, ...]
+
+
 class KindCounter:
     """Counts what `Kind` is made of, as memories come and go. The result depends on which are there, not on the way."""
 
@@ -101,6 +114,38 @@ class KindCounter:
         self._rows = self._roles = self._named = self._short = 0
         self._pairs = self._crowd = self._threaded = 0
         self._actors: dict[int, dict[int, int]] = {}  # thread → actor → memories; -1 is no actor
+        self._kept: Counted | None = None  # threads that nobody has touched since they were read from a file
+
+    @classmethod
+    def of(cls, counted: Counted) -> KindCounter:
+        """A counter that has counted this."""
+        counter = cls()
+        counter._rows, counter._roles, counter._named, counter._short = counted.totals[:4]
+        counter._pairs, counter._crowd, counter._threaded = counted.totals[4:]
+        counter._kept = counted
+        return counter
+
+    @staticmethod
+    def counted(threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> Counted:
+        """What counting these memories, and nothing else, comes to."""
+        counter = KindCounter()
+        alone = np.full_like(threads, -1)
+        counter.add(alone, actors, roles, lengths)  # all but the threads, which are many
+        inside = threads >= 0
+        codes = int(actors.max(initial=-1)) + 2
+        keys, counts = np.unique(threads[inside].astype(np.int64) * codes + actors[inside] + 1, return_counts=True)
+        thread, actor = np.divmod(keys, codes)
+        rows = np.bincount(thread, counts).astype(np.int64)
+        speaking = np.bincount(thread[actor > 0], minlength=len(rows))
+        counter._threaded = int(rows[rows > 1].sum())
+        counter._pairs, counter._crowd = int(rows[speaking == 2].sum()), int(rows[speaking > 2].sum())
+        return Counted(
+            pairs=np.stack([thread, actor - 1, counts], axis=1).astype(np.int32),
+            totals=(
+                *(counter._rows, counter._roles, counter._named, counter._short),
+                *(counter._pairs, counter._crowd, counter._threaded),
+            ),
+        )
 
     def add(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> None:
         """Memories that came: codes of thread and actor (-1 = none), codes of roles, content words."""
@@ -135,13 +180,22 @@ class KindCounter:
         for thread, actor, count in zip(*pairs.tolist(), counts.tolist(), strict=True):
             changed.setdefault(thread, []).append((actor, sign * count))
         for thread, changes in changed.items():
-            own = self._actors.setdefault(thread, {})
+            own = self._of_thread(thread)
             self._thread(own, -1)
             for actor, count in changes:
                 own[actor] = own.get(actor, 0) + count
                 if not own[actor]:
                     del own[actor]
             self._thread(own, 1)
+
+    def _of_thread(self, thread: int) -> dict[int, int]:
+        own = self._actors.get(thread)
+        if own is None:
+            own = self._actors[thread] = {}
+            if self._kept is not None:
+                first, last = np.searchsorted(self._kept.pairs[:, 0], [thread, thread + 1])
+                own.update((actor, count) for _, actor, count in self._kept.pairs[first:last].tolist())
+        return own
 
     def _thread(self, own: Mapping[int, int], sign: int) -> None:
         """Take a thread's memories into the sums, or out of them."""

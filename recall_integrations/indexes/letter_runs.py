@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class RunTable:
         known = self._numbers
         return np.asarray(sorted({known[r] for w in words for r in runs(w) if r in known}), dtype=np.int32)
 
-    def of(self, ids: Numbers) -> tuple[Numbers, Numbers]:
+    def of(self, ids: NDArray[np.integer[Any]]) -> tuple[Numbers, Numbers]:
         """Runs of the words `ids`, one word after the other, and how many each has."""
         with self._lock:
             top = int(ids.max(initial=-1))

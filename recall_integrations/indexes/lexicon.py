@@ -10,23 +10,25 @@ Vectors are kept as int8 with a factor per row (260 bytes a word); the rounding 
 
 from __future__ import annotations
 
-import re
 import threading
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import bundled
+from recall_integrations.indexes.kernels import products_of
 from recall_integrations.indexes.letter_runs import RunTable
+from recall_integrations.patterns import regex
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, content, stem, tokenize, without_marks
+from recall_integrations.text.analyser import words
 from recall_integrations.text.by_language import LOOK, SEP
+from recall_integrations.text.shortening import shortened
 from recall_integrations.types import ParsedQuery, TemporalWindow
 from recall_integrations.types.roles import Role
 
@@ -35,8 +37,7 @@ Ids = NDArray[np.int32]
 Vectors = NDArray[np.float32]
 AT_ONCE = 8_192  # words embedded in one call
 FEW = 32
-BLOCK = 128  # vectors compared at a time
-PRODUCT_MAX = 250_000  # multiplications in one matrix product; OpenBLAS starts threads from 262,144
+ASKED_MAX = 2_048  # words of queries whose vectors are kept, though no memory holds them
 
 # Words that say when something was: of a document that answers "when" or names the day itself.
 DATE_WORDS = frozenset(
@@ -50,7 +51,7 @@ DATE_WORDS = frozenset(
 TERMS_MAX = 64  # distinct stems of a query that are compared
 USER_NAMES = ("user", "human")  # what frameworks call the person who asks
 _WHEN = frozenset("when date day month year".split())
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_YEAR = regex(r"(?:19|20)\d\d")
 
 
 def content_words(text: str, language: str | None = LOOK) -> list[str]:
@@ -66,6 +67,38 @@ def _rounded(made: Vectors) -> tuple[Vectors, Vectors]:
     return rows, np.where(norms > 0, 1 / np.maximum(norms, 1e-12), 0).astype(np.float32)
 
 
+@record(frozen=True, slots=True, kw_only=True)
+class WordBlock:
+    """Words with all that a `Lexicon` knows of them, as arrays: what is kept on disk of the words of a scope.
+
+    Args:
+        keys: the words as `Lexicon.ids_of` takes them, joined by line feeds, in UTF-8.
+        stems: int32: of each word the place of its stem in `roots`.
+        roots: texts of the stems, likewise joined; some may belong to none of the words.
+        root_count: how many there are.
+        dated, rows, factors: of each word, as the lexicon has them.
+    """
+
+    keys: NDArray[np.uint8]
+    stems: Ids
+    roots: NDArray[np.uint8]
+    root_count: int
+    dated: NDArray[np.bool_]
+    rows: NDArray[np.int8]
+    factors: Vectors
+
+
+def _joined(texts: Sequence[str]) -> NDArray[np.uint8]:
+    return np.frombuffer("\n".join(texts).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def _split(joined: NDArray[np.uint8], count: int) -> list[str]:
+    found = joined.tobytes().decode("utf-8", "surrogatepass").split("\n") if count else []
+    if len(found) != count:
+        raise ValueError(f"{len(found)} words where there should be {count}")
+    return found
+
+
 class Lexicon:
     """Content words, their stems and their vectors. Threads may share one.
 
@@ -78,6 +111,7 @@ class Lexicon:
         self._lock = threading.Lock()
         self._ids: dict[str, int] = {}
         self._words: list[str] = []
+        self._keys: list[str] = []  # as they were given, with the stem that is not the one of English
         self._stem_ids: dict[str, int] = {}
         self._stem_texts: list[str] = []
         self._marked: dict[str, tuple[str, ...]] = {}  # stems with accents and the like, by what they are without
@@ -86,6 +120,7 @@ class Lexicon:
         self._rows: NDArray[np.int8] = np.empty((0, self._embedding.dimensions), dtype=np.int8)
         self._factors: Vectors = np.empty(0, dtype=np.float32)
         self._ready = 0  # words that have a vector: the first so many
+        self._asked: dict[str, tuple[NDArray[np.int8], np.float32]] = {}  # words of queries that no memory holds
         self.runs = RunTable(self.word)
 
     def __len__(self) -> int:
@@ -146,21 +181,33 @@ class Lexicon:
         Rounded like those that are: whether somebody else's memories hold a word changes nothing.
         """
         rows, factors = self._whole(words)
-        return rows * factors[:, None]
+        return rows.astype(np.float32) * factors[:, None]
 
-    def _whole(self, words: Sequence[str]) -> tuple[Vectors, Vectors]:
+    def _whole(self, words: Sequence[str]) -> tuple[NDArray[np.int8], Vectors]:
         """Rows of whole numbers and their factors, as `_rounded` makes them."""
-        ids = np.asarray([self._ids.get(word, -1) for word in words], dtype=np.int32)
-        known = (ids >= 0) & (ids < self._ready)
-        rows = np.empty((len(words), self._embedding.dimensions), dtype=np.float32)
+        rows = np.empty((len(words), self._embedding.dimensions), dtype=np.int8)
         factors = np.empty(len(words), dtype=np.float32)
-        rows[known], factors[known] = self._rows[ids[known]], self._factors[ids[known]]
-        missing = np.flatnonzero(~known)
-        if len(missing):
-            rows[missing], factors[missing] = _rounded(self._embed([words[i] for i in missing.tolist()]))
+        for place, word in enumerate(words):
+            number = self._ids.get(word, -1)
+            if 0 <= number < self._ready:
+                rows[place], factors[place] = self._rows[number], self._factors[number]
+            else:
+                rows[place], factors[place] = self._unheld(word)
         return rows, factors
 
-    def cosines(self, ids: Ids, words: Sequence[str]) -> Vectors:
+    def _unheld(self, word: str) -> tuple[NDArray[np.int8], np.float32]:
+        """The same of a word that is not in the lexicon. A few are kept: people ask for the same things again."""
+        found = self._asked.get(word)
+        if found is None:
+            rows, factors = _rounded(self._embed([word]))
+            found = rows[0].astype(np.int8), factors[0]
+            with self._lock:
+                if len(self._asked) >= ASKED_MAX:
+                    self._asked.pop(next(iter(self._asked)))
+                self._asked[word] = found
+        return found
+
+    def cosines(self, ids: NDArray[np.integer[Any]], words: Sequence[str]) -> Vectors:
         """Cosine of each word of a query with each word of the lexicon, `(len(words), len(ids))`.
 
         Sums of products of whole numbers are exact, in whatever order they are made: a cosine is the same whatever else
@@ -168,13 +215,29 @@ class Lexicon:
         """
         rows, factors = self._prepared(ids)
         asked, own = self._whole(words)
-        gathered, columns = rows[ids], np.ascontiguousarray(asked.T)
-        out = np.empty((len(ids), len(words)), dtype=np.float32)
-        # In blocks that stay in the processor's cache, and too small for BLAS to wake its threads.
-        step = max(8, min(BLOCK, PRODUCT_MAX // max(asked.size, 1)))
-        for start in range(0, len(ids), step):
-            np.matmul(gathered[start : start + step].astype(np.float32), columns, out=out[start : start + step])
-        return np.asarray((out * factors[ids, None]).T, order="C") * own[:, None]
+        products = products_of(rows, ids, asked)
+        products *= factors.take(ids)
+        products *= own[:, None]
+        return products
+
+    def likeness(self, keys: Sequence[str], words: Sequence[str]) -> Vectors:
+        """Cosine of each word of a query with each word of a text, `(len(words), len(keys))`, as `cosines` has them.
+
+        Args:
+            keys: as `ids_of` takes them; those that are new are not added.
+            words: of the query.
+        """
+        ids = np.fromiter((self._ids.get(key, -1) for key in keys), dtype=np.int64, count=len(keys))
+        known = (ids >= 0) & (ids < self._ready)
+        rows = np.empty((len(keys), self._embedding.dimensions), dtype=np.float32)
+        factors = np.empty(len(keys), dtype=np.float32)
+        rows[known], factors[known] = self._rows[ids[known]], self._factors[ids[known]]
+        fresh = np.flatnonzero(~known)
+        if len(fresh):
+            made = self._embed([keys[i].partition(SEP)[0] for i in fresh.tolist()])
+            rows[fresh], factors[fresh] = _rounded(made)
+        asked, own = self._whole(words)
+        return np.asarray((asked.astype(np.float32) @ rows.T) * factors * own[:, None], dtype=np.float32)
 
     def prepare(self) -> None:
         """Compute the vectors that are still missing, so that no query has to wait for them."""
@@ -185,7 +248,7 @@ class Lexicon:
                 first, last = self._ready, min(len(self._words), self._ready + AT_ONCE)
                 made = self._embed(self._words[first:last])
                 if last > len(self._rows):
-                    size = max(last, 2 * len(self._rows), 1_024)
+                    size = max(last + last // 8, 1_024)
                     self._rows = grown(self._rows, first, size)
                     self._factors = grown(self._factors, first, size)
                 self._rows[first:last], self._factors[first:last] = _rounded(made)
@@ -197,7 +260,7 @@ class Lexicon:
         # One at a time: a batch would start the tokenizer's worker threads for a word or two.
         return np.concatenate([self._embedding.embed_documents([word]) for word in words])
 
-    def _prepared(self, ids: Ids) -> tuple[NDArray[np.int8], Vectors]:
+    def _prepared(self, ids: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int8], Vectors]:
         if len(ids) and int(ids.max()) >= self._ready:
             self.prepare()
         return self._rows, self._factors
@@ -209,21 +272,100 @@ class Lexicon:
                     continue
                 at = len(self._words)
                 if at == len(self._stems):
-                    self._stems = grown(self._stems, at, 2 * at)
-                    self._dated = grown(self._dated, at, 2 * at)
+                    self._stems = grown(self._stems, at, max(2 * at, 64))
+                    self._dated = grown(self._dated, at, max(2 * at, 64))
                 said, _, root = word.partition(SEP)
                 root = root or stem(said)
-                number = self._stem_ids.get(root)
-                if number is None:
-                    number = len(self._stem_texts)
-                    self._stem_texts.append(root)
-                    self._stem_ids[root] = number
-                    if (plain := without_marks(root)) != root:
-                        self._marked[plain] = (*self._marked.get(plain, ()), root)
-                self._stems[at] = number
+                self._stems[at] = self._stem_number(root)
                 self._dated[at] = said in DATE_WORDS or _YEAR.fullmatch(said) is not None
+                self._keys.append(word)
                 self._words.append(said)
                 self._ids[word] = at  # last: who finds the word here may use everything above without the lock
+
+    def _stem_number(self, root: str) -> int:
+        number = self._stem_ids.get(root)
+        if number is None:
+            number = len(self._stem_texts)
+            self._stem_texts.append(root)
+            self._stem_ids[root] = number
+            if not root.isascii():
+                self._note_marks(root)
+        return number
+
+    def _note_marks(self, root: str) -> None:
+        plain = without_marks(root)
+        if plain != root:
+            self._marked[plain] = (*self._marked.get(plain, ()), root)
+
+    # -- what is kept on disk --------------------------------------------------------------------------------------
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the embedding that gives the vectors."""
+        return self._embedding.fingerprint
+
+    def block(self, ids: Ids, stems: Ids) -> WordBlock:
+        """All that is known of words and stems, both given by their numbers, rising."""
+        self._prepared(ids)
+        return WordBlock(
+            keys=_joined([self._keys[i] for i in ids.tolist()]),
+            stems=np.searchsorted(stems, self._stems[ids]).astype(np.int32),
+            roots=_joined([self._stem_texts[i] for i in stems.tolist()]),
+            root_count=len(stems),
+            dated=self._dated[ids],
+            rows=self._rows[ids],
+            factors=self._factors[ids],
+        )
+
+    def take(self, block: WordBlock) -> tuple[Ids, Ids] | None:
+        """Add the words of a block; returns the ids of its words and of its stems, `None` where both are their places.
+
+        Into a lexicon without words it goes as it is, without a copy of the vectors.
+
+        Raises:
+            ValueError: the parts of the block do not fit together.
+        """
+        keys, roots = _split(block.keys, len(block.stems)), _split(block.roots, block.root_count)
+        with self._lock:
+            if not self._words and not self._stem_texts:
+                self._fill(block, keys, roots)
+                return None
+            numbers = np.fromiter(map(self._stem_number, roots), dtype=np.int32, count=len(roots))
+            fresh = [i for i, key in enumerate(keys) if key not in self._ids]
+            if fresh:
+                self._append(block, [keys[i] for i in fresh], np.asarray(fresh, dtype=np.int64), numbers)
+        return np.fromiter(map(self._ids.__getitem__, keys), dtype=np.int32, count=len(keys)), numbers
+
+    def _fill(self, block: WordBlock, keys: list[str], roots: list[str]) -> None:
+        numbers = dict(zip(roots, range(len(roots)), strict=True))
+        if len(numbers) < len(roots):
+            raise ValueError("a stem is there twice")
+        self._stem_texts.extend(roots)
+        self._stem_ids.update(numbers)
+        for root in (root for root in roots if not root.isascii()):
+            self._note_marks(root)
+        self._stems, self._dated = block.stems, block.dated
+        self._rows, self._factors, self._ready = block.rows, block.factors, len(keys)
+        self._keys.extend(keys)
+        self._words.extend(key.partition(SEP)[0] for key in keys)
+        self._ids.update(zip(keys, range(len(keys)), strict=True))  # last, as in `_add`
+
+    def _append(self, block: WordBlock, keys: list[str], places: NDArray[np.int64], numbers: Ids) -> None:
+        """Add words that are new; `places` of theirs in the block, `numbers` of all its stems."""
+        first, last = len(self._words), len(self._words) + len(keys)
+        if last > len(self._stems):
+            size = last + last // 8
+            self._stems, self._dated = grown(self._stems, first, size), grown(self._dated, first, size)
+        self._stems[first:last], self._dated[first:last] = numbers[block.stems[places]], block.dated[places]
+        if self._ready == first:  # else `prepare` makes those, too
+            if last > len(self._rows):
+                size = last + last // 8
+                self._rows, self._factors = grown(self._rows, first, size), grown(self._factors, first, size)
+            self._rows[first:last], self._factors[first:last] = block.rows[places], block.factors[places]
+            self._ready = last
+        self._keys.extend(keys)
+        self._words.extend(key.partition(SEP)[0] for key in keys)
+        self._ids.update(zip(keys, range(first, last), strict=True))
 
 
 @cache
@@ -239,7 +381,7 @@ def grown(old: NDArray[Number], used: int, size: int) -> NDArray[Number]:
     return new
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class QueryTerms:
     """What the features need of a query.
 
@@ -267,31 +409,35 @@ class QueryTerms:
 
 def query_terms(parsed: ParsedQuery) -> QueryTerms:
     """From a parsed query: stems are those lexical search looks for (no negated words, names behind aliases)."""
-    said = [t.word for t in tokenize(parsed.original)]
+    said = words(shortened(parsed.original).text)
     if parsed.language == "en":
         content = [(stem(word), word) for word in said if word not in STOP_WORDS]
     else:
         content = [(root, word) for word, root in parsed.stems]
-    by_stem = dict(reversed(content))
+    by_stem: dict[str, str] = {}
+    often: dict[str, int] = {}
+    for root, word in content:
+        by_stem.setdefault(root, word)
+        often[root] = often.get(root, 0) + 1
     stems = parsed.terms[:TERMS_MAX]
-    heard = set(said)
-    often = Counter(term for term, _ in content)
     return QueryTerms(
         stems=stems,
-        words=tuple(by_stem.get(term, term) for term in stems),
-        sequence=tuple(term for term, _ in content),
+        words=tuple([by_stem.get(term, term) for term in stems]),
+        sequence=tuple([term for term, _ in content]),
         window=parsed.temporal_window,
         asker=_asker(parsed),
-        when=not heard.isdisjoint(_WHEN) or {"how", "long"} <= heard,
-        counts=tuple(max(often[term], 1) for term in stems),
+        when=not _WHEN.isdisjoint(said) or ("how" in said and "long" in said),
+        counts=tuple([often.get(term, 1) for term in stems]),
         role=parsed.asked_role,
         strength=parsed.asked_role_strength,
     )
 
 
 def _asker(parsed: ParsedQuery) -> tuple[str, ...]:
-    user = next((r for r in parsed.entity_refs if r.stage == IMPLICIT and r.mention), None)
-    if user is None:
+    for user in parsed.entity_refs:
+        if user.stage == IMPLICIT and user.mention:
+            break
+    else:
         return ()
     own = [] if "@" in user.name else [t.word for t in tokenize(user.name)]  # of an address, words are not the name
     return tuple(dict.fromkeys(stem(word) for word in (*USER_NAMES, *own)))

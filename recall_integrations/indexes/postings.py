@@ -8,10 +8,13 @@ a write costs what was added, a few times over, and a look-up asks a handful.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from recall_integrations.indexes.scratch import Scratch, held
+from recall_integrations.records import record
 
 Rows = NDArray[np.int64]
 Counts = NDArray[np.int32]
@@ -20,7 +23,7 @@ _ROW_MASK = (1 << _ROW_BITS) - 1
 MERGED = 2  # a part is swallowed by the next one when it is not larger than this many times it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Postings:
     """Rows `first` to `end` of a scope.
 
@@ -30,6 +33,7 @@ class Postings:
         begins: int64 `(len(stems) + 1,)`: where the entries of each begin in the other two.
         rows: int32: rows that hold the stem, rising.
         counts: int32, beside `rows`: how often they hold it.
+        tops: int32, beside `stems`: the largest of the counts of each.
     """
 
     first: int
@@ -38,19 +42,44 @@ class Postings:
     begins: Rows
     rows: NDArray[np.int32]
     counts: Counts
+    tops: Counts
 
     @property
     def bytes(self) -> int:
-        """Memory held."""
-        return int(self.stems.nbytes + self.begins.nbytes + self.rows.nbytes + self.counts.nbytes)
+        """Memory that is needed; entries in a file are read here and there, and need none."""
+        return int(self.stems.nbytes + self.begins.nbytes + self.tops.nbytes + held(self.rows) + held(self.counts))
+
+    def moved(self, scratch: Scratch) -> Postings:
+        """The same with entries that are out of memory where they are many."""
+        return replace(self, rows=scratch.moved(self.rows), counts=scratch.moved(self.counts))
+
+    def count(self, stem: int) -> int:
+        """How many rows hold a stem."""
+        at = int(self.stems.searchsorted(np.int32(stem)))
+        if at == len(self.stems) or self.stems[at] != stem:
+            return 0
+        return int(self.begins[at + 1]) - int(self.begins[at])
+
+    def most(self, stem: int) -> int:
+        """How often a row holds a stem at most."""
+        at = int(self.stems.searchsorted(np.int32(stem)))
+        return int(self.tops[at]) if at < len(self.stems) and self.stems[at] == stem else 0
 
     def of(self, stem: int) -> tuple[NDArray[np.int32], Counts]:
         """Rows that hold a stem, and how often."""
-        at = int(np.searchsorted(self.stems, stem))
+        at = int(self.stems.searchsorted(np.int32(stem)))  # of another type, all stems would be copied into that one
         if at == len(self.stems) or self.stems[at] != stem:
             return self.rows[:0], self.counts[:0]
         part = slice(int(self.begins[at]), int(self.begins[at + 1]))
         return self.rows[part], self.counts[part]
+
+    def spans(self, stems: Rows) -> tuple[Rows, Rows]:
+        """Where the entries of each stem begin and end."""
+        if not len(self.stems):
+            return np.zeros_like(stems), np.zeros_like(stems)
+        at = np.minimum(self.stems.searchsorted(stems), len(self.stems) - 1)
+        begins = self.begins[at]
+        return begins, np.where(self.stems[at] == stems, self.begins[at + 1], begins)
 
 
 def made(first: int, end: int, occurrences: Sequence[tuple[NDArray[np.int32], Rows]]) -> Postings:
@@ -75,6 +104,7 @@ def made(first: int, end: int, occurrences: Sequence[tuple[NDArray[np.int32], Ro
         begins=np.append(begins, len(distinct)),
         rows=(distinct & _ROW_MASK).astype(np.int32),
         counts=counts,
+        tops=np.maximum.reduceat(counts, begins) if len(begins) else counts,
     )
 
 

@@ -4,21 +4,27 @@ A `ScopeView` is an immutable snapshot; `ScopeViews` keeps recently used ones, b
 through the change journal when the scope has changed since. Columns are append-only buffers that snapshots share, so a
 refresh costs what was added, not what is there.
 
-Vectors: up to `exact_max` rows as one float32 matrix, scanned exactly (recall 1); above, float16 for scoring subsets
-(half the memory), unless even that does not fit the budget.
+Vectors: up to `exact_max` rows with codes to be scanned (`vector_column`); above, or where codes do not fit the budget,
+float16 rows alone, for scoring subsets, unless even these do not fit.
 
 Texts: words, threads and actors beside them (`TextColumns`), where they fit the budget too.
+
+The budget counts what a recall reads whole. What it reads here and there (float16 rows, words, postings of a large
+scope) lies in a file, mapped, and the system keeps of it what it has memory for.
 """
 
 from __future__ import annotations
 
+import heapq
 import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
-from typing import Any
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +32,18 @@ from sqlalchemy import Connection, Engine, and_, func, null, select
 
 from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError
-from recall_integrations.indexes import damage, lexicon
+from recall_integrations.indexes import damage, kept_columns, lexicon
 from recall_integrations.indexes import word_rows as words
+from recall_integrations.indexes.array_file import Opened
 from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns
 from recall_integrations.indexes.damage import Damage
+from recall_integrations.indexes.ends import ends, stays
+from recall_integrations.indexes.names import LISTED_MAX, Names, packed, sequence_of
+from recall_integrations.indexes.runs import changes
+from recall_integrations.indexes.scratch import Scratch, roomier
+from recall_integrations.indexes.vector_column import Similarities, VectorColumn, VectorRows, scan_max
 from recall_integrations.privacy.logs import told
+from recall_integrations.records import record
 from recall_integrations.text.bm25 import PIVOT
 from recall_integrations.types import MemoryType
 from recall_integrations.types.roles import Role
@@ -39,35 +52,40 @@ logger = logging.getLogger("recall_integrations")
 
 TYPE_CODES = {t.value: i for i, t in enumerate(MemoryType)}
 _CHUNK = MemoryType.CHUNK.value
-_ROW_BYTES = 160  # an id string and its share of the columns
+SMALL = 20_000  # rows whose vectors are read from the store in some 100 ms where they do not fit into memory
+_ROW_BYTES = 30  # of the columns but for ids, vectors and texts
+_STRING_BYTES, _ID_BYTES = 130, 40  # of an id: a string of its own, or its share of a block of many
 _COMPACT_AT = 0.3
 _AT_ONCE = 2_000  # rows read at a time; more are slower, as they leave the processor's cache
+FEW_SORTED = 128  # rows of which all are sorted by score and id where some scores are equal
+SORTED_MAX = 4_096  # equal scores that are sorted by id to have the first of them
+_NONE, _HALVES, _SCANNED = range(3)  # what is kept of a scope's vectors
 _STORED_MAX = 1_000  # rows whose vectors a stage may read from the store to score them: a few milliseconds
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class ScopeView:
     """Columns of one scope, row `i` of each belonging to the same memory; rows in order of `nums`.
 
     Args:
         scope_id, version, seq: what the snapshot shows.
         nums: int64 `(n,)`, rising: the memory's number in the store.
-        ids: the memory's id; the first `n` entries of a shared list.
+        ids: the memory's id; the first `n` entries of a shared sequence.
         at: int64 `(n,)`: `event_at`, or `created_at` where there is none, in microseconds.
         dated: bool `(n,)`: whether `at` says when it was. Not of a `chunk` without `event_at`: when a document was
             stored says nothing about its time.
         types: int8 `(n,)`: index into `MemoryType`.
         importance: float32 `(n,)`.
         alive: bool `(n,)`: false for rows that were forgotten or replaced since.
-        vectors: float32 or float16 `(n, d)`, unit rows (0 where the memory has none), or `None` where they do not fit
-            into memory.
+        vectors: unit rows (0 where the memory has none), or `None` where they do not fit into memory.
         stored: reads the vectors of nums from the store, float32 `(len(nums), d)`.
         lengths: int32 `(n,)`: words of the actor's name and the text, all of them, as BM25 counts them.
         mean_length: mean of `lengths` over the living rows, `PIVOT` at least for each.
         spelled: reads from the store how often memories hold stems, int32 `(stems, len(nums))`.
+        memo: what was computed from the snapshot once, by name.
         text: words, threads and actors, row by row; `None` where they are switched off or do not fit into memory.
     """
 
@@ -75,18 +93,19 @@ class ScopeView:
     version: int
     seq: int
     nums: NDArray[np.int64]
-    ids: list[str]
+    ids: Sequence[str]
     at: NDArray[np.int64]
     dated: Mask
     types: NDArray[np.int8]
     importance: NDArray[np.float32]
     alive: Mask
-    vectors: NDArray[Any] | None
+    vectors: VectorRows | None
     stored: Callable[[NDArray[np.int64]], NDArray[np.float32]] | None = None
     text: TextColumns | None = None
     lengths: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     mean_length: float = float(PIVOT)
     spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]] | None = None
+    memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -96,12 +115,15 @@ class ScopeView:
     @property
     def count(self) -> int:
         """Living memories."""
-        return int(self.alive.sum())
+        found: int | None = self.memo.get("count")
+        if found is None:
+            found = self.memo["count"] = int(np.count_nonzero(self.alive))
+        return found
 
     @property
     def exact(self) -> bool:
         """Whether all vectors are here to be scanned."""
-        return self.vectors is not None and self.vectors.dtype == np.float32
+        return self.vectors is not None and self.vectors.scanned
 
     def speakers(self, role: Role) -> list[str]:
         """Names of the actors that have this role; none where the texts are not at hand."""
@@ -130,43 +152,58 @@ class ScopeView:
     def vectors_of(self, rows: Rows) -> NDArray[np.float32] | None:
         """Vectors of rows, float32 `(len(rows), d)`: from memory, or else read from the store."""
         if self.vectors is not None:
-            return np.asarray(self.vectors[rows], dtype=np.float32)
+            return self.vectors.of(rows)
         return None if self.stored is None else self.stored(self.nums[rows])
 
-    def scan(self, vectors: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
-        """Best cosine of every row with any of `vectors` `(m, d)`, or `None` where not all vectors are at hand."""
-        if not self.exact or vectors is None or self.vectors is None or vectors.shape[1:] != self.vectors.shape[1:]:
+    def scan(self, vectors: NDArray[np.float32] | None) -> Similarities | None:
+        """How near every row is to any of `vectors` `(m, d)`, or `None` where not all vectors are at hand."""
+        own = self.vectors
+        if own is None or not own.scanned or vectors is None or vectors.shape[1:] != (own.dimensions,):
             return None
-        # vecdot, not `@`: a matrix product wakes BLAS threads, which on busy cores cost 10 ms where the sum takes 0.2.
-        best: NDArray[np.float32] = np.vecdot(self.vectors, vectors[0])
-        for vector in vectors[1:]:
-            np.maximum(best, np.vecdot(self.vectors, vector), out=best)
-        return best
+        return Similarities(own, vectors, self.top)
 
     def order_by_id(self, rows: Rows, scores: NDArray[Any]) -> NDArray[np.int64]:
         """Indices that sort by falling score, ties by id."""
-        order: NDArray[np.int64] = np.argsort(-scores, kind="stable")
+        order: NDArray[np.int64] = (-scores).argsort(kind="stable")
         falling = scores[order]
-        if (falling[1:] < falling[:-1]).all():
+        new = changes(falling)
+        if new.all():
             return order
+        begins = [*new.nonzero()[0].tolist(), len(order)]
+        if len(order) <= FEW_SORTED:
+            ids, named, places = self.ids, rows.tolist(), order.tolist()
+            for begin, end in pairwise(begins):
+                if end - begin > 1:  # names are looked at only where numbers do not tell
+                    places[begin:end] = sorted(places[begin:end], key=lambda place: ids[named[place]])
+            return np.asarray(places, dtype=np.int64)
+        for begin, end in pairwise(begins):
+            if end - begin > 1:
+                level = order[begin:end]
+                order[begin:end] = level[self._by_id(rows[level])]
+        return order
+
+    def _by_id(self, rows: Rows) -> list[int]:
+        """Places of rows, in order of their ids."""
+        names = list(map(self.ids.__getitem__, rows.tolist()))
+        return sorted(range(len(names)), key=names.__getitem__)
+
+    def _first_by_id(self, rows: Rows, limit: int) -> list[int]:
+        """Places of the first of rows by their ids."""
+        if len(rows) <= SORTED_MAX:
+            return self._by_id(rows)[:limit]
         ids = self.ids
-        row_list, score_list = rows.tolist(), scores.tolist()
-        return np.asarray(
-            sorted(range(len(row_list)), key=lambda i: (-score_list[i], ids[row_list[i]])), dtype=np.int64
-        )
+        named = ((ids[row], place) for place, row in enumerate(rows.tolist()))
+        return [place for _, place in heapq.nsmallest(limit, named)]
 
     def top(self, rows: Rows, scores: NDArray[Any], limit: int) -> tuple[Rows, NDArray[np.float32]]:
         """The best `limit` rows and their scores, falling, ties by id (also at the cut)."""
         if len(rows) > limit:
             bound = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            keep = np.flatnonzero(scores >= bound)
-            if len(keep) > 4 * limit:  # a plateau at the cut: order by id, but do not sort a whole scope
-                above, level = np.flatnonzero(scores > bound), np.flatnonzero(scores == bound)
-                ids = self.ids
-                level = np.asarray(
-                    sorted(level.tolist(), key=lambda i: ids[rows[i]])[: limit - len(above)], dtype=np.int64
-                )
-                keep = np.concatenate([above, level])
+            keep = (scores >= bound).nonzero()[0]
+            if len(keep) > limit:  # those at the cut are equal: the first by id, without sorting a whole scope
+                level = scores[keep] == bound
+                above, equal = keep[~level], keep[level]
+                keep = np.concatenate([above, equal[self._first_by_id(rows[equal], limit - len(above))]])
             rows, scores = rows[keep], scores[keep]
         order = self.order_by_id(rows, scores)[:limit]
         return rows[order], np.asarray(scores[order], dtype=np.float32)
@@ -181,14 +218,15 @@ def of_types(view: ScopeView, types: Iterable[MemoryType], rows: Rows | None = N
     return mask
 
 
-class _Columns:
+class Columns:
     """Growing buffers behind the snapshots of one scope. Guarded by the scope's lock in `ScopeViews`."""
 
-    def __init__(self, dimensions: int, dtype: Any | None, capacity: int, text: ColumnsBuilder | None) -> None:
+    def __init__(self, vectors: VectorColumn | None, capacity: int, text: ColumnsBuilder | None) -> None:
         capacity = max(64, capacity)
         self.n = 0
         self.seq = 0
-        self.ids: list[str] = []
+        self.ended = 0  # up to when what ended is left out
+        self.ids: list[str] | Names = []
         self.nums = np.empty(capacity, dtype=np.int64)
         self.at = np.empty(capacity, dtype=np.int64)
         self.dated = np.empty(capacity, dtype=np.bool_)
@@ -198,14 +236,16 @@ class _Columns:
         self.lengths = np.empty(capacity, dtype=np.int32)
         self.length = 0  # of the living rows together, each `PIVOT` at least
         self.living = 0
-        self.vectors = np.empty((capacity, dimensions), dtype=dtype) if dtype is not None and dimensions else None
+        self.vectors = vectors
         self.text = text
 
     @property
     def bytes(self) -> int:
-        held = len(self.nums) * _ROW_BYTES
+        held = len(self.nums) * _ROW_BYTES + len(self.ids) * (
+            _STRING_BYTES if len(self.ids) <= LISTED_MAX else _ID_BYTES
+        )
         if self.vectors is not None:
-            held += self.vectors.nbytes
+            held += self.vectors.bytes
         return held if self.text is None else held + self.text.bytes
 
     def append(self, fields: Sequence[Sequence[Any]]) -> list[tuple[int, str]]:
@@ -217,7 +257,7 @@ class _Columns:
         nums, ids, event_at, created_at, types, importance, vectors, lengths = fields
         end = self.n + len(nums)
         if end > len(self.nums):
-            self._grow(max(end, 2 * len(self.nums)))
+            self._grow(max(end, roomier(len(self.nums))))
         part = slice(self.n, end)
         self.nums[part] = nums
         self.ids.extend(ids)
@@ -228,14 +268,16 @@ class _Columns:
         self.lengths[part] = lengths
         self.alive[part] = True
         if self.vectors is not None:
-            width = self.vectors.shape[1] * 2
+            width = self.vectors.dimensions * 2
             blank = bytes(width)
             whole = [isinstance(v, bytes) and len(v) == width for v in vectors]
             joined = b"".join(v if fits else blank for v, fits in zip(vectors, whole, strict=True))
-            self.vectors[part] = np.frombuffer(joined, dtype="<f2").reshape(len(nums), -1)
+            read = np.frombuffer(joined, dtype="<f2").reshape(len(nums), -1)
             # A float32 sum of finite float16 is finite; one value that is not makes it so.
-            odd = ~np.isfinite(self.vectors[part].sum(axis=1, dtype=np.float32))
-            self.vectors[part][odd] = 0
+            odd = ~np.isfinite(read.sum(axis=1, dtype=np.float32))
+            if odd.any():
+                read = np.where(odd[:, None], np.float16(0), read)
+            self.vectors.append(read)
             for i, v in enumerate(vectors):
                 if v is not None and (odd[i] or not whole[i]):
                     damaged.append((nums[i], ids[i]))
@@ -248,10 +290,8 @@ class _Columns:
         self.length += sign * int(np.maximum(self.lengths[rows], PIVOT).sum())
 
     def _grow(self, capacity: int) -> None:
-        for name in ("nums", "at", "dated", "types", "importance", "alive", "lengths", "vectors"):
+        for name in ("nums", "at", "dated", "types", "importance", "alive", "lengths"):
             old = getattr(self, name)
-            if old is None:
-                continue
             new = np.empty((capacity, *old.shape[1:]), dtype=old.dtype)
             new[: self.n] = old[: self.n]
             setattr(self, name, new)
@@ -287,13 +327,35 @@ class _Columns:
             types=self.types[:n],
             importance=self.importance[:n],
             alive=self.alive[:n],
-            vectors=self.vectors[:n] if self.vectors is not None else None,
+            vectors=None if self.vectors is None else self.vectors.snapshot(),
             stored=stored,
             lengths=self.lengths[:n],
             mean_length=self.length / self.living if self.living else float(PIVOT),
             spelled=spelled,
             text=None if self.text is None else self.text.snapshot(),
         )
+
+
+class Files(Protocol):
+    """Where columns are kept on disk."""
+
+    def load(self, connection: Connection, scope_id: int, upto: int) -> Opened | None:
+        """What is kept of a scope, of the change `tags["seq"]`, `upto` at most."""
+
+    def refuse(self, scope_id: int, why: Exception) -> None:
+        """It cannot be used."""
+
+    def due(self, scope_id: int, *, rows: int) -> bool:
+        """Whether a scope of so many memories ought to be kept anew."""
+
+    def save(self, scope_id: int, gather: Callable[[int], tuple[dict[str, int], kept_columns.Arrays] | None]) -> bool:
+        """Keep a scope, now."""
+
+    def save_later(self, scope_id: int, save: Callable[[int], object]) -> None:
+        """Have it kept in the background."""
+
+    def remove(self, scope_id: int | None = None) -> None:
+        """Keep a scope no longer, or none."""
 
 
 class ScopeViews:
@@ -305,6 +367,9 @@ class ScopeViews:
         dimensions: of the embedding.
         texts: whether views have `TextColumns`.
         met: told what cannot be read.
+        files: where columns are kept on disk; `None` = nowhere.
+        ended: up to when what ends is left out of a scope, in microseconds; 0 = nothing of it has ended.
+        scratch: a directory for what need not stay in memory of a large scope; `None` = all of it stays there.
     """
 
     def __init__(
@@ -317,8 +382,14 @@ class ScopeViews:
         budget_bytes: int,
         texts: bool = True,
         met: Damage | None = None,
+        files: Files | None = None,
+        ended: Callable[[int], int] = lambda _scope_id: 0,
+        scratch: Path | None = None,
     ) -> None:
         self._engine = engine
+        self._ended = ended
+        self._scratch = Scratch(scratch)
+        self._files = files
         self._shown = shown
         self._dimensions = dimensions
         self.exact_max = exact_max
@@ -327,17 +398,30 @@ class ScopeViews:
         self._damage = Damage() if met is None else met
         self._lock = threading.Lock()
         self._scope_locks: dict[int, threading.Lock] = {}
-        self._kept: OrderedDict[int, tuple[_Columns, ScopeView]] = OrderedDict()
+        self._kept: OrderedDict[int, tuple[Columns, ScopeView]] = OrderedDict()
         self._drops = 0
+
+    @property
+    def scan_max(self) -> int:
+        """Up to how many rows a scope has no collection in Chroma: what fits into memory, and `SMALL` at least.
+
+        Where the embedding cannot say how long its vectors are, `exact_max`.
+        """
+        try:
+            fits = scan_max(self.exact_max, self._dimensions(), self.budget_bytes)
+            return max(fits, min(self.exact_max, SMALL))
+        except EmbeddingError:  # it is down, and the store holds no vector yet
+            return self.exact_max
 
     def get(self, scope_id: int) -> ScopeView:
         """A snapshot of the scope that holds everything committed before this call."""
         version, _ = self._shown(scope_id)
+        ended = self._ended(scope_id)
         with self._lock:
             kept = self._kept.get(scope_id)
             if kept is not None:
                 self._kept.move_to_end(scope_id)
-                if kept[1].version == version:
+                if kept[1].version == version and kept[0].ended == ended:
                     return kept[1]
             scope_lock = self._scope_locks.setdefault(scope_id, threading.Lock())
         with scope_lock:  # one thread loads a scope, others of the same scope wait, other scopes go on
@@ -351,7 +435,59 @@ class ScopeViews:
             return kept is not None and upto - kept[0].seq <= changes
 
     def drop(self, scope_id: int | None = None) -> None:
-        """Forget one scope's columns, or all."""
+        """Forget one scope's columns, or all, also those on disk: what they were made from has changed."""
+        if self._files is not None:
+            self._files.remove(scope_id)
+        self._let_go(scope_id)
+
+    def close(self, written: Iterable[int] = (), built_max: int = 0) -> None:
+        """Keep on disk what ought to be there, and forget all columns.
+
+        Args:
+            written: scopes that were written to, and may not be in memory.
+            built_max: memories of those that are read for it, at most.
+        """
+        if self._files is not None:
+            with self._lock:
+                held = [(scope_id, kept[0].living) for scope_id, kept in self._kept.items()]
+            for scope_id, rows in held:
+                if self._files.due(scope_id, rows=rows):
+                    self.save(scope_id)
+            self._save_written(self._files, set(written).difference(scope_id for scope_id, _ in held), built_max)
+        self._let_go(None)
+
+    def _save_written(self, files: Files, scope_ids: Iterable[int], built_max: int) -> None:
+        s = schema.scopes.c
+        for scope_id in sorted(scope_ids):
+            with self._engine.connect() as connection:
+                rows = connection.execute(select(s.memories).where(s.scope_id == scope_id)).scalar() or 0
+            if rows <= built_max and files.due(scope_id, rows=rows):
+                built_max -= rows
+                self.get(scope_id)
+                self.save(scope_id)
+
+    def save(self, scope_id: int) -> bool:
+        """Keep a scope's columns on disk, if they are in memory; whether that was done."""
+        return self._files is not None and self._files.save(scope_id, self._gathered)
+
+    def _gathered(self, scope_id: int) -> tuple[dict[str, int], kept_columns.Arrays] | None:
+        """What is kept of a scope that is in memory. Nothing is written to it meanwhile."""
+        with self._lock:
+            if scope_id not in self._kept:
+                return None
+        self.get(scope_id)  # without what was removed a moment ago
+        with self._lock:
+            scope_lock = self._scope_locks.setdefault(scope_id, threading.Lock())
+        with scope_lock:
+            with self._lock:
+                kept = self._kept.get(scope_id)
+            if kept is None or self._damage.of(scope_id):  # what is damaged is to be named at the next start as well
+                return None
+            columns, view = kept
+            tags = {"version": view.version, "seq": columns.seq, "ended": columns.ended}
+            return tags, kept_columns.arrays_of(columns)
+
+    def _let_go(self, scope_id: int | None) -> None:
         with self._lock:
             self._drops += 1
             if scope_id is None:
@@ -363,17 +499,24 @@ class ScopeViews:
         with self._lock:
             kept, drops = self._kept.get(scope_id), self._drops
         version, upto = self._shown(scope_id)
-        if kept is not None and kept[1].version == version:
+        ended = self._ended(scope_id)
+        if kept is not None and kept[1].version == version and kept[0].ended == ended:
             return kept[1]
         columns = kept[0] if kept is not None else None
         try:
-            if columns is not None and not self._refresh(columns, scope_id, upto):
-                columns = None
+            if columns is not None and (columns.ended > ended or not self._refresh(columns, scope_id, upto)):
+                columns = None  # where the clock went back, they lack what has not ended after all
         except BaseException:
-            self.drop(scope_id)  # half of it may have been brought forward
+            self._let_go(scope_id)  # half of it may have been brought forward
             raise
         if columns is None:
+            columns = self._from_file(scope_id, version, upto)
+        if columns is None:
             columns = self._load(scope_id, upto)
+            if self._files is not None and self._files.due(scope_id, rows=columns.living):
+                self._files.save_later(scope_id, self.save)
+        if columns.ended < ended:
+            self._end(columns, scope_id, ended)
         view = columns.snapshot(scope_id, version, partial(self._stored, scope_id), partial(self._spelled, scope_id))
         with self._lock:
             if self._drops != drops:  # what was read may be out of date already: good for this call only
@@ -387,7 +530,7 @@ class ScopeViews:
                 total -= gone.bytes
         return view
 
-    def _read(self, connection: Connection, columns: _Columns, scope_id: int, upto: int) -> None:
+    def _read(self, connection: Connection, columns: Columns, scope_id: int, upto: int) -> None:
         """Append what the store holds after `columns.seq`, up to `upto`."""
         m, v = schema.memories, schema.vectors
         fields: list[Any] = [m.c.num, m.c.id, m.c.event_at, m.c.created_at, m.c.type, m.c.importance]
@@ -404,6 +547,8 @@ class ScopeViews:
             fields.extend(words.COLUMNS)
         query = select(*fields).select_from(source).order_by(m.c.num)
         query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
+        if columns.ended:  # those that ended since are left out below
+            query = query.where(stays(columns.ended))
         for rows in connection.execute(query).partitions(_AT_ONCE):
             read = self._sound(scope_id, list(zip(*rows, strict=True)), own)
             if not read:
@@ -414,6 +559,16 @@ class ScopeViews:
             if columns.text is not None:
                 columns.text = self._extended(connection, columns, scope_id, read[0], read[own:])
         columns.seq = upto
+
+    def _end(self, columns: Columns, scope_id: int, ended: int) -> None:
+        """Leave out what has ended since the columns were read, as if it had been forgotten."""
+        m = schema.memories.c
+        over = select(m.num).where(m.scope_id == scope_id, ends(after=columns.ended, upto=ended))
+        with self._engine.connect() as connection:
+            nums = connection.execute(over.order_by(m.num)).scalars().all()
+        if nums:
+            columns.kill(np.asarray(nums, dtype=np.int64))
+        columns.ended = ended
 
     def _sound(self, scope_id: int, read: list[tuple[Any, ...]], own: int) -> list[tuple[Any, ...]]:
         """Columns of the rows that can be read; where its words cannot, they are cut anew."""
@@ -433,7 +588,7 @@ class ScopeViews:
         return list(zip(*kept, strict=True))
 
     def _extended(
-        self, connection: Connection, columns: _Columns, scope_id: int, nums: Sequence[int], fields: Sequence[Any]
+        self, connection: Connection, columns: Columns, scope_id: int, nums: Sequence[int], fields: Sequence[Any]
     ) -> ColumnsBuilder | None:
         """The text columns with new memories, or `None` if they do not fit or cannot be made."""
         text = columns.text
@@ -445,17 +600,62 @@ class ScopeViews:
             return None
         return text if columns.bytes <= self.budget_bytes else None
 
-    def _load(self, scope_id: int, upto: int) -> _Columns:
+    def _load(self, scope_id: int, upto: int) -> Columns:
         m = schema.memories
         with self._engine.connect() as connection:
             query = select(func.count()).select_from(m).where(m.c.scope_id == scope_id, m.c.num <= upto)
             count = connection.execute(query).scalar_one()
-            dtype, capacity = self._vector_type(count), count + count // 8
-            text = ColumnsBuilder(lexicon.shared(), capacity) if self.texts else None
-            columns = _Columns(self._dimensions() if dtype is not None else 0, dtype, capacity, text)
+            kept, capacity = self._kept_vectors(count), count + count // 8
+            dimensions = self._dimensions() if kept else 0
+            scanned, scratch = kept == _SCANNED, self._scratch
+            vectors = VectorColumn(dimensions, capacity, scanned=scanned, scratch=scratch) if dimensions else None
+            text = ColumnsBuilder(lexicon.shared(), capacity, scratch) if self.texts else None
+            columns = Columns(vectors, capacity, text)
             if columns.bytes > self.budget_bytes:
                 columns.text = None
+            columns.ended = self._ended(scope_id)
             self._read(connection, columns, scope_id, upto)
+        if len(columns.ids) > LISTED_MAX:
+            columns.ids = sequence_of(*packed(columns.ids))
+        return columns
+
+    def _from_file(self, scope_id: int, version: int, upto: int) -> Columns | None:
+        """The columns as they are kept on disk, brought forward; `None` = they have to be read from the database."""
+        if self._files is None:
+            return None
+        with self._engine.connect() as connection:
+            opened = self._files.load(connection, scope_id, upto)
+            if opened is None or self._lacks(connection, scope_id, opened):
+                return None
+        try:
+            columns = self._restored(opened)
+        except (KeyError, ValueError, IndexError) as e:
+            self._files.refuse(scope_id, e)
+            return None
+        columns.seq = int(opened.tags["seq"])
+        if opened.tags["version"] == version:
+            columns.seq = upto  # what came since was written to other scopes
+        return columns if self._refresh(columns, scope_id, upto) else None
+
+    def _lacks(self, connection: Connection, scope_id: int, opened: Opened) -> bool:
+        """Whether a file was written without what has not ended by now: the clock went back since."""
+        ended = opened.tags.get("ended", 0)
+        if ended <= self._ended(scope_id):
+            return False
+        m = schema.memories.c
+        missing = select(m.num).where(m.scope_id == scope_id, ends(after=self._ended(scope_id), upto=ended))
+        return connection.execute(missing.limit(1)).first() is not None
+
+    def _restored(self, opened: Opened) -> Columns:
+        arrays, buffers, scratch = opened.arrays, opened.buffers, self._scratch
+        wanted = self._kept_vectors(len(arrays["nums"]))
+        vectors = None
+        if wanted:
+            vectors = VectorColumn.restored(arrays, scanned=wanted == _SCANNED, buffers=buffers, scratch=scratch)
+        columns = Columns(vectors, 0, None)
+        needed = kept_columns.resident_bytes(arrays, vectors=vectors is not None, texts=True)
+        texts = lexicon.shared() if self.texts and needed <= self.budget_bytes else None
+        kept_columns.restore(columns, arrays, texts, buffers, scratch)
         return columns
 
     def _stored(self, scope_id: int, nums: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -492,13 +692,14 @@ class ScopeViews:
         with self._engine.connect() as connection:
             return words.counted(connection, scope_id, nums.tolist(), terms, lexicon.shared())
 
-    def _vector_type(self, count: int) -> Any | None:
+    def _kept_vectors(self, count: int) -> int:
+        """What is kept of so many vectors: what fits into half of the budget, or into it where they are scanned."""
         dimensions = self._dimensions()
-        if count <= self.exact_max and count * dimensions * 4 <= self.budget_bytes:
-            return np.float32
-        return np.float16 if count * dimensions * 2 <= self.budget_bytes // 2 else None
+        if count <= scan_max(self.exact_max, dimensions, self.budget_bytes):
+            return _SCANNED
+        return _HALVES if count * dimensions * 2 <= self.budget_bytes // 2 else _NONE
 
-    def _refresh(self, columns: _Columns, scope_id: int, upto: int) -> bool:
+    def _refresh(self, columns: Columns, scope_id: int, upto: int) -> bool:
         """Bring columns forward; false if they must be loaded anew."""
         if columns.seq == upto:
             return True  # a write that changed no memory: an entity was declared
@@ -516,6 +717,6 @@ class ScopeViews:
         if gone:
             columns.kill(np.asarray(sorted(gone), dtype=np.int64))
         dead = columns.n - int(columns.alive[: columns.n].sum())
-        held = None if columns.vectors is None else columns.vectors.dtype
-        outgrown = held is not None and self._vector_type(columns.n) not in (held, np.float32)
+        held = _NONE if columns.vectors is None else _SCANNED if columns.vectors.scanned else _HALVES
+        outgrown = held > self._kept_vectors(columns.n)
         return not (outgrown or dead > max(1_000, _COMPACT_AT * columns.n))

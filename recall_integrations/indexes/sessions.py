@@ -7,25 +7,26 @@ numbers rise with time (`session_1`, `session_2`, …), else a place in the orde
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
+from recall_integrations.patterns import regex
+from recall_integrations.records import record
 from recall_integrations.types import MemoryType
 from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
 
 PART_SHARE, PART_ROWS_MIN = 3, 10  # the beginning of a thread: a third of it, and ten memories or all
 NAMED_SHARE = 0.5  # of the threads that must be numbered alike, for a number to be a name
-_NUMBERED = re.compile(r"(?P<stem>[^\d]*)(?P<number>\d{1,6})")
+_NUMBERED = regex(r"(?P<stem>[^\d]*)(?P<number>\d{1,6})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Sessions:
     """The threads of a scope that are conversations, in order.
 
@@ -38,7 +39,7 @@ class Sessions:
     counted: Mask
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Settled:
     """What a reference is in a scope.
 

@@ -42,6 +42,7 @@ def to_row(
         "channel": memory.channel,
         "event_at": None if memory.event_at is None else to_micros(memory.event_at),
         "created_at": to_micros(created_at),
+        "expires_at": None if memory.expires_at is None else to_micros(memory.expires_at),
         "importance": memory.importance,
         "thread": memory.thread,
         "position": position,

@@ -1,14 +1,14 @@
 """Nearest neighbours of large scopes: Chroma's HNSW.
 
-Scopes up to `exact_max` memories share one collection; a scope that outgrows it moves to its own. Chroma holds ids and
-vectors only.
+Scopes up to `exact_max` memories are scanned exactly and are not in it; one that outgrows that has a collection of its
+own. Chroma holds ids and vectors only.
 """
 
 from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.resilience.forking import park_in_children
 
-SHARED = "shared"
+NO_HOME = ""  # of a scope that has no collection
 _PREFIX = "recall-"
 FETCH_MAX = 2_000  # neighbours asked of HNSW at most
 BATCH = 1_000
@@ -72,6 +72,9 @@ class SemanticIndex:
             return self._client
 
     def _collection(self, home: str) -> Any:
+        known = self._collections.get(home)  # without the lock: who asks does not wait for who fills
+        if known is not None:
+            return known
         with self._lock:
             found = self._collections.get(home)
             if found is None:
@@ -97,12 +100,6 @@ class SemanticIndex:
                 ids = [str(n) for n in nums[part]]
                 _guarded(lambda ids=ids, part=part: collection.upsert(ids=ids, embeddings=vectors[part]))
 
-    def move(self, target: str, source: str, batches: Iterator[tuple[list[int], NDArray[np.float32]]]) -> None:
-        """Copy vectors to a collection of their own and take them out of the one they were in. May be repeated."""
-        for nums, vectors in batches:
-            self.apply(target, nums, vectors, [])
-            self.apply(source, [], vectors[:0], nums)
-
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -119,6 +116,24 @@ class SemanticIndex:
         client = self._open()
         return sum(int(_guarded(c.count)) for c in _guarded(client.list_collections))
 
+    def keep(self, homes: Collection[str]) -> None:
+        """Remove all collections but these."""
+        names = {home_name(home) for home in homes}
+        with self._lock:
+            client = self._open()
+            for collection in _guarded(client.list_collections):
+                if collection.name not in names:
+                    self._collections.pop(of_home(collection.name), None)
+                    _guarded(lambda name=collection.name: client.delete_collection(name))
+
+    def drop(self, home: str) -> None:
+        """Remove a collection, if it is there."""
+        with self._lock:
+            client = self._open()
+            if any(c.name == home_name(home) for c in _guarded(client.list_collections)):
+                self._collections.pop(home, None)
+                _guarded(lambda: client.delete_collection(home_name(home)))
+
     def nums(self) -> dict[str, NDArray[np.int64]]:
         """The numbers that each collection holds, rising, by the name that `home_name` gave it."""
         client = self._open()
@@ -131,6 +146,16 @@ class SemanticIndex:
                 ids.extend(part)
             found[collection.name] = np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
         return found
+
+    def vectors(self, home: str) -> dict[int, NDArray[np.float32]]:
+        """What a collection holds, whether a search reaches it or not: vectors by number."""
+        collection = self._collection(home)
+        found: dict[int, NDArray[np.float32]] = {}
+        while True:
+            part = _guarded(lambda: collection.get(include=["embeddings"], limit=LISTED_AT_ONCE, offset=len(found)))
+            if not part["ids"]:
+                return found
+            found.update(zip(map(int, part["ids"]), np.asarray(part["embeddings"], dtype=np.float32), strict=True))
 
     def close(self) -> None:
         """Release Chroma's files."""

@@ -10,21 +10,24 @@ Words are joined by line feeds: the normal form of a few letters holds a space (
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exists, insert, select
+from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exists, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.inserting import insert_rows
 from recall_integrations.indexes.columns import WORDS_MAX, TextBlock, asked_words, is_question
 from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
-from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of, length_in_words
-from recall_integrations.text.by_language import LOOK
+from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of, length_in_words, stem
+from recall_integrations.text.by_language import LOOK, SEP
 
 BATCH = 2_000
+STEMS_KEPT = 65_536  # words whose stems are in memory, some 10 MB at most
+Cut = Mapping[str, Any]  # what `cut_row` makes of a memory
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 
 # Read with the columns of a view, in this order, and given to `text_block`.
@@ -56,14 +59,12 @@ def _of_name(actor: str, language: str | None) -> tuple[str, ...]:
     return tuple(cut(actor, language))  # in the language of what was said, as the lexical index reads it
 
 
-def to_row(scope_id: int, num: int, text: str, actor: str | None = None) -> dict[str, Any]:
-    """Values for one insert into `words`."""
+def cut_row(text: str, actor: str | None = None) -> Cut:
+    """Values for one insert into `words`, without those that say whose they are."""
     language = language_of(text)
     found = cut(text, language)
     more = [*(_of_name(actor, language) if actor else ()), *found[WORDS_MAX:]]
     return {
-        "scope_id": scope_id,
-        "num": num,
         "words": "\n".join(found[:WORDS_MAX]),
         "length": len(found) if text.isascii() else length_in_words(found),
         "more": "\n".join(more) or None,
@@ -71,6 +72,23 @@ def to_row(scope_id: int, num: int, text: str, actor: str | None = None) -> dict
         "asks": int(is_question(text)),
         "asked": packed(asked_words(text, cut)[:WORDS_MAX]) if is_question(text) else None,
     }
+
+
+def to_row(scope_id: int, num: int, text: str, actor: str | None = None) -> dict[str, Any]:
+    """Values for one insert into `words`."""
+    return {"scope_id": scope_id, "num": num, **cut_row(text, actor)}
+
+
+def stems_of(cut: Cut) -> list[str]:
+    """The stems that the lexical index holds of a memory: the same as `text.stems` finds, in another order."""
+    whole = _joined(cut["words"], cut["more"])
+    return list(map(_stem_of, whole.split("\n"))) if whole else []
+
+
+@lru_cache(maxsize=STEMS_KEPT)
+def _stem_of(word: str) -> str:
+    _, told, root = word.partition(SEP)
+    return root if told else stem(word)
 
 
 def packed(flags: Sequence[bool]) -> bytes | None:
@@ -90,11 +108,9 @@ def unpacked(kept: Sequence[bytes | None], counts: Sequence[int]) -> NDArray[np.
     return out
 
 
-def write(connection: Connection, scope_id: int, texts: Iterable[tuple[int, str, str | None]]) -> None:
-    """Store the words of memories, given as num, text and actor, in the caller's transaction."""
-    rows = [to_row(scope_id, *said) for said in texts]
-    if rows:
-        connection.execute(insert(schema.words), rows)
+def write(connection: Connection, scope_id: int, cuts: Iterable[tuple[int, Cut]]) -> None:
+    """Store the words of memories, given as num and what they were cut into, in the caller's transaction."""
+    insert_rows(connection, schema.words, [{"scope_id": scope_id, "num": num, **cut} for num, cut in cuts])
 
 
 def fill(connection: Connection, advance: Callable[[int], None] = lambda _n: None) -> None:
@@ -110,7 +126,7 @@ def fill(connection: Connection, advance: Callable[[int], None] = lambda _n: Non
         query = select(m.c.num, m.c.text, m.c.actor).where(m.c.scope_id == scope_id, ~present)
         query = query.order_by(m.c.num).limit(BATCH)
         while texts := connection.execute(query.where(m.c.num > last)).all():
-            write(connection, scope_id, ((num, text, actor) for num, text, actor in texts))
+            write(connection, scope_id, ((num, cut_row(text, actor)) for num, text, actor in texts))
             last = texts[-1].num
             advance(len(texts))
 

@@ -38,12 +38,19 @@ WEAKER = 0.6  # of what a stem gives, for a form of the word that differs from t
 
 
 class Put(NamedTuple):
-    """A memory to index: its scope, number, and text with the actor in front; the language its words are read in."""
+    """A memory to index: its scope, number, and text with the actor in front.
+
+    Args:
+        scope_id, num, content: of the memory.
+        language: that its words are read in.
+        stems: what they are, where that is known.
+    """
 
     scope_id: int
     num: int
-    content: str
+    content: str | None
     language: str | None = LOOK
+    stems: Sequence[str] | None = None
 
 
 class LexicalIndex:
@@ -99,13 +106,13 @@ class LexicalIndex:
         # Not delete_documents_by_term: it takes every Python int for a signed term and would miss this field.
         for num in deletes:
             self._writer.delete_documents_by_query(self._num(num))
-        for scope_id, num, content, language in (Put(*put) for put in puts):
+        for scope_id, num, content, language, known in (Put(*put) for put in puts):
             if replay:
                 self._writer.delete_documents_by_query(self._num(num))
             prefix = f"{scope_id}:"
             document = make()
             document.add_unsigned("num", num)
-            words = [prefix + s for s in stems(content, language)]
+            words = [prefix + s for s in (stems(content or "", language) if known is None else known)]
             words.extend([_FILLER] * (PIVOT - len(words)))
             document.add_text("body", " ".join(words))
             self._writer.add_document(document)

@@ -1,4 +1,4 @@
-"""What a write asks of the user's components before it takes the write lock: vectors, names, what a cosine is worth.
+"""What a write does before it takes the write lock: vectors, names, what a cosine is worth, the words of the texts.
 
 An embedding or an extractor may take long, or never come back. Nothing is held meanwhile: other writes, reads and
 `close` go on. What is in the journal without a vector (the embedding was down when it was written) is embedded first,
@@ -7,8 +7,9 @@ a batch at a time, since the semantic index follows the journal in order.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,19 +17,22 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.extraction import Extracted
+from recall_integrations.indexes.word_rows import Cut, cut_row
+from recall_integrations.records import record
 from recall_integrations.types import Memory, indexed_text
 
 if TYPE_CHECKING:
     from recall_integrations.store.parts import StoreParts
 
 Vector = NDArray[np.float32]
+BESIDE_MIN = 64  # texts from which a thread is worth starting for their vectors
 
 
 class NotYet(Exception):
     """A text has no vector yet."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Vectors:
     """Vectors made ahead.
 
@@ -52,19 +56,32 @@ class Vectors:
         raise self.error if self.error is not None else NotYet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Ahead:
     """What is known of memories before they are written.
 
     Args:
-        vectors: of their texts; `None` = they are made while indexing, which for the bundled model takes no time.
+        vectors: of their texts; `None` = they are made while indexing.
         found: what the extractor found, by `extracted_from`.
         worth: what a cosine is worth, by language, where it was measured now.
+        cut: the words of their texts, by text and actor.
     """
 
     vectors: Vectors | None
     found: Mapping[Hashable, Extracted]
     worth: Mapping[str, float]
+    cut: Mapping[tuple[str, str | None], Cut] = field(default_factory=dict)
+
+    def vectors_of(self, memories: Sequence[Memory]) -> list[Vector] | None:
+        """A vector for each memory; `None` where one has none."""
+        made = {} if self.vectors is None else self.vectors.made
+        found = [made.get(indexed_text(memory.text, memory.actor)) for memory in memories]
+        whole = [vector for vector in found if vector is not None]
+        return whole if len(whole) == len(found) else None
+
+    def words_of(self, memory: Memory) -> Cut:
+        """What the text of a memory is cut into."""
+        return self.cut.get((memory.text, memory.actor)) or cut_row(memory.text, memory.actor)
 
 
 def extracted_from(memory: Memory) -> Hashable:
@@ -82,12 +99,46 @@ def look_ahead(parts: StoreParts, scope_id: int | None, memories: Sequence[Memor
         _ = parts.asking.dimensions
     worth = parts.worth.measured(scope_id, [memory.text for memory in memories])
     found = parts.catalog.extracted(memories)
-    if parts.asking.here:
-        return Ahead(vectors=None, found=found, worth=worth)
-    try:
-        parts.settle()
-        texts = list(dict.fromkeys(indexed_text(memory.text, memory.actor) for memory in memories))
-        made = dict(zip(texts, parts.indexes.embed(texts), strict=True))
-    except EmbeddingError as e:
-        return Ahead(vectors=Vectors(error=e), found=found, worth=worth)
-    return Ahead(vectors=Vectors(made=made), found=found, worth=worth)
+    texts = list(dict.fromkeys(indexed_text(memory.text, memory.actor) for memory in memories))
+    with _Embedding(parts, texts) as embedding:
+        cut = {(memory.text, memory.actor): cut_row(memory.text, memory.actor) for memory in memories}
+    return Ahead(vectors=embedding.vectors, found=found, worth=worth, cut=cut)
+
+
+class _Embedding:
+    """Makes vectors while the caller does something else: the bundled model leaves the interpreter to it meanwhile."""
+
+    def __init__(self, parts: StoreParts, texts: Sequence[str]) -> None:
+        self.vectors = Vectors()
+        self._parts, self._texts = parts, list(texts)
+        self._failed: BaseException | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> _Embedding:
+        if self._parts.asking.here and len(self._texts) >= BESIDE_MIN:
+            thread = threading.Thread(target=self._run, name="recall-embedding", daemon=True)
+            try:
+                thread.start()
+                self._thread = thread
+            except RuntimeError:  # the process can start none
+                pass
+        if self._thread is None:
+            self._run()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._thread is not None:
+            self._thread.join()
+        if self._failed is not None:
+            raise self._failed
+
+    def _run(self) -> None:
+        try:
+            if not self._parts.asking.here:
+                self._parts.settle()
+            made = self._parts.indexes.embed(self._texts)
+            self.vectors = Vectors(made=dict(zip(self._texts, made, strict=True)))
+        except EmbeddingError as e:
+            self.vectors = Vectors(error=e)
+        except BaseException as e:  # noqa: BLE001 - handed to the caller
+            self._failed = e

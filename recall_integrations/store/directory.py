@@ -6,15 +6,15 @@ import os
 import shutil
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 from sqlalchemy import Engine, event
 
-from recall_integrations.database.engine import open_sqlite
+from recall_integrations.database.engine import note_checked, open_sqlite
 from recall_integrations.errors import StoreClosed, StoreCorrupt, StoreLocked, StorePathError
+from recall_integrations.records import record
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 
 DATABASE = "recall.db"
@@ -22,7 +22,7 @@ REMOVALS = 5  # a thread that was left behind may write a file while the directo
 LOCK = "LOCK"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class HeldDirectory:
     """A directory that no other process can open, and its database. Made by `hold`.
 
@@ -38,10 +38,16 @@ class HeldDirectory:
     lock: FileLock
     engine: Engine
 
-    def release(self) -> None:
-        """Let others in; a temporary directory is removed. Who still reads gets `StoreClosed` and no new connection."""
+    def release(self, *, noted: bool = False) -> None:
+        """Let others in; a temporary directory is removed. Who still reads gets `StoreClosed` and no new connection.
+
+        Args:
+            noted: whether what the database looks like now is noted, so that the next open need not read it whole.
+        """
         event.listen(self.engine, "do_connect", _closed)  # SQLite would make the file anew
         self.engine.dispose()
+        if noted and not self.temporary:
+            note_checked(self.path / DATABASE)
         _let_go(self.path, self.lock, self.temporary)
 
 
@@ -55,6 +61,9 @@ def hold(path: str | os.PathLike[str] | None) -> HeldDirectory:
         StorePathError, StoreCorrupt: as `check_directory`, or it cannot be written to.
         StoreLocked: another process, or another object of this one, has it open.
     """
+    if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):
+        given = "empty" if isinstance(path, str) else type(path).__name__
+        raise StorePathError(f"The path of a store is a directory, not {given}. Without a path it is a temporary one.")
     directory, temporary = (Path(tempfile.mkdtemp(prefix="recall-")), True) if path is None else (Path(path), False)
     if not temporary:
         check_directory(directory)

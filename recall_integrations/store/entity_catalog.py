@@ -42,12 +42,17 @@ class EntityCatalog:
         self._kept: LRUCache[int, ScopeEntities] = LRUCache(SCOPES_KEPT)
         self._loading: dict[int, threading.Lock] = {}
         self._drops = 0
+        self._last: tuple[int, ScopeEntities] | None = None  # the scope that was used last, and its entities
 
     def of(self, scope_id: int) -> ScopeEntities:
         """The scope's entities, loaded on first use; the least recently used scopes leave memory."""
+        last = self._last
+        if last is not None and last[0] == scope_id:  # and so it stays
+            return last[1]
         with self._lock:
             found = self._kept.get(scope_id)
             if found is not None:
+                self._last = scope_id, found
                 return found
             loading = self._loading.setdefault(scope_id, threading.Lock())
         with loading:  # one thread loads a scope, others of the same scope wait, other scopes go on
@@ -57,6 +62,7 @@ class EntityCatalog:
                 return found
             found = self._load(scope_id)
             with self._lock:
+                self._last = None
                 if self._drops == drops:  # else what was read may be out of date: good for this call only
                     self._kept[scope_id] = found
                 self._loading.pop(scope_id, None)
@@ -71,6 +77,7 @@ class EntityCatalog:
         """Forget what is in memory, after a write that failed half-way."""
         with self._lock:
             self._drops += 1
+            self._last = None
             self._kept.pop(scope_id, None)
 
     def _load(self, scope_id: int) -> ScopeEntities:

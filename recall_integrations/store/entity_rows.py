@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from recall_integrations.database import schema
+from recall_integrations.database.inserting import insert_rows
 from recall_integrations.extraction import Extracted
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.units import entity_id_of, key_of
+from recall_integrations.records import record
 from recall_integrations.store.scope_entities import ScopeEntities
 from recall_integrations.types import Memory, Relation
 
 
+@lru_cache(maxsize=4_096)  # most memories of a chat name the same few
 def normal_name(name: str) -> str:
     """The form under which a name is unique in its scope: the words that names are compared by, single spaces."""
     return " ".join(key_of(name))
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class EntityRows:
     """What a batch of memories adds: rows for the transaction, and what goes into memory once it has committed."""
 
@@ -35,8 +39,7 @@ class EntityRows:
             (schema.mentions, self.mentions),
             (schema.edges, self.edges),
         ):
-            if rows:
-                connection.execute(insert(table), rows)
+            insert_rows(connection, table, rows)
 
 
 class BatchNames:

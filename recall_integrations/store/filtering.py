@@ -1,123 +1,154 @@
-"""Hard filters as a mask over a scope's columns: types and times from the columns, the rest by one SQL query."""
+"""Hard filters as a mask over a scope's rows: types and times from its columns, the rest from `store/metadata.py`."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 import numpy as np
-from sqlalchemy import Engine, Text, select, type_coerce
-from sqlalchemy.exc import DatabaseError
+from numpy.typing import NDArray
+from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
-from recall_integrations.indexes.damage import UNREADABLE
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.indexes.windows import window_mask
 from recall_integrations.store.entity_catalog import EntityCatalog
+from recall_integrations.store.metadata import Asked, Columns, MetadataIndex, of_key
 from recall_integrations.types import Filters
+from recall_integrations.types.conditions import Condition, Every, Opposite, Test, keys_of
 from recall_integrations.types.roles import ROLE_CODES, Role, role_of
 
-_EXACT_MAX = 2**53  # whole numbers that a float holds exactly
+ACTOR, CHANNEL, THREAD = Asked("actor"), Asked("channel"), Asked("thread")
+SOON = 20_000  # rows whose metadata are read in some tens of milliseconds
+FIRST = 64  # memories that are looked up before all of them are
+KEYS_MAX = 1_000  # of which it is noted whether a snapshot holds them
+MASKS_MAX = 8  # of one snapshot; a filter of a retriever is the same in every recall
+_MASKS, _HELD = "filters.masks", "filters.held"
 
 
-def filter_mask(
-    engine: Engine, view: ScopeView, filters: Filters, now: datetime, catalog: EntityCatalog
-) -> Mask | None:
-    """Rows that meet every condition, or `None` if there are none."""
-    if not filters:
-        return None
-    mask = window_mask(view, filters.after, filters.before)
-    if filters.recency_days is not None:
-        with suppress(OverflowError):  # longer ago than dates go: everything is recent enough
-            mask &= window_mask(view, now - timedelta(days=filters.recency_days), None)
-    if filters.types:
-        mask &= of_types(view, filters.types)
-    if filters.roles:
-        mask &= _by_roles(engine, view, filters.roles)
-    if filters.actors or filters.channels or filters.threads or filters.metadata:
-        mask &= _by_columns(engine, view, filters)
-    if filters.entities:
-        mask &= _by_entities(engine, view, filters, catalog)
+class Filtering:
+    """Which rows meet filters. Threads share it.
+
+    Args:
+        engine: of the store.
+        catalog: its entities.
+        index: what its memories hold under which key.
+    """
+
+    def __init__(self, engine: Engine, catalog: EntityCatalog, index: MetadataIndex) -> None:
+        self._engine, self._catalog, self._index = engine, catalog, index
+
+    def mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
+        """Rows that meet every condition, or `None` if there are none."""
+        if not filters:
+            return None
+        mask = window_mask(view, filters.after, filters.before)
+        if filters.recency_days is not None:
+            with suppress(OverflowError):  # longer ago than dates go: everything is recent enough
+                mask &= window_mask(view, now - timedelta(days=filters.recency_days), None)
+        if filters.types:
+            mask &= of_types(view, filters.types)
+        if filters.roles:
+            mask &= self._by_roles(view, filters.roles)
+        if asked_of(filters):
+            mask &= self._by_values(view, filters)
+        if filters.entities:
+            mask &= self._by_entities(view, filters)
+        return mask
+
+    def ready(self, view: ScopeView, filters: Filters) -> bool:
+        """Whether the mask takes no longer than a recall may: all that it needs is in memory, or soon read."""
+        return view.size <= SOON or self._index.has(view.scope_id, asked_of(filters))
+
+    def absent(self, view: ScopeView, filters: Filters) -> list[str]:
+        """Keys of the metadata that a filter asks for, and no memory has."""
+        if filters.condition is None:
+            return []
+        asked = [of_key(key) for key in keys_of(filters.condition)]
+        known: Mapping[Asked, bool] = view.memo.get(_HELD, {})
+        if not known.keys() >= set(asked):  # a column that does not fit into memory is not read for this alone
+            with self._index.of(view, asked) as columns:
+                known = _held(view, columns)
+        return [one.key for one in asked if not known[one]]
+
+    def _by_values(self, view: ScopeView, filters: Filters) -> Mask:
+        """By actor, channel, thread and metadata."""
+        key = (filters.actors, filters.channels, filters.threads, repr(filters.condition))
+        masks: dict[object, Mask] = view.memo.setdefault(_MASKS, {})
+        known = masks.get(key)
+        if known is not None:
+            return known
+        with self._index.of(view, asked_of(filters)) as columns:
+            mask: Mask = view.alive.copy()
+            if filters.actors:
+                actors = columns[ACTOR]
+                mask &= _of_nums(view, actors.of(actors.named(filters.actors)))
+            for column, wanted in ((CHANNEL, filters.channels), (THREAD, filters.threads)):
+                if wanted:
+                    mask &= _of_nums(view, columns[column].holding(Test(column.column, "$in", wanted)))
+            if filters.condition is not None:
+                mask &= meeting(view, filters.condition, columns)
+                _held(view, columns)
+        if len(masks) >= MASKS_MAX:
+            masks.clear()
+        masks[key] = mask
+        return mask
+
+    def _by_roles(self, view: ScopeView, roles: Sequence[Role]) -> Mask:
+        """Rows of these roles, from the columns; where the texts are not at hand, by name and actor from the store."""
+        if view.text is not None:
+            return np.isin(view.text.roles, [ROLE_CODES[r] for r in roles])
+        m = schema.memories
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(m.c.num, m.c.role, m.c.actor).where(m.c.scope_id == view.scope_id))
+            return _of_nums(view, [r.num for r in rows if (role_of(r.actor) if r.role is None else r.role) in roles])
+
+    def _by_entities(self, view: ScopeView, filters: Filters) -> Mask:
+        known = self._catalog.of(view.scope_id)
+        found = [known.ent_of.get(i) for name in filters.entities for i in known.index.lookup(name)]
+        ents = [ent for ent in found if ent is not None]
+        n = schema.mentions
+        if not ents:
+            return np.zeros(view.size, dtype=np.bool_)
+        with self._engine.connect() as connection:
+            query = select(n.c.num).where(n.c.scope_id == view.scope_id, n.c.ent.in_(ents))
+            return _of_nums(view, [row[0] for row in connection.execute(query)])
+
+
+def asked_of(filters: Filters) -> list[Asked]:
+    """What filters ask of the memories besides types, times, roles and entities."""
+    asked = [one for one in (ACTOR, CHANNEL, THREAD) if getattr(filters, f"{one.column}s")]
+    return asked if filters.condition is None else [*asked, *map(of_key, keys_of(filters.condition))]
+
+
+def meeting(view: ScopeView, condition: Condition, columns: Columns) -> Mask:
+    """Rows whose metadata meet a condition. What is true of a missing key is true of forgotten rows as well."""
+    if isinstance(condition, Test):
+        return _of_nums(view, columns[of_key(condition.key)].holding(condition))
+    if isinstance(condition, Opposite):
+        return ~meeting(view, condition.part, columns)
+    mask = np.full(view.size, isinstance(condition, Every))
+    join = np.logical_and if isinstance(condition, Every) else np.logical_or
+    for part in condition.parts:
+        join(mask, meeting(view, part, columns), out=mask)
     return mask
 
 
-def _by_columns(engine: Engine, view: ScopeView, filters: Filters) -> Mask:
-    try:
-        return _by_statement(engine, view, filters)
-    except (DatabaseError, *UNREADABLE):
-        if not filters.metadata:
-            raise
-    # The metadata of some memory is no JSON, on which the statement fails as a whole: read one by one.
-    m = schema.memories
-    without = _by_statement(engine, view, replace(filters, metadata={}))
-    with engine.connect() as connection:
-        query = select(m.c.num, type_coerce(m.c.metadata, Text)).where(m.c.scope_id == view.scope_id)
-        return without & _mask(view, [num for num, raw in connection.execute(query) if _meets(raw, filters.metadata)])
+def _held(view: ScopeView, columns: Columns) -> Mapping[Asked, bool]:
+    """Of each column whether any memory of a snapshot holds it, which is noted for the next time."""
+    known: Mapping[Asked, bool] = view.memo.get(_HELD, {})
+    found = {one: known[one] if one in known else _any_of(view, column.nums) for one, column in columns.items()}
+    view.memo[_HELD] = {**(known if len(known) < KEYS_MAX else {}), **found}
+    return found
 
 
-def _meets(raw: Any, conditions: Mapping[str, Any]) -> bool:
-    try:
-        metadata = json.loads(raw)
-        return all(_same(metadata.get(key), value) for key, value in conditions.items())
-    except UNREADABLE:
-        return False
+def _any_of(view: ScopeView, nums: NDArray[np.int64]) -> bool:
+    """Whether any of these memories is there: mostly one of the newest."""
+    return bool(len(view.rows_of(nums[-FIRST:]))) or bool(len(view.rows_of(nums[:-FIRST])))
 
 
-def _by_statement(engine: Engine, view: ScopeView, filters: Filters) -> Mask:
-    m = schema.memories
-    query = select(m.c.num).where(m.c.scope_id == view.scope_id)
-    for column, values in ((m.c.actor, filters.actors), (m.c.channel, filters.channels), (m.c.thread, filters.threads)):
-        if values:
-            query = query.where(column.in_(values))
-    if filters.metadata:
-        query = query.add_columns(m.c.metadata)
-    for key, value in filters.metadata.items():
-        if not key.isascii() or '"' in key or "\\" in key:  # SQLite's JSON paths cannot name it: `_same` decides alone
-            continue
-        path = m.c.metadata[key]
-        if isinstance(value, bool):
-            query = query.where(path.as_boolean() == value)
-        elif isinstance(value, str):
-            query = query.where(path.as_string() == value)
-        elif abs(value) <= _EXACT_MAX:
-            query = query.where(path.as_float() == float(value))
-    with engine.connect() as connection:
-        rows = connection.execute(query)
-        return _mask(view, [r[0] for r in rows if all(_same(r[1].get(k), v) for k, v in filters.metadata.items())])
-
-
-def _by_roles(engine: Engine, view: ScopeView, roles: Sequence[Role]) -> Mask:
-    """Rows of these roles, from the columns; where the texts are not at hand, by name and actor from the store."""
-    if view.text is not None:
-        return np.isin(view.text.roles, [ROLE_CODES[r] for r in roles])
-    m = schema.memories
-    with engine.connect() as connection:
-        rows = connection.execute(select(m.c.num, m.c.role, m.c.actor).where(m.c.scope_id == view.scope_id))
-        return _mask(view, [r.num for r in rows if (role_of(r.actor) if r.role is None else r.role) in roles])
-
-
-def _same(found: Any, wanted: Any) -> bool:
-    """Equal, and of one kind: SQL's casts take 1, true and "1" for the same."""
-    return isinstance(found, bool) == isinstance(wanted, bool) and bool(found == wanted)
-
-
-def _by_entities(engine: Engine, view: ScopeView, filters: Filters, catalog: EntityCatalog) -> Mask:
-    known = catalog.of(view.scope_id)
-    found = [known.ent_of.get(i) for name in filters.entities for i in known.index.lookup(name)]
-    ents = [ent for ent in found if ent is not None]
-    n = schema.mentions
-    if not ents:
-        return np.zeros(view.size, dtype=np.bool_)
-    with engine.connect() as connection:
-        query = select(n.c.num).where(n.c.scope_id == view.scope_id, n.c.ent.in_(ents))
-        return _mask(view, [row[0] for row in connection.execute(query)])
-
-
-def _mask(view: ScopeView, nums: list[int]) -> Mask:
+def _of_nums(view: ScopeView, nums: NDArray[np.int64] | Sequence[int]) -> Mask:
     mask = np.zeros(view.size, dtype=np.bool_)
     mask[view.rows_of(nums)] = True
     return mask

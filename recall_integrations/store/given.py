@@ -2,40 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from recall_integrations.errors import InvalidMemory
-from recall_integrations.types import Memory
+from recall_integrations.errors import InvalidArgument, InvalidMemory
+from recall_integrations.records import record
+from recall_integrations.store.clock import Clock
+from recall_integrations.types import Filters, Memory, checked_id
 from recall_integrations.types.messages import is_message, spoken
+from recall_integrations.types.numbers import is_whole
+
+if TYPE_CHECKING:
+    from recall_integrations.adapters.filters import FiltersLike
+
+BATCH = 1_000  # memories per transaction
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Chat:
-    """What is known of the chat messages among what was given.
+    """What is known of what was given besides the memories, above all of the chat messages among them.
 
     Args:
         ids: of messages; what is there already under them is left alone.
         places: of messages among what is to be stored.
         skipped: places of messages without text among what was given.
+        on_duplicate: what becomes of a memory that says what one of the scope says already.
     """
 
     ids: set[str] = field(default_factory=set)
     places: list[int] = field(default_factory=list)
     skipped: list[int] = field(default_factory=list)
+    on_duplicate: str = "keep"
 
 
-def checked(memories: Iterable[Any], thread: str | None, chat: Chat) -> Iterator[Memory]:
+def check_many(memories: object, batch_size: object, thread: object) -> None:
+    """Arguments of `remember_many`.
+
+    Raises:
+        InvalidMemory: one memory alone, or a thread that cannot be used.
+        InvalidArgument: no number of memories.
+    """
+    if isinstance(memories, str | bytes | Memory | Mapping) or is_message(memories):
+        raise InvalidMemory("remember_many takes an iterable of memories. Use `remember` for a single one.")
+    if not is_whole(batch_size) or batch_size < 1:
+        raise InvalidArgument(f"batch_size must be at least 1, not {batch_size!r}.")
+    if thread is not None:
+        checked_id(thread, "thread", InvalidMemory)
+
+
+def checked_wish(on_duplicate: object) -> str:
+    """What `on_duplicate` says.
+
+    Raises:
+        InvalidArgument: none of the three.
+    """
+    if isinstance(on_duplicate, str) and on_duplicate in ("keep", "replace", "skip"):
+        return on_duplicate
+    raise InvalidArgument(f'on_duplicate must be "keep", "replace" or "skip", not {str(on_duplicate)[:60]!r}.')
+
+
+def checked_filters(filters: FiltersLike) -> Filters | None:
+    """What a call was given as filters; `None` where they hold no condition.
+
+    Raises:
+        InvalidFilter: they cannot be applied.
+    """
+    from recall_integrations.adapters.filters import as_filters
+
+    return None if filters is None else as_filters(filters) or None
+
+
+def checked(memories: Iterable[Any], thread: str | None, chat: Chat, clock: Clock) -> Iterator[Memory]:
     """Items as memories, without messages that have no text; `chat` is told of the messages.
 
     Args:
         memories: `Memory` objects, texts and chat messages.
         thread: of the texts and messages.
         chat: filled as the items are read.
+        clock: of the store.
 
     Raises:
-        InvalidMemory: an item is not a memory, or its id occurs twice; the error gives its position.
+        InvalidMemory: an item is not a memory, has come to its end, or its id occurs twice; the error gives its
+            position.
     """
     if not isinstance(memories, Iterable):
         raise InvalidMemory(f"remember_many takes an iterable of memories, not {type(memories).__name__}.")
@@ -47,6 +97,8 @@ def checked(memories: Iterable[Any], thread: str | None, chat: Chat) -> Iterator
             raise InvalidMemory(f"Item {position} is {kind}. Give Memory objects, texts or chat messages.")
         try:
             memory = _said(item, thread) if is_chat else _memory_of(item, thread)
+            if memory is not None and memory.expires_at is not None:
+                _check_end(memory.expires_at, clock)
         except InvalidMemory as e:
             raise InvalidMemory(f"Item {position}: {e}") from None
         if memory is None:
@@ -63,6 +115,17 @@ def checked(memories: Iterable[Any], thread: str | None, chat: Chat) -> Iterator
             if memory.id is not None:
                 chat.ids.add(memory.id)
         yield memory
+
+
+def _check_end(end: datetime, clock: Clock) -> None:
+    from recall_integrations.resilience.failures import time_of
+
+    now = time_of(clock)
+    if end <= now:
+        raise InvalidMemory(
+            f"Memory.expires_at ({end.isoformat()}) has passed: by the store's clock it is {now.isoformat()}. Give a "
+            "later time, or none for a memory that stays."
+        )
 
 
 def _said(message: object, thread: str | None) -> Memory | None:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
@@ -29,11 +28,12 @@ from dataclasses import replace
 from sqlalchemy import Connection, select
 
 from recall_integrations.database import schema
+from recall_integrations.patterns import regex
 from recall_integrations.types import Memory
 from recall_integrations.types.roles import Role
 
 DISTINCT_CHARS = 60  # of what is said once in both, together, for parts that do not overlap at the end
-_MADE = re.compile(r"msg-(?P<digest>[0-9a-f]{24})(?:-(?P<number>\d+))?")
+_MADE = regex(r"msg-(?P<digest>[0-9a-f]{24})(?:-(?P<number>\d+))?")
 
 
 class Remembered(list[str]):

@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 
 class InUse:
-    """Counts the calls that are under way, by thread. Threads share it."""
+    """Counts the calls that are under way, by thread. Threads share it. A block of it is one call more."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._by_thread: Counter[int] = Counter()
+        # It is taken itself, by every recall twice: a condition hands that on, which takes as long again.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._by_thread: dict[int, int] = {}
+        self._waiting = 0
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """One more call, until the block ends."""
+    def __enter__(self) -> None:
         me = threading.get_ident()
-        with self._changed:
-            self._by_thread[me] += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._by_thread[me] -= 1
-                if not self._by_thread[me]:
-                    del self._by_thread[me]
+        with self._lock:
+            self._by_thread[me] = self._by_thread.get(me, 0) + 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            left = self._by_thread[me] - 1
+            if left:
+                self._by_thread[me] = left
+            else:
+                del self._by_thread[me]
+                if self._waiting:
                     self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
         """Until nobody else is under way, or the time is over; whether nobody is. An own call is not waited for."""
         me = threading.get_ident()
         with self._changed:
-            return self._changed.wait_for(lambda: not self._by_thread.keys() - {me}, seconds)
+            self._waiting += 1
+            try:
+                return self._changed.wait_for(lambda: not self._by_thread.keys() - {me}, seconds)
+            finally:
+                self._waiting -= 1

@@ -1,45 +1,48 @@
-"""The two derived indexes of a store: kept in step with the journal, rebuilt when they are damaged.
+"""What a store derives from its memories: words in tantivy, vectors in SQL and, of large scopes, in Chroma.
 
-Each index lives in a directory named after its epoch (`lexical.3`). A rebuild fills a new directory beside the old one
+Words and vectors are kept in step with the journal, and Chroma with the vectors (`store.collections`). tantivy and
+Chroma live in directories named after their epochs (`lexical.3`). A rebuild fills a new directory beside the old one
 and switches to it in one SQL transaction, so a crash during a rebuild leaves the old state in force.
 """
 
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, Table, func, insert, select, update
+from sqlalchemy import Engine, Table, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import put_meta
+from recall_integrations.database.engine import mapped_errors
+from recall_integrations.database.inserting import insert_rows
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import EmbeddingError, IndexUnavailable
-from recall_integrations.indexes.vectors import SHARED, SemanticIndex, torn
+from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
+from recall_integrations.indexes.vectors import SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex, Put, damaged
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
-from recall_integrations.store import history, journal, seal
+from recall_integrations.store import epochs, history, journal, seal
 from recall_integrations.store.ahead import NotYet, Vectors
+from recall_integrations.store.collections import Collections, Progress, quiet_close
+from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
+from recall_integrations.store.owed import Owed
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
 
 logger = logging.getLogger("recall_integrations")
 
 BATCH = 2_000
+OWED_BATCH = 25_000  # changes that are known, whose texts need not be read
+WRITER_WAIT_S = 0.05  # of who reads, for a writer
+CLOSE_S = 5.0  # wait for a writer that hangs while the process ends
 PROBE = "Is the embedding there?"
-SAMPLES = 16  # vectors of a large scope that are looked for when its index is opened
-SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
-Progress = Callable[[str, int, int], None]  # (what, done, total)
 Applied = Callable[[Sequence[Change] | None, int], None]  # (changes, commit of the lexical index)
 
 
@@ -47,6 +50,7 @@ class Indexes:
     """Lexical and semantic index of one store directory. Writes are serialised by the store's write lock.
 
     Args:
+        scan_max: memories up to which a scope has no collection in Chroma.
         applied: told what the lexical index has applied, each change once; `None` where that cannot be promised.
     """
 
@@ -56,27 +60,26 @@ class Indexes:
         directory: Path,
         embedding: Embedding,
         *,
-        exact_max: int,
+        scan_max: Callable[[], int],
         write_lock: threading.RLock,
         applied: Applied,
     ) -> None:
         self._engine = engine
         self._directory = directory
         self.embedding = embedding
-        self.exact_max = exact_max
         self.notices: list[str] = []
+        self.collections = Collections(engine, directory, scan_max=scan_max, write_lock=write_lock, note=self._note)
         self._lexical: LexicalIndex | None = None
-        self._semantic: SemanticIndex | None = None
-        self._semantic_checked = False
         self._applied_lexical = applied
-        self._write_lock = write_lock  # the store's: taken before `_open_lock`, by whoever may rebuild
-        self._open_lock = threading.RLock()
-        self._closed = False  # a late reader must not make an index anew where the store was
+        self._open_lock = threading.RLock()  # taken after the store's write lock
         self._written = False  # whether the lexical index was, since it was opened
-        self._seals: dict[str, dict[str, seal.Entry]] = {}
+        self._sealed: dict[str, seal.Entry] = {}
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
-        self._homes: dict[int, str] = {}
         self._embedded: set[int] = set()
+        self._write_lock = write_lock
+        self._closed = False
+        self.owed = Owed(self.apply_owed)
+        self._told = 0  # the last change that `applied` was told of before the lexical index had it
         self._replaying = True  # until the journal was followed to its end once: changes may have been applied before
         self._replay = True
 
@@ -84,17 +87,16 @@ class Indexes:
 
     def open(self, vectors: Vectors | None = None) -> None:
         """Open what is cheap to open, catch up with the journal (`vectors` as there), and repair what is damaged."""
-        self._load_homes()
         self._sweep()
         count = self._memory_count()
         behind = self._behind()
         try:
-            self._check_seal(LEXICAL)
+            self._check_seal()
             index = self._lexical = LexicalIndex(self._path(LEXICAL))
             applied = count if not behind[LEXICAL] else self._applied(schema.memories, LEXICAL)
             if index.count < applied or (index.count != count and not behind[LEXICAL]):
                 raise IndexUnavailable(f"The lexical index holds {index.count:,} memories, the store {count:,}.")
-            self._check_history(LEXICAL)
+            self._check_history()
         except IndexUnavailable as e:
             self._note(f"{e} It is rebuilt from the store.")
             self._lexical = None
@@ -103,7 +105,7 @@ class Indexes:
             except (IndexUnavailable, OSError) as failure:  # no space, say: recall goes on without this arm
                 self._lexical = None
                 self._note(f"The lexical index could not be rebuilt: {failure}")
-        self._look_at_semantic()
+        self.collections.open()
         if any(behind.values()):
             self.catch_up(vectors=vectors)
         else:
@@ -111,103 +113,52 @@ class Indexes:
 
     @property
     def lexical(self) -> LexicalIndex:
-        """The lexical index."""
+        """The lexical index, with all that was committed before.
+
+        Raises:
+            IndexUnavailable: it is not open.
+        """
+        self.apply_owed()
+        return self._open_lexical()
+
+    def lexical_now(self) -> tuple[LexicalIndex, bool]:
+        """The lexical index without waiting for a writer, and whether it has all that was committed before.
+
+        Raises:
+            IndexUnavailable: it is not open.
+        """
+        whole = self.apply_owed(WRITER_WAIT_S)
+        return self._open_lexical(), whole
+
+    def _open_lexical(self) -> LexicalIndex:
         if self._lexical is None:
             raise IndexUnavailable("The lexical index is not open. Run `recall reindex STORE`.")
         return self._lexical
 
     @property
     def semantic(self) -> SemanticIndex:
-        """The semantic index, opened and checked on first use."""
-        if self._closed:
-            raise IndexUnavailable("The semantic index is closed.")
-        if not self._semantic_checked or self._semantic is None:
-            with self._write_lock, self._open_lock:  # a rebuild writes, so no writer may be half-way
-                if not self._closed and (not self._semantic_checked or self._semantic is None):
-                    self._open_semantic()
-        index = self._semantic
-        if index is None:
-            raise IndexUnavailable("The semantic index is not open. Run `recall reindex STORE`.")
-        return index
+        """Chroma, with the collections of large scopes; opened and checked on first use.
 
-    def _open_semantic(self) -> None:
-        path = self._path(SEMANTIC)
-        try:
-            seal.trying(path, True)
-            seal.unseal(path)
-            if (problem := torn(path)) is not None:
-                raise IndexUnavailable(f"The semantic index is damaged: {problem}.")
-            index = self._semantic = SemanticIndex(path)
-            self._check_semantic(index)
-            seal.trying(path, False)
-        except (IndexUnavailable, OSError) as e:
-            self._note(f"{e} It is rebuilt from the store.")
-            if self._semantic is not None:
-                self._quiet_close(self._semantic)
-                self._semantic = None
-            self.rebuild(SEMANTIC)
-        self._semantic_checked = True
+        Raises:
+            IndexUnavailable: there is no large scope, or Chroma does not work.
+        """
+        return self.collections.index
 
-    def _look_at_semantic(self) -> None:
-        """Notice at open what can be seen without loading Chroma."""
-        applied = self._applied(schema.vectors, SEMANTIC)
-        try:
-            self._check_seal(SEMANTIC)
-            if applied and not (self._path(SEMANTIC) / "chroma.sqlite3").is_file():
-                raise IndexUnavailable(f"The semantic index is missing, the store holds {applied:,} vectors.")
-            self._check_history(SEMANTIC)
-        except IndexUnavailable as e:
-            self._note(f"{e} It is rebuilt from the store.")
-            try:
-                self.rebuild(SEMANTIC)
-            except (IndexUnavailable, OSError) as failure:
-                self._note(f"The semantic index could not be rebuilt: {failure}")
-
-    def _check_seal(self, name: str) -> None:
-        problem, self._seals[name] = seal.broken(self._path(name))
-        if name == LEXICAL and problem is None and not self._seals[name] and self._path(name).is_dir():
-            problem = damaged(self._path(name)) if any(self._path(name).glob("*.idx")) else None
+    def _check_seal(self) -> None:
+        path = self._path(LEXICAL)
+        problem, self._sealed = seal.broken(path)
+        if problem is None and not self._sealed and path.is_dir():
+            problem = damaged(path) if any(path.glob("*.idx")) else None
         if problem is not None:
-            raise IndexUnavailable(f"The {name} index is damaged: {problem}.")
+            raise IndexUnavailable(f"The lexical index is damaged: {problem}.")
 
-    def _check_history(self, name: str) -> None:
+    def _check_history(self) -> None:
         """Whether it is this database that the index was made from, and not one that was there before or after it."""
         with self._engine.connect() as connection:
-            problem = journal.foreign(connection, name, history.noted(self._path(name)))
+            cursor = journal.cursors(connection).get(LEXICAL, 0)
+            problem = journal.foreign(connection, cursor, history.noted(self._path(LEXICAL)))
         if problem is not None:
-            raise IndexUnavailable(f"The {name} index is of another history: {problem}.")
-
-    def _check_semantic(self, index: SemanticIndex) -> None:
-        """Compare numbers, and let large scopes find some of their own vectors: Chroma counts lost ones too."""
-        applied = self._applied(schema.vectors, SEMANTIC)
-        found = index.count()
-        if found < applied:
-            raise IndexUnavailable(f"The semantic index holds {found:,} vectors, the store {applied:,}.")
-        for scope_id, home in sorted(self._homes.items()):
-            sample = self._sample(scope_id)
-            missed = 0
-            for vector in sample:
-                _, cosines = index.nearest(home, vector, 1)
-                missed += not len(cosines) or float(cosines[0]) < SELF_COSINE
-            if missed > len(sample) // 8:
-                raise IndexUnavailable(
-                    f"The semantic index does not find {missed} of {len(sample)} of its own vectors."
-                )
-
-    def _sample(self, scope_id: int) -> list[NDArray[np.float32]]:
-        """Some vectors that the index must hold, spread over the scope."""
-        v = schema.vectors
-        with self._engine.connect() as connection:
-            cursor = journal.cursors(connection).get(SEMANTIC, 0)
-            mine = (v.c.scope_id == scope_id) & (v.c.num <= cursor)
-            low, high = connection.execute(select(func.min(v.c.num), func.max(v.c.num)).where(mine)).one()
-            blobs: dict[int, bytes] = {}
-            for i in range(SAMPLES if low is not None else 0):
-                start = low + (high - low) * i // SAMPLES
-                query = select(v.c.num, v.c.vector).where(mine, v.c.num >= start).order_by(v.c.num).limit(1)
-                blobs.update({row[0]: row[1] for row in connection.execute(query)})
-        vectors = [np.frombuffer(blob, dtype="<f2").astype(np.float32) for blob in blobs.values()]
-        return [vector for vector in vectors if vector.any()]
+            raise IndexUnavailable(f"The lexical index is of another history: {problem}.")
 
     def _applied(self, table: Table, name: str) -> int:
         """Rows that the index must hold: those at or before its cursor."""
@@ -219,39 +170,77 @@ class Indexes:
     @property
     def loaded(self) -> bool:
         """Whether Chroma has been loaded."""
-        return self._semantic is not None and self._semantic.opened
+        return self.collections.loaded
 
     def home_of(self, scope_id: int) -> str:
-        """The Chroma collection that holds a scope's vectors."""
-        return self._homes.get(scope_id, SHARED)
+        """The Chroma collection that holds a scope's vectors; empty = it has none."""
+        return self.collections.home_of(scope_id)
+
+    def home_until(self, scope_id: int) -> int:
+        """The highest number in a scope's collection; 0 = none. What lies behind it has to be scanned."""
+        return self.collections.home_until(scope_id)
+
+    def settle(self, timeout: float | None = None) -> bool:
+        """Wait until the collections hold everything that has a vector; whether they do within so many seconds."""
+        return self.collections.settle(timeout)
 
     def close(self, *, sealed: bool = True) -> None:
         """Release both indexes, and seal what was closed in order."""
+        self.owed.close()
+        if sealed and self.owed.any and self._write_lock.acquire(timeout=CLOSE_S):
+            try:
+                self.apply_owed()
+            except RecallError as e:
+                logger.warning("The lexical index could not be brought up to date before the end: %s", told(e))
+            finally:
+                self._write_lock.release()
+        self._closed = True
+        self.collections.close(sealed=sealed)
         with self._open_lock:
-            self._closed = True
-            if self._lexical is not None and self._quiet_close(self._lexical) and sealed:
-                self._seal(LEXICAL)
-            checked = self._semantic is not None and self._semantic_checked
-            if self._semantic is not None and self._quiet_close(self._semantic) and checked and sealed:
-                self._seal(SEMANTIC)
-            self._lexical = self._semantic = None
-
-    def _seal(self, name: str) -> None:
-        try:
-            seal.seal(self._path(name), self._seals.get(name, {}))
-        except (OSError, SQLAlchemyError) as e:
-            logger.warning("The %s index could not be sealed: %s", name, told(e))
-
-    @staticmethod
-    def _quiet_close(index: LexicalIndex | SemanticIndex) -> bool:
-        try:
-            index.close()
-        except IndexUnavailable as e:
-            logger.warning(told(e))
-            return False
-        return True
+            if self._lexical is not None and quiet_close(self._lexical) and sealed:
+                try:
+                    seal.seal(self._path(LEXICAL), self._sealed)
+                except (OSError, SQLAlchemyError) as e:
+                    logger.warning("The lexical index could not be sealed: %s", told(e))
+            self._lexical = None
 
     # -- following the journal -------------------------------------------------------------------------------------
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether the lexical index need not have what was committed, with its vectors, when its write returns."""
+        return self.owed.allowed and self._lexical is not None and not any(self.lag.values())
+
+    def owe(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
+        """Apply changes to the lexical index later. They `may_wait`, and the write lock is held.
+
+        Args:
+            changes: what was committed.
+            stems: of the memories, by num.
+        """
+        self.owed.add(changes, stems)
+        self._told = changes[-1].seq
+        self._applied_lexical(changes, self._open_lexical().commits + 1)
+        if self.owed.full:
+            self.catch_up()
+
+    def apply_owed(self, wait_s: float = -1) -> bool:
+        """Bring the lexical index what is owed to it; whether it has all. Whoever asks it calls this first.
+
+        Args:
+            wait_s: how long a writer is waited for, in seconds; below 0 as long as it takes.
+        """
+        if not self.owed.any or self._closed:
+            return True
+        if not self._write_lock.acquire(timeout=wait_s):
+            return False
+        try:
+            with mapped_errors(self._directory / DATABASE):
+                if self.owed.any and not self._closed:
+                    self.catch_up()
+        finally:
+            self._write_lock.release()
+        return True
 
     def catch_up(self, progress: Progress | None = None, vectors: Vectors | None = None) -> set[int]:
         """Apply what the journal holds beyond each cursor. An index that fails stays behind and is named in `lag`.
@@ -264,41 +253,62 @@ class Indexes:
         failed = False
         # Until the end is reached, a change may be applied without its cursor having moved, whatever interrupts this.
         self._replay, self._replaying = self._replaying, True
-        semantic = partial(self._apply_semantic, vectors)
-        for name, apply in ((LEXICAL, self._apply_lexical), (SEMANTIC, semantic)):
+        known, stems = self.owed.take()
+        lexical, semantic = partial(self._apply_lexical, stems), partial(self._apply_semantic, vectors)
+        for name, apply in ((LEXICAL, lexical), (SEMANTIC, semantic)):
             try:
-                self._follow(name, apply, progress)
+                self._follow(name, apply, known if name == LEXICAL else (), progress)
             except NotYet:  # noqa: PERF203 - two of them
                 failed = True
             except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:
                 failed = True
+                if name == LEXICAL and self._told:
+                    self._applied_lexical(None, 0)  # it was told of what the index may not have
                 self._note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed
+        self._told = 0
         self.lag = self._behind()
+        self.owed.any = False
         return self._embedded
 
-    def _follow(self, name: str, apply: Callable[[list[Change]], None], progress: Progress | None) -> None:
+    def _follow(
+        self,
+        name: str,
+        apply: Callable[[list[Change]], None],
+        known: Sequence[Change],
+        progress: Progress | None,
+    ) -> None:
         with self._engine.connect() as connection:
             cursor = journal.cursors(connection).get(name, 0)
+            known = [change for change in known if change.seq > cursor]
+            if known and len(known) != journal.count_after(connection, cursor):
+                known = []
             total = journal.last_seq(connection) - cursor
         done = 0
-        while batch := journal.pending(self._engine, cursor, BATCH):
-            cursor = batch[-1].seq
-            history.note(self._path(name), history.Point(cursor, batch[-1].digest))
+        for batch in _batches(known) if known else self._journal(cursor):
             apply(batch)
-            with self._engine.begin() as connection:
-                journal.move(connection, name, cursor)
             done += len(batch)
             if progress is not None:
                 progress(name, done, total)
 
-    def _apply_lexical(self, batch: list[Change]) -> None:
-        puts = [Put(c.scope_id, c.num, c.content, c.language) for c in batch if c.content is not None]
+    def _journal(self, cursor: int) -> Iterator[list[Change]]:
+        while batch := journal.pending(self._engine, cursor, BATCH):
+            cursor = batch[-1].seq
+            yield batch
+
+    def _apply_lexical(self, stems: Mapping[int, Sequence[str]], batch: list[Change]) -> None:
+        history.note(self._path(LEXICAL), history.Point(batch[-1].seq, batch[-1].digest))
+        puts = [Put(c.scope_id, c.num, c.content, c.language, stems.get(c.num)) for c in batch if c.text is not None]
         if not self._written:
             seal.unseal(self._path(LEXICAL))
             self._written = True
-        self.lexical.apply(puts, [c.num for c in batch if c.op == "del"], replay=self._replay)
-        self._applied_lexical(None if self._replay else batch, self.lexical.commits)
+        index = self._open_lexical()
+        index.apply(puts, [c.num for c in batch if c.op == "del"], replay=self._replay)
+        untold = [c for c in batch if c.seq > self._told]
+        if untold:
+            self._applied_lexical(None if self._replay else untold, index.commits)
+        with self._engine.begin() as connection:
+            journal.move(connection, LEXICAL, batch[-1].seq)
 
     def unembedded(self) -> list[str]:
         """Texts of the next changes that the semantic index has not applied."""
@@ -310,11 +320,6 @@ class Indexes:
         puts = [c for c in batch if c.content is not None]
         texts = [c.content or "" for c in puts]
         vectors = self.embed(texts) if given is None else given.of(texts)
-        rows = [
-            {"scope_id": c.scope_id, "num": c.num, "vector": v.astype("<f2").tobytes()}
-            for c, v in zip(puts, vectors, strict=True)
-            if v is not None
-        ]
         with self._engine.begin() as connection:
             replaced = [c.num for c in puts]
             for start in range(0, len(replaced), 500):
@@ -325,23 +330,10 @@ class Indexes:
                         schema.vectors.c.scope_id.in_(scope_ids), schema.vectors.c.num.in_(part)
                     )
                 )
-            if rows:
-                connection.execute(insert(schema.vectors), rows)
+            insert_rows(connection, schema.vectors, vector_rows(puts, vectors))
+            journal.move(connection, SEMANTIC, batch[-1].seq)
         self._embedded.update(c.scope_id for c in puts)
-        by_home: dict[str, tuple[list[int], list[NDArray[np.float32]], list[int]]] = defaultdict(lambda: ([], [], []))
-        for change, vector in zip(puts, vectors, strict=True):
-            if vector is not None:
-                nums, arrays, _ = by_home[self.home_of(change.scope_id)]
-                nums.append(change.num)
-                arrays.append(vector)
-        for change in batch:
-            if change.op == "del":
-                by_home[self.home_of(change.scope_id)][2].append(change.num)
-        semantic = self.semantic
-        for home, (nums, arrays, deletes) in sorted(by_home.items()):
-            stacked = np.stack(arrays) if arrays else np.empty((0, self.embedding.dimensions), dtype=np.float32)
-            semantic.apply(home, nums, stacked, deletes)
-        self._promote({c.scope_id for c in batch})
+        self.collections.follow({c.scope_id for c in batch}, len(batch))
 
     def embed(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
         """A vector per text. A text that fails where others succeed gets none, so that it cannot block the rest."""
@@ -383,76 +375,45 @@ class Indexes:
             )
         return matrix
 
-    def _promote(self, scope_ids: set[int]) -> None:
-        """Give scopes that outgrew the shared collection one of their own."""
-        for scope_id in sorted(scope_ids):
-            if self.home_of(scope_id) != SHARED:
-                continue
-            with self._engine.connect() as connection:
-                count = connection.execute(
-                    select(schema.scopes.c.memories).where(schema.scopes.c.scope_id == scope_id)
-                ).scalar()
-            if (count or 0) <= self.exact_max:
-                continue
-            home = f"scope-{scope_id}"
-            self.semantic.move(home, SHARED, self._vector_batches(scope_id))
-            with self._engine.begin() as connection:
-                connection.execute(
-                    update(schema.scopes).where(schema.scopes.c.scope_id == scope_id).values(vector_home=home)
-                )
-            self._homes[scope_id] = home
-
-    def _vector_batches(self, scope_id: int | None = None) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        v = schema.vectors
-        last = 0
-        while True:
-            query = select(v.c.num, v.c.vector).where(v.c.num > last).order_by(v.c.num).limit(BATCH)
-            if scope_id is not None:
-                query = query.where(v.c.scope_id == scope_id)
-            with self._engine.connect() as connection:
-                rows = connection.execute(query).all()
-            if not rows:
-                return
-            last = rows[-1][0]
-            array = np.frombuffer(b"".join(r[1] for r in rows), dtype="<f2").reshape(len(rows), -1)
-            yield [r[0] for r in rows], array.astype(np.float32)
-
     # -- rebuilding ------------------------------------------------------------------------------------------------
 
     def rebuild(self, name: str, *, embed: bool = False, progress: Progress | None = None) -> None:
         """Make an index anew from the store. `embed=True` also makes every vector anew (another embedding)."""
+        self.apply_owed()  # else it would count as behind
         with self._open_lock:
-            self._load_homes()
-            epoch = self._epoch(name) + 1
-            path = self._directory / f"{name}.{epoch}"
-            _remove(path)
-            with self._engine.connect() as connection:
-                head = journal.last_seq(connection)
-                reached = journal.point(connection, head)
             if name == LEXICAL:
-                fresh = LexicalIndex(path)
-                self._fill_lexical(fresh, progress)
-                old_lexical, self._lexical = self._lexical, fresh
-                if old_lexical is not None:
-                    self._quiet_close(old_lexical)
-                self._applied_lexical(None, fresh.commits)
+                self._rebuild_lexical(progress)
             else:
-                if embed:
-                    self._embed_all(progress)
-                built = SemanticIndex(path)
-                self._fill_semantic(built, progress)
-                old_semantic, self._semantic, self._semantic_checked = self._semantic, built, True
-                if old_semantic is not None:
-                    self._quiet_close(old_semantic)
-            self._seals[name] = {}
-            if reached is not None:
-                history.note(path, reached)
-            with self._engine.begin() as connection:
-                put_meta(connection, f"{name}_epoch", str(epoch))
-                if name == LEXICAL or embed or self._all_embedded():
-                    journal.move(connection, name, head)
+                self._rebuild_semantic(embed, progress)
             self.lag = self._behind()
             self._sweep()
+
+    def _rebuild_lexical(self, progress: Progress | None) -> None:
+        with self._engine.connect() as connection:
+            head = journal.last_seq(connection)
+            reached = journal.point(connection, head)
+            path = self._directory / f"{LEXICAL}.{epochs.of(connection, LEXICAL) + 1}"
+        epochs.remove(path)
+        fresh = LexicalIndex(path)
+        self._fill_lexical(fresh, progress)
+        old, self._lexical = self._lexical, fresh
+        if old is not None:
+            quiet_close(old)
+        self._applied_lexical(None, fresh.commits)
+        self._sealed = {}
+        if reached is not None:
+            history.note(path, reached)
+        with self._engine.begin() as connection:
+            epochs.advance(connection, LEXICAL)
+            journal.move(connection, LEXICAL, head)
+
+    def _rebuild_semantic(self, embed: bool, progress: Progress | None) -> None:
+        if embed:
+            self._embed_all(progress)
+        with self._engine.begin() as connection:
+            if embed or self._all_embedded():
+                journal.move(connection, SEMANTIC, journal.last_seq(connection))
+        self.collections.rebuild(progress)
 
     def _fill_lexical(self, index: LexicalIndex, progress: Progress | None) -> None:
         m = schema.memories
@@ -521,48 +482,15 @@ class Indexes:
                 progress("embedding", start + len(part), len(missing))
         return made
 
-    def _fill_semantic(self, index: SemanticIndex, progress: Progress | None) -> None:
-        with self._engine.connect() as connection:
-            scope_ids = (
-                connection.execute(select(schema.scopes.c.scope_id).order_by(schema.scopes.c.scope_id)).scalars().all()
-            )
-            total = connection.execute(select(func.count()).select_from(schema.vectors)).scalar_one()
-        done = 0
-        for scope_id in scope_ids:
-            for nums, vectors in self._vector_batches(scope_id):
-                index.apply(self.home_of(scope_id), nums, vectors, [])
-                done += len(nums)
-                if progress is not None:
-                    progress(SEMANTIC, done, total)
-        if not done:
-            index.count()  # opens it, so that an empty index is a sound one
-
     # -- bookkeeping -----------------------------------------------------------------------------------------------
 
-    def _epoch(self, name: str) -> int:
-        with self._engine.connect() as connection:
-            value = connection.execute(select(schema.meta.c.value).where(schema.meta.c.key == f"{name}_epoch")).scalar()
-        return int(value or 0)
-
     def _path(self, name: str) -> Path:
-        return self._directory / f"{name}.{self._epoch(name)}"
+        with self._engine.connect() as connection:
+            return self._directory / f"{name}.{epochs.of(connection, name)}"
 
     def _sweep(self) -> None:
         """Remove directories of other epochs: replaced indexes and rebuilds that did not finish."""
-        for name in (LEXICAL, SEMANTIC):
-            current = self._path(name)
-            for path in self._directory.glob(f"{name}.*"):
-                if path != current:
-                    _remove(path)
-
-    def _load_homes(self) -> None:
-        with self._engine.connect() as connection:
-            rows = connection.execute(
-                select(schema.scopes.c.scope_id, schema.scopes.c.vector_home).where(
-                    schema.scopes.c.vector_home != SHARED
-                )
-            )
-            self._homes = {int(scope_id): str(home) for scope_id, home in rows}
+        epochs.sweep(self._directory, LEXICAL, [self._path(LEXICAL)])
 
     def _memory_count(self) -> int:
         with self._engine.connect() as connection:
@@ -594,8 +522,15 @@ class Indexes:
         del self.notices[:-100]
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def vector_rows(puts: Iterable[Change], vectors: Iterable[NDArray[np.float32] | None]) -> list[dict[str, object]]:
+    """Rows of the table `vectors`; none for a memory that has no vector."""
+    return [
+        {"scope_id": put.scope_id, "num": put.num, "vector": vector.astype("<f2").tobytes()}
+        for put, vector in zip(puts, vectors, strict=True)
+        if vector is not None
+    ]
+
+
+def _batches(changes: Sequence[Change]) -> Iterator[list[Change]]:
+    for start in range(0, len(changes), OWED_BATCH):
+        yield list(changes[start : start + OWED_BATCH])

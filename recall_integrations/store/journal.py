@@ -10,15 +10,14 @@ Each entry has a digest of itself and of all before it, by which an index that w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, update
 
 from recall_integrations.database import schema
+from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.records import record
 from recall_integrations.store import history
 from recall_integrations.store.history import Point
 from recall_integrations.text import language_of
@@ -27,10 +26,9 @@ from recall_integrations.types import indexed_text
 LEXICAL, SEMANTIC = "lexical", "semantic"
 KEPT_ENTRIES = 10_000
 PRUNED = "pruned"  # key in `meta`: number and digest of the last entry that was dropped
-_NOTHING: Mapping[int, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Change:
     """One entry: `op` is `put` or `del`; for a put whose memory still stands, its text and actor are at hand."""
 
@@ -55,19 +53,41 @@ class Change:
         return None if self.text is None else language_of(self.text)
 
 
-def append(connection: Connection, rows: Sequence[Mapping[str, Any]], contents: Mapping[int, str] = _NOTHING) -> None:
-    """Write entries in the caller's transaction.
+def gone(seq: int, scope_id: int, num: int) -> Change:
+    """The change with this number: a memory is removed."""
+    return Change(seq=seq, scope_id=scope_id, op="del", num=num, text=None, actor=None)
+
+
+def append(connection: Connection, entries: Sequence[Change], applied: str | None = None) -> tuple[list[Change], bool]:
+    """Write entries, oldest first, in the caller's transaction.
 
     Args:
-        rows: the entries, oldest first.
-        contents: of those that are put, what is indexed, by num.
+        entries: their digests are made here.
+        applied: an index that has them already: its cursor moves along, unless it lacks any that were there before.
+
+    Returns:
+        The entries with their digests, and whether the cursor moved.
     """
-    digest, chained = _newest(connection).digest, []
-    for row in rows:
-        content = contents.get(row["num"]) if row["op"] == "put" else None
-        digest = history.digest(digest, row["seq"], row["scope_id"], row["op"], row["num"], content)
-        chained.append({**row, "digest": digest})
-    connection.execute(insert(schema.changes), chained)
+    newest, chained = _newest(connection), []
+    digest = newest.digest
+    for e in entries:
+        digest = history.digest(digest, e.seq, e.scope_id, e.op, e.num, e.content if e.op == "put" else None)
+        chained.append(
+            Change(seq=e.seq, scope_id=e.scope_id, op=e.op, num=e.num, text=e.text, actor=e.actor, digest=digest)
+        )
+    rows = [{"seq": e.seq, "scope_id": e.scope_id, "op": e.op, "num": e.num, "digest": e.digest} for e in chained]
+    insert_rows(connection, schema.changes, rows)
+    return chained, applied is not None and _advance(connection, applied, newest.seq, chained[-1].seq)
+
+
+def _advance(connection: Connection, name: str, newest: int, seq: int) -> bool:
+    c = schema.cursors
+    if connection.execute(update(c).where(c.c.name == name, c.c.seq >= newest).values(seq=seq)).rowcount:
+        return True
+    if newest or connection.execute(select(c.c.seq).where(c.c.name == name)).first() is not None:
+        return False
+    connection.execute(insert(c).values(name=name, seq=seq))
+    return True
 
 
 def chain(connection: Connection) -> None:
@@ -104,14 +124,13 @@ def point(connection: Connection, seq: int) -> Point | None:
     return dropped if dropped.seq == seq else None
 
 
-def foreign(connection: Connection, name: str, noted: Point | None) -> str | None:
+def foreign(connection: Connection, cursor: int, noted: Point | None) -> str | None:
     """Why an index belongs to another history than this journal's; `None` = it does not.
 
     Args:
-        name: of the index.
+        cursor: the last change that the database knows it to hold.
         noted: the last change that it may hold.
     """
-    cursor = cursors(connection).get(name, 0)
     if noted is None:
         return "nothing says which history it was made from" if cursor else None
     if noted.seq < cursor:
@@ -153,10 +172,12 @@ def pending(engine: Engine, after: int, limit: int) -> list[Change]:
         ]
 
 
-def count_after(connection: Connection, cursor: int, scope_id: int) -> int:
-    """How many entries of a scope lie behind a cursor."""
+def count_after(connection: Connection, cursor: int, scope_id: int | None = None) -> int:
+    """How many entries lie behind a cursor, of a scope or of all."""
     c = schema.changes
-    query = select(func.count()).select_from(c).where(c.c.scope_id == scope_id, c.c.seq > cursor)
+    query = select(func.count()).select_from(c).where(c.c.seq > cursor)
+    if scope_id is not None:
+        query = query.where(c.c.scope_id == scope_id)
     return int(connection.execute(query).scalar_one())
 
 
@@ -208,12 +229,17 @@ def restart(connection: Connection) -> int:
     return head
 
 
-def prune_applied(connection: Connection, *, keep: int = KEPT_ENTRIES) -> None:
+def prune_applied(connection: Connection, *, upto: int | None = None, keep: int = KEPT_ENTRIES) -> None:
     """Drop what both indexes have applied, once more than `keep` such entries have gathered.
 
     Columns in memory read along with the journal, so this is for the time before any are loaded.
+
+    Args:
+        upto: the last entry that nobody else needs; `None` = any.
+        keep: entries.
     """
     applied = min((cursors(connection).get(name, 0) for name in (LEXICAL, SEMANTIC)), default=0)
+    applied = applied if upto is None else min(applied, upto)
     oldest = connection.execute(select(func.min(schema.changes.c.seq))).scalar()
     if oldest is not None and applied - oldest + 1 > keep:
         prune(connection, applied)

@@ -1,7 +1,8 @@
 """`MemoryStore`: the write side, and the reads that the arms are built on.
 
-    remember   Memory -> validate -> entities -> one SQL transaction (memory, mentions, edges, change row,
-               scope version + 1) -> pending changes applied to tantivy and Chroma, cursors moved
+    remember   Memory -> validate -> entities, words, vector -> one SQL transaction (memory, words, vector, mentions,
+               edges, change row, scope version + 1); tantivy, and Chroma where a scope is too large for an exact
+               scan, follow beside the caller
 
 The SQL database is the truth. A memory is acknowledged when its transaction has committed; what comes after can fail
 without losing it, is caught up at the next write or open, and is named in `recall`'s result until then.
@@ -14,42 +15,43 @@ import os
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from sqlalchemy import Engine
-
-from recall_integrations.adapters.embedding import resolve_embedding
-from recall_integrations.adapters.extractor import resolve_extractor
-from recall_integrations.config import RecallConfig
-from recall_integrations.embeddings import probe
-from recall_integrations.errors import IndexUnavailable, InvalidArgument, InvalidMemory, StorePathError
-from recall_integrations.indexes.scope_view import Mask, ScopeView
-from recall_integrations.indexes.vectors import SemanticIndex
-from recall_integrations.indexes.words import LexicalIndex
-from recall_integrations.query import warming
-from recall_integrations.query.spelling import Speller
-from recall_integrations.store import opening, renewal
-from recall_integrations.store.declaring import Declarations
-from recall_integrations.store.filtering import filter_mask
-from recall_integrations.store.given import Chat, checked
-from recall_integrations.store.histories import Remembered
-from recall_integrations.store.indexes import Indexes, Progress
-from recall_integrations.store.parts import Clock, StoreParts, utc_now
-from recall_integrations.store.reader import Reader
-from recall_integrations.store.revisions import Revisions
-from recall_integrations.store.scope_entities import ScopeEntities
-from recall_integrations.store.writer import BATCH, Writer
-from recall_integrations.text.spoken import Spoken
-from recall_integrations.types import Filters, Memory, Scope, checked_id, checked_scope
+from recall_integrations.collector import paused
+from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError
+from recall_integrations.store.clock import Clock, utc_now
+from recall_integrations.store.given import BATCH, Chat, check_many, checked, checked_filters, checked_wish
+from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_id, checked_scope
 from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
 
+if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
+    from sqlalchemy import Engine
+
+    from recall_integrations.adapters.filters import FiltersLike
+    from recall_integrations.config import RecallConfig
+    from recall_integrations.indexes.scope_view import Mask, ScopeView
+    from recall_integrations.indexes.vectors import SemanticIndex
+    from recall_integrations.indexes.words import LexicalIndex
+    from recall_integrations.observability.progress import Told
+    from recall_integrations.query.spelling import Speller
+    from recall_integrations.store.compacting import Compacted
+    from recall_integrations.store.histories import Remembered
+    from recall_integrations.store.indexes import Indexes
+    from recall_integrations.store.listing import Listed
+    from recall_integrations.store.parts import StoreParts
+    from recall_integrations.store.revisions import Revisions
+    from recall_integrations.store.scope_entities import ScopeEntities
+    from recall_integrations.text.spoken import Spoken
+
 FEW_CHANGES = 500  # are brought into memory in milliseconds
+OnDuplicate = Literal["keep", "replace", "skip"]
+LIST_MAX = 10_000  # memories that one call of `list` gives
 CLOSE_S = 10.0  # recalls have time limits far below
 _OPEN: weakref.WeakValueDictionary[str, MemoryStore] = weakref.WeakValueDictionary()  # of this process, for `attach`
 
@@ -60,7 +62,15 @@ class MemoryStore:
     One process at a time may have a directory open; threads of it share the object. It is a context manager.
     """
 
-    def __init__(self, parts: StoreParts, source: Any = None, extractor: Any = False) -> None:
+    def __init__(self, parts: StoreParts, source: Any = None, extractor: Any = None) -> None:
+        with paused():
+            from recall_integrations.store import opening
+            from recall_integrations.store.declaring import Declarations
+            from recall_integrations.store.forgetting import Forgetting
+            from recall_integrations.store.listing import Listing
+            from recall_integrations.store.reader import Reader
+            from recall_integrations.store.writer import Writer
+
         self.path = parts.path
         self.config = parts.config
         self.embedding = parts.embedding
@@ -73,10 +83,13 @@ class MemoryStore:
         self._views = parts.views
         self._reader = Reader(parts)
         self._writer = Writer(parts, self._reader)
+        self._listing = Listing(parts, self._reader)
+        self._forgetting = Forgetting(parts, self._listing)
         self._declarations = Declarations(parts, self._reader)
         self._finalizer = weakref.finalize(
-            self, opening.release, parts.pid, parts.directory, parts.indexes, parts.spellers
+            self, opening.release, parts.pid, parts.directory, parts.indexes, parts.spellers, parts.column_files
         )
+        parts.indexes.owed.owned_by(weakref.ref(self))
         _OPEN[str(self.path.resolve())] = self
 
     # -- opening and closing ---------------------------------------------------------------------------------------
@@ -91,7 +104,7 @@ class MemoryStore:
         reindex: bool = False,
         clock: Clock = utc_now,
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
-        extractor: Any = False,
+        extractor: Any = None,
     ) -> MemoryStore:
         """Open a store directory, made if absent.
 
@@ -103,10 +116,10 @@ class MemoryStore:
                 by them. `retrieval.semantic_remote` does without, and cosines count as those of the bundled model.
             config: its `retrieval` section sets the layout of vectors and the memory for them.
             reindex: make every vector anew if the store was made by another embedding.
-            clock: where `created_at` comes from.
+            clock: where `created_at` comes from, and by which memories end (`Memory.expires_at`).
             new_id: where ids come from.
-            extractor: finds names and relations in what is remembered: `False` (declared ones only, the default),
-                `None` (built-in rules, no model), a spaCy `Language`, a GLiNER model, or `Callable[[str], names]`.
+            extractor: finds names and relations in what is remembered: `None` (declared ones only, the default),
+                `"rules"` (built-in rules, no model), a spaCy `Language`, a GLiNER model, or `Callable[[str], names]`.
 
         Raises:
             StorePathError: the path is a file, not accessible, or a directory that holds other things.
@@ -115,10 +128,21 @@ class MemoryStore:
             StoreVersionError: a newer version wrote it; nothing was touched.
             EmbeddingMismatch: another embedding made it, and `reindex` is false.
         """
+        with paused():
+            from recall_integrations.adapters.embedding import resolve_embedding
+            from recall_integrations.adapters.extractor import resolve_extractor
+            from recall_integrations.config import checked_config
+            from recall_integrations.query import warming
+            from recall_integrations.store import opening
+
+        settings = checked_config(config)
+        for name, function in (("clock", clock), ("new_id", new_id)):
+            if not callable(function):
+                raise InvalidArgument(f"{name} must be a function without arguments, not {type(function).__name__}.")
         parts, written_in = opening.open_parts(
             path,
             resolve_embedding(embedding),
-            config or RecallConfig(),
+            settings,
             reindex=reindex,
             clock=clock,
             new_id=new_id,
@@ -137,7 +161,7 @@ class MemoryStore:
         *,
         embedding: Any = None,
         config: RecallConfig | None = None,
-        extractor: Any = False,
+        extractor: Any = None,
     ) -> MemoryStore:
         """The store of this directory that is open in this process, or else `open` it. For copies made by pickle.
 
@@ -168,15 +192,12 @@ class MemoryStore:
                 return
             parts.in_use.wait(CLOSE_S)  # without the write lock: a recall may need it to open an index
             with self._write_lock:
-                self._views.drop()
+                parts.let_go()
                 self._finalizer()
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """Around a recall: `close` lets it end. What goes wrong because the store was closed is `StoreClosed`."""
-        with self._parts.in_use.held(), self._parts.errors():
-            self._parts.check_open()
-            yield
+        return self._parts.reading()
 
     def __enter__(self) -> MemoryStore:
         return self
@@ -192,12 +213,15 @@ class MemoryStore:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
-    def remember(self, memory: Memory | str | Message, *, scope: Scope | None = None) -> str:
+    def remember(
+        self, memory: Memory | str | Message, *, scope: Scope | None = None, on_duplicate: OnDuplicate = "keep"
+    ) -> str:
         """Store one memory and return its id. It is durable and can be recalled when this returns.
 
         Args:
             memory: a `Memory`, a plain text, or a chat message (`Memory.from_message`).
             scope: the tenant; default `Scope()`.
+            on_duplicate: as for `remember_many`.
 
         Raises:
             InvalidMemory, InvalidScope: nothing was changed.
@@ -205,16 +229,17 @@ class MemoryStore:
         """
         if is_message(memory):  # one without text is an error here: there is nothing else to store
             fields_of(memory)
-        return self.remember_many([memory], scope=scope)[0]
+        return self.remember_many([memory], scope=scope, on_duplicate=on_duplicate)[0]
 
     def remember_many(
         self,
         memories: Iterable[Memory | str | Message],
         *,
         scope: Scope | None = None,
-        progress: bool = False,
+        progress: bool | Told = False,
         batch_size: int = BATCH,
         thread: str | None = None,
+        on_duplicate: OnDuplicate = "keep",
     ) -> Remembered:
         """Store memories in batches, one transaction each, and return their ids in order.
 
@@ -234,23 +259,25 @@ class MemoryStore:
         Args:
             memories: `Memory` objects, plain texts, and chat messages of LangChain, LlamaIndex, OpenAI or Anthropic.
             scope: the tenant; default `Scope()`.
-            progress: show a bar on standard error.
+            progress: show on standard error how far it is; or what is told of it (`observability.progress.Told`).
             batch_size: memories per transaction.
             thread: the conversation of the messages and plain texts, which get their places in order of arrival.
+            on_duplicate: what becomes of a memory that says what another one of the scope says, whatever their ids:
+                the same text, type, actor, `event_at` and thread, there or earlier in the same call. "keep" stores
+                both (the default). "skip" leaves it out, also where only its id is there already. "replace" stores it
+                in the place of the other, under the other's id if it has none of its own. What is returned has the
+                ids under which they are found then.
 
         Raises:
             InvalidMemory: an item is not a memory, or its id occurs twice; the error gives its position.
         """
+        from recall_integrations.store.histories import Remembered
+
         self._parts.check_open()
         where = checked_scope(scope)
-        if isinstance(memories, str | bytes | Memory | Mapping) or is_message(memories):
-            raise InvalidMemory("remember_many takes an iterable of memories. Use `remember` for a single one.")
-        if not is_whole(batch_size) or batch_size < 1:
-            raise InvalidArgument(f"batch_size must be at least 1, not {batch_size!r}.")
-        if thread is not None:
-            checked_id(thread, "thread", InvalidMemory)
-        chat = Chat()
-        source: Iterable[Memory] = checked(memories, thread, chat)
+        check_many(memories, batch_size, thread)
+        chat = Chat(on_duplicate=checked_wish(on_duplicate))
+        source: Iterable[Memory] = checked(memories, thread, chat, self._parts.clock)
         if thread is not None:
             ids = self._writer.write_chat(where, thread, list(source), chat, progress=progress, batch_size=batch_size)
             return Remembered(ids, chat.skipped)
@@ -260,12 +287,64 @@ class MemoryStore:
         ids = self._writer.write_all(where, source, chat, progress=progress, batch_size=batch_size, total=total)
         return Remembered(ids, chat.skipped)
 
-    def forget(self, memory_id: str, *, scope: Scope | None = None) -> bool:
-        """Remove a memory everywhere. Returns whether it was there."""
+    def forget(
+        self,
+        ids: str | Iterable[str] | None = None,
+        *,
+        scope: Scope | None = None,
+        filters: FiltersLike = None,
+        user_id: str | None = None,
+    ) -> int:
+        """Remove memories everywhere, and return how many were there. Asking again removes nothing more.
+
+        `forget("m1")`, `forget(["m1", "m2"], scope=s)`: by id. `forget(filters=f, scope=s)`: what meets them.
+        `forget(scope=s)`: all of a scope. `forget(user_id="u1")`: all that the scopes of a user hold. With a scope or a
+        user, and no filters, the names that were declared there go as well.
+
+        They are in no recall when this returns. One transaction removes 1,000 of them; who is stopped on the way asks
+        again. In files of the indexes their words may stand until `compact`.
+
+        Args:
+            ids: of memories of the scope; those that are not there are passed over.
+            scope: the tenant. With ids or filters, default `Scope()`.
+            filters: what recalls take.
+            user_id: of all scopes that have it, whatever their agent and namespace.
+
+        Raises:
+            InvalidArgument: nothing says what to forget, or two things do that exclude each other.
+        """
         self._parts.check_open()
-        where = checked_scope(scope)
-        checked_id(memory_id, "memory_id", InvalidArgument)
-        return self._writer.forget(where, memory_id)
+        from recall_integrations.store.forgetting import asked_for
+
+        wanted = asked_for(ids, scope, filters, user_id)
+        return wanted(self._forgetting)
+
+    def compact(self, *, progress: bool | Told | None = None) -> Compacted:
+        """Remove for good what was forgotten and what has ended: after this, no file of the store holds any of it.
+
+        Indexes and database are made anew from what stands, if anything was forgotten since the last time, which takes
+        some minutes and as much disk again for a million memories. Recalls go on beside it, writes wait. Whoever is
+        killed on the way loses nothing, and asks again. Chroma is emptied, and filled when the store is opened next: do
+        that in a new process, for this one may still hold vectors in memory that Chroma would write to its files.
+
+        Names that only forgotten memories held go as well, and scopes that hold nothing. `left` of what is returned
+        names files that may still hold some of it, and that only you may remove.
+
+        Args:
+            progress: as for `remember_many`.
+
+        Raises:
+            StoreError: the disk is full; nothing is lost.
+        """
+        from recall_integrations.observability.progress import telling
+        from recall_integrations.store import compacting
+
+        self._parts.check_open()
+        try:
+            with telling(progress or False) as tell:
+                return compacting.compact(self._parts, tell)
+        finally:
+            self._reader.let_go()
 
     def add_entity(self, name: str, *, aliases: Iterable[str] = (), scope: Scope | None = None) -> str:
         """Declare an entity and other names for it; returns its id. Declaring it again adds aliases.
@@ -281,10 +360,14 @@ class MemoryStore:
         others = [checked_id(alias, "An alias", InvalidArgument) for alias in aliases]
         return self._declarations.declare(name, others, where)
 
-    def reindex(self, *, progress: Progress | None = None) -> None:
+    def reindex(self, *, progress: bool | Told | None = None) -> None:
         """Make both indexes and all words anew from the store, and every vector with the embedding it is open with."""
+        from recall_integrations.observability.progress import telling
+        from recall_integrations.store import renewal
+
         self._parts.check_open()
-        renewal.reindex(self._parts, progress)
+        with telling(progress or False) as tell:
+            renewal.reindex(self._parts, tell)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -297,25 +380,111 @@ class MemoryStore:
             return None
         return self.fetch_ids(scope_id, [memory_id]).get(memory_id)
 
-    def count(self, *, scope: Scope | None = None) -> int:
-        """How many memories the scope holds; 0 for a scope never seen."""
+    def list(
+        self,
+        *,
+        scope: Scope | None = None,
+        filters: FiltersLike = None,
+        limit: int = 100,
+        after: str | None = None,
+    ) -> Listed:
+        """Memories of a scope in the order in which they were written; one that was replaced stands at the end.
+
+        Args:
+            scope: the tenant; default `Scope()`.
+            filters: what recalls take.
+            limit: memories at most.
+            after: `.after` of what the last call gave, for those that follow. It holds while others write and forget.
+        """
         self._parts.check_open()
+        if not is_whole(limit) or not 1 <= limit <= LIST_MAX:
+            raise InvalidArgument(f"limit must be a whole number from 1 to {LIST_MAX:,}, not {limit!r}. See `iterate`.")
+        return self._listing.page(checked_scope(scope), checked_filters(filters), limit, after)
+
+    def iterate(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> Iterator[Memory]:
+        """All memories of a scope in the order in which they were written, read a few hundred at a time.
+
+        What is written or forgotten meanwhile may be among them or not.
+        """
+        self._parts.check_open()
+        return self._listing.all_of(checked_scope(scope), checked_filters(filters))
+
+    def export(
+        self,
+        target: str | os.PathLike[str] | IO[str] | IO[bytes],
+        *,
+        scope: Scope | Literal["all"] | None = "all",
+        filters: FiltersLike = None,
+        progress: bool | Told = False,
+    ) -> int:
+        """Write memories as JSON Lines, one a line with its scope, and return how many.
+
+        `recall import FILE STORE --format jsonl` makes the same memories of it. Names declared with `add_entity` are
+        not in it, vectors are made anew.
+
+        Args:
+            target: a path, or an open file. A file that is there is replaced when all is written; a pipe or a device is
+                written to.
+            scope: a scope, or "all" of them (the default).
+            filters: what recalls take.
+            progress: as for `remember_many`.
+        """
+        from recall_integrations.observability.progress import counted
+        from recall_integrations.store import exporting
+
+        self._parts.check_open()
+        wanted = checked_filters(filters)
+        scopes = [found for found, _ in self.scopes()] if scope == "all" else [checked_scope(scope)]
+        total = None if wanted or progress is False else sum(self.count(scope=found) for found in scopes)
+        with counted("Exporting", total, progress) as advance:
+            return exporting.export(self._listing, target, scopes, wanted, self.path, advance)
+
+    def count(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> int:
+        """How many memories the scope holds, or how many of them meet filters; 0 for a scope never seen."""
+        self._parts.check_open()
+        wanted = checked_filters(filters)
+        if wanted:
+            return len(self._listing.nums(checked_scope(scope), wanted, 0, None))
         scope_id = self._parts.scopes.get(checked_scope(scope))
         return 0 if scope_id is None else self.count_of(scope_id)
+
+    def counts(self) -> dict[Scope, dict[MemoryType, int]]:
+        """How many memories of each type every scope holds."""
+        self._parts.check_open()
+        return self._listing.counts()
 
     def count_of(self, scope_id: int) -> int:
         """How many memories the scope with this number holds."""
         return self._reader.count_of(scope_id)
 
-    def scopes(self) -> list[tuple[Scope, int]]:
+    def scopes(self) -> Sequence[tuple[Scope, int]]:
         """All scopes with their number of memories, in the order they were made."""
         self._parts.check_open()
         return self._reader.scopes()
 
     def stats(self) -> dict[str, Any]:
-        """Sizes, per scope and in all, the embedding, how far each index is behind, and notices of repairs."""
+        """Sizes, per scope and in all, the embedding, how far each index is behind, and notices of repairs.
+
+        `collections_lack`: of each large scope, by its number, how many vectors are scanned until Chroma has them.
+        """
         self._parts.check_open()
         return self._reader.stats()
+
+    def hydration(self) -> dict[str, int]:
+        """How many memories were delivered out of memory (`hits`), and how many had to be read (`misses`).
+
+        Counted since the store was opened, in this process; `stats` has them too, but has to count the whole store.
+        """
+        return self._reader.hydration()
+
+    def figures(self) -> dict[str, Any]:
+        """The few numbers of `stats` that are cheap enough to be read every few seconds, however large the store is.
+
+        `memories`, `scopes`, `bytes` on disk, `index_lag`, `hydration`, and `changes`: memories written and removed
+        since the store was made. Memories that have ended count until they are removed.
+        """
+        self._parts.check_open()
+        return self._reader.figures()
 
     # -- what the arms are built on (internal) ---------------------------------------------------------------------
 
@@ -331,7 +500,7 @@ class MemoryStore:
 
     @property
     def semantic(self) -> SemanticIndex:
-        """The semantic index; opened on first use."""
+        """Chroma, which holds large scopes; opened on first use."""
         return self._parts.indexes.semantic
 
     @property
@@ -394,8 +563,15 @@ class MemoryStore:
 
     def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
         """Rows that meet the filters, or `None` for all."""
-        with self._parts.errors():
-            return filter_mask(self._parts.engine, view, filters, now, self._parts.catalog)
+        return self._reader.filter_mask(view, filters, now)
+
+    def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
+        """Whether `filter_mask` has what it needs in memory, or soon: of a large scope it may have to be read first."""
+        return self._reader.filters_ready(view, filters)
+
+    def absent_keys(self, view: ScopeView, filters: Filters) -> Sequence[str]:
+        """Keys of the metadata that filters ask for, and no memory of the scope has."""
+        return self._reader.absent_keys(view, filters)
 
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
         """Memories by num; those that are gone are left out."""
@@ -414,12 +590,16 @@ class MemoryStore:
 
         And Chroma if it is large.
         """
+        import numpy as np
+
+        from recall_integrations.query import warming
+
         scope_id = self.scope_id(checked_scope(scope))
         if scope_id is None:
             return
         view = self.view(scope_id)
         self.entities(scope_id)
-        if view.size and not view.exact:
+        if view.size and not view.exact and self._parts.indexes.home_until(scope_id):
             query = np.zeros(self.embedding.dimensions, dtype=np.float32)
             query[0] = 1.0
             self.semantic.nearest(self._parts.indexes.home_of(scope_id), query, 1)
@@ -448,7 +628,9 @@ class MemoryStore:
         is opened with an embedding on this machine. Until then, where that failed, and where
         `retrieval.semantic_remote` declares that a call costs, 1.
         """
-        return self.cosine_worth_in(probe.ENGLISH, "")
+        from recall_integrations.embeddings.probe import ENGLISH
+
+        return self.cosine_worth_in(ENGLISH, "")
 
     def cosine_worth_in(self, language: str, text: str, scope_id: int | None = None) -> float:
         """The same for a query in another language, which is measured once a scope has ten memories written in it.

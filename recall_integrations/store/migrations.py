@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, Engine, inspect, select, text
+from sqlalchemy import Connection, Engine, inspect, select, text, update
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
 from recall_integrations.errors import StoreVersionError
 from recall_integrations.indexes import word_rows as words
-from recall_integrations.store import entity_keys, journal
+from recall_integrations.indexes.vectors import NO_HOME
+from recall_integrations.store import entity_keys, epochs, journal
 
 Migration = Callable[[Connection], None]
 _MIGRATIONS: dict[int, Migration] = {}
@@ -96,6 +97,25 @@ def _chain_changes(connection: Connection) -> None:
 def _key_entities(connection: Connection) -> None:
     entity_keys.make(connection)
     entity_keys.renew(connection)
+
+
+@migration(to=11)
+def _collections_of_large_scopes_only(connection: Connection) -> None:
+    # Small scopes shared a collection, which nobody asks any more. Opening removes the directory of the epoch before,
+    # and scopes that are too large for an exact scan get collections anew, from the vectors in the database.
+    scopes = schema.scopes
+    if scopes.c.vector_until.name not in {c["name"] for c in inspect(connection).get_columns(scopes.name)}:
+        connection.execute(text(f"ALTER TABLE {scopes.name} ADD COLUMN vector_until BIGINT NOT NULL DEFAULT 0"))
+        connection.execute(update(scopes).values(vector_home=NO_HOME, vector_until=0))
+        epochs.advance(connection, journal.SEMANTIC)
+
+
+@migration(to=12)
+def _add_expiry(connection: Connection) -> None:
+    ends = schema.memories.c.expires_at
+    if ends.name not in {c["name"] for c in inspect(connection).get_columns(schema.memories.name)}:
+        connection.execute(text(f"ALTER TABLE {schema.memories.name} ADD COLUMN {ends.name} BIGINT"))
+    schema.memories_by_expiry.create(connection, checkfirst=True)
 
 
 def current_version(engine: Engine) -> int:

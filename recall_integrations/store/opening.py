@@ -18,10 +18,12 @@ from recall_integrations.extraction import Extractor
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import entity_keys, journal, languages, renewal
 from recall_integrations.store.ahead import Vectors
+from recall_integrations.store.clock import Clock
+from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import HeldDirectory, hold
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.migrations import migrate
-from recall_integrations.store.parts import Clock, StoreParts
+from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.types import Scope
 
@@ -58,7 +60,9 @@ def open_parts(
     return parts, written_in
 
 
-def release(pid: int, directory: HeldDirectory, indexes: Indexes, spellers: Spellers) -> None:
+def release(
+    pid: int, directory: HeldDirectory, indexes: Indexes, spellers: Spellers, column_files: ColumnFiles
+) -> None:
     """Write what is open and let the directory go, in the process `pid` that opened it.
 
     It takes parts, not `StoreParts`: what a user gave (a clock, say) may hold the store, and would keep it open.
@@ -66,10 +70,11 @@ def release(pid: int, directory: HeldDirectory, indexes: Indexes, spellers: Spel
     if os.getpid() != pid:
         return  # a forked child that ends must not unlock, or remove, what its parent uses
     try:
+        column_files.close()
         spellers.close()
         indexes.close(sealed=not directory.temporary)
     finally:
-        directory.release()
+        directory.release(noted=True)
 
 
 def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
@@ -81,7 +86,8 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
     parts.indexes.open(None if down is None else Vectors(error=down))
     renewal.recut(parts)
     with parts.engine.begin() as connection:  # nothing reads along with the journal yet
-        journal.prune_applied(connection)
+        journal.prune_applied(connection, upto=parts.indexes.collections.spare(connection))
+        parts.column_files.sweep(connection)
         written_in = languages.kept_in(connection)
     if parts.stamped and down is None and not parts.embedding.remote:
         _measure_late(parts)
@@ -95,10 +101,12 @@ def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
         for row in connection.execute(select(s)):
             parts.scopes[Scope(row.user_id, row.agent_id, row.namespace)] = row.scope_id
             parts.shown[row.scope_id] = (row.version, journal.last_seq(connection))
+            parts.opened_at[row.scope_id] = row.version
         parts.next_seq = journal.last_seq(connection) + 1
         made_by = get_meta(connection, "embedding")
         half_way = get_meta(connection, renewal.REEMBEDDING)
         parts.worth.load(connection, made_by)
+        parts.expiry.load(connection)
         vector = connection.execute(select(schema.vectors.c.vector).limit(1)).scalar()
     length = len(vector) // 2 if isinstance(vector, bytes) else None
     parts.stamped = made_by is not None

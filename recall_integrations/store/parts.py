@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
-from datetime import datetime, timezone
+from collections.abc import Callable
+from types import TracebackType
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.database.engine import mapped_errors
+from recall_integrations.database.engine import mapped_error
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import IndexUnavailable, StoreClosed, StoreError
+from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError
 from recall_integrations.extraction import Extractor
 from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.scope_view import ScopeViews
+from recall_integrations.privacy.logs import told
+from recall_integrations.resilience import forking
 from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.asking import AskedEmbedding
+from recall_integrations.store.clock import Clock
+from recall_integrations.store.column_files import BUILT_MAX, ColumnFiles
 from recall_integrations.store.directory import DATABASE, HeldDirectory
 from recall_integrations.store.entity_catalog import EntityCatalog
+from recall_integrations.store.expiry import Ends, Expiry
 from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
@@ -27,12 +35,54 @@ from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.types import Scope
 
-Clock = Callable[[], datetime]
+logger = logging.getLogger("recall_integrations")
 
 
-def utc_now() -> datetime:
-    """The wall clock, timezone-aware."""
-    return datetime.now(timezone.utc)
+class StoreErrors:
+    """See `StoreParts.errors`. A class and no generator: every recall enters several."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: StoreParts) -> None:
+        self._parts = parts
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            return
+        mapped = mapped_error(error, self._parts.path / DATABASE)
+        met = error if mapped is None else mapped
+        closing = isinstance(met, StoreError | IndexUnavailable | OSError) and not isinstance(met, StoreClosed)
+        if self._parts.closed and closing:
+            raise StoreClosed(f"The store {self._parts.path} was closed meanwhile.") from met
+        if mapped is not None:
+            raise mapped from error
+
+
+class StoreReading(StoreErrors):
+    """See `StoreParts.reading`."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        self._parts.in_use.__enter__()
+        try:
+            self._parts.check_open()
+        except BaseException:
+            self._parts.in_use.__exit__(None, None, None)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            super().__exit__(kind, error, trace)
+        finally:
+            self._parts.in_use.__exit__(None, None, None)
 
 
 class StoreParts:
@@ -42,7 +92,7 @@ class StoreParts:
         directory: where it is, and its database.
         embedding: makes the vectors.
         config: its settings.
-        clock: where `created_at` comes from.
+        clock: where `created_at` comes from, and by which memories end.
         new_id: where ids come from.
         extractor: finds names and relations in what is remembered; `None` = declared ones only.
     """
@@ -59,13 +109,14 @@ class StoreParts:
     ) -> None:
         self.directory = directory
         self.path = directory.path
-        self.engine = engine = directory.engine
+        self.engine = directory.engine
         self.embedding = embedding
         self.config = config
         self.clock = clock
         self.new_id = new_id
         self.write_lock = threading.RLock()
         self.pid = os.getpid()
+        self._depth = forking.depth()
         self.closed = False
         self.in_use = InUse()
         self.damage = Damage()
@@ -73,16 +124,23 @@ class StoreParts:
         # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
         shown: dict[int, tuple[int, int]] = {}
         self.shown = shown
-        self.revisions = Revisions()
+        ends = Ends(clock, self.scopes)
+        self.revisions = Revisions(ends.due)
+        self.expiry = Expiry(self.engine, ends, self.revisions)
         self.next_seq = 1
         self.stamped = False  # whether the store notes which embedding made it
+        self._make(embedding, extractor, shown)
+
+    def _make(self, embedding: Embedding, extractor: Extractor | None, shown: dict[int, tuple[int, int]]) -> None:
+        """What is made of the directory and the embedding. Nothing of it knows this object: a cycle would keep it."""
+        engine, config = self.engine, self.config
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.extractor = extractor
         self.catalog = EntityCatalog(engine, extractor)
         self.spellers = spellers = Spellers(
             engine,
-            lexical=lambda: indexes.lexical,
+            lexical=lambda: indexes.lexical_now(),  # noqa: PLW0108 - they are made below
             write_lock=self.write_lock,
             threshold=config.query.spelling_threshold,
             learned_max=config.query.spelling_learned_max,
@@ -91,11 +149,20 @@ class StoreParts:
             engine,
             self.path,
             embedding if asking.here else asking,
-            exact_max=config.retrieval.exact_max,
+            scan_max=lambda: views.scan_max,
             write_lock=self.write_lock,
             applied=spellers.applied,
         )
-        self.views = ScopeViews(
+        self.column_files = ColumnFiles(
+            engine,
+            self.path,
+            embedding=lambda: asking.fingerprint,
+            whole=lambda: not indexes.lag[SEMANTIC],
+            write_lock=self.write_lock,
+            lasting=not self.directory.temporary,
+        )
+        self.opened_at: dict[int, int] = {}  # the version of each scope when the store was opened
+        self.views = views = ScopeViews(
             engine,
             shown=lambda scope_id: shown.get(scope_id, (0, 0)),  # not through self: a cycle would keep the columns
             dimensions=lambda: asking.dimensions,
@@ -103,36 +170,45 @@ class StoreParts:
             budget_bytes=config.retrieval.cache_mb * 1_000_000,
             texts=config.ranking.features,
             met=self.damage,
+            files=self.column_files,
+            ended=self.expiry.ended,
+            scratch=self.path,
         )
+
+    def let_go(self) -> None:
+        """Keep columns on disk that ought to be there, and forget them; under the write lock, before all is closed."""
+        written = [scope_id for scope_id, (version, _) in self.shown.items() if self.opened_at.get(scope_id) != version]
+        self.column_files.stop()
+        try:
+            self.views.close(written, BUILT_MAX)
+        except (RecallError, SQLAlchemyError, OSError) as e:
+            logger.warning("The columns could not be kept on disk: %s", told(e))
 
     @property
     def usable(self) -> bool:
         """Whether it is open, and was opened in this process."""
-        return not self.closed and os.getpid() == self.pid
+        return not self.closed and forking.depth() == self._depth
 
     def check_open(self) -> None:
         """Raise `StoreClosed` unless it is `usable`."""
         if self.closed:
             raise StoreClosed(f"The store {self.path} is closed. Open it again with MemoryStore.open.")
-        if os.getpid() != self.pid:
+        if forking.depth() != self._depth:
             raise StoreClosed(
                 f"The store {self.path} was opened in process {self.pid} and is used in its child {os.getpid()}. "
                 "Open it after the fork."
             )
 
-    @contextlib.contextmanager
-    def errors(self) -> Iterator[None]:
+    def errors(self) -> StoreErrors:
         """Inside, errors of the database are those of `recall_integrations.errors`, and name the file.
 
         Once it is closed, whatever goes wrong is `StoreClosed`.
         """
-        try:
-            with mapped_errors(self.path / DATABASE):
-                yield
-        except (StoreError, IndexUnavailable, OSError) as e:
-            if not self.closed or isinstance(e, StoreClosed):
-                raise
-            raise StoreClosed(f"The store {self.path} was closed meanwhile.") from e
+        return StoreErrors(self)
+
+    def reading(self) -> StoreReading:
+        """See `MemoryStore.reading`."""
+        return StoreReading(self)
 
     def version(self, scope_id: int) -> int:
         """Bumped by every write to the scope; 0 for one never seen."""

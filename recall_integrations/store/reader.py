@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select
 
 from recall_integrations.database import schema
-from recall_integrations.store import fetching, languages
+from recall_integrations.indexes.ends import stays
+from recall_integrations.indexes.scope_view import Mask, ScopeView
+from recall_integrations.store import fetching, journal, languages
 from recall_integrations.store.directory import size_of
 from recall_integrations.store.parts import StoreParts
+from recall_integrations.store.recent import Recent
 from recall_integrations.text.spoken import Spoken
-from recall_integrations.types import Memory, Scope
+from recall_integrations.types import Filters, Memory, Scope
 
+if TYPE_CHECKING:
+    from recall_integrations.store.filtering import Filtering
+
+FILTERS_SHARE = 8  # of the memory for columns, so much more may go into what filters look at: an eighth
+FEW = 200  # memories at once, as a recall reads them; who reads more goes through a scope, and comes but once
 SCOPES_KEPT = 4_096  # whose languages are in memory
 
 _COUNTED = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.vectors, schema.corrections)
@@ -24,17 +34,61 @@ class Reader:
 
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
+        self._recent = Recent(parts.revisions, parts.scopes)
         self._languages: dict[int, tuple[int, Spoken]] = {}  # of each scope the version, and what was read at it
+
+    @cached_property
+    def filtering(self) -> Filtering:
+        """Which rows meet filters; most recalls have none, and load nothing of it."""
+        from recall_integrations.store.filtering import Filtering
+        from recall_integrations.store.metadata import MetadataIndex
+
+        parts = self._parts
+        budget = parts.config.retrieval.cache_mb * 1_000_000 // FILTERS_SHARE
+        return Filtering(parts.engine, parts.catalog, MetadataIndex(parts.engine, budget))
 
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
         """Memories by num; those that are gone are left out."""
-        with self._parts.errors():
-            return fetching.by_num(self._parts.engine, scope_id, nums, self._parts.damage)
+        recent = self._recent
+        revision = recent.revision(scope_id)
+        found = recent.get(scope_id, nums, revision)
+        missing = [num for num in nums if num not in found]
+        if missing:
+            with self._parts.errors():
+                read = fetching.by_num(self._parts.engine, scope_id, missing, self._parts.damage)
+            if len(missing) <= FEW:
+                recent.put(scope_id, read.items(), revision)
+            found.update(read)
+        return found
 
     def fetch_ids(self, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
-        """Memories by id; those that are gone are left out."""
+        """Memories by id; those that are gone, or have ended, are left out."""
         with self._parts.errors():
-            return fetching.by_id(self._parts.engine, scope_id, ids, self._parts.damage)
+            found = fetching.by_id(self._parts.engine, scope_id, ids, self._parts.damage)
+            over = self._parts.expiry.is_over
+            return {i: memory for i, memory in found.items() if memory.expires_at is None or not over(scope_id, memory)}
+
+    def let_go(self) -> None:
+        """Forget what filters have read: values of memories that are gone may be among it."""
+        self.__dict__.pop("filtering", None)
+
+    def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
+        """Rows that meet the filters, or `None` for all."""
+        if not filters:
+            return None
+        with self._parts.errors():
+            return self.filtering.mask(view, filters, now)
+
+    def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
+        """Whether the mask takes no longer than a recall may."""
+        return not filters or self.filtering.ready(view, filters)
+
+    def absent_keys(self, view: ScopeView, filters: Filters) -> list[str]:
+        """Keys of the metadata that filters ask for, and no memory of the scope has."""
+        if not filters:
+            return []
+        with self._parts.errors():
+            return self.filtering.absent(view, filters)
 
     def languages(self, scope_id: int) -> Spoken:
         """In which languages the scope is written; read once after each write to it."""
@@ -51,20 +105,45 @@ class Reader:
         """How many memories the scope with this number holds."""
         s = schema.scopes
         with self._parts.errors(), self._parts.engine.connect() as connection:
-            return int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar_one())
+            held = int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar_one())
+            return held - self._parts.expiry.left(scope_id)
 
     def scopes(self) -> list[tuple[Scope, int]]:
         """All scopes with their number of memories, in the order they were made."""
         s = schema.scopes
         with self._parts.errors(), self._parts.engine.connect() as connection:
             rows = connection.execute(select(s).order_by(s.c.scope_id)).all()
-        return [(Scope(r.user_id, r.agent_id, r.namespace), int(r.memories)) for r in rows]
+            left = self._parts.expiry.left
+            return [(Scope(r.user_id, r.agent_id, r.namespace), int(r.memories) - left(r.scope_id)) for r in rows]
+
+    def hydration(self) -> dict[str, int]:
+        """See `MemoryStore.hydration`."""
+        return {"hits": self._recent.hits, "misses": self._recent.misses}
+
+    def figures(self) -> dict[str, Any]:
+        """See `MemoryStore.figures`."""
+        parts, s = self._parts, schema.scopes
+        with parts.errors(), parts.engine.connect() as connection:
+            counted = select(func.count(), func.coalesce(func.sum(s.c.memories), 0))
+            scopes, memories = connection.execute(counted).one()
+            changes = journal.last_seq(connection)
+        return {
+            "memories": int(memories),
+            "scopes": int(scopes),
+            "changes": changes,
+            "bytes": size_of(parts.path),
+            "index_lag": dict(parts.indexes.lag),
+            "hydration": self.hydration(),
+        }
 
     def stats(self) -> dict[str, Any]:
         """See `MemoryStore.stats`."""
         parts, m = self._parts, schema.memories
         with parts.errors(), parts.engine.connect() as connection:
-            counted = connection.execute(select(m.c.type, func.count()).group_by(m.c.type))
+            by_kind = select(m.c.type, func.count()).group_by(m.c.type)
+            if not parts.expiry.none:
+                by_kind = by_kind.where(stays(parts.expiry.now()))
+            counted = connection.execute(by_kind)
             by_type = {str(kind): int(count) for kind, count in counted}
             span = connection.execute(select(func.min(m.c.event_at), func.max(m.c.event_at))).one()
             sizes = {
@@ -82,6 +161,8 @@ class Reader:
             "event_at": [None if t is None else int(t) for t in span],
             **sizes,
             "index_lag": dict(parts.indexes.lag),
+            "collections_lack": parts.indexes.collections.lacking(),
             "bytes": size_of(parts.path),
+            "hydration": self.hydration(),
             "notices": list(parts.indexes.notices),
         }

@@ -10,10 +10,10 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes import word_rows as words
-from recall_integrations.observability.progress import progress_bar
+from recall_integrations.observability.progress import counted
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import languages
-from recall_integrations.store.indexes import Progress
+from recall_integrations.store.collections import Progress
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.text import ANALYSER_VERSION
@@ -27,6 +27,7 @@ RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar:
 def reindex(parts: StoreParts, progress: Progress | None) -> None:
     """Make both indexes and all words anew, and every vector with the embedding that the store is open with."""
     with parts.write_lock, parts.errors(), parts.revisions.writing(None):
+        parts.column_files.remove()
         with parts.engine.begin() as connection:
             languages.recount(connection)
             words.refill(connection)
@@ -39,6 +40,7 @@ def reindex(parts: StoreParts, progress: Progress | None) -> None:
 
 def reembed(parts: StoreParts, progress: Progress | None, *, changing: bool) -> None:
     """Make every vector anew; with another embedding, a mark says until then that they may be of two kinds."""
+    parts.column_files.remove()
     if changing:
         with parts.engine.begin() as connection:
             put_meta(connection, REEMBEDDING, parts.asking.fingerprint)
@@ -69,7 +71,8 @@ def recut(parts: StoreParts) -> None:
 
 def _cut(parts: StoreParts, count: int) -> bool:
     """Cut the words of so many memories and index them; whether the index could be made."""
-    with progress_bar("Reading words", 2 * count, shown=count >= RECUT_SHOWN) as advance:
+    parts.column_files.remove()
+    with counted("Reading words", 2 * count, count >= RECUT_SHOWN) as advance:
         with parts.engine.begin() as connection:
             languages.recount(connection)
             words.refill(connection, advance)

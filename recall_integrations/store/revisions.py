@@ -4,7 +4,8 @@
     end of a write   ─▶ the number may be relied on again
 
 Whoever keeps an answer reads the number before computing it, and keeps it only where the number is the same
-afterwards. While a write is under way there is none: a recall beside it may see half of it.
+afterwards. While a write is under way there is none: a recall beside it may see half of it. Neither is there one when
+a memory has come to its end and that was not seen to yet.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -28,10 +29,19 @@ class Watcher(Protocol):
         """Forget what was computed from the scope; `None` = from any."""
 
 
-class Revisions:
-    """In memory, so that asking costs a microsecond; they begin anew with each opening. Threads share it."""
+def _never(_scope: Scope) -> bool:
+    return False
 
-    def __init__(self) -> None:
+
+class Revisions:
+    """In memory, so that asking costs a microsecond; they begin anew with each opening. Threads share it.
+
+    Args:
+        ending: whether something of a scope has ended that is still shown; takes no lock.
+    """
+
+    def __init__(self, ending: Callable[[Scope], bool] = _never) -> None:
+        self._ending = ending
         self._lock = threading.Lock()
         self._numbers: Counter[Scope] = Counter()
         self._all = 0
@@ -41,9 +51,11 @@ class Revisions:
     def of(self, scope: Scope) -> Revision | None:
         """What changes with every write to the scope; `None` while one is under way."""
         with self._lock:
-            if self._under_way[scope] or self._under_way[None]:
+            under_way = self._under_way
+            if under_way and (under_way.get(scope) or under_way.get(None)):
                 return None
-            return self._all, self._numbers[scope]
+            found = self._all, self._numbers.get(scope, 0)
+        return None if self._ending(scope) else found
 
     def watch(self, watcher: Watcher) -> None:
         """From now on it is told of writes. It is not kept alive by that."""

@@ -8,10 +8,12 @@ from typing import NamedTuple, TypeVar
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from recall_integrations.database import schema
-from recall_integrations.indexes.vectors import SHARED
+from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.types import Memory, Scope
 
 T = TypeVar("T")
+LAST_SCOPE = "last_scope"  # key in `meta`: the highest number of a scope that was removed
 
 
 class Place(NamedTuple):
@@ -35,7 +37,8 @@ def add_scope(connection: Connection, scope: Scope) -> int:
     known = connection.execute(select(s.c.scope_id).where(*same)).scalar()
     if known is not None:  # committed by a call that was interrupted before it could say so
         return int(known)
-    scope_id = (connection.execute(select(func.max(s.c.scope_id))).scalar() or 0) + 1
+    given = connection.execute(select(func.max(s.c.scope_id))).scalar() or 0
+    scope_id = max(given, int(get_meta(connection, LAST_SCOPE) or 0)) + 1
     connection.execute(
         insert(s).values(
             scope_id=scope_id,
@@ -44,10 +47,19 @@ def add_scope(connection: Connection, scope: Scope) -> int:
             namespace=scope.namespace,
             version=0,
             memories=0,
-            vector_home=SHARED,
+            vector_home=NO_HOME,
+            vector_until=0,
         )
     )
     return scope_id
+
+
+def remove_scope(connection: Connection, scope_id: int) -> None:
+    """Remove an empty scope, and what is still noted of it. Its number is never given to another."""
+    given = connection.execute(select(func.max(schema.scopes.c.scope_id))).scalar() or 0
+    put_meta(connection, LAST_SCOPE, str(max(given, int(get_meta(connection, LAST_SCOPE) or 0))))
+    for table in (schema.scopes, schema.aliases, schema.corrections, schema.languages):
+        connection.execute(delete(table).where(table.c.scope_id == scope_id))
 
 
 def bump(connection: Connection, scope_id: int, added: int) -> int:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.units import order_of
+from recall_integrations.records import record
 
 
 def _no_numbers() -> NDArray[np.int64]:
     return np.empty(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class EdgeColumns:
     """Edges of one entity as columns, oldest first: the memory that states it, the other end, predicate, confidence."""
 
@@ -41,7 +42,7 @@ def _by_name(_entity_id: str, name: str) -> str:
     return order_of(name)
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class ScopeEntities:
     """One scope's entities in memory."""
 
@@ -54,6 +55,10 @@ class ScopeEntities:
     # ent -> (scope version, rising nums of the memories that mention it). Dropped with this object when entities merge.
     mentions: dict[int, tuple[int, NDArray[np.int64]]] = field(default_factory=dict)
     edges: dict[int, tuple[int, EdgeColumns]] = field(default_factory=dict)  # likewise
+    # What is kept, and entity -> (ids of the columns, nums, their rows, how many the columns had).
+    rows: dict[tuple[str, int], tuple[Sequence[str], NDArray[np.int64], NDArray[np.int64], int]] = field(
+        default_factory=dict
+    )
     predicates: dict[str, int] = field(default_factory=dict)  # predicate -> its code in the edge columns
 
     def put(self, ent: int, entity_id: str, name: str, norm: str, declared: bool, aliases: Iterable[str] = ()) -> None:

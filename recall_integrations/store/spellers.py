@@ -19,7 +19,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -34,6 +34,7 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.query.known_words import lexicon
 from recall_integrations.query.spelling import LEARNED_MAX, Speller
 from recall_integrations.query.vocabulary import THRESHOLD, Vocabulary
+from recall_integrations.records import record
 from recall_integrations.store import corrections
 from recall_integrations.store.corrections import Learned
 from recall_integrations.store.journal import Change
@@ -48,6 +49,7 @@ FLUSH_S = 5.0
 CLOSE_S = 5.0  # wait for a writer that hangs while the process ends
 PART = 256  # stems that a build in the background adds between two pauses, half a millisecond's work
 PAUSE_S = 0.0005
+LATER_S = 0.25  # before anything is read or built in the background: the first recall shall not share the processor
 
 Validate = Callable[[str], str]
 Submit = Callable[[Callable[[], None]], Any]
@@ -63,7 +65,7 @@ class StoredSpeller(Speller):
             self._submit = partial(_must_start, submit)
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class _Kept:
     """One scope in memory."""
 
@@ -99,7 +101,8 @@ class Spellers:
     """All scopes' spellers. `leaving` and `applied` are called by whoever holds the write lock; reads by any thread.
 
     Args:
-        lexical: the lexical index that is in use; raises `IndexUnavailable` where there is none.
+        lexical: the lexical index that is in use, and whether it has all that was written; does not wait for a
+            writer, and raises `IndexUnavailable` where there is no index.
         write_lock: the store's. Taken to write what was learned: SQLite fails a writer that another one overtakes.
         threshold, learned_max: as for `Speller`.
         flush_s: seconds between a use and the writing of what was learned.
@@ -110,7 +113,7 @@ class Spellers:
         self,
         engine: Engine,
         *,
-        lexical: Callable[[], LexicalIndex],
+        lexical: Callable[[], tuple[LexicalIndex, bool]],
         write_lock: threading.RLock,
         threshold: float = THRESHOLD,
         learned_max: int = LEARNED_MAX,
@@ -132,6 +135,7 @@ class Spellers:
         self._turn = threading.Lock()  # builds in the background follow each other
         self._words: Future[None] | None = None
         self._closing = threading.Event()
+        self._hurry = threading.Event()  # somebody waits for the English words
         self._looking = self._flushing = False
         self._failed: set[int] = set()
 
@@ -143,8 +147,12 @@ class Spellers:
             if self._words is not None or self._closing.is_set():
                 return
             words = self._words = Future()
-        if lexicon.cache_info().currsize or not _start(_read_words, words):
+        if lexicon.cache_info().currsize or not _start(self._read_words_later, words):
             _read_words(words)
+
+    def _read_words_later(self, words: Future[None]) -> None:
+        self._hurry.wait(LATER_S)
+        _read_words(words)
 
     def of(
         self, scope_id: int, *, wait: bool = False, validate: Validate | None = None, submit: Submit | None = None
@@ -228,6 +236,7 @@ class Spellers:
 
     def _build_in_turn(self, scope_id: int, kept: _Kept, building: Future[None]) -> None:
         with self._turn:
+            self._closing.wait(LATER_S)
             self._build(scope_id, kept, building, pause=PAUSE_S)
         error = building.exception()
         if error is not None:
@@ -238,6 +247,8 @@ class Spellers:
         try:
             self.prepare()
             if self._words is not None:
+                if not pause:
+                    self._hurry.set()
                 self._words.result()
             while not self._attempt(scope_id, kept, pause):
                 pass
@@ -257,7 +268,8 @@ class Spellers:
             kept.stale = False
             kept.waiting.clear()
             learned = self._load(scope_id) if kept.speller is None else {}
-        terms, commits = self._lexical().vocabulary(scope_id)
+        index, whole = self._lexical()
+        terms, commits = index.vocabulary(scope_id)
         vocabulary = Vocabulary()
         for start in range(0, len(terms), PART):
             vocabulary.update(terms[start : start + PART])
@@ -278,7 +290,8 @@ class Spellers:
                 kept.speller.vocabulary = vocabulary
             if kept.saved.keys() - _to_keep(kept.speller).keys():
                 kept.written = -1
-            kept.commits, kept.ready, kept.building = commits, True, None
+            # A writer has what is missing: the next one who asks builds it anew.
+            kept.commits, kept.ready, kept.building = commits, whole, None
             kept.waiting.clear()
             self._failed.discard(scope_id)
         return True
@@ -325,6 +338,11 @@ class Spellers:
                     kept_now.spoil()
                 elif kept_now is not None and difference is not None:
                     kept_now.take(commits, difference)
+
+    def forget(self, scope_id: int) -> None:
+        """Forget what is in memory of a scope, and what it has learned since it was last written."""
+        with self._lock:
+            self._kept.pop(scope_id, None)
 
     def _tell(self, change: Change, difference: Counter[str]) -> bool:
         """Add what a change does to the counts; false if its words are not known any more."""

@@ -3,54 +3,58 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from recall_integrations.database import schema
+from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import put_meta
-from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import to_row
 from recall_integrations.languages import READ
-from recall_integrations.observability.progress import progress_bar
+from recall_integrations.observability.progress import Told, counted
 from recall_integrations.query import warming
+from recall_integrations.records import record
 from recall_integrations.resilience.failures import time_of
 from recall_integrations.store import histories, journal, languages, rows
-from recall_integrations.store.ahead import Ahead, Vectors, look_ahead
+from recall_integrations.store.ahead import Ahead, look_ahead
+from recall_integrations.store.duplicates import KEEP, Duplicates, Settled
 from recall_integrations.store.entity_rows import EntityRows
 from recall_integrations.store.given import Chat
-from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.indexes import vector_rows
+from recall_integrations.store.journal import SEMANTIC, Change
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
-from recall_integrations.types import Memory, Scope, indexed_text, says_the_same
+from recall_integrations.store.removing import Removing
+from recall_integrations.types import Memory, Scope, says_the_same
 
-BATCH = 1_000  # memories per transaction
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class _Written:
     """What a batch changed.
 
     Args:
-        last: number of the last change.
+        changes: what the indexes have to follow.
         version: of the scope.
+        stems: of the memories, by num, as the lexical index holds them.
+        embedded: whether their vectors are written.
         entities: rows that go into memory once they are committed.
         spoke: languages with tables that the texts speak for.
     """
 
-    last: int
+    changes: Sequence[Change]
     version: int
+    stems: Mapping[int, Sequence[str]]
+    embedded: bool
     entities: EntityRows
     spoke: Set[str]
 
 
 class Writer:
-    """Stores and removes memories, one batch at a time under the store's write lock.
+    """Stores memories, one batch at a time under the store's write lock.
 
     The user's components are asked before the lock is taken (`store.ahead`).
     """
@@ -58,12 +62,15 @@ class Writer:
     def __init__(self, parts: StoreParts, reader: Reader) -> None:
         self._parts = parts
         self._reader = reader
+        self._removing = Removing(parts)
+        self._duplicates = Duplicates()
 
     def write_chat(
-        self, scope: Scope, thread: str, given: list[Memory], chat: Chat, *, progress: bool, batch_size: int
+        self, scope: Scope, thread: str, given: list[Memory], chat: Chat, *, progress: bool | Told, batch_size: int
     ) -> list[str]:
         """Store what is said in a conversation; nothing else is written to it meanwhile."""
         parts = self._parts
+        self._removing.remove_ended()
         with parts.errors():
             named, ids = self._named(scope, thread, given, chat)
             ahead = self._ahead(scope, named, ids)
@@ -89,7 +96,7 @@ class Writer:
         source: Iterable[Memory],
         chat: Chat,
         *,
-        progress: bool,
+        progress: bool | Told,
         batch_size: int,
         total: int | None,
     ) -> list[str]:
@@ -103,6 +110,7 @@ class Writer:
             batch_size: memories per transaction.
             total: how many there are; `None` = not known.
         """
+        self._removing.remove_ended()
         return self._write_batches(scope, source, chat, None, progress, batch_size, total)
 
     def _write_batches(
@@ -111,52 +119,20 @@ class Writer:
         source: Iterable[Memory],
         chat: Chat,
         ahead: Ahead | None,
-        progress: bool,
+        progress: bool | Told,
         batch_size: int,
         total: int | None,
     ) -> list[str]:
         ids: list[str] = []
         left: Iterator[Memory] = iter(source)
-        with progress_bar("Remembering", total, shown=progress) as advance:
+        with counted("Remembering", total, progress) as advance, self._parts.indexes.owed.more_to_come():
             while batch := list(itertools.islice(left, batch_size)):
-                ids.extend(self._write(scope, batch, chat.ids, ahead))
+                ids.extend(self._write(scope, batch, chat, ahead))
                 advance(len(batch))
+        if len(ids) > batch_size:  # nobody waits for a single one of them
+            with self._parts.errors():
+                self._parts.indexes.apply_owed()
         return ids
-
-    def forget(self, scope: Scope, memory_id: str) -> bool:
-        """Remove a memory everywhere. Returns whether it was there."""
-        parts = self._parts
-        with parts.errors():
-            vectors = self._settled()
-        with parts.write_lock, parts.errors():
-            parts.check_open()
-            scope_id = parts.scopes.get(scope)
-            if scope_id is None:
-                return False
-            with parts.revisions.writing(scope):
-                with parts.engine.begin() as connection:
-                    found = rows.find(connection, scope_id, [memory_id])
-                    if not found:
-                        return False
-                    num = found[memory_id].num
-                    self._remove(connection, scope_id, [num])
-                    seq, parts.next_seq = parts.next_seq, parts.next_seq + 1
-                    journal.append(connection, [{"seq": seq, "scope_id": scope_id, "op": "del", "num": num}])
-                    version = rows.bump(connection, scope_id, -1)
-                parts.shown[scope_id] = (version, seq)
-                parts.catch_up(scope_id, vectors)
-        return True
-
-    def _settled(self) -> Vectors | None:
-        """What `catch_up` needs where no text is new: what is in the journal without vectors is embedded here."""
-        parts = self._parts
-        if parts.asking.here:
-            return None
-        try:
-            parts.settle()
-        except EmbeddingError as e:
-            return Vectors(error=e)
-        return Vectors()
 
     def _ahead(self, scope: Scope, batch: Sequence[Memory], messages: Set[str]) -> Ahead:
         """Ask the user's components about what is going to be written."""
@@ -166,10 +142,8 @@ class Writer:
         scope_id = parts.scopes.get(scope)
         return look_ahead(parts, scope_id, self._unknown(scope_id, batch, ids, messages)[0])
 
-    def _write(
-        self, scope: Scope, batch: Sequence[Memory], messages: Set[str], ahead: Ahead | None = None
-    ) -> list[str]:
-        """Store a batch; of the ids `messages`, only what is not there or says something else.
+    def _write(self, scope: Scope, batch: Sequence[Memory], chat: Chat, ahead: Ahead | None = None) -> list[str]:
+        """Store a batch; of messages that have ids, only what is not there or says something else.
 
         Args:
             ahead: what the user's components said; `None` = they are asked now, so the write lock may not be held.
@@ -177,12 +151,18 @@ class Writer:
         parts = self._parts
         now = time_of(parts.clock)
         with parts.errors():
-            known = self._ahead(scope, batch, messages) if ahead is None else ahead
+            known = self._ahead(scope, batch, chat.ids) if ahead is None else ahead
         with parts.write_lock, parts.errors():
             parts.check_open()
             scope_id = parts.scopes.get(scope)
             all_ids = [m.id if m.id is not None else parts.new_id() for m in batch]
-            batch, ids = self._unknown(scope_id, batch, all_ids, messages)
+            batch, ids = self._unknown(scope_id, batch, all_ids, chat.ids)
+            gone: Sequence[int] = ()
+            if chat.on_duplicate != KEEP:
+                settled = self._settled(scope_id, batch, ids, chat.on_duplicate)
+                renamed = dict(zip(ids, settled.answers, strict=True))
+                all_ids = [renamed.get(one, one) for one in all_ids]
+                batch, ids, gone = settled.batch, settled.ids, settled.gone
             if not batch:
                 if ahead is None:
                     with parts.revisions.writing(None) if known.worth else nullcontext():
@@ -190,23 +170,33 @@ class Writer:
                 return all_ids
             # What the embedding is worth, where it was measured for this write, counts in all scopes.
             with parts.revisions.writing(None if known.worth else scope):
-                scope_id, written = self._commit(scope, scope_id, batch, ids, now, known)
+                scope_id, written = self._commit(scope, scope_id, batch, ids, gone, now, known)
+                shown = (written.version, written.changes[-1].seq)
+                if written.embedded:
+                    parts.shown[scope_id] = shown
+                vectors = None if parts.asking.here else known.vectors
                 try:
-                    parts.catch_up(scope_id, known.vectors)
-                finally:  # vectors are written while indexing: show the memories when they are whole
-                    parts.shown[scope_id] = (written.version, written.last)
+                    self._removing.index(scope_id, written.changes, written.stems, vectors, followed=written.embedded)
+                finally:  # vectors may be written while indexing: show the memories when they are whole
+                    parts.shown[scope_id] = shown
             if not all(map(warming.is_warm, written.spoke)):
                 warming.warm(self._reader.languages(scope_id).kept_in)
         if ahead is None:
             self._caught_up(known)
         return all_ids
 
+    def _settled(self, scope_id: int | None, batch: Sequence[Memory], ids: Sequence[str], wish: str) -> Settled:
+        """What of a batch is to be written, by what is there already."""
+        ended = 0 if scope_id is None else self._parts.expiry.ended(scope_id)
+        with self._parts.engine.connect() as connection:
+            return self._duplicates.settle(connection, scope_id, batch, ids, wish, ended)
+
     def _caught_up(self, ahead: Ahead) -> None:
         """Where somebody else's write has left texts without vectors meanwhile, they are embedded, and ours follow."""
-        vectors = ahead.vectors
+        vectors = None if self._parts.asking.here else ahead.vectors
         if vectors is not None and vectors.error is None and self._parts.indexes.lag[SEMANTIC]:
             with self._parts.errors():
-                self._settled()
+                self._removing.settled()
 
     def _unknown(
         self, scope_id: int | None, batch: Sequence[Memory], ids: list[str], messages: Set[str]
@@ -227,6 +217,7 @@ class Writer:
         scope_id: int | None,
         batch: Sequence[Memory],
         ids: Sequence[str],
+        gone: Sequence[int],
         now: datetime,
         known: Ahead,
     ) -> tuple[int, _Written]:
@@ -239,8 +230,10 @@ class Writer:
                 if scope_id is None:
                     scope_id = rows.add_scope(connection, scope)
                 parts.worth.note(connection, known.worth, scope_id, [memory.text for memory in batch])
-                written = self._write_rows(connection, scope_id, batch, ids, now, known)
-                parts.next_seq = written.last + 1  # before the commit: numbers may be skipped, never given twice
+                written = self._write_rows(connection, scope_id, batch, ids, gone, now, known)
+                parts.next_seq = (
+                    written.changes[-1].seq + 1
+                )  # before the commit: numbers may be skipped, never given twice
         except BaseException:
             if scope_id is not None:
                 parts.catalog.drop(scope_id)
@@ -249,6 +242,8 @@ class Writer:
         parts.stamped = True
         parts.scopes[scope] = scope_id
         parts.catalog.committed(scope_id, written.entities)
+        for memory in batch:
+            parts.expiry.note(scope_id, memory.expires_at)
         return scope_id, written
 
     def _write_rows(
@@ -257,37 +252,42 @@ class Writer:
         scope_id: int,
         batch: Sequence[Memory],
         ids: Sequence[str],
+        gone: Sequence[int],
         now: datetime,
         known: Ahead,
     ) -> _Written:
         replaced = rows.find(connection, scope_id, ids)
-        old = [place.num for place in replaced.values()]
+        old = sorted({*(place.num for place in replaced.values()), *gone})
         seq = self._parts.next_seq
-        entries: list[dict[str, Any]] = []
-        for num in sorted(old):
-            entries.append({"seq": seq, "scope_id": scope_id, "op": "del", "num": num})
-            seq += 1
+        entries = [journal.gone(seq + i, scope_id, num) for i, num in enumerate(old)]
+        seq += len(old)
         nums = list(range(seq, seq + len(batch)))
-        entries.extend({"seq": num, "scope_id": scope_id, "op": "put", "num": num} for num in nums)
+        entries += [
+            Change(seq=num, scope_id=scope_id, op="put", num=num, text=m.text, actor=m.actor)
+            for num, m in zip(nums, batch, strict=True)
+        ]
         positions = rows.positions(connection, scope_id, batch, ids, replaced)
-        self._remove(connection, scope_id, old)
+        self._removing.take_out(connection, scope_id, old)
         memories = [
             to_row(m, scope_id=scope_id, num=num, memory_id=i, created_at=m.created_at or now, position=position)
             for m, num, i, position in zip(batch, nums, ids, positions, strict=True)
         ]
-        connection.execute(insert(schema.memories), memories)
-        words.write(connection, scope_id, ((num, m.text, m.actor) for num, m in zip(nums, batch, strict=True)))
+        insert_rows(connection, schema.memories, memories)
+        cuts = [known.words_of(m) for m in batch]
+        words.write(connection, scope_id, zip(nums, cuts, strict=True))
+        vectors = None if self._parts.indexes.lag[SEMANTIC] else known.vectors_of(batch)
+        if vectors is not None:
+            insert_rows(connection, schema.vectors, vector_rows(entries[len(old) :], vectors))
         spoke = languages.write(connection, scope_id, (m.text for m in batch)).intersection(READ)
         entities = self._parts.catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)), known.found)
         entities.write(connection)
-        contents = {num: indexed_text(m.text, m.actor) for num, m in zip(nums, batch, strict=True)}
-        journal.append(connection, entries, contents)
-        version = rows.bump(connection, scope_id, len(batch) - len(replaced))
-        return _Written(last=nums[-1], version=version, entities=entities, spoke=spoke)
-
-    def _remove(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
-        """Remove memories; what is counted of them is told while they are still there."""
-        self._parts.spellers.leaving(connection, scope_id, nums)
-        languages.remove(connection, scope_id, nums)
-        self._parts.damage.forget(scope_id, nums)
-        rows.remove(connection, scope_id, nums)
+        changes, followed = journal.append(connection, entries, None if vectors is None else SEMANTIC)
+        version = rows.bump(connection, scope_id, len(batch) - len(old))
+        return _Written(
+            changes=changes,
+            version=version,
+            stems={num: words.stems_of(cut) for num, cut in zip(nums, cuts, strict=True)},
+            embedded=followed,
+            entities=entities,
+            spoke=spoke,
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -66,7 +66,8 @@ class Contents:
         embedding: fingerprint of what made the vectors; `None` = nothing was embedded.
         changing: fingerprint of the embedding that they are being made anew with.
         orphans: rows that belong to nothing, by table.
-        homes: the collection of each scope.
+        scopes: their numbers.
+        homes: the collection of each scope that has one, and the last change that it holds.
     """
 
     living: dict[int, int] = field(default_factory=dict)
@@ -84,7 +85,8 @@ class Contents:
     embedding: str | None = None
     changing: str | None = None
     orphans: dict[str, int] = field(default_factory=dict)
-    homes: dict[int, str] = field(default_factory=dict)
+    scopes: frozenset[int] = frozenset()
+    homes: dict[int, tuple[str, int]] = field(default_factory=dict)
 
 
 def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
@@ -95,8 +97,10 @@ def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
         changing=get_meta(connection, REEMBEDDING),
     )
     s = schema.scopes.c
-    noted = {int(row.scope_id): row for row in connection.execute(select(s.scope_id, s.memories, s.vector_home))}
-    found.homes = {scope_id: str(row.vector_home) for scope_id, row in noted.items()}
+    query = select(s.scope_id, s.memories, s.vector_home, s.vector_until)
+    noted = {int(row.scope_id): row for row in connection.execute(query)}
+    found.scopes = frozenset(noted)
+    found.homes = {i: (str(row.vector_home), int(row.vector_until)) for i, row in noted.items() if row.vector_home}
     _read_memories(connection, found, now, tell)
     held = Counter(found.living.values())
     held.update(scope_id for scope_id, _ in found.unreadable if scope_id in noted)
@@ -115,7 +119,7 @@ def _read_memories(connection: Connection, found: Contents, now: datetime, tell:
     for row in _memories(connection, tell):
         fields, kept = dict(zip(_MEMORY, row, strict=False)), row[len(_MEMORY) :]
         key = (fields["scope_id"], fields["num"])
-        why = unreadable(fields, found.homes)
+        why = unreadable(fields, found.scopes)
         if why is not None:
             found.unreadable[key] = why
             found.named[key] = str(fields["id"])
@@ -172,7 +176,7 @@ def _languages_wrong(connection: Connection, spoken: Mapping[int, Mapping[str, C
     return wrong
 
 
-def unreadable(fields: Mapping[str, Any], scopes: Mapping[int, object]) -> str | None:
+def unreadable(fields: Mapping[str, Any], scopes: Set[int]) -> str | None:
     """Why the row of a memory cannot be read; `None` = it can.
 
     Args:
@@ -191,7 +195,7 @@ def unreadable(fields: Mapping[str, Any], scopes: Mapping[int, object]) -> str |
         return f"its type {fields['type']!r} is not known"
     if fields["role"] is not None and fields["role"] not in _ROLES:
         return f"its role {fields['role']!r} is not known"
-    for name in ("event_at", "created_at"):
+    for name in ("event_at", "created_at", "expires_at"):
         if (fields[name] is not None or name == "created_at") and not _is_time(fields[name]):
             return f"its {name} is no time"
     if not isinstance(fields["importance"], int | float) or not math.isfinite(fields["importance"]):

@@ -14,13 +14,13 @@ from recall_integrations.database import schema
 from recall_integrations.database.engine import damage, of_its_indexes_only
 from recall_integrations.database.meta import get_meta
 from recall_integrations.errors import StorePathError
+from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.doctor import chain, contents, following, surroundings
 from recall_integrations.store.doctor.contents import AHEAD, Contents, Key, Tell
 from recall_integrations.store.doctor.findings import PROBLEM, Check, Findings, counted, notice, ok, problem, skipped
 from recall_integrations.store.doctor.reading import REFUSALS, reading
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
-from recall_integrations.store.parts import Clock, utc_now
 
 SQL, TABLES, MEMORIES, CLOCK, WORDS, LANGUAGES, VECTORS, SCOPES, LINKS = (
     *("database", "schema", "memories", "clock", "words", "languages", "vectors", "scopes", "orphans"),
@@ -148,7 +148,7 @@ def _look_at_database(connection: Connection, directory: Path, now: datetime, te
         path = directory / f"{name}.{epochs[name]}"
         found.checks.append(following.examine(connection, name, path, read))
         tell(following.check_name(name), 1, 1)
-    check, found.leftovers = surroundings.leftovers(directory, epochs)
+    check, found.leftovers = surroundings.leftovers(directory, epochs, connection)
     found.checks.append(check)
 
 
@@ -216,7 +216,7 @@ def _of_rows(found: Contents) -> Iterator[Check]:
 
 def _of_scopes(found: Contents) -> Check:
     if not found.counts_wrong:
-        return ok(SCOPES, f"{counted(len(found.homes), 'scope')}; each counts the memories that it has.")
+        return ok(SCOPES, f"{counted(len(found.scopes), 'scope')}; each counts the memories that it has.")
     said = [f"scope {i}: counts {n:,}, has {held:,}" for i, (n, held) in sorted(found.counts_wrong.items())]
     says = f"{counted(len(said), 'scope counts', 'scopes count')} other memories than are there."
     return problem(SCOPES, says, "`--repair` counts them anew.", said)

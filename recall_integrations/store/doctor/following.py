@@ -14,16 +14,17 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select, union_all
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import get_meta
 from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.vectors import SHARED, home_name, torn
+from recall_integrations.indexes.vectors import home_name, torn
 from recall_integrations.indexes.words import LexicalIndex, damaged
+from recall_integrations.store import epochs as places
 from recall_integrations.store import history, journal, seal
 from recall_integrations.store.doctor import apart
 from recall_integrations.store.doctor.contents import Contents, Key
@@ -45,11 +46,7 @@ def check_name(index: str) -> str:
 
 def epochs(connection: Connection) -> dict[str, int]:
     """The epoch of the directory of each index."""
-    found = {}
-    for name in (LEXICAL, SEMANTIC):
-        value = get_meta(connection, f"{name}_epoch") or "0"
-        found[name] = int(value) if value.isdecimal() else 0
-    return found
+    return {name: places.of(connection, name) for name in (LEXICAL, SEMANTIC)}
 
 
 def examine(connection: Connection, name: str, directory: Path, contents: Contents) -> Check:
@@ -61,13 +58,15 @@ def examine(connection: Connection, name: str, directory: Path, contents: Conten
         directory: it is in.
         contents: of the database.
     """
-    check, behind = check_name(name), 0
+    check, behind, lacking = check_name(name), 0, 0
     try:
         wanted = _wanted(connection, name, contents)
         if wanted or directory.exists():
-            _look_at_files(connection, name, directory, bool(wanted))
+            reached = _reached(connection, name, contents)
+            _look_at_files(connection, name, directory, reached, bool(wanted))
             _compare(connection, name, directory, wanted, contents)
         behind = journal.last_seq(connection) - journal.cursors(connection).get(name, 0)
+        lacking = _lacking(connection, contents) if name == SEMANTIC else 0
     except IndexUnavailable as e:
         return problem(check, str(e), REBUILD)
     except (OSError, ValueError) as e:
@@ -76,24 +75,46 @@ def examine(connection: Connection, name: str, directory: Path, contents: Conten
     if behind:
         says = f"It holds the {held} that it should, and lacks the last {counted(behind, 'change')}."
         return notice(check, says, "They are applied at the next open or write.")
+    if name == SEMANTIC and not contents.homes:
+        return ok(check, "No scope needs one: all are scanned exactly.")
+    if lacking:
+        says = f"It holds the {held} that it should; {lacking:,} more of large scopes are scanned until it has them."
+        return ok(check, says)
     return ok(check, f"It holds exactly the {held} that it should.")
 
 
 def _wanted(connection: Connection, name: str, contents: Contents) -> dict[str, Nums]:
-    """What an index must hold: those that its cursor has passed, by collection; the lexical one has one only."""
-    cursor = journal.cursors(connection).get(name, 0)
+    """What an index must hold, by collection: those up to where it is. The lexical one has one only."""
     by_home: dict[str, list[int]] = {}
     if name == LEXICAL:
+        cursor = journal.cursors(connection).get(name, 0)
         by_home[LEXICAL] = [num for num in contents.living if num <= cursor]
         by_home[LEXICAL] += [num for _, num in contents.unreadable if num <= cursor]
     else:
         v = schema.vectors.c
-        for scope_id, num in connection.execute(select(v.scope_id, v.num).where(v.num <= cursor)):
-            by_home.setdefault(home_name(contents.homes.get(scope_id, SHARED)), []).append(num)
+        for scope_id, (home, until) in contents.homes.items():
+            query = select(v.num).where(v.scope_id == scope_id, v.num <= until)
+            by_home[home_name(home)] = list(connection.execute(query).scalars())
     return {home: np.unique(np.asarray(nums, dtype=np.int64)) for home, nums in by_home.items() if nums}
 
 
-def _look_at_files(connection: Connection, name: str, directory: Path, needed: bool) -> None:
+def _reached(connection: Connection, name: str, contents: Contents) -> int:
+    """The last change that the database knows an index to hold."""
+    if name == LEXICAL:
+        return journal.cursors(connection).get(name, 0)
+    return max((until for _, until in contents.homes.values()), default=0)
+
+
+def _lacking(connection: Connection, contents: Contents) -> int:
+    """How many vectors of large scopes their collections do not hold yet."""
+    v, found = schema.vectors.c, 0
+    for scope_id, (_, until) in contents.homes.items():
+        query = select(func.count()).where(v.scope_id == scope_id, v.num > until)
+        found += connection.execute(query).scalar_one()
+    return found
+
+
+def _look_at_files(connection: Connection, name: str, directory: Path, reached: int, needed: bool) -> None:
     """Raises `IndexUnavailable` for what can be seen from outside."""
     if needed and not directory.is_dir():
         raise IndexUnavailable("It is missing.")
@@ -103,7 +124,7 @@ def _look_at_files(connection: Connection, name: str, directory: Path, needed: b
     if broken is not None:
         raise IndexUnavailable(f"It is damaged: {broken}.")
     noted = history.noted(directory)
-    foreign = journal.foreign(connection, name, noted)
+    foreign = journal.foreign(connection, reached, noted)
     if foreign is not None:
         last = journal.last_seq(connection)
         more = noted.seq - last if noted is not None else 0
@@ -115,17 +136,18 @@ def _compare(
     connection: Connection, name: str, directory: Path, wanted: Mapping[str, Nums], contents: Contents
 ) -> None:
     """Raises `IndexUnavailable` where the index holds others than it should, or does not find what it holds."""
-    c = schema.changes.c
-    cursor = journal.cursors(connection).get(name, 0)
-    ahead = connection.execute(select(c.num).where(c.seq > cursor)).scalars().all()  # may be applied or not
+    ahead = _ahead(connection, name, contents)
     if name == LEXICAL:
         held, missed = {LEXICAL: _lexical_nums(directory)}, dict[str, int]()
     else:
         held, missed = _semantic_nums(directory, _samples(connection, wanted, contents))
     for home in sorted({*wanted, *held}):
         should, has = (side.get(home, np.empty(0, dtype=np.int64)) for side in (wanted, held))
-        where = "" if home in (LEXICAL, home_name(SHARED)) else f" of the collection {home}"
-        lacks, strange = np.setdiff1d(should, has), np.setdiff1d(np.setdiff1d(has, should), ahead)
+        where = "" if home == LEXICAL else f" of the collection {home}"
+        if name == SEMANTIC and home not in ahead:
+            continue  # of a scope that has none any more: removed when Chroma is opened
+        lacks, strange = np.setdiff1d(should, has), np.setdiff1d(has, should)
+        strange = strange[~np.isin(strange, ahead[home].nums)] if ahead[home].known else strange[:0]
         twice = len(has) - len(np.unique(has))
         said = [
             *([f"lacks {counted(len(lacks), 'memory', 'memories')}{where}"] if len(lacks) else []),
@@ -136,6 +158,34 @@ def _compare(
             raise IndexUnavailable(f"It {' and '.join(said)}.")
         if missed.get(home, 0) > _MISSED_MAX:
             raise IndexUnavailable(f"It does not find {missed[home]} of {_SAMPLES} of its own vectors{where}.")
+
+
+class _Ahead(NamedTuple):
+    """What an index may hold, or lack, besides what it should.
+
+    Args:
+        nums: of changes behind the place where it is: applied or not.
+        known: whether that is all; else it is going to be made anew.
+    """
+
+    nums: Nums
+    known: bool
+
+
+def _ahead(connection: Connection, name: str, contents: Contents) -> dict[str, _Ahead]:
+    """Of each collection."""
+    c, v = schema.changes.c, schema.vectors.c
+    if name == LEXICAL:
+        cursor = journal.cursors(connection).get(name, 0)
+        nums = connection.execute(select(c.num).where(c.seq > cursor)).scalars().all()
+        return {LEXICAL: _Ahead(np.asarray(nums, dtype=np.int64), True)}
+    found = {}
+    for scope_id, (home, until) in contents.homes.items():
+        changed = select(c.num).where(c.scope_id == scope_id, c.seq > until)
+        waiting = select(v.num).where(v.scope_id == scope_id, v.num > until)
+        nums = connection.execute(union_all(changed, waiting)).scalars().all()
+        found[home_name(home)] = _Ahead(np.asarray(nums, dtype=np.int64), until > 0)
+    return found
 
 
 def _lexical_nums(directory: Path) -> Nums:
@@ -163,12 +213,10 @@ def _elsewhere() -> Iterator[Path]:
 def _samples(
     connection: Connection, wanted: Mapping[str, Nums], contents: Contents
 ) -> dict[str, dict[int, list[float]]]:
-    """Some vectors of every collection that is asked for neighbours, by num."""
+    """Some vectors of every collection, by num."""
     v = schema.vectors.c
     found: dict[str, dict[int, list[float]]] = {}
     for home, nums in wanted.items():
-        if home == home_name(SHARED):
-            continue
         chosen = nums[np.linspace(0, len(nums) - 1, min(_SAMPLES, len(nums))).astype(np.int64)].tolist()
         scopes: list[Key] = [(contents.living[num], num) for num in chosen if num in contents.living]
         for scope_id, num in scopes:

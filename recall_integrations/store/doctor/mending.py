@@ -27,6 +27,7 @@ from recall_integrations.store.doctor.contents import Contents, Key, Tell, orpha
 from recall_integrations.store.doctor.findings import counted
 from recall_integrations.store.doctor.surroundings import PUT_ASIDE
 from recall_integrations.store.indexes import Indexes
+from recall_integrations.store.journal import SEMANTIC
 
 logger = logging.getLogger("recall_integrations")
 Done = dict[str, list[str]]  # what was done, by the name of the check that found it
@@ -65,7 +66,7 @@ def put_aside(connection: Connection, directory: Path, unreadable: dict[Key, str
     seq = journal.last_seq(connection) + 1
     for scope_id, nums in sorted(by_scope.items()):
         rows.remove(connection, scope_id, nums)
-        entries = [{"seq": seq + i, "scope_id": scope_id, "op": "del", "num": num} for i, num in enumerate(nums)]
+        entries = [journal.gone(seq + i, scope_id, num) for i, num in enumerate(nums)]
         seq += len(nums)
         journal.append(connection, entries)
         if scope_id in known:
@@ -203,7 +204,7 @@ def rebuild(
         engine,
         directory,
         embedding,
-        exact_max=RetrievalConfig().exact_max,  # only following the journal asks for it, which is left to who opens it
+        scan_max=lambda: RetrievalConfig().exact_max,  # which scopes have a collection is left to who opens it
         write_lock=threading.RLock(),
         applied=lambda _changes, _commits: None,
     )
@@ -217,6 +218,8 @@ def rebuild(
             except EmbeddingError as e:
                 yield "vectors", f"None could be made: {e}"
         for name in names:
+            if name == SEMANTIC and not found.homes and not any(directory.glob(f"{SEMANTIC}.*")):
+                continue  # no scope is so large that there is one
             indexes.rebuild(name, progress=tell)
             yield f"{name} index", "It was made anew from the database."
     finally:

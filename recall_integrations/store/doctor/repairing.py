@@ -14,6 +14,8 @@ from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_errors
 from recall_integrations.errors import RecallError, StoreError
 from recall_integrations.resilience.breaker import BREAKERS_FILE
+from recall_integrations.store.clock import Clock, utc_now
+from recall_integrations.store.column_files import COLUMNS
 from recall_integrations.store.directory import DATABASE, hold
 from recall_integrations.store.doctor import chain, following, mending, surroundings
 from recall_integrations.store.doctor.contents import Contents, Tell
@@ -34,7 +36,6 @@ from recall_integrations.store.doctor.examining import (
 from recall_integrations.store.doctor.findings import MENDED, NOTICE, OK, PROBLEM, Check, Findings, ok
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.migrations import migrate
-from recall_integrations.store.parts import Clock, utc_now
 
 Mend = Callable[[Connection], str]
 
@@ -105,6 +106,8 @@ class _Repair:
         if before.state(surroundings.BREAKERS) == PROBLEM:
             mending.remove_files([self._directory / BREAKERS_FILE])
             self._done.setdefault(surroundings.BREAKERS, []).append("It was removed; breakers begin closed.")
+        if self._done and (self._directory / COLUMNS).exists():  # made from what was there before
+            mending.remove_files([self._directory / COLUMNS])
         after = self._look() if self._done else before
         return self._told(first, after)
 

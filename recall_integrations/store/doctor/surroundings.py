@@ -10,10 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from sqlalchemy import Connection
 
+from recall_integrations.database.engine import CHECKED
 from recall_integrations.resilience.breaker import BREAKERS_FILE, BreakerState, FileShelf
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import history, seal
+from recall_integrations.store.column_files import COLUMNS, unusable
 from recall_integrations.store.directory import DATABASE, LOCK, size_of
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.doctor.reading import SHARED_MEMORY, WAL
@@ -25,7 +28,8 @@ DIRECTORY, DISK, HOLDER, LEFTOVERS, BREAKERS, ASIDE = (
 PUT_ASIDE = "put_aside.jsonl"  # memories that could not be read, as they were found
 _FREE_MIN = 20_000_000  # bytes below which a write is likely to fail
 _KNOWN = (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE)  # what optimizers keep beside the memories
-_OWN = frozenset({DATABASE, WAL, SHARED_MEMORY, f"{DATABASE}-journal", LOCK, *_KNOWN, PUT_ASIDE})
+_CHECKED = f"{DATABASE}{CHECKED}"
+_OWN = frozenset({DATABASE, WAL, SHARED_MEMORY, f"{DATABASE}-journal", LOCK, *_KNOWN, PUT_ASIDE, _CHECKED, COLUMNS})
 
 
 def directory(path: Path) -> Check:
@@ -90,17 +94,19 @@ def _holder(lock: Path) -> str:
     return "another process (this system does not tell which)"
 
 
-def leftovers(path: Path, epochs: Mapping[str, int]) -> tuple[Check, list[Path]]:
-    """Directories of other epochs and drafts of files; and those paths."""
+def leftovers(path: Path, epochs: Mapping[str, int], connection: Connection) -> tuple[Check, list[Path]]:
+    """Directories of other epochs, drafts of files, and columns that cannot be used; and those paths."""
     current = {f"{name}.{epoch}" for name, epoch in epochs.items()}
     found = [p for name in (LEXICAL, SEMANTIC) for p in path.glob(f"{name}.*") if p.name not in current]
     for name in _KNOWN:
         found += [p for p in path.glob(f"{name}?*") if p.name != f"{name}.lock"]
     marks = (history.MARK, seal.SEAL)
     drafts = {(path / name / mark).with_suffix(".new") for name in current for mark in marks}
-    found = sorted([*found, *(p for p in drafts if p.is_file())])
+    drafts.add(path / f"{_CHECKED}.new")
+    found = sorted([*found, *(p for p in drafts if p.is_file()), *unusable(connection, path)])
     if found:
-        says = f"{counted(len(found), 'file or directory', 'files and directories')} of work that did not end."
+        files = counted(len(found), "file or directory", "files and directories")
+        says = f"{files} of work that did not end, or that cannot be used."
         remedy = "Nothing reads them. `--repair` removes them; those of indexes go at the next open as well."
         return notice(LEFTOVERS, says, remedy, [str(p.relative_to(path)) for p in found]), found
     kept = {*_OWN, *current, *(f"{name}.lock" for name in _KNOWN)}

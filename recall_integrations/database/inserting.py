@@ -1,0 +1,77 @@
+"""Many rows into one table, at the price that the driver asks.
+
+An `insert` of SQLAlchemy makes a dictionary of bound parameters for every row, which for a batch of memories costs more
+than the database does. Here it says once what the statement is and how values of each column are written, and the rows
+go to the driver as they are. What is stored is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from sqlalchemy import JSON, Connection, Dialect, Table, insert
+
+Written = Callable[[Any], Any]
+
+
+class _Statement(NamedTuple):
+    """An insert into all columns of a table.
+
+    Args:
+        sql: of the driver.
+        names: of its parameters, in order.
+        positional: whether the driver takes them by place.
+        written: how values of a column are written, by place, where it is not as they are.
+    """
+
+    sql: str
+    names: tuple[str, ...]
+    positional: bool
+    written: tuple[tuple[int, Written], ...]
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows in the caller's transaction; each has a value for every column of the table, `None` for none."""
+    if not rows:
+        return
+    statement = _statement(table, connection.dialect)
+    pick = itemgetter(*statement.names)
+    made: list[Any] = [pick(row) for row in rows]
+    if statement.written:
+        made = [list(values) for values in made]
+        for place, written in statement.written:
+            for values in made:
+                values[place] = written(values[place])
+        made = [tuple(values) for values in made]
+    if not statement.positional:
+        made = [dict(zip(statement.names, values, strict=True)) for values in made]
+    connection.exec_driver_sql(statement.sql, made)
+
+
+@lru_cache(maxsize=64)
+def _statement(table: Table, dialect: Dialect) -> _Statement:
+    compiled = insert(table).compile(dialect=dialect, column_keys=[column.name for column in table.columns])
+    names = tuple(compiled.positiontup or compiled.params)
+    written = [(place, _written(table, name, dialect)) for place, name in enumerate(names)]
+    special = tuple((place, how) for place, how in written if how is not None)
+    return _Statement(str(compiled), names, bool(compiled.positional), special)
+
+
+def _written(table: Table, name: str, dialect: Dialect) -> Written | None:
+    kind = table.columns[name].type
+    how: Written | None = kind.dialect_impl(dialect).bind_processor(dialect)
+    if how is None or not isinstance(kind, JSON):
+        return how
+    empty: list[tuple[Any, Any]] = [([], how([])), ({}, how({}))]  # nearly all are
+
+    def json_of(value: Any) -> Any:
+        if not value:
+            for nothing, text in empty:
+                if value == nothing and type(value) is type(nothing):
+                    return text
+        return how(value)
+
+    return json_of

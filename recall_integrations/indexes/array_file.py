@@ -1,0 +1,271 @@
+"""A file of named arrays that is mapped into memory rather than read: what a process would else make anew at its start.
+
+    magic · length of the header · its CRC-32 · when it was written │ header (JSON) │ arrays, each from a multiple of 64
+
+The header names every array with its type, shape, place and CRC-32, and holds the tags that say what the file is of.
+Nothing in it is code, and no place outside the file can be named. An array may have room behind it, a hole in the file
+that takes no disk: whoever maps it appends there, in memory of its own, without a copy of what is before.
+
+A file is written beside its target, synced, and put in its place at once, so there is the old one or the new one. Its
+time of change is noted inside: a file that still has that time and its length is mapped without being read, so that a
+start costs what is used of it. Any other (a copy, a restored backup, a disk that lost a write) is read whole once and
+compared with its checksums.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+import struct
+import sys
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.records import record
+
+DRAFT = ".new"  # what a file is called while it is being written
+_MAGIC = b"RCLARR\x02\n"
+_HEAD = struct.Struct("<8sIIq")  # magic, bytes of the header, its CRC-32, time of change in ns
+_ALIGNED = 64
+_BLOCK = 1 << 20
+_HEADER_MAX = 1 << 24
+_TYPES = frozenset({"<i8", "<i4", "<i2", "|i1", "|u1", "|b1", "<f8", "<f4", "<f2"})
+Arrays = Mapping[str, NDArray[Any]]
+Place = tuple[Any, tuple[int, ...], int, int, int]  # type, shape, first byte and checksum of an array, rows of room
+
+
+class Unfit(Exception):
+    """A file cannot be used; the message says why."""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A file that is mapped; the mapping goes when the last of its arrays goes.
+
+    Args:
+        tags: what it is of.
+        arrays: may be written to, which changes neither the file nor another mapping of it.
+        buffers: the same memory, with the room behind each.
+        size: bytes of the file.
+    """
+
+    tags: Mapping[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    buffers: dict[str, NDArray[Any]]
+    size: int
+
+
+def draft(path: Path, tags: Mapping[str, Any], arrays: Arrays, room: Mapping[str, int] | None = None) -> Path:
+    """Write a file beside its target, to be put in its place by `place`; returns where it is.
+
+    Args:
+        path: of the target, in a directory that there is.
+        tags: plain data that says what it is of.
+        arrays: of whole numbers, flags or floats of at most 8 bytes.
+        room: rows that can be added behind some of them.
+
+    Raises:
+        OSError: it cannot be written; nothing of it stays.
+    """
+    beside = path.with_name(path.name + DRAFT)
+    try:
+        with beside.open("wb") as file:
+            _fill(file, tags, arrays, room or {})
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+    return beside
+
+
+def place(beside: Path, path: Path) -> None:
+    """Put a draft in its place, instead of what is there.
+
+    Raises:
+        OSError: it cannot be. What was at `path` is as it was.
+    """
+    beside.replace(path)
+    _sync_directory(path.parent)
+
+
+def read_tags(path: Path) -> Mapping[str, Any]:
+    """What a file says that it is of, without its arrays.
+
+    Raises:
+        Unfit: it is damaged or none of ours.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        tags, _, _ = _header(file, os.fstat(file.fileno()).st_size)
+    return tags
+
+
+def check(path: Path) -> None:
+    """Read all of it and compare the checksums.
+
+    Raises:
+        Unfit: it is damaged or none of ours.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        _, listed, _ = _header(file, os.fstat(file.fileno()).st_size)
+        _verify(file, listed)
+
+
+def mapped(path: Path) -> Opened:
+    """Map a file into memory. One that was touched since it was written is read whole first.
+
+    Raises:
+        Unfit: it is damaged or none of ours.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        state = os.fstat(file.fileno())
+        tags, listed, written = _header(file, state.st_size)
+        if state.st_mtime_ns != written:
+            _verify(file, listed)
+            with suppress(OSError):  # where it may not be set, it is read whole the next time as well
+                os.utime(path, ns=(state.st_atime_ns, written))
+        held = _held(file)
+    buffers = {
+        name: np.frombuffer(held, dtype=dtype, count=math.prod(whole), offset=begin).reshape(whole)
+        if math.prod(whole := _with_room(shape, room))
+        else np.empty(whole, dtype=dtype)
+        for name, (dtype, shape, begin, _crc, room) in listed.items()
+    }
+    arrays = {name: buffers[name][: listed[name][1][0]] if listed[name][4] else buffers[name] for name in buffers}
+    return Opened(tags=tags, arrays=arrays, buffers=buffers, size=state.st_size)
+
+
+def mapping_of(array: NDArray[Any]) -> mmap.mmap | None:
+    """The mapped file that an array lies in, if it does."""
+    held: Any = array
+    while isinstance(held, np.ndarray | memoryview):
+        held = held.base if isinstance(held, np.ndarray) else held.obj
+    return held if isinstance(held, mmap.mmap) else None
+
+
+def let_go(array: NDArray[Any]) -> bool:
+    """Give back the memory of what was read of a mapped array; what is read next comes from the file again.
+
+    Nothing may have been written to it. Another thread may read it meanwhile.
+
+    Args:
+        array: any; only those of `mapped` hold such memory, and not on every system.
+
+    Returns:
+        Whether there was anything to give back.
+    """
+    held, advice = mapping_of(array), getattr(mmap, "MADV_DONTNEED", None)
+    if held is None or advice is None:
+        return False
+    first = np.frombuffer(held, dtype=np.uint8, count=1)
+    begin = array.ctypes.data - first.ctypes.data
+    whole = -(-begin // mmap.PAGESIZE) * mmap.PAGESIZE  # the page that it begins in may be another's as well
+    length = (begin + array.nbytes - whole) // mmap.PAGESIZE * mmap.PAGESIZE
+    if length <= 0:
+        return False
+    held.madvise(advice, whole, length)
+    return True
+
+
+def _held(file: BinaryIO) -> mmap.mmap | bytearray:
+    if os.name == "nt":  # a mapped file could be neither replaced nor removed there
+        file.seek(0)
+        return bytearray(file.read())
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+
+
+def _with_room(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
+    return (shape[0] + room, *shape[1:]) if room else shape
+
+
+def _fill(file: BinaryIO, tags: Mapping[str, Any], arrays: Arrays, room: Mapping[str, int]) -> None:
+    listed: dict[str, list[Any]] = {}
+    sound = {name: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")) for name, array in arrays.items()}
+    at = 0  # from the end of the header on
+    for name, array in sound.items():
+        at += -at % _ALIGNED
+        data, rows = array.reshape(-1).view(np.uint8).data, room.get(name, 0)
+        listed[name] = [array.dtype.str, list(array.shape), at, zlib.crc32(data), rows]
+        at += math.prod(_with_room(array.shape, rows)) * array.itemsize
+    header = json.dumps({"tags": dict(tags), "arrays": listed, "bytes": at}, separators=(",", ":")).encode()
+    header += b" " * (-(_HEAD.size + len(header)) % _ALIGNED)
+    begin = _HEAD.size + len(header)
+    for name, array in sound.items():
+        file.seek(begin + listed[name][2])
+        file.write(array.reshape(-1).view(np.uint8).data)
+    file.truncate(begin + at)
+    file.flush()
+    written = os.fstat(file.fileno()).st_mtime_ns
+    file.seek(0)
+    file.write(_HEAD.pack(_MAGIC, len(header), zlib.crc32(header), written) + header)
+    file.flush()
+    os.fsync(file.fileno())
+    os.utime(file.name, ns=(written, written))
+
+
+def _header(file: BinaryIO, size: int) -> tuple[Mapping[str, Any], dict[str, Place], int]:
+    """Tags, arrays with type, shape, place and checksum, and when the file was written."""
+    if sys.byteorder != "little":
+        raise Unfit("its numbers are of another byte order than this machine's")
+    head = file.read(_HEAD.size)
+    if len(head) < _HEAD.size or head[: len(_MAGIC)] != _MAGIC:
+        raise Unfit("it is none of ours, or of another version")
+    _, length, checksum, written = _HEAD.unpack(head)
+    text = file.read(length) if length <= _HEADER_MAX else b""
+    if len(text) != length or zlib.crc32(text) != checksum:
+        raise Unfit("its header is damaged")
+    try:
+        found = json.loads(text)
+        begin = _HEAD.size + length
+        if begin + found["bytes"] != size:
+            raise Unfit(f"it has {size:,} bytes and should have {begin + found['bytes']:,}")
+        listed = {name: _place(entry, begin, size) for name, entry in found["arrays"].items()}
+        return found["tags"], listed, written
+    except (KeyError, TypeError, ValueError, AttributeError) as e:
+        raise Unfit("its header cannot be read") from e
+
+
+def _place(entry: list[Any], begin: int, size: int) -> Place:
+    kind, shape, place, checksum, room = entry
+    if (
+        kind not in _TYPES
+        or any(not isinstance(n, int) or n < 0 for n in (*shape, place, room))
+        or (room and not shape)
+    ):
+        raise Unfit("its header names an array that cannot be")
+    dtype = np.dtype(kind)
+    if place % _ALIGNED or begin + place + math.prod(_with_room(tuple(shape), room)) * dtype.itemsize > size:
+        raise Unfit("an array lies outside of it")
+    return dtype, tuple(shape), begin + place, checksum, room
+
+
+def _verify(file: BinaryIO, listed: Mapping[str, Place]) -> None:
+    for name, (dtype, shape, begin, noted, _room) in listed.items():
+        file.seek(begin)
+        left, checksum = math.prod(shape) * dtype.itemsize, 0
+        while left:
+            block = file.read(min(left, _BLOCK))
+            if not block:
+                raise Unfit(f"it ends within {name!r}")
+            checksum, left = zlib.crc32(block, checksum), left - len(block)
+        if checksum != noted:
+            raise Unfit(f"{name!r} in it is damaged")
+
+
+def _sync_directory(directory: Path) -> None:
+    with suppress(OSError):  # not every system opens directories
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

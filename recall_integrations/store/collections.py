@@ -1,0 +1,591 @@
+"""The Chroma collections of scopes that have outgrown the exact scan, filled beside the caller.
+
+    a write ─▶ vectors in SQL ─▶ the scope outgrows `exact_max`: it gets a home, which holds nothing yet
+                                    └─▶ in a thread: slice after slice from SQL ─▶ Chroma ─▶ `vector_until` moves
+
+A collection holds what the journal says of its scope up to `vector_until`: the vectors up to that number, without those
+that were taken away up to it. What lies behind is scanned exactly (`arms.semantic`), so a recall finds the same at any
+moment, and Chroma may be slow, damaged or gone without a write failing. Vectors are in SQL: whatever is wrong with
+Chroma's directory, it is made anew, in the next epoch. Where no scope is large, there is none: Chroma is not loaded.
+
+A scope leaves its collection when the store is opened and it has shrunk to `LEAVES` of `exact_max`, or `exact_max` was
+raised.
+
+Chroma holds Python's lock while it puts vectors into its graph (about a millisecond each), so the thread gives it a few
+at a time, and rests as long as that took, unless somebody waits for the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Engine, Row, func, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from recall_integrations.database import schema
+from recall_integrations.errors import IndexUnavailable
+from recall_integrations.indexes.vectors import NO_HOME, SemanticIndex, torn
+from recall_integrations.indexes.words import LexicalIndex
+from recall_integrations.privacy.logs import told
+from recall_integrations.records import record
+from recall_integrations.store import epochs, history, journal, seal
+from recall_integrations.store.filling import Filling
+from recall_integrations.store.history import Point
+from recall_integrations.store.journal import SEMANTIC
+
+logger = logging.getLogger("recall_integrations")
+
+SLICE = 2_000  # changes after which it is noted how far a collection reaches
+AT_ONCE = 32  # vectors given to Chroma at a time
+WAITING_MAX = 20_000  # changes for which the thread does not wait for quiet
+REST_MAX_S = 0.2
+LEAVES = 0.8  # of `exact_max`
+CLOSE_S = 10.0  # for a part that Chroma is busy with; leaving it behind costs only work
+SAMPLES = 16  # vectors that a collection is asked for when it is opened
+SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
+REBUILT = "It is rebuilt from the store."
+Progress = Callable[[str, int, int], None]  # (what, done, total)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class _Slice:
+    """What a collection gets next.
+
+    Args:
+        after, upto: the changes.
+        nums, vectors: that are added.
+        gone: nums that are taken away.
+        mark: a point of the journal beyond which it holds nothing.
+    """
+
+    after: int
+    upto: int
+    nums: list[int]
+    vectors: NDArray[np.float32]
+    gone: list[int]
+    mark: Point | None
+
+
+class Collections:
+    """Which scopes have a collection, how far each reaches, and the thread that fills them.
+
+    Args:
+        scan_max: how many memories a scope may hold without one.
+        write_lock: the store's: who changes the database has it.
+        note: told in a sentence what went wrong.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        directory: Path,
+        *,
+        scan_max: Callable[[], int],
+        write_lock: threading.RLock,
+        note: Callable[[str], None],
+    ) -> None:
+        self._engine = engine
+        self._directory = directory
+        self._scan_max = scan_max
+        self._write_lock = write_lock
+        self._note = note
+        self._open_lock = threading.RLock()
+        self._homes: dict[int, str] = {}
+        self._until: dict[int, int] = {}
+        self._epoch = 0
+        self._index: SemanticIndex | None = None
+        self._sealed: dict[str, seal.Entry] = {}
+        self._marked: Point | None = None
+        self._searched: set[str] = set()  # collections whose graph is in memory
+        self._waiting = 0  # changes since the thread was idle
+        self._closed = False
+        self.failed = ""  # why the thread last ended; empty: it was done
+        self.filling = Filling(self._step, self._could_not)
+
+    # -- what recalls ask --------------------------------------------------------------------------------------------
+
+    def home_of(self, scope_id: int) -> str:
+        """The collection of a scope; `NO_HOME` = it has none."""
+        return self._homes.get(scope_id, NO_HOME)
+
+    def home_until(self, scope_id: int) -> int:
+        """The highest number that the collection of a scope may hold; what lies behind it has to be scanned. 0 = none.
+
+        It may fall to 0 when `index` opens a damaged directory: ask again after that.
+        """
+        return self._until.get(scope_id, 0)
+
+    @property
+    def index(self) -> SemanticIndex:
+        """Chroma, opened and looked at on first use.
+
+        Raises:
+            IndexUnavailable: no scope has a collection, or Chroma does not work.
+        """
+        for _ in range(2):
+            index = self._index
+            if index is not None:
+                return index
+            with self._open_lock:
+                epoch, problem = self._epoch, self._opened()
+            if problem is not None:
+                self._begin_anew(problem, epoch)
+        index = self._index
+        if index is None:
+            raise IndexUnavailable("The semantic index cannot be opened. Run `recall doctor STORE`.")
+        return index
+
+    @property
+    def loaded(self) -> bool:
+        """Whether Chroma has been loaded."""
+        return self._index is not None and self._index.opened
+
+    def lacking(self) -> dict[int, int]:
+        """How many vectors the collection of each large scope does not have yet."""
+        v = schema.vectors.c
+        with self._engine.connect() as connection:
+            return {
+                scope_id: int(
+                    connection.execute(
+                        select(func.count()).where(v.scope_id == scope_id, v.num > self.home_until(scope_id))
+                    ).scalar_one()
+                )
+                for scope_id in sorted(self._homes)
+            }
+
+    # -- opening and closing -----------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """See what is there without loading Chroma, and begin to fill what lacks much."""
+        self._review()
+        self.load()
+        epochs.sweep(self._directory, SEMANTIC, [self._path] if self._homes else [])
+        if not self._homes:
+            return
+        if (problem := self._seen_from_outside()) is not None:
+            self._begin_anew(problem, self._epoch)
+        if any(self._urgent(scope_id) for scope_id in self._homes):
+            self.filling.wake(urgent=True)
+
+    def load(self) -> None:
+        """Read which scopes have a collection."""
+        s = schema.scopes.c
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME))
+            found = [(int(scope_id), str(home), int(until)) for scope_id, home, until in rows]
+            self._epoch = epochs.of(connection, SEMANTIC)
+        self._homes = {scope_id: home for scope_id, home, _ in found}
+        self._until = {scope_id: until for scope_id, _, until in found}
+
+    def _review(self) -> None:
+        """Give collections to scopes that are too large, and take them from those that are small."""
+        s = schema.scopes
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(s.c.scope_id, s.c.memories, s.c.vector_home)).all()
+        most = self._scan_max()
+        grown = [i for i, memories, home in rows if home == NO_HOME and memories > most]
+        small = [i for i, memories, home in rows if home != NO_HOME and memories <= LEAVES * most]
+        if not grown and not small:
+            return
+        with self._engine.begin() as connection:
+            for scope_id in [*grown, *small]:
+                self._house(connection, scope_id, home_for(scope_id) if scope_id in grown else NO_HOME)
+            if not grown and len(small) == sum(home != NO_HOME for _, _, home in rows):
+                epochs.advance(connection, SEMANTIC)  # nobody is left: the directory goes
+
+    @staticmethod
+    def _house(connection: Connection, scope_id: int, home: str) -> None:
+        s = schema.scopes
+        connection.execute(update(s).where(s.c.scope_id == scope_id).values(vector_home=home, vector_until=0))
+
+    def _seen_from_outside(self) -> str | None:
+        """What is wrong, as far as it shows without loading Chroma."""
+        path, reached = self._path, max(self._until.values(), default=0)
+        broken, self._sealed = seal.broken(path)
+        if broken is not None:
+            return f"The semantic index is damaged: {broken}."
+        if reached and not (path / "chroma.sqlite3").is_file():
+            return "The semantic index is missing."
+        with self._engine.connect() as connection:
+            foreign = journal.foreign(connection, reached, history.noted(path))
+        return None if foreign is None else f"The semantic index is of another history: {foreign}."
+
+    def _opened(self) -> str | None:
+        """Open Chroma; what is wrong with it, as far as that is mended by making it anew.
+
+        Raises:
+            IndexUnavailable: the store is closed, or no scope has a collection.
+        """
+        if self._closed:
+            raise IndexUnavailable("The semantic index is closed.")
+        if not self._homes:
+            raise IndexUnavailable("No scope is so large that it has a collection.")
+        if self._index is not None:
+            return None
+        path, index = self._path, None
+        try:
+            seal.trying(path, True)
+            seal.unseal(path)
+            if (problem := torn(path)) is not None:
+                return f"The semantic index is damaged: {problem}."
+            index = SemanticIndex(path)
+            index.keep(set(self._homes.values()))
+            self._look(index)
+            seal.trying(path, False)
+        except (IndexUnavailable, OSError) as e:
+            if index is not None:
+                quiet_close(index)
+            return str(e)
+        self._index = index
+        return None
+
+    def _look(self, index: SemanticIndex) -> None:
+        """Compare numbers, and let collections find some of their own vectors: Chroma counts lost ones too.
+
+        Raises:
+            IndexUnavailable: they do not.
+        """
+        v, wanted = schema.vectors.c, 0
+        reached = {scope_id: until for scope_id, until in sorted(self._until.items()) if until}
+        if not reached:
+            return
+        with self._engine.connect() as connection:
+            for scope_id, until in reached.items():
+                mine = select(func.count()).where(v.scope_id == scope_id, v.num <= until)
+                wanted += int(connection.execute(mine).scalar_one())
+        found = index.count()
+        if found < wanted:
+            raise IndexUnavailable(f"The semantic index holds {found:,} vectors, the store {wanted:,}.")
+        for scope_id, until in reached.items():
+            sample = self._sample(scope_id, until)
+            missed = 0
+            for vector in sample:
+                _, cosines = index.nearest(self._homes[scope_id], vector, 1)
+                missed += not len(cosines) or float(cosines[0]) < SELF_COSINE
+            self._searched.add(self._homes[scope_id])
+            if missed > len(sample) // 8:
+                raise IndexUnavailable(
+                    f"The semantic index does not find {missed} of {len(sample)} of its own vectors."
+                )
+
+    def _sample(self, scope_id: int, until: int) -> list[NDArray[np.float32]]:
+        """Some vectors that a collection must hold, spread over the scope."""
+        v = schema.vectors
+        with self._engine.connect() as connection:
+            mine = (v.c.scope_id == scope_id) & (v.c.num <= until)
+            low, high = connection.execute(select(func.min(v.c.num), func.max(v.c.num)).where(mine)).one()
+            blobs: dict[int, bytes] = {}
+            for i in range(SAMPLES if low is not None else 0):
+                start = low + (high - low) * i // SAMPLES
+                query = select(v.c.num, v.c.vector).where(mine, v.c.num >= start).order_by(v.c.num).limit(1)
+                blobs.update({row[0]: row[1] for row in connection.execute(query)})
+        _, vectors = stacked(list(blobs.items()))
+        return [vector for vector in vectors if vector.any()]
+
+    def close(self, *, sealed: bool) -> None:
+        """Let Chroma go, after the part that it is busy with. What a collection lacks is filled in after the next open.
+
+        Args:
+            sealed: whether to note what its files look like.
+        """
+        self._closed = True
+        if not self.filling.stop(CLOSE_S):
+            logger.warning("Chroma is busy: it is left behind.")
+            return
+        with self._open_lock:
+            index, self._index = self._index, None
+            if index is not None and quiet_close(index) and sealed:
+                try:
+                    seal.seal(self._path, self._sealed)
+                except (OSError, SQLAlchemyError) as e:
+                    logger.warning("The semantic index could not be sealed: %s", told(e))
+
+    @property
+    def _path(self) -> Path:
+        return self._directory / f"{SEMANTIC}.{self._epoch}"
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Inside, the database may be changed. The thread does not wait for who waits for it.
+
+        Raises:
+            IndexUnavailable: the store is being closed, or the collections are being made anew.
+        """
+        while not self._write_lock.acquire(timeout=0.05):
+            if self._closed or (self.filling.mine and self.filling.halted):
+                raise IndexUnavailable("The semantic index is closed.")
+        try:
+            yield
+        finally:
+            self._write_lock.release()
+
+    def _begin_anew(self, problem: str, epoch: int) -> None:
+        """Leave a damaged directory, and fill another one in the background; nothing if that has been done already."""
+        with self._writing(), self._open_lock:
+            if self._closed or self._epoch != epoch:
+                return
+            old, self._index = self._index, None
+            with self._engine.begin() as connection:
+                following = epochs.advance(connection, SEMANTIC)
+                connection.execute(update(schema.scopes).values(vector_until=0))
+            self._until = dict.fromkeys(self._homes, 0)
+            self._epoch, self._sealed, self._marked = following, {}, None
+            self._searched.clear()
+            if old is not None:
+                quiet_close(old)
+            epochs.sweep(self._directory, SEMANTIC, [self._path])
+        self._note(f"{problem} {REBUILT}")
+        self.filling.wake(urgent=True)
+
+    # -- following the vectors ---------------------------------------------------------------------------------------
+
+    def follow(self, scope_ids: set[int], changes: int) -> None:
+        """Take notice of vectors that were written and memories that were removed, under the write lock.
+
+        Args:
+            scope_ids: of these scopes.
+            changes: how many.
+        """
+        s = schema.scopes
+        for scope_id in sorted(scope_ids - self._homes.keys()):
+            with self._engine.connect() as connection:
+                memories = connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar()
+            if (memories or 0) > self._scan_max():
+                with self._engine.begin() as connection:
+                    self._house(connection, scope_id, home_for(scope_id))
+                self._until[scope_id] = 0
+                self._homes[scope_id] = home_for(scope_id)
+        if scope_ids & self._homes.keys():
+            self._waiting += changes
+            self.filling.wake(urgent=self._waiting >= WAITING_MAX)
+
+    def settle(self, timeout: float | None = None) -> bool:
+        """Fill all collections now; whether they hold everything within so many seconds."""
+        if not self._homes:
+            return True
+        return self.filling.settle(timeout) and not any(self._next(scope_id) for scope_id in self._homes)
+
+    def _urgent(self, scope_id: int) -> bool:
+        """Whether a collection lacks so much, or holds what is gone, that Chroma is to be loaded for it."""
+        part = self._next(scope_id)
+        return part is not None and (not part.after or bool(part.gone) or len(part.nums) == SLICE)
+
+    def _next(self, scope_id: int) -> _Slice | None:
+        """What a collection gets next; `None` = it has everything."""
+        c, v = schema.changes.c, schema.vectors.c
+        after = self._until.get(scope_id, 0)
+        with self._engine.connect() as connection:  # one snapshot
+            cursor = upto = journal.cursors(connection).get(SEMANTIC, 0)
+            removed: Sequence[Row[int, int]] = ()
+            if after:
+                query = select(c.seq, c.num).where(c.scope_id == scope_id, c.op == "del", c.seq > after, c.seq <= upto)
+                removed = connection.execute(query.order_by(c.seq).limit(SLICE)).all()
+                upto = removed[-1].seq if len(removed) == SLICE else upto
+            new = select(v.num, v.vector).where(v.scope_id == scope_id, v.num > after, v.num <= upto)
+            rows = connection.execute(new.order_by(v.num).limit(SLICE)).all()
+            upto = rows[-1].num if len(rows) == SLICE else upto
+            mark = journal.point(connection, cursor)
+        gone = [row.num for row in removed if row.seq <= upto]
+        if not rows and not gone:
+            return None
+        nums, vectors = stacked([(row.num, row.vector) for row in rows])
+        return _Slice(after=after, upto=upto, nums=nums, vectors=vectors, gone=gone, mark=mark)
+
+    def _step(self) -> bool:
+        """Give a slice to the first collection that lacks something; whether there may be more."""
+        for scope_id, home in sorted(self._homes.items()):
+            part = self._next(scope_id)
+            if part is not None:
+                self._fill(scope_id, home, part)
+                return not self.filling.halted
+        self._waiting, self.failed = 0, ""
+        return False
+
+    def _fill(self, scope_id: int, home: str, part: _Slice) -> None:
+        epoch, index = self._epoch, self.index
+        if self._epoch != epoch:
+            return  # it was begun anew
+        if part.mark is not None and part.mark != self._marked:
+            history.note(self._path, part.mark)
+            self._marked = part.mark
+        if not part.after:
+            index.drop(home)  # what an interrupted slice left, of which some may be gone now
+            self._searched.discard(home)
+        for done in self._applied(index, home, part):
+            if self.filling.halted:
+                return
+            if not self.filling.hurried:
+                time.sleep(min(done, REST_MAX_S))
+        with self._writing():
+            if self._epoch == epoch and self.home_until(scope_id) == part.after:
+                with self._engine.begin() as connection:
+                    self._reach(connection, scope_id, part.upto)
+                self._until[scope_id] = part.upto
+
+    def _applied(self, index: SemanticIndex, home: str, part: _Slice) -> Iterator[float]:
+        """Give a slice to Chroma, a few vectors at a time; how many seconds each of them took."""
+        empty = part.vectors[:0]
+        for start in range(0, max(len(part.nums), len(part.gone)), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            begun = time.monotonic()
+            index.apply(home, part.nums[some], part.vectors[some], [])
+            index.apply(home, [], empty, part.gone[some])
+            if home not in self._searched and part.nums:
+                # Until it has been asked, Chroma only gathers, and then makes thousands of neighbours at once.
+                index.nearest(home, part.vectors[0], 1)
+                self._searched.add(home)
+            yield time.monotonic() - begun
+
+    @staticmethod
+    def _reach(connection: Connection, scope_id: int, upto: int) -> None:
+        s = schema.scopes
+        connection.execute(update(s).where(s.c.scope_id == scope_id).values(vector_until=upto))
+
+    def _could_not(self, error: BaseException) -> None:
+        if self._closed or self.filling.halted:
+            return
+        said = f"{type(error).__name__}: {error}" if not isinstance(error, IndexUnavailable) else str(error)
+        if said != self.failed:  # once, however often it is tried
+            self.failed = said
+            self._note(
+                f"The semantic index is behind and will be caught up at the next write or open: {said} "
+                "What it lacks is scanned."
+            )
+
+    # -- for who prunes the journal ----------------------------------------------------------------------------------
+
+    def spare(self, connection: Connection) -> int | None:
+        """The last entry of the journal that no collection needs; `None` = they need none. Before it may be dropped,
+        the mark of the directory moves on, in a history that it was seen to belong to.
+        """
+        c = schema.changes.c
+        if not any(self._until.values()):
+            return None
+        mark = journal.point(connection, journal.last_seq(connection))
+        if mark is None:
+            return 0
+        try:
+            history.note(self._path, mark)
+        except OSError:  # a full disk, say: the journal waits
+            return 0
+        self._marked = mark
+        needed = []
+        for scope_id, until in self._until.items():
+            query = select(func.min(c.seq)).where(c.scope_id == scope_id, c.seq > until)
+            first = connection.execute(query).scalar() if until else None
+            needed += [] if first is None else [int(first) - 1]
+        return min(needed, default=None)
+
+    # -- making anew -------------------------------------------------------------------------------------------------
+
+    def clear(self) -> None:
+        """Remove all collections, under the write lock. They are filled when the store is opened next, not before.
+
+        Chroma writes memory into its files that it was given and never wrote to, and in this process some of that may
+        have held vectors that are to go. Until then scopes are scanned.
+        """
+        with self.filling.held():
+            self.filling.stop(CLOSE_S)
+            with self._open_lock:
+                self.load()
+                with self._engine.begin() as connection:
+                    following = epochs.advance(connection, SEMANTIC)
+                    connection.execute(update(schema.scopes).values(vector_until=0))
+                old, self._index = self._index, None
+                self._until = dict.fromkeys(self._homes, 0)
+                self._epoch, self._sealed, self._marked = following, {}, None
+                self._searched.clear()
+                if old is not None:
+                    quiet_close(old)
+                epochs.sweep(self._directory, SEMANTIC, [])
+
+    def rebuild(self, progress: Progress | None = None) -> None:
+        """Make all collections anew in a directory of their own, which then takes the place of the one in use."""
+        with self.filling.held():
+            with self._open_lock:
+                self.load()
+                path = self._directory / f"{SEMANTIC}.{self._epoch + 1}"
+            epochs.remove(path)
+            built, until = None, dict.fromkeys(self._homes, 0)
+            try:
+                if self._homes:
+                    built = SemanticIndex(path)
+                    self._build(built, path, until, progress)
+            except BaseException:
+                if built is not None:
+                    quiet_close(built)
+                raise
+            with self._open_lock:
+                with self._engine.begin() as connection:
+                    following = epochs.advance(connection, SEMANTIC)
+                    for scope_id, upto in until.items():
+                        self._reach(connection, scope_id, upto)
+                old, self._index = self._index, built
+                self._until, self._epoch, self._sealed = until, following, {}
+                self._searched = set(self._homes.values())
+                if old is not None:
+                    quiet_close(old)
+                epochs.sweep(self._directory, SEMANTIC, [self._path] if self._homes else [])
+        self.failed = ""
+
+    def _build(self, built: SemanticIndex, path: Path, until: dict[int, int], progress: Progress | None) -> None:
+        v = schema.vectors.c
+        with self._engine.connect() as connection:
+            cursor = journal.cursors(connection).get(SEMANTIC, 0)
+            mine = select(func.count()).where(v.scope_id.in_(until), v.num <= cursor)
+            total, done = connection.execute(mine).scalar_one(), 0
+            self._marked = journal.point(connection, cursor)
+        if self._marked is not None:
+            history.note(path, self._marked)
+        built.count()  # opens it, so that an empty index is a sound one
+        for scope_id in sorted(until):
+            for nums, vectors in self._batches(scope_id, cursor):
+                built.apply(self._homes[scope_id], nums, vectors, [])
+                done += len(nums)
+                if progress is not None:
+                    progress(SEMANTIC, done, total)
+            until[scope_id] = cursor
+
+    def _batches(self, scope_id: int, upto: int) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        v, last = schema.vectors.c, 0
+        while True:
+            query = select(v.num, v.vector).where(v.scope_id == scope_id, v.num > last, v.num <= upto)
+            with self._engine.connect() as connection:
+                rows = connection.execute(query.order_by(v.num).limit(SLICE)).all()
+            if not rows:
+                return
+            last = rows[-1].num
+            yield stacked([(row.num, row.vector) for row in rows])
+
+
+def home_for(scope_id: int) -> str:
+    """The name of a scope's collection."""
+    return f"scope-{scope_id}"
+
+
+def stacked(rows: list[tuple[int, bytes]]) -> tuple[list[int], NDArray[np.float32]]:
+    """Numbers and vectors; 0 where one cannot be read, as in the columns: the doctor finds it."""
+    lengths = [len(blob) if isinstance(blob, bytes) else 0 for _, blob in rows]
+    width = max(set(lengths), key=lengths.count, default=0) // 2 * 2
+    blank = bytes(width)
+    joined = b"".join(blob if n == width else blank for (_, blob), n in zip(rows, lengths, strict=True))
+    vectors = np.frombuffer(joined, dtype="<f2").reshape(len(rows), width // 2).astype(np.float32)
+    vectors[~np.isfinite(vectors).all(axis=1)] = 0
+    return [num for num, _ in rows], vectors
+
+
+def quiet_close(index: LexicalIndex | SemanticIndex) -> bool:
+    """Close an index; whether that worked."""
+    try:
+        index.close()
+    except IndexUnavailable as e:
+        logger.warning(told(e))
+        return False
+    return True

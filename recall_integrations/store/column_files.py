@@ -1,0 +1,301 @@
+"""Columns of large scopes on disk: a file each in the directory `columns`, mapped when the scope is first read.
+
+    load    map the file ─ does it fit? ─▶ columns, brought forward through the journal like those in memory
+    save    at `close`, and in the background after a scope was read from the database ─▶ the file is replaced
+
+The files are derived like the indexes, and less is staked on them: what does not fit (another version or embedding, a
+damaged file, a journal that does not go on from where the file stands) is removed, and the scope is read from the
+database. A file holds the words of its memories, so it goes before the transaction that removes one of them commits,
+and is not written again until the store is closed or the scope is read anew. No recall waits for a file to be written.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from recall_integrations.database import schema
+from recall_integrations.errors import RecallError
+from recall_integrations.indexes import array_file, kept_columns, lexicon
+from recall_integrations.indexes.array_file import Arrays, Opened, Unfit
+from recall_integrations.indexes.columns import WORDS_MAX
+from recall_integrations.indexes.lexicon import DATE_WORDS
+from recall_integrations.privacy.logs import told
+from recall_integrations.store import journal
+from recall_integrations.text import ANALYSER_VERSION
+from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.types import MemoryType
+from recall_integrations.types.roles import ROLE_CODES
+
+COLUMNS = "columns"  # the directory
+SUFFIX = ".columns"
+FORMAT = 2  # raise it when what is kept of a scope, or what it means, changes
+ROWS_MIN = 1_000  # memories from which a scope has a file: fewer are read from the database in some 20 ms
+BEHIND_MIN, BEHIND_SHARE = 1_000, 20  # a file is made anew when it lacks so many memories, and this part of them all
+PAUSE_S = 2.0  # after a scope was read and before it is written: the first recalls have the processor to themselves
+FREE_MIN = 50_000_000  # bytes that stay free on the disk
+WAIT_S = 0.1
+CLOSE_S = 5.0  # a file that is being written is waited for when the store is closed
+BUILT_MAX = 200_000  # memories that `close` reads to make files of scopes that were only written to
+
+logger = logging.getLogger("recall_integrations")
+Gather = Callable[[int], "tuple[Mapping[str, int], Arrays] | None"]
+
+
+class ColumnFiles:
+    """The files of one store. Threads share it.
+
+    Args:
+        engine: of the store.
+        directory: of the store.
+        embedding: fingerprint of what makes the vectors.
+        whole: whether all that is committed has its vectors; nothing is written meanwhile.
+        write_lock: the store's, held while columns are gathered: nothing is being removed from them then.
+        lasting: false for a store that goes when it is closed; then there are no files.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        directory: Path,
+        *,
+        embedding: Callable[[], str],
+        whole: Callable[[], bool],
+        write_lock: threading.RLock,
+        lasting: bool = True,
+    ) -> None:
+        self._engine = engine
+        self._write_lock = write_lock  # taken before `_lock`
+        self._directory = directory / COLUMNS
+        self._embedding = embedding
+        self._whole = whole
+        self._lasting = lasting
+        self._lock = threading.RLock()  # held for a moment, and never while a file is written
+        self._writing = threading.Lock()  # one file at a time
+        self._changes: dict[int, int] = {}  # of each scope, how often its file was removed
+        self._removals = 0  # of all files together
+        self._closing = threading.Event()
+        self._closed = False  # no file is put in its place any more: the directory may be somebody else's
+        self._wanted: dict[int, None] = {}  # scopes to be saved in the background
+        self._thread: threading.Thread | None = None
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def load(self, connection: Connection, scope_id: int, upto: int) -> Opened | None:
+        """The file of a scope, of the change `tags["seq"]` and the version `tags["version"]`; `None` = there is none.
+
+        Args:
+            connection: to the database.
+            scope_id: of the scope.
+            upto: the last change that may be shown.
+        """
+        path = self.path(scope_id)
+        try:
+            opened = array_file.mapped(path)
+            self._check(connection, scope_id, opened.tags, upto)
+        except FileNotFoundError:
+            return None
+        except (Unfit, OSError) as e:
+            self.refuse(scope_id, e)
+            return None
+        return opened
+
+    def refuse(self, scope_id: int, why: Exception) -> None:
+        """A file cannot be used: it is removed."""
+        logger.info("The columns of scope %d are read from the database: %s", scope_id, told(why))
+        self.remove(scope_id)
+
+    def _check(self, connection: Connection, scope_id: int, tags: Mapping[str, Any], upto: int) -> None:
+        """Raises `Unfit` unless the file is of this scope, this history and this version of everything."""
+        known = {**self._tags(scope_id), "version": tags.get("version"), "seq": tags.get("seq")}
+        other = sorted(name for name, value in known.items() if tags.get(name) != value)
+        if other or not isinstance(tags["seq"], int) or not isinstance(tags["version"], int):
+            raise Unfit(f"it was made for another {', '.join(other) or 'version'}")
+        if tags["seq"] > upto:
+            raise Unfit(f"it is of change {tags['seq']:,}, the database knows of {upto:,}")
+        point = journal.point(connection, tags["seq"])
+        if point is None or point.digest != tags.get("digest"):
+            raise Unfit(f"its change {tags['seq']:,} is not that of the journal, or not in it any more")
+
+    def _tags(self, scope_id: int) -> dict[str, Any]:
+        constants = (sorted(DATE_WORDS), [t.value for t in MemoryType], list(ROLE_CODES.items()), PIVOT, WORDS_MAX)
+        return {
+            "format": FORMAT,
+            "scope": scope_id,
+            "embedding": self._embedding(),
+            "words": lexicon.shared().fingerprint,
+            "analyser": ANALYSER_VERSION,
+            "constants": blake2b(repr(constants).encode(), digest_size=8).hexdigest(),
+        }
+
+    def path(self, scope_id: int) -> Path:
+        """Where the file of a scope is, if it has one."""
+        return self._directory / f"{scope_id}{SUFFIX}"
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def due(self, scope_id: int, *, rows: int) -> bool:
+        """Whether a scope of so many memories ought to have a file that is newer than what it has."""
+        if rows < ROWS_MIN or not self._lasting:
+            return False
+        try:
+            seq = array_file.read_tags(self.path(scope_id)).get("seq")
+        except (Unfit, OSError):
+            return True
+        if not isinstance(seq, int):
+            return True
+        with self._engine.connect() as connection:
+            return journal.count_after(connection, seq, scope_id) > max(BEHIND_MIN, rows // BEHIND_SHARE)
+
+    def save(self, scope_id: int, gather: Gather) -> bool:
+        """Write the file of a scope; whether it is there then. What keeps it from being written is only noted.
+
+        Args:
+            scope_id: of the scope.
+            gather: gives `version` and `seq` of its columns, and the columns; `None` = they are not in memory.
+        """
+        with self._writing:
+            try:
+                return self._save(scope_id, gather)
+            except (OSError, SQLAlchemyError, RecallError, ValueError) as e:
+                logger.warning("The columns of scope %d could not be kept on disk: %s", scope_id, told(e))
+                return False
+
+    def _save(self, scope_id: int, gather: Gather) -> bool:
+        while not self._write_lock.acquire(timeout=WAIT_S):
+            if self._closing.is_set():  # by who has the lock
+                return False
+        try:
+            before = self._removals, self._changes.get(scope_id, 0)
+            found = gather(scope_id) if self._lasting and not self._closed and self._whole() else None
+        finally:
+            self._write_lock.release()
+        if found is None:
+            return False
+        at, arrays = found
+        with self._engine.connect() as connection:
+            point = journal.point(connection, at["seq"])
+        if point is None:
+            return False
+        self._directory.mkdir(exist_ok=True)
+        size = sum(array.nbytes for array in arrays.values())
+        if shutil.disk_usage(self._directory).free < size + FREE_MIN:
+            logger.info("The columns of scope %d are not kept on disk: it is nearly full.", scope_id)
+            return False
+        path = self.path(scope_id)
+        tags = {**self._tags(scope_id), **at, "digest": point.digest}
+        beside = array_file.draft(path, tags, arrays, kept_columns.room_of(arrays))
+        with self._lock:
+            if self._closed or before != (self._removals, self._changes.get(scope_id, 0)):
+                beside.unlink(missing_ok=True)  # something of it was forgotten meanwhile
+                return False
+            array_file.place(beside, path)
+        return True
+
+    def save_later(self, scope_id: int, save: Callable[[int], object]) -> None:
+        """Call `save` with the scope in the background, in a while."""
+        with self._lock:
+            if self._closing.is_set() or not self._lasting:
+                return
+            self._wanted[scope_id] = None
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._saving, args=(save,), name="recall-columns", daemon=True)
+                with suppress(RuntimeError):  # the process can start no more threads: they are saved at `close`
+                    self._thread.start()
+
+    def _saving(self, save: Callable[[int], object]) -> None:
+        while not self._closing.wait(PAUSE_S):
+            with self._lock:
+                scope_id = next(iter(self._wanted), None)
+                if scope_id is None:
+                    self._thread = None
+                    return
+                del self._wanted[scope_id]
+            save(scope_id)
+
+    # -- what was forgotten ----------------------------------------------------------------------------------------
+
+    def remove(self, scope_id: int | None = None) -> None:
+        """Remove the file of a scope, or all: something in it is not to be read any more.
+
+        Raises:
+            OSError: a file is there and cannot be removed.
+        """
+        with self._lock:
+            if scope_id is not None:
+                self._changes[scope_id] = self._changes.get(scope_id, 0) + 1
+                self.path(scope_id).unlink(missing_ok=True)
+                return
+            self._removals += 1
+            for path in self._files():
+                path.unlink(missing_ok=True)
+
+    def sweep(self, connection: Connection) -> None:
+        """Remove drafts, and files that may hold what was removed from the store after they were written."""
+        for path in self._files():
+            if not self._keeps(connection, path):
+                path.unlink(missing_ok=True)
+
+    @staticmethod
+    def _keeps(connection: Connection, path: Path) -> bool:
+        """Whether a file holds nothing but what is in the store."""
+        tags, c, s = _tags_of(connection, path), schema.changes.c, schema.scopes.c
+        if tags is None:
+            return False
+        version = connection.execute(select(s.version).where(s.scope_id == tags["scope"])).scalar()
+        gone = select(c.num).where(c.scope_id == tags["scope"], c.seq > tags["seq"], c.op == "del").limit(1)
+        return version == tags["version"] or (version is not None and connection.execute(gone).first() is None)
+
+    def _files(self) -> list[Path]:
+        try:
+            return [path for path in self._directory.iterdir() if path.is_file()]
+        except OSError:
+            return []
+
+    def stop(self) -> None:
+        """Write nothing in the background any more, and wait for a file that is being written."""
+        self._closing.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread() and thread.is_alive():
+            thread.join(CLOSE_S)
+
+    def close(self) -> None:
+        """Write nothing any more. Closing twice is harmless."""
+        self.stop()
+        with self._lock:
+            self._closed = True
+
+
+def _tags_of(connection: Connection, path: Path) -> Mapping[str, Any] | None:
+    """What a file is of, if it is one of columns and of the database's history."""
+    try:
+        tags = array_file.read_tags(path)
+        scope_id, seq = int(tags["scope"]), int(tags["seq"])
+        point = journal.point(connection, seq)
+        known = path.name == f"{scope_id}{SUFFIX}" and point is not None and point.digest == tags["digest"]
+    except (Unfit, OSError, KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return tags if known and "version" in tags else None
+
+
+def unusable(connection: Connection, directory: Path) -> list[Path]:
+    """Files of columns that are damaged, half written, or of another history than the database's; reads them whole."""
+    return [path for path in sorted((directory / COLUMNS).glob("*")) if not _is_usable(connection, path)]
+
+
+def _is_usable(connection: Connection, path: Path) -> bool:
+    try:
+        array_file.check(path)
+    except (Unfit, OSError):
+        return False
+    return _tags_of(connection, path) is not None

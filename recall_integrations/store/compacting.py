@@ -1,0 +1,142 @@
+"""`MemoryStore.compact`: of what was forgotten, nothing stays in any file of the store.
+
+    what has ended ─▶ removed     names and scopes that nothing holds ─▶ removed
+    tantivy ─▶ made anew from what stands     columns, Chroma ─▶ removed, and made anew at close and at the next open
+    database ─▶ written anew
+
+Each step stands by itself and is one that the store makes anyway, so a process that is killed in any of them loses
+nothing; that all were done is noted last, and whoever is stopped before asks again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, delete, exists, or_, select
+
+from recall_integrations.database import schema
+from recall_integrations.database.engine import write_anew
+from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.records import record
+from recall_integrations.resilience.shared_file import CACHE_FILE
+from recall_integrations.store import journal, rows
+from recall_integrations.store.collections import Progress
+from recall_integrations.store.directory import DATABASE, size_of
+from recall_integrations.store.doctor.surroundings import PUT_ASIDE
+from recall_integrations.store.journal import LEXICAL
+from recall_integrations.store.parts import StoreParts
+from recall_integrations.store.removing import OWED, Removing
+
+COMPACTED = "compacted"  # key in `meta`: the last change when the store was last compacted
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """What `MemoryStore.compact` did.
+
+    Args:
+        ended: memories that had come to their end and were removed.
+        rebuilt: whether anything was forgotten since the last time, so that indexes and database were made anew.
+        bytes_before, bytes_after: size of the directory.
+        left: files that nobody but their owner may remove: memories that a repair of the store put aside, as it found
+            them. What was forgotten may be in there.
+    """
+
+    ended: int
+    rebuilt: bool
+    bytes_before: int
+    bytes_after: int
+    left: tuple[Path, ...] = ()
+
+
+def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
+    """See `MemoryStore.compact`."""
+    before = size_of(parts.path)
+    with parts.errors():
+        ended = Removing(parts).remove_ended(all_of_them=True)  # without the lock: it may ask the embedding
+    with parts.write_lock, parts.errors(), parts.revisions.writing(None):
+        parts.check_open()
+        parts.indexes.apply_owed()
+        needed = _sweep(parts)
+        if needed:
+            _make_anew(parts, progress)
+        (parts.path / CACHE_FILE).unlink(missing_ok=True)  # phrasings of queries, kept for minutes
+        aside = parts.path / PUT_ASIDE
+        return Compacted(
+            ended=ended,
+            rebuilt=needed,
+            bytes_before=before,
+            bytes_after=size_of(parts.path),
+            left=(aside,) if aside.is_file() else (),
+        )
+
+
+def _sweep(parts: StoreParts) -> bool:
+    """Remove what nothing holds any more; whether anything has gone since the last time."""
+    with parts.engine.begin() as connection:
+        count = _orphans(connection)
+        empty = _empty(connection)
+        for scope_id in empty:
+            rows.remove_scope(connection, scope_id)
+        count += len(empty)
+        c = schema.changes.c
+        done = int(get_meta(connection, COMPACTED) or 0)
+        gone = connection.execute(select(c.seq).where(c.op == "del", c.seq > done).limit(1)).first()
+        needed = bool(count) or gone is not None or journal.pruned(connection).seq > done
+        needed = needed or bool(get_meta(connection, OWED))
+        if count:
+            put_meta(connection, OWED, "1")
+    for scope_id in empty:
+        for scope in [scope for scope, number in parts.scopes.items() if number == scope_id]:
+            del parts.scopes[scope]
+        parts.shown.pop(scope_id, None)
+    if needed:
+        for scope_id in [*parts.scopes.values(), *empty]:
+            parts.catalog.drop(scope_id)
+    return needed
+
+
+def _orphans(connection: Connection) -> int:
+    """Remove names that were only seen in memories that are gone, and sums that are zero; how many."""
+    e, n, g, a, t = schema.entities.c, schema.mentions.c, schema.edges.c, schema.aliases.c, schema.languages.c
+    held = [
+        exists().where(n.scope_id == e.scope_id, n.ent == e.ent),
+        exists().where(g.scope_id == e.scope_id, or_(g.src == e.ent, g.dst == e.ent)),
+        exists().where(a.scope_id == e.scope_id, a.ent == e.ent),
+    ]
+    count = connection.execute(delete(schema.entities).where(e.declared == 0, ~or_(*held))).rowcount
+    count += connection.execute(delete(schema.languages).where(t.told == 0, t.hints == 0, t.votes == 0)).rowcount
+    return int(count)
+
+
+def _empty(connection: Connection) -> list[int]:
+    """Scopes that hold no memory, and no name that somebody declared."""
+    s, e, m = schema.scopes.c, schema.entities.c, schema.memories.c
+    named = exists().where(e.scope_id == s.scope_id)
+    full = exists().where(m.scope_id == s.scope_id)
+    return list(connection.execute(select(s.scope_id).where(~named, ~full).order_by(s.scope_id)).scalars())
+
+
+def _make_anew(parts: StoreParts, progress: Progress | None) -> None:
+    try:
+        parts.indexes.rebuild(LEXICAL, progress=progress)
+        parts.indexes.collections.clear()
+    finally:
+        parts.views.drop()
+    _corrections(parts)
+    write_anew(parts.engine, parts.path / DATABASE)
+    with parts.engine.begin() as connection:
+        put_meta(connection, COMPACTED, str(journal.last_seq(connection)))
+        put_meta(connection, OWED, "")
+
+
+def _corrections(parts: StoreParts) -> None:
+    """Remove what was learned of words that no memory says any more."""
+    k = schema.corrections.c
+    with parts.engine.begin() as connection:
+        for scope_id in list(connection.execute(select(k.scope_id).distinct()).scalars()):
+            said = {stem for stem, _ in parts.indexes.lexical.vocabulary(scope_id)[0]}
+            learned = connection.execute(select(k.stem).where(k.scope_id == scope_id).distinct()).scalars()
+            for few in rows.in_parts([stem for stem in learned if stem not in said]):
+                connection.execute(delete(schema.corrections).where(k.scope_id == scope_id, k.stem.in_(few)))
+            parts.spellers.forget(scope_id)

@@ -1,0 +1,191 @@
+"""Which memories have come to their end (`Memory.expires_at`), and from when on nobody may see them.
+
+    the clock passes the next end of a scope ─▶ a new time up to which it has ended ─▶ columns leave out what has
+                                                                                  └─▶ what was kept of it is dropped
+
+A scope of which nothing ends is not in here, and asking for it is a look into an empty mapping. What has ended is left
+out at once, and removed for good by a later write or by `compact`: a recall writes nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, Engine, func, select
+
+from recall_integrations.database import schema
+from recall_integrations.indexes.ends import ends
+from recall_integrations.indexes.times import to_micros
+from recall_integrations.resilience.failures import time_of
+from recall_integrations.store.clock import Clock
+from recall_integrations.store.revisions import Revisions
+from recall_integrations.types import Memory, Scope
+
+REMOVED_MAX = 500  # at one write, of one scope
+PAUSE_MICROS = 60_000_000  # between two writes that remove what has ended
+
+_m = schema.memories.c
+
+
+class Ends:
+    """When the next memory of each scope ends, of those in which one does.
+
+    Args:
+        clock: of the store.
+        scopes: the store's, with their numbers; it grows.
+    """
+
+    def __init__(self, clock: Clock, scopes: Mapping[Scope, int]) -> None:
+        self._clock, self._scopes = clock, scopes
+        self.next: dict[int, int] = {}
+
+    def now(self) -> int:
+        """By the store's clock, in microseconds."""
+        return to_micros(time_of(self._clock))
+
+    def due(self, scope: Scope) -> bool:
+        """Whether something of the scope has ended that is still shown. Takes no lock."""
+        if not self.next:
+            return False
+        at = self.next.get(self._scopes.get(scope, 0))
+        return at is not None and self.now() >= at
+
+    def scope_of(self, scope_id: int) -> Scope | None:
+        """The scope with this number."""
+        return next((scope for scope, number in dict(self._scopes).items() if number == scope_id), None)
+
+
+class Expiry:
+    """Threads share it.
+
+    Args:
+        engine: of the store.
+        ends: of the store.
+        revisions: told when something ended.
+    """
+
+    def __init__(self, engine: Engine, ends: Ends, revisions: Revisions) -> None:
+        self._engine, self._ends, self._revisions = engine, ends, revisions
+        self._lock = threading.Lock()
+        self._next = ends.next
+        self._ended: dict[int, int] = {}  # up to when what ends is left out
+        self._left: set[int] = set()  # scopes of which something has ended and is not removed
+        self._swept = 0
+
+    def load(self, connection: Connection) -> None:
+        """Read what ends next in each scope."""
+        first = select(_m.scope_id, func.min(_m.expires_at)).where(ends()).group_by(_m.scope_id)
+        self._next.update({int(scope_id): int(at) for scope_id, at in connection.execute(first)})
+
+    @property
+    def none(self) -> bool:
+        """Whether nothing in the store ends, or has ended and is still there."""
+        return not self._next and not self._left
+
+    def now(self) -> int:
+        """By the store's clock, in microseconds."""
+        return self._ends.now()
+
+    def note(self, scope_id: int, at: datetime | None) -> None:
+        """A memory that ends then was committed; `None` = it stays."""
+        if at is None:
+            return
+        with self._lock:
+            self._next[scope_id] = min(to_micros(at), self._next.get(scope_id, to_micros(at)))
+            if to_micros(at) <= self._ended.get(scope_id, 0):
+                self._back(scope_id)
+
+    def ended(self, scope_id: int) -> int:
+        """Up to when what ends is left out of a scope, in microseconds; 0 = nothing has ended."""
+        at = self._next.get(scope_id)
+        if at is not None and (now := self._ends.now()) >= at:
+            self._turn(scope_id, now)
+        return self._ended.get(scope_id, 0)
+
+    def left(self, scope_id: int) -> int:
+        """How many memories of a scope have ended and are still in the database."""
+        ended = self.ended(scope_id)
+        if scope_id not in self._left:
+            return 0
+        over = select(func.count()).where(_m.scope_id == scope_id, ends(upto=ended))
+        with self._engine.connect() as connection:
+            return int(connection.execute(over).scalar_one())
+
+    def is_over(self, scope_id: int, memory: Memory) -> bool:
+        """Whether a memory that was read has ended."""
+        return memory.expires_at is not None and to_micros(memory.expires_at) <= self.ended(scope_id)
+
+    def to_remove(self, *, all_of_them: bool = False) -> list[int]:
+        """Scopes of which something is to be removed now; none while the last time is less than a minute ago.
+
+        Args:
+            all_of_them: whenever the last time was.
+        """
+        if self.none:
+            return []
+        now = self._ends.now()
+        if not all_of_them and abs(now - self._swept) < PAUSE_MICROS:
+            return []
+        for scope_id in [scope_id for scope_id, at in self._ended.items() if at - now > PAUSE_MICROS]:
+            with self._revisions.writing(self._ends.scope_of(scope_id)), self._lock:
+                self._back(scope_id)
+        for scope_id in [scope_id for scope_id, at in self._next.items() if now >= at]:
+            self.ended(scope_id)
+        self._swept = now
+        return sorted(self._left)
+
+    def over(self, connection: Connection, scope_id: int, limit: int = REMOVED_MAX) -> list[int]:
+        """Numbers of memories of a scope that have ended, the first to end first; some at a time."""
+        ended = self.ended(scope_id)
+        found = select(_m.num).where(_m.scope_id == scope_id, ends(upto=ended))
+        return list(connection.execute(found.order_by(_m.expires_at, _m.num).limit(limit)).scalars())
+
+    def over_of(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> list[int]:
+        """Those of some memories of a scope that have ended."""
+        ended = self.ended(scope_id)
+        if scope_id not in self._left:
+            return []
+        found: list[int] = []
+        for start in range(0, len(nums), schema.SQL_VARIABLES):
+            part = nums[start : start + schema.SQL_VARIABLES]
+            over = select(_m.num).where(_m.scope_id == scope_id, _m.num.in_(part), ends(upto=ended))
+            found.extend(connection.execute(over).scalars())
+        return found
+
+    def scope_of(self, scope_id: int) -> Scope | None:
+        """The scope with this number."""
+        return self._ends.scope_of(scope_id)
+
+    def removed(self, scope_id: int, *, whole: bool, upto: int) -> None:
+        """What `over` gave is removed; `whole`: that was all that had ended at the time `upto`, or later."""
+        with self._lock:
+            if whole and self._ended.get(scope_id, 0) <= upto:
+                self._left.discard(scope_id)
+            else:
+                self._swept = 0
+
+    def _back(self, scope_id: int) -> None:
+        """The clock went back after something had ended: what is to end after now is there, old and new."""
+        self._ended[scope_id] = min(self._ends.now(), self._ended[scope_id])
+        self._wait(scope_id, self._ended[scope_id])
+
+    def _wait(self, scope_id: int, now: int) -> None:
+        """For what ends next."""
+        with self._engine.connect() as connection:
+            later = select(func.min(_m.expires_at)).where(_m.scope_id == scope_id, ends(after=now))
+            following = connection.execute(later).scalar()
+        if following is None:
+            self._next.pop(scope_id, None)
+        else:
+            self._next[scope_id] = int(following)
+
+    def _turn(self, scope_id: int, now: int) -> None:
+        """What has ended by now is left out from here on."""
+        with self._revisions.writing(self._ends.scope_of(scope_id)), self._lock:
+            if self._next.get(scope_id, now + 1) > now:
+                return  # another thread did it
+            self._wait(scope_id, now)
+            self._ended[scope_id] = now
+            self._left.add(scope_id)

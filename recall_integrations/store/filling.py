@@ -1,0 +1,131 @@
+"""A thread that fills something beside the caller: started when there is work, gone when there is none.
+
+    wake ─▶ quiet for `QUIET_S`, or told that it is urgent ─▶ step, step, … ─▶ nothing left: the thread ends
+
+What fails ends the thread, and is tried again when it is woken the next time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from recall_integrations.resilience.failures import failures
+
+QUIET_S = 1.0  # without another wake, until work begins that is not urgent
+
+
+class Filling:
+    """Calls `step` in a thread of its own as long as it says that there is more. Threads may share one.
+
+    Args:
+        step: does a part of the work, looking at `halted` often; whether there is more.
+        failed: told what `step` raised.
+    """
+
+    def __init__(self, step: Callable[[], bool], failed: Callable[[BaseException], None]) -> None:
+        self._step = step
+        self._failed = failed
+        self._changed = threading.Condition(threading.RLock())  # a collected store stops it wherever that happens
+        self._thread: threading.Thread | None = None
+        self._due = 0.0
+        self._woken = False
+        self._waited_for = 0
+        self._holding = 0
+        self._stopped = False
+
+    @property
+    def halted(self) -> bool:
+        """Whether a step should end now: it is stopped, or held."""
+        return self._stopped or self._holding > 0
+
+    @property
+    def hurried(self) -> bool:
+        """Whether somebody waits for the end."""
+        return self._waited_for > 0
+
+    @property
+    def mine(self) -> bool:
+        """Whether this thread is the one that fills."""
+        return threading.current_thread() is self._thread
+
+    def wake(self, *, urgent: bool = False) -> None:
+        """Say that there is work. Urgent work begins at once, other work when it has been quiet for `QUIET_S`."""
+        with self._changed:
+            if self._stopped:
+                return
+            self._woken = True
+            self._due = time.monotonic() + (0.0 if urgent or self.hurried else QUIET_S)
+            self._begin()
+            self._changed.notify_all()
+
+    def settle(self, timeout: float | None) -> bool:
+        """Do all there is to do, and wait for it, for so many seconds; whether the thread has ended by then."""
+        end = None if timeout is None else time.monotonic() + timeout
+        with self._changed:
+            self._waited_for += 1
+            try:
+                self.wake(urgent=True)
+                while self._thread is not None:
+                    left = None if end is None else end - time.monotonic()
+                    if left is not None and left <= 0:
+                        return False
+                    self._changed.wait(left)
+                return not self.halted
+            finally:
+                self._waited_for -= 1
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Inside, no step runs."""
+        with self._changed:
+            self._holding += 1
+            while self._thread is not None and not self.mine:
+                self._changed.notify_all()
+                self._changed.wait(0.1)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._holding -= 1
+                if self._woken and not self._stopped:
+                    self._begin()
+
+    def stop(self, timeout: float) -> bool:
+        """End it for good, and wait so many seconds for the step under way; whether none runs any more."""
+        end = time.monotonic() + timeout
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+            while self._thread is not None and not self.mine and (left := end - time.monotonic()) > 0:
+                self._changed.wait(left)
+            return self._thread is None or self.mine
+
+    def _begin(self) -> None:
+        if self._thread is None and not self.halted:
+            self._thread = threading.Thread(target=self._run, name="recall-filling", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while self._next():
+            try:
+                more = self._step()
+            except failures() as e:
+                self._failed(e)
+                more = False
+            with self._changed:
+                self._woken = self._woken or more
+
+    def _next(self) -> bool:
+        """Wait until there is something to do; false at the end of the thread."""
+        with self._changed:
+            while self._woken and not self.halted and (left := self._due - time.monotonic()) > 0:
+                self._changed.wait(left)
+            if self._woken and not self.halted:
+                self._woken = False
+                return True
+            self._thread = None
+            self._changed.notify_all()
+            return False

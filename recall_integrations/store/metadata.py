@@ -1,0 +1,185 @@
+"""What filters ask of a scope besides its columns: keys of the metadata, actors, channels, threads.
+
+Each is read from the store when a filter first asks for it, and then brought forward: what is new since has higher
+numbers. What was forgotten is no row of a view, so nobody asks for it; it is dropped when the columns drop it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, Engine, Select, Text, cast, select, type_coerce
+
+from recall_integrations.database import schema
+from recall_integrations.indexes.damage import UNREADABLE
+from recall_integrations.indexes.metadata import KeyColumn
+from recall_integrations.indexes.scope_view import ScopeView
+
+SCOPES_MAX = 4_096  # of which something is kept; those of a handful of memories take next to nothing each
+_AT_ONCE = 5_000
+_METADATA = "metadata"
+_NOTHING = "{}"
+
+
+class Asked(NamedTuple):
+    """What a filter asks for: a column of the memories; of `metadata`, a key."""
+
+    column: str
+    key: str = ""
+
+
+def of_key(key: str) -> Asked:
+    """A key of the metadata."""
+    return Asked(_METADATA, key)
+
+
+Columns = Mapping[Asked, KeyColumn]
+
+
+class _Scope:
+    """What is kept of one."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.columns: OrderedDict[Asked, KeyColumn] = OrderedDict()  # the least recently asked first
+        self.seq = 0  # of the last change that is in them
+        self.size = 0  # rows of the view then
+
+    @property
+    def bytes(self) -> int:
+        return sum(column.bytes for column in list(self.columns.values()))
+
+
+class MetadataIndex:
+    """Threads share it.
+
+    Args:
+        engine: of the store.
+        budget_bytes: what may be kept in memory, of all scopes; what was asked least recently leaves. A key that does
+            not fit is read anew for each filter.
+    """
+
+    def __init__(self, engine: Engine, budget_bytes: int) -> None:
+        self._engine, self._budget = engine, budget_bytes
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[int, _Scope] = OrderedDict()
+
+    @contextmanager
+    def of(self, view: ScopeView, asked: Sequence[Asked]) -> Iterator[Columns]:
+        """What memories of the view hold; good inside of the block."""
+        with self._lock:
+            scope = self._kept.setdefault(view.scope_id, _Scope())
+            self._kept.move_to_end(view.scope_id)
+        with scope.lock:
+            grown = self._bring(scope, view, asked)
+            for one in asked:
+                scope.columns.move_to_end(one)
+            yield {one: scope.columns[one] for one in asked}
+        if grown:
+            self._fit()
+
+    def has(self, scope_id: int, asked: Sequence[Asked]) -> bool:
+        """Whether all of it is in memory, but for the newest memories: else reading it may take long."""
+        with self._lock:
+            scope = self._kept.get(scope_id)
+        return scope is not None and all(one in scope.columns for one in asked)
+
+    @property
+    def bytes(self) -> int:
+        """About as much memory as all of it takes."""
+        with self._lock:
+            return sum(scope.bytes for scope in self._kept.values())
+
+    def _bring(self, scope: _Scope, view: ScopeView, asked: Sequence[Asked]) -> bool:
+        """Read what is new for what is kept, and all of what is asked for the first time; whether there was any."""
+        upto = max(scope.seq, view.seq)
+        missing = [one for one in dict.fromkeys(asked) if one not in scope.columns]
+        newer = scope.seq < upto and bool(scope.columns)
+        if missing or newer:
+            with self._engine.connect() as connection:
+                fresh = _read(connection, view.scope_id, list(scope.columns), scope.seq, upto) if newer else {}
+                whole = _read(connection, view.scope_id, missing, 0, upto) if missing else {}
+            for one, (nums, values) in (*fresh.items(), *whole.items()):
+                scope.columns.setdefault(one, KeyColumn()).extend(nums, values)
+        if scope.seq <= view.seq:
+            if view.size < scope.size:  # what was forgotten was dropped from the columns
+                _drop_gone(scope, view)
+            scope.size = view.size
+        scope.seq = upto
+        return bool(missing or newer)
+
+    def _fit(self) -> None:
+        """Let go of what was asked least recently, until the rest fits."""
+        with self._lock:
+            total = sum(scope.bytes for scope in self._kept.values())
+            while total > self._budget or len(self._kept) > SCOPES_MAX:
+                scope_id, scope = next(iter(self._kept.items()))
+                if len(self._kept) > 1 or not scope.columns:
+                    del self._kept[scope_id]
+                    total -= scope.bytes
+                    if not self._kept:
+                        return
+                elif not scope.lock.acquire(blocking=False):
+                    return  # in use: whoever uses it comes here next
+                else:
+                    try:
+                        total -= scope.columns.popitem(last=False)[1].bytes
+                    finally:
+                        scope.lock.release()
+
+
+def _drop_gone(scope: _Scope, view: ScopeView) -> None:
+    for one, column in scope.columns.items():
+        gone = np.ones(len(column), dtype=np.bool_)
+        if view.size and len(column):
+            rows = np.minimum(np.searchsorted(view.nums, column.nums), view.size - 1)
+            gone = (view.nums[rows] != column.nums) & (column.nums <= view.seq)
+        if gone.any():
+            scope.columns[one] = column.without(gone)
+
+
+Read = dict[Asked, tuple[list[int], list[Any]]]
+
+
+def _read(connection: Connection, scope_id: int, asked: Sequence[Asked], after: int, upto: int) -> Read:
+    """Of the memories with numbers above `after`, up to `upto`, those that hold each of what is asked."""
+    found: Read = {one: ([], []) for one in asked}
+    m = schema.memories.c
+
+    def rows(query: Select[Any]) -> Iterator[Any]:
+        query = query.where(m.scope_id == scope_id, m.num > after, m.num <= upto).order_by(m.num)
+        for part in connection.execute(query).partitions(_AT_ONCE):
+            yield from part
+
+    keys = [(one.key, *found[one]) for one in asked if one.column == _METADATA]
+    if keys:
+        told = cast(m.metadata, Text) != _NOTHING
+        for num, text in rows(select(m.num, type_coerce(m.metadata, Text)).where(told)):  # one by one: some may be none
+            metadata = _decoded(text)
+            for key, nums, values in keys:
+                if key in metadata:
+                    nums.append(num)
+                    values.append(metadata[key])
+    for one in asked:
+        if one.column != _METADATA:
+            column = m[one.column]
+            nums, values = found[one]
+            for num, value in rows(select(m.num, column).where(column.is_not(None))):
+                nums.append(num)
+                values.append(value)
+    return found
+
+
+def _decoded(text: Any) -> Mapping[str, Any]:
+    """Metadata as they were given; none where they cannot be read. Some drivers have read the JSON already."""
+    try:
+        found = text if isinstance(text, dict) else json.loads(text)
+    except UNREADABLE:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,145 @@
+"""Changes that are committed and not yet in the lexical index: what is known of them, and who brings them there.
+
+A memory is found in columns that follow the database, so tantivy need not have it when its write returns: its commit
+takes as long as the one that makes the memory durable. Whoever does ask tantivy, for a scope whose words do not fit
+into memory, waits until it has everything (`Indexes.apply_owed`); else a thread brings it there a moment after the last
+write, or `close` does. The journal knows of it all the same: a process that was killed catches up when it opens the
+store.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from recall_integrations.errors import RecallError
+from recall_integrations.privacy.logs import told
+from recall_integrations.store.journal import Change
+
+logger = logging.getLogger("recall_integrations")
+
+WAIT_S = 0.3  # after the last write
+WAIT_MAX_S = 3.0  # after the first one that is owed
+MORE_MAX_S = 20.0  # the same, while a call writes many batches: it brings them there itself, in larger pieces
+CHANGES_MAX = 20_000  # that are owed before a write brings them there itself
+CHARS_MAX = 16_000_000
+Owner = Callable[[], object | None]
+
+
+class Owed:
+    """Changes since the indexes were up to date, and the thread that is to apply them.
+
+    All but the thread is guarded by the store's write lock.
+
+    Args:
+        apply: brings the index what is owed; may raise.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, apply: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
+        self._apply, self._clock = apply, clock
+        self.any = False
+        self._changes: list[Change] = []
+        self._stems: dict[int, Sequence[str]] = {}
+        self._chars = 0
+        self._first = self._last = 0.0
+        self._more = 0  # calls under way that write many batches
+        self._owner: Owner | None = None
+        self._lock = threading.Lock()
+        self._running = False
+        self._closing = threading.Event()
+
+    def owned_by(self, owner: Owner) -> None:
+        """Allow the thread, which works only while the owner is there, and keeps it meanwhile."""
+        self._owner = owner
+
+    @property
+    def allowed(self) -> bool:
+        """Whether there is anybody who would apply changes later."""
+        return self._owner is not None and not self._closing.is_set()
+
+    @contextmanager
+    def more_to_come(self) -> Iterator[None]:
+        """Around a call that writes many batches."""
+        with self._lock:
+            self._more += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._more -= 1
+
+    @property
+    def full(self) -> bool:
+        """Whether no more should be owed."""
+        return self._chars > CHARS_MAX or len(self._changes) > CHANGES_MAX
+
+    def add(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
+        """From now on these are owed, behind those that are.
+
+        Args:
+            changes: in order.
+            stems: what the lexical index holds of those that were put, by num; where one is missing it is cut anew.
+        """
+        self._last = self._clock()
+        if not self.any:
+            self._first = self._last
+        self.any = True
+        self._changes.extend(changes)
+        self._stems.update(stems)
+        self._chars += sum(len(change.text) for change in changes if change.text is not None)
+        self._start()
+
+    def take(self) -> tuple[list[Change], Mapping[int, Sequence[str]]]:
+        """What is owed as far as it is known: changes in order, and stems by num; both are forgotten here.
+
+        As in the journal, a memory that is gone again has no text.
+        """
+        gone = {change.num for change in self._changes if change.op == "del"}
+        found = [replace(change, text=None) if change.num in gone else change for change in self._changes]
+        stems = self._stems
+        self._changes, self._stems, self._chars = [], {}, 0
+        return found, stems
+
+    def close(self) -> None:
+        """Start no more threads; one that waits ends."""
+        self._closing.set()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._running or not self.allowed:
+                return
+            self._running = True
+        try:
+            threading.Thread(target=self._run, name="recall-indexing", daemon=True).start()
+        except RuntimeError:  # the process can start none: whoever asks an index, or closes the store, does it
+            self._running = False
+
+    def _run(self) -> None:
+        while not self._closing.wait(WAIT_S):
+            owner = None if self._owner is None else self._owner()
+            if owner is None:
+                break
+            now = self._clock()
+            quiet = now - self._last >= WAIT_S or now - self._first >= WAIT_MAX_S
+            failed = (now - self._first >= MORE_MAX_S if self._more else quiet) and not self._tried()
+            del owner  # this may close the store, so no lock is held
+            with self._lock:
+                if failed or not self.any:  # what failed is tried again at the next write, or by who asks the index
+                    self._running = False
+                    return
+        self._running = False
+
+    def _tried(self) -> bool:
+        try:
+            self._apply()
+        except (RecallError, OSError) as e:
+            logger.warning(
+                "The lexical index could not be brought up to date and will be at the next write: %s", told(e)
+            )
+            return False
+        return True

@@ -1,0 +1,127 @@
+"""Removing memories: one transaction a batch, then the indexes are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlalchemy import Connection
+
+from recall_integrations.errors import EmbeddingError
+from recall_integrations.store import journal, languages, rows
+from recall_integrations.store.ahead import Vectors
+from recall_integrations.store.expiry import REMOVED_MAX
+from recall_integrations.store.journal import SEMANTIC, Change
+from recall_integrations.store.parts import StoreParts
+from recall_integrations.types import Scope
+
+OWED = "compacting"  # key in `meta`: not empty while something stands in files yet whose removal no change tells
+Chosen = Callable[[Connection, int], Sequence[int]]  # (connection, number of the scope) -> numbers of its memories
+
+
+class Removing:
+    """Takes memories out of a store, under its write lock.
+
+    Args:
+        parts: of the store.
+    """
+
+    def __init__(self, parts: StoreParts) -> None:
+        self._parts = parts
+
+    def remove(self, scope: Scope, chosen: Chosen) -> tuple[int, int]:
+        """Remove some memories of a scope everywhere, in one transaction.
+
+        Args:
+            scope: the tenant.
+            chosen: which ones; asked in the transaction.
+
+        Returns:
+            How many were removed, and how many of them had not ended.
+        """
+        parts = self._parts
+        with parts.errors():
+            vectors = self.settled()
+        with parts.write_lock, parts.errors():
+            parts.check_open()
+            scope_id = parts.scopes.get(scope)
+            return (0, 0) if scope_id is None else self._removed(scope, scope_id, chosen, vectors)
+
+    def remove_ended(self, *, all_of_them: bool = False) -> int:
+        """Remove what has come to its end, some of it a minute at most; how many memories that were.
+
+        Args:
+            all_of_them: now, and everything.
+        """
+        parts, count = self._parts, 0
+        for scope_id in parts.expiry.to_remove(all_of_them=all_of_them):
+            scope, upto = parts.expiry.scope_of(scope_id), parts.expiry.ended(scope_id)
+            whole = scope is None
+            while scope is not None and not whole:
+                gone, _ = self.remove(scope, parts.expiry.over)
+                count += gone
+                whole = gone < REMOVED_MAX
+                if not all_of_them:
+                    break
+            parts.expiry.removed(scope_id, whole=whole, upto=upto)
+        return count
+
+    def settled(self) -> Vectors | None:
+        """What `catch_up` needs where no text is new: what is in the journal without vectors is embedded here."""
+        parts = self._parts
+        if parts.asking.here:
+            return None
+        try:
+            parts.settle()
+        except EmbeddingError as e:
+            return Vectors(error=e)
+        return Vectors()
+
+    def take_out(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
+        """Remove rows of memories in the caller's transaction; what is counted of them is told while they are there."""
+        parts = self._parts
+        parts.spellers.leaving(connection, scope_id, nums)
+        languages.remove(connection, scope_id, nums)
+        parts.damage.forget(scope_id, nums)
+        if nums:
+            parts.column_files.remove(scope_id)  # it holds their words; before they are gone, not after
+        rows.remove(connection, scope_id, nums)
+
+    def index(
+        self,
+        scope_id: int,
+        changes: Sequence[Change],
+        stems: Mapping[int, Sequence[str]],
+        vectors: Vectors | None,
+        *,
+        followed: bool,
+    ) -> None:
+        """Bring what was committed to the indexes: later, where it is found without them.
+
+        Args:
+            followed: the vectors are written already.
+        """
+        indexes = self._parts.indexes
+        if followed and indexes.may_wait:
+            indexes.owe(changes, stems)
+        else:
+            self._parts.catch_up(scope_id, vectors)
+        if followed:
+            indexes.collections.follow({scope_id}, len(changes))
+
+    def _removed(self, scope: Scope, scope_id: int, chosen: Chosen, vectors: Vectors | None) -> tuple[int, int]:
+        parts = self._parts
+        with parts.revisions.writing(scope):
+            with parts.engine.begin() as connection:
+                nums = sorted(chosen(connection, scope_id))
+                if not nums:
+                    return 0, 0
+                over = parts.expiry.over_of(connection, scope_id, nums)
+                self.take_out(connection, scope_id, nums)
+                seq = parts.next_seq
+                parts.next_seq += len(nums)
+                gone = [journal.gone(seq + i, scope_id, num) for i, num in enumerate(nums)]
+                changes, followed = journal.append(connection, gone, SEMANTIC)
+                version = rows.bump(connection, scope_id, -len(nums))
+            parts.shown[scope_id] = (version, changes[-1].seq)
+            self.index(scope_id, changes, {}, vectors, followed=followed)
+        return len(nums), len(nums) - len(over)
