@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import RecallTimeout
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.indexes.vector_column import Similarities
+from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import ParsedQuery, RetrievalPlan
 
 SUBSET_MAX = 1_024  # rows of a large scope whose vectors are gathered to order them
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class ArmRequest:
     """One query for one arm.
 
@@ -25,8 +27,8 @@ class ArmRequest:
         parsed, plan: the query as understood, and what is done about it.
         view: the scope's columns; every row an arm returns is a living row of it.
         vectors: float32 `(m, d)`: the query's vector and those of its rewrites; `None` if the embedding failed.
-        similarities: float32 `(view.size,)`: each row's best cosine with them, where all vectors are in memory.
-            Computed once per recall, because most arms and the fusion look at it.
+        similarities: each row's best cosine with them, where vectors can be scanned. The scan is made once per recall,
+            because most arms and the fusion look at it.
         terms: stems to look for.
         allowed: rows that meet the filters; `None` = all.
         asked: rows of the time or the session that decides what comes first (`plan.time_filter`); `None` = there is
@@ -40,7 +42,7 @@ class ArmRequest:
     plan: RetrievalPlan
     view: ScopeView
     vectors: NDArray[np.float32] | None
-    similarities: NDArray[np.float32] | None
+    similarities: Similarities | None
     terms: tuple[str, ...]
     allowed: Mask | None
     limit: int
@@ -77,7 +79,7 @@ class ArmRequest:
     def closeness(self, rows: Rows) -> NDArray[np.float32]:
         """How near rows are to the query, in [0, 1]: by similarity, or by recency where no vectors are at hand."""
         if self.similarities is not None:
-            near: NDArray[np.float32] = np.clip(self.similarities[rows], 0, 1)
+            near: NDArray[np.float32] = np.clip(self.similarities.of(rows), 0, 1)
             return near
         newest = rows[-SUBSET_MAX:]  # vectors of a large scope are gathered row by row
         similarity = self.view.similarity(newest, self.vector)
@@ -91,6 +93,24 @@ class ArmRequest:
         recency: NDArray[np.float32] = ((at - at.min(initial=np.inf)) / span).astype(np.float32)
         return recency
 
+    def nearest(
+        self, arm: str, rows: Rows, base: NDArray[np.float32] | float, share: float, *, note: str = ""
+    ) -> ArmResult:
+        """The best `limit` of rows by `base + share · closeness`, falling, ties by id.
+
+        Args:
+            arm: its name.
+            rows: rising.
+            base: of each, or of all.
+            share: of the closeness.
+            note: of the result.
+        """
+        if self.similarities is None:
+            scores = np.asarray(base + share * self.closeness(rows), dtype=np.float32)
+            return self.result(arm, rows, scores, note=note)
+        best, scores = self.similarities.top_of(rows, self.limit, base, share)
+        return ArmResult(arm=arm, rows=best, scores=scores, note=note)
+
     def result(
         self, arm: str, rows: Rows, scores: NDArray[np.float32], *, note: str = "", ceiling: float = 1.0
     ) -> ArmResult:
@@ -99,7 +119,7 @@ class ArmRequest:
         return ArmResult(arm=arm, rows=best, scores=best_scores, note=note, ceiling=ceiling)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class ArmResult:
     """Candidates of one arm.
 
@@ -113,6 +133,8 @@ class ArmResult:
             query's words point at, from an entity that it names.
         note: for the explanation ("2 entities, 14 memories").
         ceiling: the score that a perfect candidate would approach.
+        seeds: entities that it started from, of an arm that does.
+        edges: typed edges that it followed from them.
     """
 
     arm: str
@@ -123,6 +145,8 @@ class ArmResult:
     stated_rows: Rows = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     note: str = ""
     ceiling: float = 1.0
+    seeds: int = 0
+    edges: int = 0
 
     @classmethod
     def empty(cls, arm: str, note: str = "") -> ArmResult:
@@ -130,8 +154,13 @@ class ArmResult:
         return cls(arm=arm, rows=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32), note=note)
 
 
+class NotAtHand(Exception):
+    """What an arm needs is not in memory: it must be asked where it may read from the store."""
+
+
 class Arm(Protocol):
-    """A sub-retriever. `search` runs in a worker thread; it may raise: the fan-out turns that into a degradation."""
+    """A sub-retriever. `search` runs in a worker thread, or in the caller's where it only computes; it may raise: the
+    fan-out turns that into a degradation."""
 
     name: str
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
-from sqlalchemy import Connection, CursorResult, Engine, or_, select
+from sqlalchemy import Connection, CursorResult, Engine, func, or_, select
 
-from recall_integrations.arms.base import ArmRequest, ArmResult
+from recall_integrations.arms.base import ArmRequest, ArmResult, NotAtHand
 from recall_integrations.arms.second_hop.holders import WORDS_MAX, NamePostings, documents
 from recall_integrations.arms.second_hop.links import SecondHop
 from recall_integrations.arms.second_hop.names import DocumentNames, said_in
@@ -36,9 +36,35 @@ HOP_FACTOR = 0.5
 HINT_FACTOR = 2.0
 ENTITIES_KEPT = 4_096  # entities per scope whose mentions are kept in memory
 EDGES_MAX = 5_000  # newest edges of an entity that are followed
+ENDS_COUNTED = 65_536  # entities that are counted one by one; more are sorted
 SIMILARITY_SHARE = 0.3  # of the score; the rest is how the memory is connected
 SCOPES_KEPT, SAID_KEPT = 32, 4_096  # scopes and memories of which the words and the names of documents are kept
+_NO_EDGES, _NO_MENTIONS = (-1, EdgeColumns()), (-1, np.empty(0, dtype=np.int64))
+# Rows that are kept of what anchors lead to: so many, so many times those of the scope; more of a scope that is small.
+REACHED_MIN, REACHED_TIMES, REACHED_OF_FEW, REACHED_FEW = 4_096, 4, 16, 262_144
+_REACHED = "graph.reached"
 RECENT_ANCHORS, RECENT_WEIGHT, RECENT_MENTIONS = 3, 0.2, 200
+
+
+# Living rows, rising, their scores, those that state an edge, and how many edges were followed.
+Reached = tuple[Rows, NDArray[np.float32], Rows, int]
+
+
+class _KeptReached:
+    """What anchors led to in a snapshot, the last that was asked for; not safe to use from two threads.
+
+    Args:
+        known: the entities that it was found by.
+        rows_max: rows that are kept of all together.
+    """
+
+    def __init__(self, known: ScopeEntities, rows_max: int) -> None:
+        self.known = known
+        self.of: LRUCache[Any, Reached] = LRUCache(rows_max, getsizeof=lambda found: len(found[0]) + len(found[2]) + 8)
+
+    def put(self, key: object, found: Reached) -> None:
+        if self.of.getsizeof(found) <= self.of.maxsize:
+            self.of[key] = found
 
 
 class _Connection:
@@ -58,19 +84,37 @@ class _Connection:
             self._open.close()
 
 
+class _Kept:
+    """Stands for a connection where only what is in memory may be looked at."""
+
+    def execute(self, _query: Any) -> CursorResult[Any]:
+        raise NotAtHand
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
 class GraphRetriever:
     """Memories connected to the entities of the query."""
 
     name = "graph"
 
     def __init__(
-        self, engine: Engine, entities_of: Callable[[int], ScopeEntities], *, hops: int, neighbours: int, mentions: int
+        self,
+        engine: Engine,
+        entities_of: Callable[[int], ScopeEntities],
+        *,
+        hops: int,
+        neighbours: int,
+        mentions: int,
+        hop_factor: float = HOP_FACTOR,
     ) -> None:
         self._engine = engine
         self._entities_of = entities_of
         self._hops = hops
         self._neighbours = neighbours
         self._mentions = mentions
+        self._hop_factor = hop_factor
         self._lock = threading.Lock()
         self._recents: dict[int, tuple[int, dict[int, float]]] = {}
         self._holders: LRUCache[int, NamePostings] = LRUCache(SCOPES_KEPT)
@@ -78,6 +122,11 @@ class GraphRetriever:
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Candidates with a score in [0, 1]. Without a named entity, an exploratory plan starts from recent ones."""
+        with closing(_Connection(self._engine)) as connection:
+            return self.over(connection, request)
+
+    def over(self, connection: Any, request: ArmRequest) -> ArmResult:
+        """The same, reading from a connection what is not in memory."""
         known = self._entities_of(request.view.scope_id)
         anchors: dict[int, float] = {}
         for ref in anchoring(request.parsed):
@@ -86,27 +135,19 @@ class GraphRetriever:
                 anchors[ent] = max(anchors.get(ent, 0.0), ref.confidence)
         view = request.view
         named = dict(anchors)
-        with closing(_Connection(self._engine)) as connection:
-            if not anchors and request.plan.name == "exploratory":
-                anchors = self._recent(connection, request)
-            if not anchors or not view.size:
-                return ArmResult.empty(self.name, "no entity")
-            scores = np.zeros(view.size, dtype=np.float32)
-            for ent, weight in sorted(anchors.items()):
-                scores[view.rows_of(self._mentions_of(connection, known, view, ent))] += weight
-            request.check_time()
-            stated = self._stated(connection, request, known, named)
-            self._expand(connection, request, known, anchors, scores)
-        scores[~view.alive] = 0
+        if not anchors and request.plan.name == "exploratory":
+            anchors = self._recent(connection, request)
+        if not anchors or not view.size:
+            return ArmResult.empty(self.name, "no entity")
+        rows, values, stated, edges = self._reached(connection, request, known, anchors, named)
         if request.allowed is not None:
-            scores[~request.allowed] = 0
-        rows = np.flatnonzero(scores)
+            inside = request.allowed[rows]
+            rows, values, stated = rows[inside], values[inside], stated[request.allowed[stated]]
         if not len(rows):
             return ArmResult.empty(self.name, f"{len(anchors)} entities, no memory")
-        values = scores[rows]
-        values = values / max(float(values.max()), sum(anchors.values()))
-        blended = (1 - SIMILARITY_SHARE) * values + SIMILARITY_SHARE * request.closeness(rows)
-        found = request.result(self.name, rows, blended, note=f"{len(anchors)} entities")
+        values = values / max(float(np.maximum.reduce(values)), sum(anchors.values()))
+        connected = (1 - SIMILARITY_SHARE) * values
+        found = request.nearest(self.name, rows, connected, SIMILARITY_SHARE, note=f"{len(anchors)} entities")
         return ArmResult(
             arm=self.name,
             rows=found.rows,
@@ -115,7 +156,50 @@ class GraphRetriever:
             support_scores=values,
             stated_rows=stated,
             note=found.note,
+            seeds=len(anchors),
+            edges=edges,
         )
+
+    def _reached(
+        self,
+        connection: Any,
+        request: ArmRequest,
+        known: ScopeEntities,
+        anchors: dict[int, float],
+        named: dict[int, float],
+    ) -> Reached:
+        """What the anchors lead to, whatever is allowed: people ask about the same few, and until the scope changes
+        they lead to the same."""
+        view, hints = request.view, request.parsed.predicate_hints
+        key = (
+            self._hops,
+            self._hop_factor,
+            self._neighbours,
+            self._mentions,
+            hints,
+            *sorted(anchors.items()),
+            len(named),
+        )
+        with self._lock:
+            kept = view.memo.get(_REACHED)
+            if kept is None or kept.known is not known:  # entities were merged, or made anew
+                kept = view.memo[_REACHED] = _KeptReached(known, _kept_rows_max(view.size))
+            found = kept.of.get(key)
+        if found is not None:
+            return found
+        scores = np.zeros(view.size, dtype=np.float32)
+        for ent, weight in sorted(anchors.items()):
+            scores[self._rows_of_mentions(connection, known, view, ent)] += weight
+        request.check_time()
+        stated = self._stated(connection, request, known, named)
+        edges = self._expand(connection, request, known, anchors, scores)
+        reached = scores != 0
+        reached &= view.alive
+        rows = reached.nonzero()[0]
+        found = rows, scores[rows], stated, edges
+        with self._lock:
+            kept.put(key, found)
+        return found
 
     def second_hop(
         self,
@@ -135,15 +219,19 @@ class GraphRetriever:
         """
         if view.text is None or len(view.text.words) > WORDS_MAX:
             return None
-        own = documents(view) & view.alive
-        if not own.any():
+        living: tuple[Mask, int] | None = view.memo.get("documents")
+        if living is None:
+            own = documents(view) & view.alive
+            living = view.memo["documents"] = own, int(np.count_nonzero(own))
+        own, count = living
+        if not count:
             return None
-        holders, said_in = self._holders_of(view), partial(self._said_in, view, texts)
         return SecondHop(
             view,
             own,
-            holders,
-            said_in,
+            count,
+            partial(self._holders_of, view),
+            partial(self._said_in, view, texts),
             terms=terms,
             allowed=allowed,
             texts=self._texts_of(view),
@@ -159,8 +247,7 @@ class GraphRetriever:
         return texts
 
     def _is_entity(self, view: ScopeView) -> Callable[[str], bool]:
-        index = self._entities_of(view.scope_id).index
-        return lambda name: bool(index.lookup(name))
+        return lambda name: bool(self._entities_of(view.scope_id).index.lookup(name))
 
     def _holders_of(self, view: ScopeView) -> NamePostings:
         with self._lock:  # one thread makes it, others wait
@@ -187,18 +274,31 @@ class GraphRetriever:
     @staticmethod
     def _mentions_of(connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> NDArray[np.int64]:
         """Rising nums of the memories that mention an entity; kept in memory, new ones are read after a write."""
-        version, nums = known.mentions.get(ent, (-1, np.empty(0, dtype=np.int64)))
+        version, nums = known.mentions.get(ent, _NO_MENTIONS)
         if version == view.version:
             return nums
         n = schema.mentions
         last = int(nums[-1]) if len(nums) else 0
         query = select(n.c.num).where(n.c.scope_id == view.scope_id, n.c.ent == ent, n.c.num > last).order_by(n.c.num)
-        fresh = np.fromiter(connection.execute(query).scalars(), dtype=np.int64)
-        nums = np.concatenate([nums, fresh])
+        # As one text: 10,000 rows of a result take several times as long, and keep other threads from running.
+        listed = connection.execute(select(func.group_concat(query.subquery().c.num))).scalar()
+        fresh = np.sort(np.fromstring(listed or "", dtype=np.int64, sep=","))
+        if len(fresh):  # else the same array: rows are kept by it
+            nums = np.concatenate([nums, fresh])
         if len(known.mentions) >= ENTITIES_KEPT:
             known.mentions.clear()
         known.mentions[ent] = (view.version, nums)
         return nums
+
+    def _rows_of_mentions(self, connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> Rows:
+        """Rows of the memories that mention an entity, forgotten ones included."""
+        rows = _kept_rows(known, view, ("mentions", ent), self._mentions_of(connection, known, view, ent))
+        return rows if rows.min(initial=0) >= 0 else rows[rows >= 0]
+
+    @staticmethod
+    def _rows_of_edges(known: ScopeEntities, view: ScopeView, ent: int, edges: EdgeColumns) -> Rows:
+        """The row that states each edge; -1 where it is not in this snapshot."""
+        return _kept_rows(known, view, ("edges", ent), edges.nums)
 
     def _recent(self, connection: Any, request: ArmRequest) -> dict[int, float]:
         """The entities that the newest memories mention most; kept until the scope changes."""
@@ -227,23 +327,26 @@ class GraphRetriever:
         known: ScopeEntities,
         anchors: dict[int, float],
         scores: NDArray[np.float32],
-    ) -> None:
-        """Walk edges from the anchors and add what they lead to."""
-        view = request.view
-        frontier, seen, factor = dict(anchors), set(anchors), HOP_FACTOR
+    ) -> int:
+        """Walk edges from the anchors and add what they lead to; how many edges these were."""
+        view, followed = request.view, 0
+        frontier, seen, factor = dict(anchors), set(anchors), self._hop_factor
         for _hop in range(self._hops):
             request.check_time()
-            reached = self._follow_edges(connection, request, known, frontier, factor, scores)
-            best = sorted((e for e in reached if e not in seen), key=lambda e: (-reached[e], e))[: self._neighbours]
-            if not best:
-                return
-            newest = [self._mentions_of(connection, known, view, ent)[-self._mentions :] for ent in best]
-            gains = np.repeat([min(reached[e], factor) for e in best], [len(n) for n in newest]).astype(np.float32)
-            rows, gains = request.living(np.concatenate(newest), gains)
-            np.add.at(scores, rows, gains)
-            seen.update(best)
-            frontier = {ent: min(reached[ent], 1.0) for ent in best}
-            factor *= HOP_FACTOR
+            reached, edges = self._follow_edges(connection, request, known, frontier, factor, scores, seen)
+            followed += edges
+            if not reached:
+                break
+            newest = [self._mentions_of(connection, known, view, ent)[-self._mentions :] for ent in reached]
+            each = [min(gain, factor) for gain in reached.values()]
+            gains = np.repeat(each, [len(n) for n in newest]).astype(np.float32)
+            rows = _rows_in(view, np.concatenate(newest))
+            there = rows >= 0
+            np.add.at(scores, rows[there], gains[there])
+            seen.update(reached)
+            frontier = {ent: min(gain, 1.0) for ent, gain in reached.items()}
+            factor *= self._hop_factor
+        return followed
 
     def _stated(
         self, connection: Any, request: ArmRequest, known: ScopeEntities, anchors: dict[int, float]
@@ -253,9 +356,8 @@ class GraphRetriever:
             return np.empty(0, dtype=np.int64)
         edges = [self._edges_of(connection, known, request.view, ent) for ent in sorted(anchors)]
         hints = [known.predicates.get(h, -1) for h in request.parsed.predicate_hints]  # known once the edges are
-        nums = np.concatenate([e.nums[np.isin(e.predicates, hints)] for e in edges])
-        rows, _ = request.living(nums, np.zeros(len(nums), dtype=np.float32))
-        return np.unique(rows)
+        nums = np.concatenate([e.nums[_any_of(e.predicates, hints)] for e in edges])
+        return np.unique(request.view.rows_of(nums))
 
     def _follow_edges(
         self,
@@ -265,27 +367,31 @@ class GraphRetriever:
         frontier: dict[int, float],
         factor: float,
         scores: NDArray[np.float32],
-    ) -> dict[int, float]:
-        """Score the memories that state an edge of the frontier, and say what its other ends gain."""
-        found = [(self._edges_of(connection, known, request.view, e), w) for e, w in sorted(frontier.items())]
-        edges = [e for e, _ in found]
-        nums = np.concatenate([e.nums for e in edges])
-        if not len(nums):
-            return {}
-        weights = np.repeat([w * factor for _, w in found], [len(e.nums) for e in edges]).astype(np.float32)
+        seen: set[int],
+    ) -> tuple[dict[int, float], int]:
+        """Score the memories that state an edge of the frontier; the other ends that gain most, and how much; and how
+        many edges were followed."""
+        at = sorted(frontier)
+        edges = [self._edges_of(connection, known, request.view, ent) for ent in at]
+        rows = np.concatenate(
+            [self._rows_of_edges(known, request.view, e, own) for e, own in zip(at, edges, strict=True)]
+        )
+        if not len(rows):
+            return {}, 0
+        weights = np.repeat([frontier[e] * factor for e in at], [len(e.nums) for e in edges]).astype(np.float32)
         weights *= np.concatenate([e.confidences for e in edges])
         hints = [known.predicates[h] for h in request.parsed.predicate_hints if h in known.predicates]
         if hints:
-            weights[np.isin(np.concatenate([e.predicates for e in edges]), hints)] *= HINT_FACTOR
-        rows, stated = request.living(nums, weights)
-        np.add.at(scores, rows, 2 * stated)
-        ends, places = np.unique(np.concatenate([e.others for e in edges]), return_inverse=True)
-        return dict(zip(ends.tolist(), np.bincount(places, weights).tolist(), strict=True))
+            weights[_any_of(np.concatenate([e.predicates for e in edges]), hints)] *= HINT_FACTOR
+        stating = (rows >= 0) & request.view.alive[rows]
+        np.add.at(scores, rows[stating], 2 * weights[stating])
+        ends = _best_ends(np.concatenate([e.others for e in edges]), weights, seen, self._neighbours)
+        return ends, len(weights)
 
     @staticmethod
     def _edges_of(connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> EdgeColumns:
         """Edges of an entity, oldest first; kept in memory, new ones are read when the scope changes."""
-        version, edges = known.edges.get(ent, (-1, EdgeColumns()))
+        version, edges = known.edges.get(ent, _NO_EDGES)
         if version == view.version:
             return edges
         g = schema.edges
@@ -310,3 +416,73 @@ class GraphRetriever:
             known.edges.clear()
         known.edges[ent] = (view.version, edges)
         return edges
+
+
+def _kept_rows_max(size: int) -> int:
+    """Rows that are kept of what anchors lead to, in a scope of this size: three megabytes, or what four sets take."""
+    return max(REACHED_MIN, REACHED_TIMES * size, min(REACHED_OF_FEW * size, REACHED_FEW))
+
+
+class KeptGraph:
+    """The graph arm over what it keeps in memory: mostly everything that is asked for, until the scope changes."""
+
+    name = "graph"
+
+    def __init__(self, arm: GraphRetriever) -> None:
+        self._arm = arm
+
+    def search(self, request: ArmRequest) -> ArmResult:
+        """Candidates as of the arm itself.
+
+        Raises:
+            NotAtHand: it would have to read from the store.
+        """
+        return self._arm.over(_Kept(), request)
+
+
+def _kept_rows(known: ScopeEntities, view: ScopeView, key: tuple[str, int], nums: NDArray[np.int64]) -> Rows:
+    """The row of each num, -1 where it is not in the snapshot. Rows stay what they are while columns only grow."""
+    kept = known.rows.get(key)
+    if kept is not None and kept[0] is view.ids and kept[1] is nums:
+        rows, size = kept[2:]
+        return rows if size <= view.size else np.where(rows < view.size, rows, -1)
+    if not view.size:
+        return np.full(len(nums), -1, dtype=np.int64)
+    rows = _rows_in(view, nums)
+    if not len(nums) or nums[-1] <= view.nums[-1]:  # else it was read after the snapshot: a later one has more of it
+        if len(known.rows) >= 2 * ENTITIES_KEPT:
+            known.rows.clear()
+        known.rows[key] = (view.ids, nums, rows, view.size)
+    return rows
+
+
+def _any_of(values: NDArray[np.int64], wanted: Sequence[int]) -> Mask:
+    """Which values are one of a few; `numpy.isin` takes longer for so few."""
+    found: Mask = values == wanted[0]
+    for other in wanted[1:]:
+        found |= values == other
+    return found
+
+
+def _rows_in(view: ScopeView, nums: NDArray[np.int64]) -> Rows:
+    """The row of each num, forgotten ones included; -1 where it is not in the snapshot, which is not empty."""
+    rows = np.minimum(view.nums.searchsorted(nums), view.size - 1)
+    rows[view.nums[rows] != nums] = -1
+    return rows
+
+
+def _best_ends(
+    others: NDArray[np.int64], weights: NDArray[np.float32], seen: Collection[int], limit: int
+) -> dict[int, float]:
+    """The `limit` ends that gain most by edges, best first, ties by their number; none of those seen."""
+    if int(np.maximum.reduce(others)) < ENDS_COUNTED:
+        counts = np.bincount(others)
+        counts[[ent for ent in seen if ent < len(counts)]] = 0
+        ends = counts.nonzero()[0]
+        gains = np.bincount(others, weights)[ends]
+    else:
+        ends, places = np.unique(others, return_inverse=True)
+        new = ~np.isin(ends, list(seen))
+        ends, gains = ends[new], np.bincount(places, weights)[new]
+    order = (-gains).argsort(kind="stable")[:limit]  # ends rise
+    return dict(zip(ends[order].tolist(), gains[order].tolist(), strict=True))

@@ -8,11 +8,11 @@ share of its ceiling, lifts the candidate by `lift` times the weight.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from recall_integrations.arms.base import Arm
 from recall_integrations.arms.fan_out import InMemory
-from recall_integrations.arms.graph import GraphRetriever
+from recall_integrations.arms.graph import GraphRetriever, KeptGraph
 from recall_integrations.arms.lexical import LexicalRetriever
 from recall_integrations.arms.semantic import SemanticRetriever
 from recall_integrations.arms.temporal import TemporalRetriever
@@ -20,6 +20,7 @@ from recall_integrations.arms.type_filter import TypeFilterRetriever
 from recall_integrations.config import ARMS, RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.planning.planner import anchoring
+from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import ArmPlan, ParsedQuery, RetrievalPlan
@@ -32,7 +33,7 @@ def _always(_parsed: ParsedQuery, _plan: RetrievalPlan) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class ArmSpec:
     """An arm.
 
@@ -64,7 +65,10 @@ class ArmSpec:
 
 def _semantic(store: MemoryStore, config: RecallConfig) -> MakeArm:
     overfetch = config.retrieval.overfetch
-    return InMemory(lambda: SemanticRetriever(lambda: store.semantic, store.indexes.home_of, overfetch=overfetch))
+    indexes = store.indexes
+    return InMemory(
+        lambda: SemanticRetriever(lambda: store.semantic, indexes.home_of, indexes.home_until, overfetch=overfetch)
+    )
 
 
 def _lexical(store: MemoryStore, _config: RecallConfig) -> MakeArm:
@@ -79,8 +83,9 @@ def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:
         hops=settings.graph_hops,
         neighbours=settings.graph_neighbours,
         mentions=settings.graph_mentions,
+        hop_factor=settings.graph_hop_factor,
     )
-    return lambda: arm
+    return InMemory(lambda: KeptGraph(arm), beside=lambda: arm)
 
 
 def _temporal(store: MemoryStore, _config: RecallConfig) -> MakeArm:

@@ -1,7 +1,9 @@
-"""The semantic arm: HNSW for large scopes, an exact scan for small or filtered sets.
+"""The semantic arm: a scan where the scope's vectors are in memory, HNSW for what does not fit.
 
-A scope's vectors that are in memory are scanned exactly; above that, HNSW is over-fetched by `overfetch / selectivity`
-and filtered by the rows the store allows, never by a Chroma `where`, which costs a hundred times as much.
+Above `retrieval.exact_max`, or where codes of the vectors do not fit into memory, HNSW is over-fetched by
+`overfetch / selectivity` and filtered by the rows the store allows, never by a Chroma `where`, which costs a hundred
+times as much. What HNSW does not hold yet (`home_until`: the newest rows, or all of a scope that has just grown large)
+is scanned exactly.
 """
 
 from __future__ import annotations
@@ -9,10 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recall_integrations.arms.base import SUBSET_MAX, ArmRequest, ArmResult
 from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.vectors import FETCH_MAX, SHARED, SemanticIndex
+from recall_integrations.indexes.scope_view import Mask, Rows
+from recall_integrations.indexes.vectors import FETCH_MAX, SemanticIndex
+
+SCANNED_AT_ONCE = 20_000  # rows; between them the time is looked at
 
 
 class SemanticRetriever:
@@ -20,9 +26,17 @@ class SemanticRetriever:
 
     name = "semantic"
 
-    def __init__(self, index: Callable[[], SemanticIndex], home_of: Callable[[int], str], *, overfetch: float) -> None:
+    def __init__(
+        self,
+        index: Callable[[], SemanticIndex],
+        home_of: Callable[[int], str],
+        home_until: Callable[[int], int],
+        *,
+        overfetch: float,
+    ) -> None:
         self._index = index
         self._home_of = home_of
+        self._home_until = home_until
         self._overfetch = overfetch
 
     def search(self, request: ArmRequest) -> ArmResult:
@@ -36,31 +50,63 @@ class SemanticRetriever:
         view = request.view
         if not view.size:
             return ArmResult.empty(self.name)
-        allowed = view.alive if request.allowed is None else view.alive & request.allowed
-        rows = np.flatnonzero(allowed)
         if request.similarities is not None:
-            return request.result(self.name, rows, request.similarities[rows], note="exact")
+            best, scores = request.similarities.top(_allowed(request), request.limit)
+            return ArmResult(arm=self.name, rows=best, scores=scores, note="exact")
+        rows = np.flatnonzero(view.alive if request.allowed is None else view.alive & request.allowed)
         share = len(rows) / max(1, view.size)
-        # In the shared collection most neighbours are other scopes'; and what HNSW may be asked for has to hold enough.
-        shared = self._home_of(view.scope_id) == SHARED
-        if len(rows) <= SUBSET_MAX or shared or share * FETCH_MAX < request.limit:
-            matrix = view.vectors_of(rows)
-            if matrix is not None:
-                found = [np.vecdot(matrix, vector) for vector in request.vectors]
-                return request.result(self.name, rows, np.max(found, axis=0), note="exact subset")
-        return self._approximate(request, share)
+        # What HNSW may be asked for has to hold enough.
+        if len(rows) <= SUBSET_MAX or not self._home_until(view.scope_id) or share * FETCH_MAX < request.limit:
+            return request.result(self.name, rows, self._scanned(request, rows), note="exact subset")
+        found = self._approximate(request, rows, share)
+        few = len(found.rows) < min(request.limit, len(rows))
+        if few and view.vectors is not None:
+            # What is allowed, or still there, lies apart from what is near: of it all, the nearest, where that is no
+            # reading of files.
+            return request.result(self.name, rows, self._scanned(request, rows), note="exact subset")
+        return found
 
-    def _approximate(self, request: ArmRequest, selectivity: float) -> ArmResult:
+    def _scanned(self, request: ArmRequest, rows: Rows) -> NDArray[np.float32]:
+        """The cosine of each row, from the vectors themselves."""
+        assert request.vectors is not None
+        best = np.empty(len(rows), dtype=np.float32)
+        for start in range(0, len(rows), SCANNED_AT_ONCE):
+            request.check_time()
+            matrix = request.view.vectors_of(rows[start : start + SCANNED_AT_ONCE])
+            if matrix is None:
+                raise IndexUnavailable("The vectors of the scope are not at hand.")
+            found = [np.vecdot(matrix, vector) for vector in request.vectors]
+            best[start : start + SCANNED_AT_ONCE] = np.max(found, axis=0)
+        return best
+
+    def _approximate(self, request: ArmRequest, rows: Rows, selectivity: float) -> ArmResult:
         assert request.vectors is not None
         view = request.view
         fetch = request.limit if selectivity > 0.999 else int(self._overfetch * request.limit / max(selectivity, 1e-3))
         fetch = min(max(fetch, request.limit), FETCH_MAX, view.size)
-        scored: dict[int, float] = {}
-        for vector in request.vectors:
+        index = self._index()  # which makes a damaged one anew, so how far it reaches is asked after that
+        until = self._home_until(view.scope_id)
+        newest = rows[np.searchsorted(view.nums[rows], until, side="right") :]
+        scored = dict(zip(newest.tolist(), self._scanned(request, newest).tolist(), strict=True))
+        for vector in request.vectors if until else ():
             request.check_time()
-            rows, scores = request.living(*self._index().nearest(self._home_of(view.scope_id), vector, fetch))
-            for row, score in zip(rows.tolist(), scores.tolist(), strict=True):
+            near = index.nearest(self._home_of(view.scope_id), vector, fetch)
+            found, scores = request.living(*near)
+            most = fetch if request.allowed is not None else min(FETCH_MAX, view.size)
+            if fetch < most and len(found) < min(request.limit, len(near[0])):
+                # Much of what is near has ended or was forgotten, and Chroma does not know of it yet.
+                request.check_time()
+                found, scores = request.living(*index.nearest(self._home_of(view.scope_id), vector, most))
+            for row, score in zip(found.tolist(), scores.tolist(), strict=True):
                 scored[row] = max(score, scored.get(row, -1.0))
         ordered = np.fromiter(sorted(scored), dtype=np.int64, count=len(scored))
         values = np.asarray([scored[r] for r in ordered.tolist()], dtype=np.float32)
         return request.result(self.name, ordered, values, note="hnsw")
+
+
+def _allowed(request: ArmRequest) -> Mask | None:
+    """Living rows that may be returned; `None` = all."""
+    view = request.view
+    if view.count == view.size:
+        return request.allowed
+    return view.alive if request.allowed is None else view.alive & request.allowed

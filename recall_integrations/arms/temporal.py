@@ -60,8 +60,7 @@ class TemporalRetriever:
                 rows = np.sort(rows[newest])
         if not len(rows):
             return ArmResult.empty(self.name, "nothing in the window")
-        scores = (0.5 + 0.5 * request.closeness(rows)).astype(np.float32)
-        return request.result(self.name, rows, scores, note=f"{len(rows)} in the window")
+        return request.nearest(self.name, rows, 0.5, 0.5, note=f"{len(rows)} in the window")
 
     @staticmethod
     def _scan(connection: Any, scope_id: int, start: int | None, end: int | None) -> list[int]:

@@ -27,5 +27,4 @@ class TypeFilterRetriever:
         rows = np.flatnonzero(mask)
         if not len(rows):
             return ArmResult.empty(self.name, "no memory of that type")
-        scores = 0.5 + 0.5 * request.closeness(rows)
-        return request.result(self.name, rows, scores, note=f"{len(rows)} of type {', '.join(hints)}")
+        return request.nearest(self.name, rows, 0.5, 0.5, note=f"{len(rows)} of type {', '.join(hints)}")

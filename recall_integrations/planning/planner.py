@@ -22,16 +22,18 @@ time_filter     a sure window or a session: temporal arm, if it is not there; an
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.languages import name_of
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.routing import HYBRID, MODE_TYPES
 from recall_integrations.query.talk import ALL
+from recall_integrations.records import record
 from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck
+from recall_integrations.types.making import maker
 
 ROUNDING = 3  # decimals of the feature vector that decisions are made on, so that noise cannot flip a plan
 IDENTIFIER_FACTOR = 1.5
@@ -39,10 +41,11 @@ GRAPH_FACTOR = 2.0
 TEMPORAL_WEIGHT = 2.0  # 1.5 to 3 were no better on questions with a date in chats of people and on phones
 IDENTIFIERS_SHOWN = 3
 WITHOUT = "searched without it"  # of a time or a session in which nothing lies
+_check = maker(RuleCheck)
 Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class PlanRule:
     """A plan and the condition that chooses it. The condition gives: fired, the values in words, the margin."""
 
@@ -110,11 +113,10 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
         given: the name of a plan that is taken whatever the rules choose, to measure what choosing is worth.
     """
     planner = config.planner
-    tried = [(rule, *rule.condition(parsed, planner)) for rule in RULES]
-    checks = tuple(
-        RuleCheck(rule=rule.plan, fired=fired, because=because, margin=round(margin, ROUNDING))
-        for rule, fired, because, margin in tried
-    )
+    checks = []
+    for rule in RULES:
+        fired, because, margin = rule.condition(parsed, planner)
+        checks.append(_check(rule.plan, fired, because, round(margin, ROUNDING)))
     chosen = next(i for i, check in enumerate(checks) if (check.fired if given is None else check.rule == given))
     name = checks[chosen].rule
     arms, why = _adjusted(_ARMS[name](parsed, config), parsed, planner)
@@ -146,7 +148,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
         time_bias="time_bias" in planner.rules and parsed.router.time_bias and parsed.temporal_window is None,
         rewrite=round(parsed.specificity, ROUNDING) < planner.precise_threshold and not chatting,
         reason="; ".join([f"{name}: {checks[chosen].because if given is None else 'given'}", *why]),
-        checks=checks,
+        checks=tuple(checks),
         runner_up=runner_up,
         runner_up_margin=distance,
     )
@@ -161,11 +163,11 @@ def _with_time(arms: tuple[ArmPlan, ...], parsed: ParsedQuery, config: PlannerCo
 
 def _permitted(arms: tuple[ArmPlan, ...], config: PlannerConfig) -> tuple[ArmPlan, ...]:
     """The arms that may be asked; where the plan asks for none of these, all that may be."""
-    kept = tuple(arm for arm in arms if arm.name in config.arms)
+    kept = tuple([arm for arm in arms if arm.name in config.arms])
     return kept or tuple(ArmPlan(name=name, limit=config.arm_limit) for name in config.arms)
 
 
-def _runner_up(checks: tuple[RuleCheck, ...], chosen: int) -> tuple[str | None, float | None]:
+def _runner_up(checks: Sequence[RuleCheck], chosen: int) -> tuple[str | None, float | None]:
     """The plan with the smallest change of a value that would have chosen it instead.
 
     An earlier rule would have had to fire; for the next one that fires, the chosen rule would have had to fail.
@@ -207,7 +209,7 @@ def _raised(
     if not any(a.name == name for a in arms):
         return (*arms, ArmPlan(name=name, limit=limit))
     return tuple(
-        replace(a, weight=max(a.weight, min(a.weight * factor, at_most))) if a.name == name else a for a in arms
+        _arm(a.name, max(a.weight, min(a.weight * factor, at_most)), a.limit) if a.name == name else a for a in arms
     )
 
 
@@ -255,9 +257,14 @@ def _named(parsed: ParsedQuery) -> bool:
     return any(r.stage != IMPLICIT for r in parsed.entity_refs)
 
 
+@functools.lru_cache(maxsize=256)
+def _arm(name: str, weight: float, limit: int) -> ArmPlan:
+    return ArmPlan(name=name, weight=weight, limit=limit)
+
+
 def _arms(config: RecallConfig, **weights: float) -> tuple[ArmPlan, ...]:
     limit = config.planner.arm_limit
-    return tuple(ArmPlan(name=name, weight=weight, limit=limit) for name, weight in weights.items())
+    return tuple([_arm(name, weight, limit) for name, weight in weights.items()])
 
 
 def _precise_arms(parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:

@@ -9,7 +9,7 @@ is found is less probably what was meant (`Decided.trust`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -20,6 +20,7 @@ from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.planning.planner import WITHOUT, filters
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.talk import ABOUT, ALL
+from recall_integrations.records import record
 from recall_integrations.types import ParsedQuery, RetrievalPlan, TemporalWindow
 from recall_integrations.types.roles import ROLE_CODES
 
@@ -29,7 +30,7 @@ ROLE_PLAIN = 0.5  # strength from which a role's words are asked for; "my last s
 MISTAKEN = 0.2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Decided:
     """What the time or the session that is asked for decides.
 
@@ -44,7 +45,7 @@ class Decided:
     trust: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Asked:
     """Rows of the time or the session that decides.
 

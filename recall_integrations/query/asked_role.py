@@ -140,6 +140,9 @@ _SAID_PAST = frozenset("did didn't have haven't had hadn't has hasn't".split())
 _ADVISED = frozenset("recommended suggested advised proposed".split())
 _WAS = frozenset("was were been wasn't weren't".split())
 _TELLING = frozenset("tell told give gave show shown remind send bring get help let find fetch list read".split())
+# All words that can be a cue.
+_CUES = frozenset((*_ADVISED, *_SOMEBODY, *_DETERMINERS, *_I, *_YOU, *_ASSISTANTS, "we", "your", "user", "my", "mine"))
+_CUES |= {"myself", "me"}
 
 
 def asked_role(
@@ -158,13 +161,15 @@ def asked_role(
         return AskedRole(*person.asked_role(text, language))
     tokens = tokenize(text) if tokens is None else tokens
     words = _Words(text, tokens, assistant)
+    cues = [(i, cue) for i, word in enumerate(words.words) if word in _CUES and (cue := words.cue(i)) is not None]
+    if not cues:
+        return NOBODY
     asks = _asking_sentences(text, tokens)
     best: tuple[int, float] = (0, 0.0)
     found = NOBODY
     asked: set[Role | None] = set()  # of whom it is asked outright
-    for i in range(len(tokens)):
-        cue = words.cue(i)
-        if cue is None or (cue.role is None and not asks[i]):
+    for i, cue in cues:
+        if cue.role is None and not asks[i]:
             continue
         rank, strength = (cue.rank, cue.strength) if asks[i] else (ONLY, cue.strength / 2)
         if rank == ASKED_SAYING:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from recall_integrations.languages import READ
+from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.lexicon import MONTH, ONES, ORDINAL, TEENS, TENS
 from recall_integrations.query.temporal.translation.words import date_words
 
@@ -24,7 +25,7 @@ _UNITS = frozenset(
     """.split()
 )
 _COUNTING = frozenset({*ONES, *TEENS, *TENS, *ORDINAL, "couple", "several", "half"})
-_NUMBER = re.compile(r"\d{1,2}(?:st|nd|rd|th|am|pm|h)?|am|pm")
+_NUMBER = regex(r"\d{1,2}(?:st|nd|rd|th|am|pm|h)?|am|pm")
 _YEAR = re.compile(r"\d{4}")
 
 

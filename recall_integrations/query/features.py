@@ -7,13 +7,16 @@ All four features lie in [0, 1]. Type cues and predicate hints come from tables 
 
 from __future__ import annotations
 
+import functools
 import re
-import unicodedata
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
 
 from recall_integrations.config import SpecificityConfig
+from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import cues
+from recall_integrations.query.glance import Glance, glance, word_set
+from recall_integrations.query.spans import starts_inside
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words
 from recall_integrations.types import EntityRef, MemoryType, QueryFeatures, TemporalWindow
 from recall_integrations.types.readings import SessionRef
@@ -36,7 +39,12 @@ def specificity(features: QueryFeatures, weights: SpecificityConfig) -> float:
 
 def normalised(features: QueryFeatures) -> QueryFeatures:
     """The vector that is decided on. A specificity taken from it is the same wherever this is the same."""
-    return QueryFeatures(**{name: round(value, ROUNDING) for name, value in asdict(features).items()})
+    return QueryFeatures(
+        entity_density=round(features.entity_density, ROUNDING),
+        temporal=round(features.temporal, ROUNDING),
+        lexical_rarity=round(features.lexical_rarity, ROUNDING),
+        type_cues=round(features.type_cues, ROUNDING),
+    )
 
 
 def entity_density(
@@ -63,14 +71,13 @@ def entity_density(
     starts = None if counted is None else {token.start for token in counted}
     content: list[str] = []
     named: list[str] = []
-    for token in tokens:
-        inside = any(start <= token.start < end for start, end in spans)
-        said = token.word not in STOP_WORDS if starts is None else token.start in starts
-        if not inside and (not said or dated[0] <= token.start < dated[1]):
+    held = starts_inside(tokens, spans)
+    for word, start, _ in tokens:
+        if start in held:
+            named.append(word)
+        elif not (word not in STOP_WORDS if starts is None else start in starts) or dated[0] <= start < dated[1]:
             continue
-        content.append(token.word)
-        if inside:
-            named.append(token.word)
+        content.append(word)
     best = max(r.confidence for r in refs if r.stage != IMPLICIT)
     share = length_in_words(named) / max(length_in_words(content), 1)
     return best * min(1.0, share / SATURATION)
@@ -89,17 +96,11 @@ def lexical_rarity(rarities: Collection[float]) -> float:
     return sum(rarities) / len(rarities) if rarities else 0.0
 
 
+@functools.lru_cache(maxsize=4_096)
 def rarity(held: int, memories: int) -> float:
     """Idf of a stem that `held` memories hold, as a share of the idf of a word that one memory holds, in [0, 1]."""
     n = max(memories, PRIOR_MEMORIES)
     return min(1.0, idf(min(held, n), n) / idf(1, n))
-
-
-def folded(text: str) -> str:
-    """A query as the tables of cues and intents read it: compatibility forms, case and white space do not matter."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).replace("’", "'")
-    return " ".join(text.casefold().split())
 
 
 _ASK = (
@@ -107,35 +108,60 @@ _ASK = (
     r"|any (?:idea|chance you know)\b|i(?:'d| would) (?:like|love) to (?:know|hear|see)\b"
     r"|i (?:want|need|have) to know\b|i(?:'m| am) (?:wondering|curious)\b|i was wondering\b|i wonder\b"
 )
-_COURTESY = re.compile(
+_COURTESY = regex(
     r"\W*(?:(?:hey|hi|hello|ok|okay|so|well|sorry|excuse me|quick question)\b\W*){0,3}"
     rf"(?:(?:{_ASK})\W*){{0,3}}"
     r"(?:(?:please )?(?:tell|show|give|remind|let) me(?: know| see)?\b(?: please)?\W*)?(?:(?:if|whether|again)\b\W+)?",
     re.I,
 )
-_THANKS = re.compile(r"\W*\b(?:please|thanks(?: a lot| so much)?|thank you(?: so much| very much)?|cheers)\W*$", re.I)
+_THANKS = regex(r"\W*\b(?:please|thanks(?: a lot| so much)?|thank you(?: so much| very much)?|cheers)\W*$", re.I)
 COURTESY_CHARS_MAX = 96
+# What `_COURTESY` can begin with, up to a letter that is none.
+_OPENERS = word_set(
+    "hey hi hello ok okay so well sorry excuse quick can could would will please kindly do any i tell show give remind "
+    "let if whether again"
+)
+_FIRST_WORD = regex(r"\W*(\w*)")
 
 
-def courtesies(text: str, language: str | None = "en") -> list[tuple[int, int]]:
+def courtesies(text: str, language: str | None = "en", seen: Glance | None = None) -> list[tuple[int, int]]:
     """Spans of what only makes a question polite: "could you please tell me …", "… thanks!".
 
     They say nothing of what is asked for, and their words, which no memory may hold, are not to count as rare.
+
+    Args:
+        text: the query.
+        language: its code.
+        seen: `glance(text)`, if it is at hand.
     """
     if language != "en":
         return cues.courtesies(text, language)
+    seen = glance(text) if seen is None else seen
     spans = []
-    match = _COURTESY.match(text[:COURTESY_CHARS_MAX].replace("’", "'").replace("\u00a0", " "))
-    if match is not None and any(map(str.isalpha, match[0])):
-        spans.append(match.span())
+    opening = text[:COURTESY_CHARS_MAX]
+    if not seen.plain or _opens_politely(opening):
+        match = _COURTESY.match(opening.replace("’", "'").replace("\u00a0", " "))
+        if match is not None and any(map(str.isalpha, match[0])):
+            spans.append(match.span())
     start = max(0, len(text) - COURTESY_CHARS_MAX)
-    last = _THANKS.search(text[start:])
-    if last is not None:
-        spans.append((start + last.start(), len(text)))
+    closing = text[start:]
+    if not seen.plain or _thanks(closing.lower()):
+        last = _THANKS.search(closing)
+        if last is not None:
+            spans.append((start + last.start(), len(text)))
     return spans
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _thanks(closing: str) -> bool:
+    return "thank" in closing or "please" in closing or "cheers" in closing
+
+
+def _opens_politely(opening: str) -> bool:
+    first = _FIRST_WORD.match(opening)
+    return first is not None and first[1].lower() in _OPENERS
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class TypeCue:
     """A pattern over the folded query that predicts the type of the memory asked for.
 
@@ -144,12 +170,15 @@ class TypeCue:
         strength: value of the feature, in [0, 1].
         types: the types it points at; empty where it makes the query more specific without naming a type.
         filters: whether memories of other types may be left out, if such memories exist.
+        needs: words one of which each match holds, whole; where a query has none of them the pattern is not tried.
+            Empty: it always is.
     """
 
     pattern: re.Pattern[str]
     strength: float
     types: tuple[MemoryType, ...] = ()
     filters: bool = False
+    needs: frozenset[str] = frozenset()
 
 
 _START = (
@@ -157,8 +186,10 @@ _START = (
 )
 
 
-def _cue(pattern: str, strength: float, *types: MemoryType, filters: bool = False) -> TypeCue:
-    return TypeCue(pattern=re.compile(rf"(?:{pattern})"), strength=strength, types=types, filters=filters)
+def _cue(pattern: str, needs: str, strength: float, *types: MemoryType, filters: bool = False) -> TypeCue:
+    return TypeCue(
+        pattern=regex(rf"(?:{pattern})"), strength=strength, types=types, filters=filters, needs=word_set(needs)
+    )
 
 
 # Whose preferences, or which: only where they are asked for may other memories be left out. "The preferences page" and
@@ -174,36 +205,68 @@ _NO_PART = (
     r"|schemas?|models?|columns?|fields?|keys?|objects?|caches?|ui|db|database|migrations?|bugs?|tickets?"
     r"|tests?|cent(?:er|re))\b)"
 )
+_FINISHING = ("finish", "complete", "ship", "send", "sent", "merge")
 _T = MemoryType
 TYPE_CUES: tuple[TypeCue, ...] = (
     _cue(
-        rf"\b(?:{_WHOSE} (?:\w+ ){{0,2}}|{_WHICH} (?:\w+ )?)preferences?\b{_NO_PART}", 0.6, _T.PREFERENCE, filters=True
+        rf"\b(?:{_WHOSE} (?:\w+ ){{0,2}}|{_WHICH} (?:\w+ )?)preferences?\b{_NO_PART}",
+        "preference preferences",
+        0.6,
+        _T.PREFERENCE,
+        filters=True,
     ),
-    _cue(r"\bpreferences?\b", 0.6, _T.PREFERENCE),
-    _cue(r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b", 0.6, _T.PREFERENCE),
-    _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", 0.5, _T.PREFERENCE),
-    _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", 0.4, _T.PREFERENCE),
-    _cue(rf"{_START}when (?:did|was|were|is|will)\b|\bwhen did\b", 0.6, _T.EVENT),
+    _cue(r"\bpreferences?\b", "preference preferences", 0.6, _T.PREFERENCE),
+    _cue(
+        r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b",
+        "prefer prefers preferred favorite favorites favourite favourites rather",
+        0.6,
+        _T.PREFERENCE,
+    ),
+    _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", "should", 0.5, _T.PREFERENCE),
+    _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", "communication like", 0.4, _T.PREFERENCE),
+    _cue(rf"{_START}when (?:did|was|were|is|will)\b|\bwhen did\b", "when", 0.6, _T.EVENT),
     _cue(
         r"\bwhat (?:happened|was happening|went wrong)\b|\b(?:did|have|had) (?:i|we) (?:finish|complete|ship"
         r"|send|sent|merge)(?:p?ed|d)?\b",
+        "happened happening wrong " + " ".join(verb + end for verb in _FINISHING for end in ("", "ed", "ped", "d")),
         0.3,
         _T.EVENT,
     ),
-    _cue(r"\bhow (?:do|can|should|did) (?:i|we)\b|\bhow to\b|\bsteps (?:to|for)\b", 0.4, _T.SKILL),
-    _cue(r"\bsummar(?:y|ies|ise|ize)\b|\boverview\b|\brecap\b|\btl;?dr\b", 0.6, _T.SUMMARY),
-    _cue(rf"{_START}who(?:'s| is| are| was| were)\b", 0.6),
-    _cue(r"\b(?:number|id|key|password|address|code|token|pin)\b", 0.4),
-    _cue(r"\b(?:something|anything|things?|stuff) (?:about|on|like)\b", 0.2),
+    _cue(r"\bhow (?:do|can|should|did) (?:i|we)\b|\bhow to\b|\bsteps (?:to|for)\b", "how steps", 0.4, _T.SKILL),
+    _cue(
+        r"\bsummar(?:y|ies|ise|ize)\b|\boverview\b|\brecap\b|\btl;?dr\b",
+        "summary summaries summarise summarize overview recap tldr tl",
+        0.6,
+        _T.SUMMARY,
+    ),
+    _cue(rf"{_START}who(?:'s| is| are| was| were)\b", "who", 0.6),
+    _cue(
+        r"\b(?:number|id|key|password|address|code|token|pin)\b", "number id key password address code token pin", 0.4
+    ),
+    _cue(r"\b(?:something|anything|things?|stuff) (?:about|on|like)\b", "something anything thing things stuff", 0.2),
 )
 
 
-def type_cues(text: str, language: str | None = "en") -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
-    """Strength of the strongest cue, the types cued in order of strength, and those that may pre-filter."""
+# What some cue needs; nothing where one of them needs nothing.
+_NEEDED = frozenset[str]().union(*(c.needs for c in TYPE_CUES)) if all(c.needs for c in TYPE_CUES) else frozenset[str]()
+
+
+def type_cues(
+    text: str, language: str | None = "en", seen: Glance | None = None
+) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+    """Strength of the strongest cue, the types cued in order of strength, and those that may pre-filter.
+
+    Args:
+        text: the query.
+        language: its code.
+        seen: `glance(text)`, if it is at hand.
+    """
     if language != "en":
         return cues.type_cues(text, language)
-    said = folded(text)
-    found = [cue for cue in TYPE_CUES if cue.pattern.search(said)]
+    said, runs, _ = glance(text) if seen is None else seen
+    if _NEEDED and _NEEDED.isdisjoint(runs):
+        return 0.0, (), ()
+    found = [cue for cue in TYPE_CUES if not (cue.needs and cue.needs.isdisjoint(runs)) and cue.pattern.search(said)]
     if not found:
         return 0.0, (), ()
     found.sort(key=lambda cue: -cue.strength)

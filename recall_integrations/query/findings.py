@@ -6,15 +6,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from recall_integrations.errors import RecallError
 from recall_integrations.query.asked_role import NOBODY, AskedRole
+from recall_integrations.query.glance import Glance
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.negation import Negation
 from recall_integrations.query.spans import Span, Spans
 from recall_integrations.query.words import QueryWords
+from recall_integrations.records import record
 from recall_integrations.text import Token
 from recall_integrations.types import Degradation, EntityRef, TemporalWindow
 from recall_integrations.types.readings import Correction, Identifier, SessionRef
@@ -39,7 +41,7 @@ def observed(observer: Observer) -> Iterator[None]:
         _OBSERVER.reset(token)
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Findings:
     """What was found in a query so far, and what failed. Steps of the parse extend it.
 
@@ -48,6 +50,7 @@ class Findings:
         known: its scope.
         words: its words.
         language: that it is read in.
+        seen: what the text holds at all.
         window, session: when what is asked for was said or happened.
         negations: what is excluded.
         denied: dates that are not wanted.
@@ -68,6 +71,7 @@ class Findings:
     known: ScopeKnowledge
     words: QueryWords
     language: str
+    seen: Glance
     window: TemporalWindow | None = None
     session: SessionRef | None = None
     negations: tuple[Negation, ...] = ()

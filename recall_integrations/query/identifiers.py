@@ -21,11 +21,12 @@ import ipaddress
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from recall_integrations.patterns import regex
 from recall_integrations.query import identifier_words as words
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.readings import Identifier
 
@@ -45,7 +46,7 @@ class Chunk(NamedTuple):
 Check = Callable[[Chunk], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Kind:
     """One row of the table.
 
@@ -74,41 +75,39 @@ class Kind:
 
 # -- checks --------------------------------------------------------------------------------------------------------
 
-_BEFORE_STATUS = re.compile(r"\b(?:https?(?:/[\d.]+)?|status|error|response)(?: code)?[ :=]{1,3}$", re.I)
-_BEFORE_RETURN = re.compile(
-    r"\b(?:returns?|returned|returning|throws?|gives?|gave|gets?|getting|got)(?: an?| me)* $", re.I
-)
-_AFTER_STATUS = re.compile(
+_BEFORE_STATUS = regex(r"\b(?:https?(?:/[\d.]+)?|status|error|response)(?: code)?[ :=]{1,3}$", re.I)
+_BEFORE_RETURN = regex(r"\b(?:returns?|returned|returning|throws?|gives?|gave|gets?|getting|got)(?: an?| me)* $", re.I)
+_AFTER_STATUS = regex(
     r" (?:errors?|responses?|status|not found|bad gateway|forbidden|unauthori[sz]ed|internal server|gateway"
     r"|too many|service unavailable)\b",
     re.I,
 )
 _USUAL_STATUS = frozenset("401 403 404 405 409 422 429 502 503 504".split())
-_BEFORE_CODE = re.compile(r"\b(?:(?:error|exit|return) code|errno|exit status)[ :=]{1,3}$", re.I)
-_BEFORE_ERROR = re.compile(r"\berror[ :=]{1,3}$", re.I)
-_BEFORE_ISSUE = re.compile(
+_BEFORE_CODE = regex(r"\b(?:(?:error|exit|return) code|errno|exit status)[ :=]{1,3}$", re.I)
+_BEFORE_ERROR = regex(r"\berror[ :=]{1,3}$", re.I)
+_BEFORE_ISSUE = regex(
     r"\b(?:issue|ticket|bug|(?-i:PR|MR)|(?:pull|merge) request)(?: (?:no\.?|number|nr\.?))?[ :]{1,2}$", re.I
 )
-_BEFORE_VERSION = re.compile(r"\b(?:version|release|ver\.?)[ :=]{1,2}$", re.I)
-_BEFORE_REPO = re.compile(
+_BEFORE_VERSION = regex(r"\b(?:version|release|ver\.?)[ :=]{1,2}$", re.I)
+_BEFORE_REPO = regex(
     r"\b(?:repo|repository|repositories|git|github|gitlab|bitbucket|clone|fork|checkout|package|image)"
     r"(?: (?:of|from|at|in|on))?[ :]{1,2}$",
     re.I,
 )
-_AFTER_REPO = re.compile(r" (?:git )?(?:repo|repository|fork|package|image)\b", re.I)
-_BEFORE_PATH = re.compile(
+_AFTER_REPO = regex(r" (?:git )?(?:repo|repository|fork|package|image)\b", re.I)
+_BEFORE_PATH = regex(
     r"\b(?:in|to|under|endpoint|route|path|at|from|get|post|put|delete|patch|the|on|call|hit|folder|directory) $", re.I
 )
-_AFTER_COUNT = re.compile(
+_AFTER_COUNT = regex(
     r" ?(?:[%€£]|percent|times?|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?|months?|years?|people|of|dollars?"
     r"|euros?|pounds?|bucks)(?!\w)",
     re.I,
 )
-_DATE = re.compile(r"\d{4}\.\d{1,2}\.\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}|\d{2}\.\d{2}\.\d{2}|\d{1,3}(?:\.\d{3})+")
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_EXPONENT = re.compile(r"\d+e\d+")
-_FILE = re.compile(r"(?:[\w@+~-][\w.@+~-]*)?\.([A-Za-z0-9]{1,16})")
-_HUMP = re.compile(r"[A-Z]+[a-z0-9]*")
+_DATE = regex(r"\d{4}\.\d{1,2}\.\d{1,2}|\d{1,2}\.\d{1,2}\.\d{4}|\d{2}\.\d{2}\.\d{2}|\d{1,3}(?:\.\d{3})+")
+_YEAR = regex(r"(?:19|20)\d\d")
+_EXPONENT = regex(r"\d+e\d+")
+_FILE = regex(r"(?:[\w@+~-][\w.@+~-]*)?\.([A-Za-z0-9]{1,16})")
+_HUMP = regex(r"[A-Z]+[a-z0-9]*")
 
 
 def _is_status(chunk: Chunk) -> bool:
@@ -258,11 +257,11 @@ def _is_code_name(chunk: Chunk) -> bool:
 
 
 def _kind(name: str, pattern: str, check: Check | None = None, *, needs: str = "") -> Kind:
-    return Kind(name=name, pattern=re.compile(pattern), check=check, needs=tuple(needs))
+    return Kind(name=name, pattern=regex(pattern), check=check, needs=tuple(needs))
 
 
 def _quotation(pattern: str, *needs: str) -> Kind:
-    return Kind(name="quoted", pattern=re.compile(pattern), scan="last", needs=needs, knowledge=False)
+    return Kind(name="quoted", pattern=regex(pattern), scan="last", needs=needs, knowledge=False)
 
 
 _HEX = "[0-9A-Fa-f]"
@@ -276,7 +275,7 @@ _CAMEL = r"[A-Z][a-z0-9]+(?:[A-Z]+[a-z0-9]+)*(?:[A-Z]+[a-z]+[a-z0-9]*|[A-Z]{2,})
 KINDS: tuple[Kind, ...] = (
     Kind(
         name="url",
-        pattern=re.compile(
+        pattern=regex(
             r"(?<![\w+.-])(?:[A-Za-z][A-Za-z0-9+.-]{1,15}://|www\.)[^\s<>\"“”«»`\u3000-\u303f]*[^\s<>\"“”«»`\u3000-\u303f"
             r".,:;!?'’)\]}*]"
         ),
@@ -284,7 +283,7 @@ KINDS: tuple[Kind, ...] = (
         needs=("://", "www."),
     ),
     _kind("uuid", rf"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}", needs="-"),
-    Kind(name="email", pattern=re.compile(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"), needs=("@",), knowledge=False),
+    Kind(name="email", pattern=regex(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"), needs=("@",), knowledge=False),
     _kind("url", rf"{_HOST}(?::[0-9]{{1,5}})?/\S*", needs="/"),
     _kind("host", rf"(?:localhost|{_HOST}):[0-9]{{2,5}}|{_LABEL}\.{_HOST}", needs=":."),
     _kind("ip", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5}|/[0-9]{1,2})?", _is_ip, needs="."),
@@ -317,7 +316,7 @@ KINDS: tuple[Kind, ...] = (
     _kind("code", rf"{_NAME}\(\)", needs="("),
     _kind("code", r"[a-z]{2,}[0-9]*(?:[A-Z]+[a-z0-9]+)+[A-Z]*|[a-z]{3,}[A-Z]{2,}", _is_camel),
     _kind("code", _CAMEL, _is_code_name),
-    Kind(name="camel_case", pattern=re.compile(_CAMEL), check=_is_camel, knowledge=False),
+    Kind(name="camel_case", pattern=regex(_CAMEL), check=_is_camel, knowledge=False),
     _quotation(r"(?<!\w)\"(?=\S)([^\"\n]{1,199}[^\s\"])\"(?!\w)", '"'),
     _quotation(r"[“„]([^“”„\n]{2,200})[”“]|«([^«»\n]{2,200})»", "“", "„", "«"),
     _quotation(r"「([^「」\n]{2,200})」|『([^『』\n]{2,200})』|`([^`\n]{2,200})`", "「", "『", "`"),
@@ -329,16 +328,21 @@ KINDS: tuple[Kind, ...] = (
 # -- the scan ------------------------------------------------------------------------------------------------------
 
 _CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
-_CHUNK = re.compile(rf"(?:[^\s,;|<>\"“”„«»`()\[\]{{}}—–…{_CJK}]|\(\))+")
-_ALNUM = re.compile(r"[^\W_]+")
-_PART = re.compile(r"[^/:=&+]+")
-_ORDINARY = re.compile(r"[A-Z]?[^\W\dA-Z_]*(?:['’-][A-Z]?[^\W\dA-Z_]+)*")
+_CHUNK = regex(rf"(?:[^\s,;|<>\"“”„«»`()\[\]{{}}—–…{_CJK}]|\(\))+")
+_ALNUM = regex(r"[^\W_]+")
+_PART = regex(r"[^/:=&+]+")
+_ORDINARY = regex(r"[A-Z]?[^\W\dA-Z_]*(?:['’-][A-Z]?[^\W\dA-Z_]+)*")
+# What a text in ASCII without identifiers may lack: words in lower case or with one capital in front, joined by single
+# hyphens and apostrophes, between blanks and the signs that end sentences and clauses.
+_UNUSUAL = regex(
+    r"[^A-Za-z \n,;?!.'()-]|[A-Za-z'-][A-Z]|[.?!][.?!'-]*[A-Za-z]|['-]{2}|(?<![A-Za-z])'|\(\)|[Ww][Ww][Ww]\."
+)
 _POSSESSIVES = ("'s", "’s")
 _LEADING = "'‘’*?=&+-"
 _TRAILING = ".,:!?'’‘*=&+-"
 
 
-_Row = tuple[Callable[[str], "re.Match[str] | None"], Kind]
+_Row = tuple["re.Pattern[str]", Kind]  # not its method, which would compile it
 
 
 class _Table(NamedTuple):
@@ -356,7 +360,7 @@ class _Table(NamedTuple):
 def _table(kinds: Sequence[Kind]) -> _Table:
     return _Table(
         first=tuple(k for k in kinds if k.scan == "first"),
-        rows=tuple((k.pattern.fullmatch, k) for k in kinds if k.scan == "chunk"),
+        rows=tuple((k.pattern, k) for k in kinds if k.scan == "chunk"),
         last=tuple(k for k in kinds if k.scan == "last"),
     )
 
@@ -372,6 +376,8 @@ def find_identifiers(text: str, kinds: Sequence[Kind] = KINDS) -> tuple[Identifi
         text: any text; control characters and lone surrogates do no harm.
         kinds: the table, in the order of precedence.
     """
+    if kinds is KINDS and text.isascii() and _UNUSUAL.search(text) is None:
+        return ()
     table = _TABLE if kinds is KINDS else _table(kinds)
     found: list[Identifier] = []
     for kind in table.first:
@@ -447,8 +453,8 @@ def _chunks(text: str) -> Iterator[Chunk]:
 def _matched(chunk: Chunk, table: _Table) -> Identifier | None:
     text = chunk.text
     marks = frozenset(_ALNUM.sub("", text))
-    for matches, kind in _usual_rows(marks) if table is _TABLE else table.rows_for(marks):
-        if matches(text) and (kind.check is None or kind.check(chunk)):
+    for pattern, kind in _usual_rows(marks) if table is _TABLE else table.rows_for(marks):
+        if pattern.fullmatch(text) and (kind.check is None or kind.check(chunk)):
             return _identifier(text, chunk.start, kind)
     return None
 

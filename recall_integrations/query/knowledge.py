@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.spans import Spans
 from recall_integrations.query.spelling import Speller
+from recall_integrations.records import record
 from recall_integrations.text.spoken import NOTHING as NO_LANGUAGES
 from recall_integrations.text.spoken import Spoken
 from recall_integrations.types import Degradation, EntityRef
@@ -16,7 +16,7 @@ Settled = tuple[tuple[EntityRef, ...], tuple[Degradation, ...]]
 Unsure = Callable[[str, tuple[EntityRef, ...], Spans], Settled]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class ScopeKnowledge:
     """For a scope never seen: nothing is known.
 

@@ -6,14 +6,15 @@ of `entities.words`; it costs no further file.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from functools import cache
 
 from recall_integrations.embeddings.static import BUNDLED
+from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import is_ordinary, ordinary_words
-from recall_integrations.text import IRREGULAR, stem
+from recall_integrations.text import IRREGULAR
+from recall_integrations.text.analyser import stemmed
 
 LETTERS_MIN = 4  # shorter words have neighbours everywhere
 CANDIDATE_LETTERS_MIN = 3
@@ -43,8 +44,11 @@ _BEHIND = tuple(
     for ending in ("(?<![sxzy])s", "(?<=[sxzho])es", "(?<=e)[dr]s?", *_ENDINGS, "ist", "ism", "ups?")
 )
 _INSTEAD = (("ies", "y"), ("ied", "y"), ("ing", "e"), ("ily", "y"), ("ier", "y"), ("iest", "y"), ("able", "e"))
-_BEFORE = re.compile("^(?:re|un|pre|non|over|under|out|mis|dis|co|super|anti)")
+_BEFORE = regex("^(?:re|un|pre|non|over|under|out|mis|dis|co|super|anti)")
 _JOINED_MIN = 4  # letters of either half of a compound
+
+
+_TOKEN = regex(rf'"([^"\\]{{{LETTERS_MIN},}})":[0-9]')  # of the vocabulary, but for what JSON has to escape
 
 
 @cache
@@ -54,19 +58,22 @@ def lexicon() -> frozenset[str]:
     Raises:
         OSError: the package's own model files are missing.
     """
-    tokens = json.loads((BUNDLED / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
-    words = {token for token in tokens if len(token) >= LETTERS_MIN and token.isalpha()}
+    text = (BUNDLED / "tokenizer.json").read_text(encoding="utf-8")
+    # Read as JSON, it would take up ten megabytes for a moment, which the process keeps.
+    words = {token for token in _TOKEN.findall(text, text.index('"vocab":')) if token.isalpha()}
     verbs = {word for word in (*IRREGULAR, *IRREGULAR.values()) if len(word) >= CANDIDATE_LETTERS_MIN}
-    return frozenset(words | verbs)
+    # Copied, or they would hold the memory around them; as a set first, for one that grows takes twice the room.
+    return frozenset(set("\n".join(words | verbs).split("\n")))
 
 
 @cache
 def spellings() -> dict[str, tuple[str, ...]]:
-    """Words of the lexicon, and the ordinary words that it lacks, by their stem."""
+    """Words of the lexicon, and the ordinary words that it lacks, by their stem; none where it is the only word."""
+    words = sorted(lexicon() | {w for w in ordinary_words() if len(w) >= LETTERS_MIN and w.isalpha()})
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for word in sorted(lexicon() | {w for w in ordinary_words() if len(w) >= LETTERS_MIN and w.isalpha()}):
-        found[stem(word)].append(word)
-    return {root: tuple(words) for root, words in found.items()}
+    for root, word in zip(stemmed(words), words, strict=True):
+        found[root].append(word)
+    return {root: tuple(same) for root, same in found.items() if same != [root]}
 
 
 def is_known(word: str) -> bool:

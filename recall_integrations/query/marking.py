@@ -5,6 +5,7 @@ from __future__ import annotations
 from recall_integrations.query import features
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.spans import starts_inside
+from recall_integrations.types.making import maker
 from recall_integrations.types.readings import (
     CORRECTED,
     ENTITY,
@@ -18,6 +19,7 @@ from recall_integrations.types.readings import (
 )
 
 RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
+_query_token = maker(QueryToken)
 TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
 
 
@@ -35,18 +37,19 @@ def marked(found: Findings) -> tuple[QueryToken, ...]:
         (IDENTIFIER, [i.span for i in found.identifiers]),
     )
     shown = found.tokens[:TOKENS_MARKED_MAX]
-    held = [(role, starts_inside(shown, of_role)) for role, of_role in spans]
+    held = [(role, starts) for role, of_role in spans if of_role and (starts := starts_inside(shown, of_role))]
+    words, rarities = found.words, found.rarities
     marked = []
-    for token in shown:
-        roles = [role for role, starts in held if token.start in starts]
-        root = found.words.stem(token.word)
-        stops = found.words.is_stop(token.word)
-        value = found.rarities.get(root) if not stops and NEGATED not in roles else None
-        if token.word in corrected:
-            roles.append(CORRECTED)
+    for word, start, end in shown:
+        roles = tuple([role for role, starts in held if start in starts]) if held else ()
+        root = words.stem(word)
+        stops = words.is_stop(word)
+        value = rarities.get(root) if not stops and NEGATED not in roles else None
+        if word in corrected:
+            roles = (*roles, CORRECTED)
         elif value is not None and value >= rare_from:
-            roles.append(RARE)
+            roles = (*roles, RARE)
         if stops:
-            roles.append(STOP)
-        marked.append(QueryToken(span=(token.start, token.end), stem=root, roles=tuple(roles), rarity=value))
+            roles = (*roles, STOP)
+        marked.append(_query_token((start, end), root, roles, value))
     return tuple(marked)

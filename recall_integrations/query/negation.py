@@ -23,12 +23,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from recall_integrations.patterns import regex
 from recall_integrations.query import negation_words as words
 from recall_integrations.query.by_table.negation import excluded
+from recall_integrations.query.glance import Glance, glance
 from recall_integrations.query.negation_words import Cue
+from recall_integrations.records import record
+from recall_integrations.text import STOP_WORDS
 
 TERM_WORDS_MAX = 5
 LIST_ITEMS_MAX = 8
@@ -39,16 +42,16 @@ _QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`"}
 _SEPARATOR = (
     r"\s!-/:-@\[-\^{-~`\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff01-\uff0f"
 )
-_TOKEN = re.compile(
+_TOKEN = regex(
     rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?"  # .NET
     rf"[^{_SEPARATOR}]+(?:['’.&+/\-‑@][^{_SEPARATOR}]+)*(?:\+\+|#)?"  # don't, node.js, front-end, C++, C#
     r"|[^\s]"
 )
-_QUOTED = re.compile(rf'"[^"]{{1,{QUOTE_CHARS_MAX}}}"|“[^”]{{1,{QUOTE_CHARS_MAX}}}”')
-_WORDLIKE = re.compile(r"[^\W_]")
+_QUOTED = regex(rf'"[^"]{{1,{QUOTE_CHARS_MAX}}}"|“[^”]{{1,{QUOTE_CHARS_MAX}}}”')
+_WORDLIKE = regex(r"[^\W_]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Negation:
     """One excluded term.
 
@@ -82,7 +85,7 @@ class _Term(NamedTuple):
     next: int  # index of the first token behind it
 
 
-def find_negations(text: str, language: str | None = "en") -> tuple[Negation, ...]:
+def find_negations(text: str, language: str | None = "en", seen: Glance | None = None) -> tuple[Negation, ...]:
     """The terms that `text` excludes, in order of appearance; equal terms are reported once.
 
     Never raises on any `str`.
@@ -90,9 +93,12 @@ def find_negations(text: str, language: str | None = "en") -> tuple[Negation, ..
     Args:
         text: the query.
         language: its code; nothing is found in one without tables, or where it is not known (`None`).
+        seen: `glance(text)`, if it is at hand.
     """
     if language != "en":
         return _by_table(text, language)
+    if not (glance(text) if seen is None else seen).has(_CUE_RUNS):
+        return ()
     tokens = _tokens(text)
     quoted = {position for m in _QUOTED.finditer(text) for position in range(m.start(), m.end())}
     found: dict[str, Negation] = {}
@@ -139,6 +145,25 @@ def _by_first_word(cues: Iterable[Cue]) -> dict[str, tuple[Cue, ...]]:
 _CUES = _by_first_word(words.CUES)
 _ABOUTNESS = _by_first_word(words.ABOUTNESS)
 _NOT_IDIOMS = _by_first_word(map(Cue, words.NOT_IDIOMS))
+
+
+def _telling_run(phrase: Iterable[str]) -> str:
+    """A run of letters of a phrase that few texts have: the "t" of "isn't", a "no", the longest content word."""
+    runs = [run for word in phrase for run in re.findall(r"\w+", word)]
+    return "t" if "t" in runs else min(runs, key=lambda r: (r not in words.NEGATIVES, r in STOP_WORDS, -len(r)))
+
+
+# Runs of letters one of which is in every text that excludes something.
+_CUE_RUNS = frozenset(
+    _telling_run(phrase)
+    for phrase in (
+        *((w,) for w in words.NEGATED_AUXILIARIES),
+        *(c.words for c in words.CUES),
+        ("not",),
+        ("no",),
+        ("non",),
+    )
+)
 
 
 def _cue_end(tokens: list[_Piece], i: int) -> int | None:

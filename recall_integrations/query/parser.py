@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
@@ -16,11 +17,13 @@ from recall_integrations.query import features
 from recall_integrations.query.asked_role import asked_role
 from recall_integrations.query.entities.implicit import first_person
 from recall_integrations.query.findings import Findings
+from recall_integrations.query.glance import glance
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.marking import marked
 from recall_integrations.query.negation import find_negations
 from recall_integrations.query.routing import conversational, rare_by, router_mode
+from recall_integrations.query.shortening import placed, problem
 from recall_integrations.query.spans import inside, overlap, starts_inside
 from recall_integrations.query.spelling import corrected_query
 from recall_integrations.query.talk import NOTHING, asks_talk
@@ -30,6 +33,7 @@ from recall_integrations.query.warming import settle
 from recall_integrations.query.words import QueryWords
 from recall_integrations.text import narrow
 from recall_integrations.text.by_language import LOOK
+from recall_integrations.text.shortening import shortened
 from recall_integrations.types import (
     Degradation,
     EntityRef,
@@ -55,7 +59,14 @@ def clean(query: object, limit: int) -> str:
     Raises:
         InvalidQuery: not text, blank, longer than `limit`, or holding a lone surrogate.
     """
+    if isinstance(query, Mapping):
+        raise InvalidQuery(
+            f"The query must be text, not {type(query).__name__}. In a chain, take the text out of it first: "
+            "itemgetter('question') | retriever."
+        )
     text = checked_text(query, "The query", InvalidQuery, limit=limit)
+    if text.isprintable():  # not even a line feed is in it
+        return text
     cleaned = text.translate(_CONTROLS)
     if not cleaned.strip():
         raise InvalidQuery("The query holds only control characters. Give at least one visible character.")
@@ -79,7 +90,7 @@ class QueryParser:
         zone: ZoneInfo | None = None,
         language: str | None = LOOK,
     ) -> tuple[ParsedQuery, tuple[Degradation, ...]]:
-        """The parsed query, and the steps that failed.
+        """The parsed query, and the steps that failed. Of a long text the beginning and the end are read.
 
         Args:
             text: from `clean`.
@@ -90,23 +101,28 @@ class QueryParser:
             language: code of the text's; default is to find it out.
         """
         local = _local(now, zone or self._zone)
-        original, text = text, narrow(text)
+        original, whole = text, narrow(text)
+        read = shortened(whole)
+        text = read.text
         words = QueryWords(text, known.frequency, known.memories, known.alike, language, known.spoken)
         read_in = words.language or ENGLISH  # what cannot be told is read as English
         if read_in != ENGLISH:
             settle(read_in)
-        found = Findings(text, known, words, read_in)
+        found = Findings(text, known, words, read_in, glance(text))
         found.window = window or None
         self._find_places(found, local, times=window is None)
         self._find_people(found)
         self._find_words(found, now)
         parsed = self._parsed(original, found, local)
-        return (parsed if text == original else _as_written(parsed, text)), tuple(found.degraded)
+        if read.skipped:
+            parsed = placed(parsed, read, original)
+            found.degraded.append(problem(read))
+        return (parsed if whole == original else _as_written(parsed, whole)), tuple(found.degraded)
 
     def _find_places(self, found: Findings, now: datetime, *, times: bool) -> None:
         """What is excluded, the time and the session (unless they are given), identifiers."""
-        text, language = found.text, found.language
-        found.negations = found.guard("parse.negation", lambda: find_negations(text, language), ())
+        text, language, seen = found.text, found.language, found.seen
+        found.negations = found.guard("parse.negation", lambda: find_negations(text, language, seen), ())
         if times:
             week_start = self._config.week_start
             found.window = found.guard("parse.temporal", lambda: wanted_window(found, now, week_start), None)
@@ -129,14 +145,14 @@ class QueryParser:
     def _find_words(self, found: Findings, now: datetime) -> None:
         """The words that are looked for, what is misspelt among them, and how rare they are."""
         negated = starts_inside(found.tokens, found.negated)
-        found.kept = [t for t in found.tokens if t.start not in negated]
+        found.kept = [t for t in found.tokens if t.start not in negated] if negated else found.tokens
         found.content = content_words(found)
         found.corrections = self._corrections(found, now)
         found.polite = found.guard(
-            "parse.courtesies", lambda: features.courtesies(found.text, found.language), found.polite
+            "parse.courtesies", lambda: features.courtesies(found.text, found.language, found.seen), found.polite
         )
         asking = [*found.placed, *found.polite]
-        found.plain = [t for t in found.content if not inside(t, asking)]
+        found.plain = [t for t in found.content if not inside(t, asking)] if asking else found.content
         found.rarities = found.guard("parse.rarity", lambda: rarities(found), found.rarities)
 
     def _parsed(self, original: str, found: Findings, now: datetime) -> ParsedQuery:
@@ -180,7 +196,7 @@ class QueryParser:
         """How specific the query is, by its parts; the types of memories that it hints at, and those it asks for."""
         no_cue: TypeCues = (0.0, (), ())
         strength, cued, filters = found.guard(
-            "parse.type_cues", lambda: features.type_cues(found.text, found.language), no_cue
+            "parse.type_cues", lambda: features.type_cues(found.text, found.language, found.seen), no_cue
         )
         counted = None if found.language == ENGLISH else found.plain
         density = found.guard(
@@ -236,7 +252,10 @@ class QueryParser:
         if known.entities is not None:
             entities = known.entities
             reserved = [*found.negated, *found.placed]
-            refs = found.guard("parse.entities", lambda: entities.resolve(found.text, reserved=reserved), refs)
+            tokens = None if found.language == "tr" else found.tokens  # its "I" is read as another letter
+            refs = found.guard(
+                "parse.entities", lambda: entities.resolve(found.text, reserved=reserved, tokens=tokens), refs
+            )
             if known.unsure is not None:
                 unsure, sure = known.unsure, refs
                 spans = [*reserved, *(i.span for i in found.identifiers)]
@@ -277,13 +296,18 @@ class QueryParser:
 
     def _router(self, found: Findings) -> Router:
         return router_mode(
-            found.text, dated=found.window is not None, identifiers=found.identifiers, language=found.language
+            found.text,
+            dated=found.window is not None,
+            identifiers=found.identifiers,
+            language=found.language,
+            seen=found.seen,
         )
 
     def _conversational(self, found: Findings) -> ConversationalVerdict:
         known = found.known
         rare = rare_by(known.frequency, known.memories, share_max=self._config.query.rare_share)
-        return conversational(found.text, rare=rare, identifiers=found.identifiers, language=found.language)
+        identifiers, language = found.identifiers, found.language
+        return conversational(found.text, rare=rare, identifiers=identifiers, language=language, tokens=found.tokens)
 
 
 def _is_slip(correction: Correction) -> bool:

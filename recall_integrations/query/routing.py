@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import cues
-from recall_integrations.query.features import PRIOR_MEMORIES, folded
+from recall_integrations.query.features import PRIOR_MEMORIES
+from recall_integrations.query.glance import Glance, glance, word_set
 from recall_integrations.query.identifiers import find_identifiers
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
 from recall_integrations.types import MemoryType
 from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router
@@ -50,7 +52,7 @@ TECHNICAL = frozenset(
     typescript udp ui unittest upload url utf variable vector vm vpn webhook websocket workflow xml yaml
     """.split()
 )
-_CODE_MARKS = re.compile(r"=>|->|==|!=|&&|\|\||</|/>|```|\(\)|[{};]\s*$|\$\{|\w=\w")
+_CODE_MARKS = regex(r"=>|->|==|!=|&&|\|\||</|/>|```|\(\)|[{};]\s*$|\$\{|\w=\w")
 
 
 def conversational(
@@ -59,6 +61,7 @@ def conversational(
     rare: Callable[[str], bool],
     identifiers: Sequence[Identifier] | None = None,
     language: str | None = "en",
+    tokens: Sequence[Token] | None = None,
 ) -> ConversationalVerdict:
     """Small talk has a domain signal < 0.15, a stop-word ratio > 0.4, no code, and no word that is rare in the corpus.
 
@@ -68,11 +71,12 @@ def conversational(
             that are no stop words ("wired" may fill a sentence and still be the one word that finds a memory).
         identifiers: those of `text`, if they are known already.
         language: code of the query's; what fills a sentence is known of English alone.
+        tokens: of `text.tokenize`, if they are at hand.
     """
     found = find_identifiers(text) if identifiers is None else identifiers
     if language != "en":
         return ConversationalVerdict(conversational=False, has_code=bool(found), because="not in English")
-    tokens = tokenize(text)
+    tokens = tokenize(text) if tokens is None else tokens
     if not tokens:
         return ConversationalVerdict(
             conversational=False,
@@ -82,11 +86,14 @@ def conversational(
             rare=(),
             because="no words",
         )
-    content = {t.word: stem(t.word) for t in tokens if t.word not in STOP_WORDS}
     inside = _inside(tokens, [i.span for i in found if i.knowledge])
-    technical = sum(content.get(t.word) in TECHNICAL or t.start in inside for t in tokens)
-    domain = technical / len(tokens)
-    filler = sum(t.word in FILLER for t in tokens) / len(tokens)
+    content: dict[str, str] = {}
+    technical = filling = 0
+    for word, start, _ in tokens:
+        filling += word in FILLER
+        root = "" if word in STOP_WORDS else content.get(word) or content.setdefault(word, stem(word))
+        technical += root in TECHNICAL or start in inside
+    domain, filler = technical / len(tokens), filling / len(tokens)
     code = bool(found) or _CODE_MARKS.search(text) is not None
     vague = domain < DOMAIN_SIGNAL_MAX and filler > STOPWORD_RATIO_MIN and not code
     left = tuple(s for s in dict.fromkeys(content.values()) if rare(s)) if vague else ()
@@ -155,7 +162,7 @@ MODE_TYPES: dict[str, tuple[MemoryType, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Intent:
     """A pattern over the folded query, and what it asks of the router.
 
@@ -165,6 +172,8 @@ class Intent:
         mode: the mode that it speaks for; `None` where it says nothing of the kind of memory.
         graph_bias: whether memories linked to the entities of the query come first.
         time_bias: whether newer memories, or those of the time in question, come first.
+        needs: words one of which each match holds, whole; where a query has none of them the pattern is not tried.
+            Empty: it always is.
     """
 
     name: str
@@ -172,10 +181,14 @@ class Intent:
     mode: str | None = None
     graph_bias: bool = False
     time_bias: bool = False
+    needs: frozenset[str] = frozenset()
 
 
-def _intent(name: str, pattern: str, mode: str | None, *, graph: bool = False, time: bool = False) -> Intent:
-    return Intent(name=name, pattern=re.compile(rf"\b(?:{pattern})\b"), mode=mode, graph_bias=graph, time_bias=time)
+def _intent(
+    name: str, pattern: str, needs: str, mode: str | None, *, graph: bool = False, time: bool = False
+) -> Intent:
+    whole = regex(rf"\b(?:{pattern})\b")
+    return Intent(name=name, pattern=whole, mode=mode, graph_bias=graph, time_bias=time, needs=word_set(needs))
 
 
 INTENTS: tuple[Intent, ...] = (
@@ -186,6 +199,10 @@ INTENTS: tuple[Intent, ...] = (
         r"|assigned to|assignee|belongs? to|reports? to|managed by|led by|who is on call|point of contact"
         r"|(?:'s|my|our) (?:manager|boss|supervisor|team lead)|(?:manager|boss|supervisor|lead|members?) of"
         r"|who\b.{1,60}\b(?:team|squad|crew)|(?:team|squad|crew)\b.{1,60}\bwho",
+        "own owns owned maintain maintains maintained maintainer maintainers lead leads led runs manage manages "
+        "managed manager handle handles approve approves owner owners ownership responsible responsibility charge "
+        "accountable assigned assignee belong belongs report reports call contact boss supervisor member members team "
+        "squad crew",
         HYBRID,
         graph=True,
     ),
@@ -194,6 +211,9 @@ INTENTS: tuple[Intent, ...] = (
         r"depend(?:s|ed|ing)? (?:up)?on|dependent on|dependenc(?:y|ies)|dependents?|block(?:ed|ing)? by|blockers?"
         r"|(?:what|which|who|that|is|are|it)(?: is|'s)? block(?:s|ing)|block(?:s|ing) (?:the|us|me|our)|prerequisites?"
         r"|rel(?:y|ies|ied|ying) on|upstream|downstream|affected by|impacted by|waiting (?:on|for)",
+        "depend depends depended depending dependent dependents dependency dependencies block blocks blocked blocking "
+        "blocker blockers prerequisite prerequisites rely relies relied relying upstream downstream affected impacted "
+        "waiting",
         HYBRID,
         graph=True,
     ),
@@ -201,6 +221,8 @@ INTENTS: tuple[Intent, ...] = (
         "alignment",
         r"align(?:s|ed|ing)? (?:with|on)|alignment|in line with|on the same page|agree(?:s|d)? (?:with|on)"
         r"|disagree(?:s|d)?(?: with| on)?|conflicts? with|contradicts?|consensus|stakeholders?",
+        "align aligns aligned aligning alignment line page agree agrees agreed disagree disagrees disagreed conflict "
+        "conflicts contradict contradicts consensus stakeholder stakeholders",
         HYBRID,
         graph=True,
     ),
@@ -209,6 +231,7 @@ INTENTS: tuple[Intent, ...] = (
         r"what(?: has|'s| is| was| had| did| all)? (?:happened|happening|happen|been happening|been going on|going on"
         r"|went wrong|changed|new with)|catch me up|bring me up to (?:date|speed)|status update|any (?:news|updates?)"
         r"|how did .{1,60} go",
+        "happened happening happen going wrong changed new catch bring status news update updates go",
         NEURAL,
         time=True,
     ),
@@ -217,6 +240,8 @@ INTENTS: tuple[Intent, ...] = (
         r"latest|newest|most recent|recent(?:ly)?|lately|these days|so far|just now|right now|last time"
         r"|up to date|since (?:yesterday|last)|(?:today|yesterday|tonight)|(?:this|last|past) (?:week|month|quarter"
         r"|year|weekend|night|few (?:days|weeks|months))",
+        "latest newest recent recently lately days far now time date since today yesterday tonight week month quarter "
+        "year weekend night few",
         None,
         time=True,
     ),
@@ -224,6 +249,7 @@ INTENTS: tuple[Intent, ...] = (
         "documents",
         r"documentation|docs|handbook|runbook|playbook|wiki|readme|user guide|manual|specification|changelog"
         r"|according to the (?:\w+ )?(?:doc|document|policy|guide|spec|contract|report)",
+        "documentation docs handbook runbook playbook wiki readme guide manual specification changelog according",
         HYBRID,
     ),
 )
@@ -236,6 +262,7 @@ def router_mode(
     identifiers: Sequence[Identifier] | None = None,
     intents: Sequence[Intent] = INTENTS,
     language: str | None = "en",
+    seen: Glance | None = None,
 ) -> Router:
     """The router mode of a query: where all that speaks agrees, that mode; else, or in silence, `hybrid`.
 
@@ -248,11 +275,12 @@ def router_mode(
         identifiers: those of `text`, if they are known already.
         intents: the table; all that match count.
         language: code of the query's; in another than English its tables say which of the intents it has.
+        seen: `glance(text)`, if it is at hand.
     """
     found = tuple(find_identifiers(text) if identifiers is None else identifiers)
     if language == "en":
-        said = folded(text)
-        meant = [intent for intent in intents if intent.pattern.search(said)]
+        said, runs, _ = glance(text) if seen is None else seen
+        meant = [i for i in intents if not (i.needs and i.needs.isdisjoint(runs)) and i.pattern.search(said)]
     else:
         named_there = cues.intents(text, language)
         meant = [intent for intent in intents if intent.name in named_there]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from recall_integrations.patterns import regex
+
 _UNITS = "first second third fourth fifth sixth seventh eighth ninth".split()
 _TEENS = (
     "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
@@ -63,7 +65,7 @@ TOPICAL = (
 )
 
 # Where these stand, a session is mostly not one of this conversation.
-FOREIGN = re.compile(
+FOREIGN = regex(
     r"\b(?:therap(?:y|ist|ists)|counsel(?:l?ing|l?ors?)|psycholog(?:y|ist)|course|class|classes|lessons?|lectur(?:e|er|es)"
     r"|professor|teacher|training|trainer|workshops?|conference|congress|parliament|senate|committee|court|gym|yoga|pilates"
     r"|physio\w*|coach(?:ing)?|tutor(?:ing|ial)?|stud(?:y|io)|jam(?:ming)?|rehearsal|recording|photo|photoshoot|meditation"

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import sessions as by_table
+from recall_integrations.query.glance import Glance, glance
 from recall_integrations.query.session_places import PLACES_MAX, number_of, part_of, place_of, places_counted
 from recall_integrations.query.session_words import (
     BEFORE_NUMBER,
@@ -39,29 +40,34 @@ from recall_integrations.query.session_words import (
     alternatives,
 )
 from recall_integrations.query.spans import Spans
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.readings import END, WHOLE, SessionRef
 
 CHARS_MAX = 2_000  # of a query that are read; who names a session does so in a question, not in a page of text
 
-_GATE = re.compile(
+_GATE = regex(
     r"session|conversation|chat|talk|discuss|dialog|convo|\btime\b|\bfirst (?:thing|topic|subject|message|question)"
     r"|\blast (?:thing|topic|subject|message|question)",
     re.I,
 )
+# What `_GATE` is the exact form of: pieces of words, and whole ones.
+_TALK_PIECES = ("session", "conversation", "chat", "talk", "discuss", "dialog", "convo")
+_PLACE_WORDS = frozenset(("time", "first", "last"))
 # Nearly every question of a chat has a word of the first gate: a second one spares it the rules.
-_PLACE_GATE = re.compile(
+_PLACE_GATE = regex(
     rf"\d|\b(?:{alternatives(CARDINALS)}|{alternatives(ORDINALS)}|{LAST}|last|recent|earliest|initial|next|penultimate"
     r"|ago|back|start|begin|beginning|outset|open|opening|end|ending|close|finish|conclude|conclusion|kick)\b",
     re.I,
 )
+_UNEVEN = regex(r"^\s|\s\s|[^\S ]")
 _I = r"(?:we|you and (?:i|me)|me and you|i and you|i|you|they)"
 _WE = r"(?:we(?:'ve| have)?|you and (?:i|me)|me and you|us)"
 _NAMES = r"\w[\w'-]* (?:and|&) \w[\w'-]*"  # whether they are names is asked of the scope
 _PART = r"(?P<part>(?:very )?(?:beginning|start|outset|opening|end|close|ending))(?: part)? of "
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Query:
     """A query while it is read. `names`: whether a word is one of a name that the scope knows."""
 
@@ -89,6 +95,7 @@ def read_session(
     names: Callable[[str], bool] = lambda _word: False,
     dated: Spans = (),
     language: str | None = "en",
+    seen: Glance | None = None,
 ) -> SessionRef | None:
     """The session that `text` asks for, or `None`. Of several the first.
 
@@ -98,9 +105,12 @@ def read_session(
             conversation" is one of theirs.
         dated: spans of dates: "our first session in May" is none that "in May" would keep from counting.
         language: code of the query's; no session is found in one without tables.
+        seen: `glance(text)`, if it is at hand.
     """
     if language != "en":
         return by_table.read_session(text, language)
+    if len(text) <= CHARS_MAX and not _may_name_one(glance(text) if seen is None else seen):
+        return None  # in a longer one the last word that is read may be cut in two
     if _GATE.search(text, 0, CHARS_MAX) is None or _PLACE_GATE.search(text, 0, CHARS_MAX) is None:
         return None
     said, at = spaced(text[:CHARS_MAX].replace("’", "'"))
@@ -113,15 +123,21 @@ def read_session(
     return None
 
 
-def spaced(text: str) -> tuple[str, list[int]]:
+def _may_name_one(seen: Glance) -> bool:
+    return seen.has(_PLACE_WORDS) or any(piece in seen.folded for piece in _TALK_PIECES)
+
+
+def spaced(text: str) -> tuple[str, Sequence[int]]:
     """The text with single blanks, and where each of its characters stood."""
+    if _UNEVEN.search(text) is None:
+        return text, range(len(text))
     kept = [i for i, c in enumerate(text) if not c.isspace() or (i and not text[i - 1].isspace())]
     return "".join(" " if text[i].isspace() else text[i] for i in kept), kept
 
 
 # -- the rules, in the order in which they are tried -------------------------------------------------------------------
 
-_PLACED = re.compile(
+_PLACED = regex(
     rf"(?:{_PART})?(?P<det>\b(?:(?P<ours>our|your and my|my and your|our (?:own|joint))|(?P<mine>my|your)|the"
     rf"|that|their"
     rf"|(?P<names>{_NAMES})'s?) )?"
@@ -176,7 +192,7 @@ def _ours(query: _Query, match: re.Match[str], det: str, noun: str) -> bool:
     return _talks(query, match) or _bare(query, match)
 
 
-_ANOTHER = re.compile(rf"\b(?:did|does|do|has|had|with) (?:the|my|our|his|her|their) (?:\w+ )?{FOREIGN.pattern}", re.I)
+_ANOTHER = regex(rf"\b(?:did|does|do|has|had|with) (?:the|my|our|his|her|their) (?:\w+ )?{FOREIGN.pattern}", re.I)
 
 
 def _told_by_another(text: str) -> bool:
@@ -192,10 +208,10 @@ def _talks(query: _Query, match: re.Match[str]) -> bool:
     return match["place"] is None or bool(match["det"]) or bool(_PERSONAL.search(around))
 
 
-_SAYING = re.compile(
+_SAYING = regex(
     rf"\b(?:{TALKED}|{TOPICAL})\b|\babout\W*$|\b(?:start|begin|began|end|open|close|conclude)(?:ed|s)?\b", re.I
 )
-_PERSONAL = re.compile(
+_PERSONAL = regex(
     rf"\b(?:{_I}|{_NAMES})\b[^.?!]{{0,40}}?\b{TALKED}\b|\b(?:was|were|been|got) (?:\w+ )?{TALKED}\b"
     rf"|\b(?:summar|recap)|\b(?:tell|told|ask|remind)(?:ed)? (?:me|you|us)\b",
     re.I,
@@ -208,7 +224,7 @@ def _bare(query: _Query, match: re.Match[str]) -> bool:
     return len(re.findall(r"\w+", left)) <= 2 and not re.search(r"\bwhen\b", left, re.I)
 
 
-_NUMBERS = re.compile(
+_NUMBERS = regex(
     rf"(?:{_PART})?(?P<det>\b(?:our|the) )?\b(?P<noun>{NUMBERABLE})(?P<many>s)?,? (?P<first>{NUMBERED})"
     rf"(?P<more>(?:(?:, ?| ?- ?| ?– ?| (?:and|to|through|or|&) |, and )(?:{NUMBERABLE}"
     rf" )?{CARDINAL}\b){{0,8}})(?![\w/]|[-.:]\w)",
@@ -246,7 +262,7 @@ def _numbers(query: _Query) -> Iterator[_FoundSession]:
         yield places, part, True, (match.start(), end), 0.95
 
 
-_SEVERAL = re.compile(
+_SEVERAL = regex(
     rf"\b(?P<det>(?:our|the) )(?P<which>first|last|latest|most recent|previous|final) (?P<count>{CARDINAL})"
     rf" (?P<noun>{PLURAL})",
     re.I,
@@ -267,7 +283,7 @@ def _several(query: _Query) -> Iterator[_FoundSession]:
         yield tuple(places), WHOLE, False, match.span(), 0.9 if own else 0.8
 
 
-_AGO = re.compile(rf"\b(?P<count>{CARDINAL}|a|a couple of) (?P<noun>{NOUNS}) (?:ago|back)\b", re.I)
+_AGO = regex(rf"\b(?P<count>{CARDINAL}|a|a couple of) (?P<noun>{NOUNS}) (?:ago|back)\b", re.I)
 
 
 def _ago(query: _Query) -> Iterator[_FoundSession]:
@@ -279,7 +295,7 @@ def _ago(query: _Query) -> Iterator[_FoundSession]:
             yield (-count,), WHOLE, False, match.span(), 0.9
 
 
-_BEFORE_LAST = re.compile(
+_BEFORE_LAST = regex(
     rf"\b(?:our|the|that|in) (?P<noun>{NOUN}) (?:right |just )?(?:before|prior to|preceding) (?:the |our"
     rf" )?(?:last|previous|latest)"
     rf"(?: (?:one|{NOUN}))?\b|\b(?:the )?time before last(?: time)?\b",
@@ -301,7 +317,7 @@ _TALK_TIME = (
     rf"(?:(?:talk|chat|convers)\w*|spoke|met|had (?:a|our) (?:little |long )?{NOUN}"
     r"|discussed (?:things|stuff|anything))"
 )
-_TIME = re.compile(
+_TIME = regex(
     rf"\b(?P<place>(?:very )?(?:{ORDINAL}|{LAST})) time,? (?:that |when )?(?P<who>{_WE}|they|(?P<names>{_NAMES})),? "
     rf"(?:ever |actually |have |had )*(?P<verb>{_TALK_TIME})(?: to each other| with each other| together)?(?!\w)",
     re.I,
@@ -328,7 +344,7 @@ def _times(query: _Query) -> Iterator[_FoundSession]:
         yield (place_of(match["place"]),), WHOLE, False, (match.start() if start is None else start.start(), end), 0.9
 
 
-_LAST_TIME = re.compile(
+_LAST_TIME = regex(
     r"(?<!the )(?<!that )(?<!for )(?<!my )\blast time\b(?=\s*(?:$|[?.!;:)]|, ?(?:what|how|did|you|we|i)\b"
     r"|(?:what|did) (?:we|you|i)\b))",
     re.I,
@@ -349,22 +365,22 @@ def _last_time(query: _Query) -> Iterator[_FoundSession]:
             yield (-1,), WHOLE, False, match.span(), 0.8
 
 
-_EDGE = re.compile(
+_EDGE = regex(
     rf"\b(?:the )?{_PART}(?P<det>our|this|the|that) (?:whole |entire |very )?(?P<noun>{NOUNS})",
     re.I,
 )
-_STARTED = re.compile(
+_STARTED = regex(
     rf"\bhow did (?P<det>our|this|the) (?:whole |entire )?(?P<noun>{NOUNS}) (?:first )?(?P<how>start|begin"
     rf"|open|kick off|end|finish|close|conclude)\b",
     re.I,
 )
-_FIRST_SAID = re.compile(
+_FIRST_SAID = regex(
     rf"\b(?P<which>(?:very )?first|(?:very )?last) (?:thing|topic|subject|message|question)s?(?: that)?"
     rf" (?:{_I}) (?:ever )?"
     rf"(?:{TALKED}|sent|messaged)(?: about| of| on)?(?: (?:you|me|us|to you|to me|to each other))?(?= ?(?:$|[?.!]))",
     re.I,
 )
-_WHEN_FIRST = re.compile(
+_WHEN_FIRST = regex(
     rf"(?<!\bwhen )\bwhen {_WE} (?:very )?first (?:(?:started|began) (?:talking|chatting|to talk|to chat)"
     rf"|talked|spoke|chatted)\b",
     re.I,
@@ -453,18 +469,18 @@ def _excused(query: _Query, start: int) -> bool:
 _MOMENTS = frozenset(
     "after before since until till past beyond following by between book schedule a an any another every no".split()
 )
-_RELATIVE = re.compile(
+_RELATIVE = regex(
     rf" (?:that |which )?(?:{_WE}|they|i) (?:ever |just )*(?:had|held|have had|'ve had)(?: together| so far|"
     rf" with you)?",
     re.I,
 )
-_OURSELVES = re.compile(
+_OURSELVES = regex(
     r" (?:with|between|of|in|from) (?:you|me|us|ours|each other|one another|the (?:assistant|bot|ai|agent)"
     r"|you and (?:me|i)"
     r"|(?:our|this|the|that) (?:chat|conversation|thread|history|log)s?|\d{1,4}(?= ?(?:$|[?.!,])))(?!\w)",
     re.I,
 )
-_DATE_NEXT = re.compile(r"[ ,]+(?:(?:in|on|at|from|of|during|for|back in|held on)\s+)?(?:the\s+)?$", re.I)
+_DATE_NEXT = regex(r"[ ,]+(?:(?:in|on|at|from|of|during|for|back in|held on)\s+)?(?:the\s+)?$", re.I)
 
 
 def _ends_well(query: _Query, end: int, *, numbered: bool = False) -> bool:

@@ -23,6 +23,8 @@ def inside(token: Token, spans: Spans) -> bool:
 def starts_inside(tokens: Sequence[Token], spans: Spans) -> set[int]:
     """Starts of the tokens, in order, that lie in a span: in one pass, as a hostile text may hold thousands."""
     inside: set[int] = set()
+    if not spans:
+        return inside
     merged = sorted(spans)
     at, reach = 0, 0
     for token in tokens:

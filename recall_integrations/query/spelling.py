@@ -10,18 +10,19 @@ left alone even if the scope never used them (`known_words`); which stems are cl
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.known_words import CANDIDATE_LETTERS_MIN, LETTERS_MIN, is_known
 from recall_integrations.query.vocabulary import LETTERS_MAX, THRESHOLD, Match, Vocabulary, alike, edits_max, worded
+from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures
 from recall_integrations.text import STOP_WORDS, Token, fold, stem
 from recall_integrations.types import checked_time
@@ -36,8 +37,8 @@ ATTEMPTS_MAX = 3  # failed or unclear answers after which a correction is not as
 _STOP_WORDS = sorted(w for w in STOP_WORDS if len(w) >= CANDIDATE_LETTERS_MIN)
 _IDENTIFIER = frozenset("_@#/\\=$%&+<>{}[]|~^`")  # next to a word, they make it a part of something that is not prose
 _JOINTS = frozenset(".:-")  # the same, if a letter or digit follows: "foo.bar", "std::sort"
-_HYPHENATED = re.compile(r"[^\W\d_]+-[^\W\d_]+")  # prose ("low-impact"); longer chains and digits are identifiers
-_CHAIN = re.compile(r"[^\s,;!?\"“”()]+")
+_HYPHENATED = regex(r"[^\W\d_]+-[^\W\d_]+")  # prose ("low-impact"); longer chains and digits are identifiers
+_CHAIN = regex(r"[^\s,;!?\"“”()]+")
 _CHAIN_MAX = 128  # characters
 
 
@@ -54,7 +55,7 @@ class LearnedRow(NamedTuple):
     last_used: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class _Manner:
     """How a word stands in the query."""
 
@@ -74,7 +75,7 @@ class _Manner:
         return match.similarity >= NAME_SIMILARITY and not is_ordinary(match.spelling)
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _Learned:
     count: int
     last_used: datetime

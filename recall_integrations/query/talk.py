@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import sessions as by_table
 from recall_integrations.query.sessions import spaced
 from recall_integrations.query.spans import Spans
@@ -37,18 +38,16 @@ TALK_WORDS = frozenset(
     """.split()
 )
 # At least one of these, that it is talk at all and not what somebody did.
-_TALKING = re.compile(
+_TALKING = regex(
     r"\b(?:talk|discuss|chat|sp[eo]ak|spoke|convers|dialog|say|said|mention|tell|told|came up|come up|brought"
     r" up|bring up"
     r"|go over|went over|happen|occurr?|summar|recap|overview|gist|topic|subject|highlight|transcript|messages|exchange"
     r"|catch up|caught up|cover|session|going on|went on|wrote|written|everything|memories|notes)",
     re.I,
 )
-_DOING = re.compile(
-    r"\b(?:did|do|done|doing)\b(?=\W*$| (?:in|on|at|over|during|last|this|that|yesterday|today)\b)", re.I
-)
-_AUXILIARY = re.compile(r"\b(?:did|does|do|have|had|has|was|were|is|are|would|will)\b", re.I)
-_SAID = re.compile(
+_DOING = regex(r"\b(?:did|do|done|doing)\b(?=\W*$| (?:in|on|at|over|during|last|this|that|yesterday|today)\b)", re.I)
+_AUXILIARY = regex(r"\b(?:did|does|do|have|had|has|was|were|is|are|would|will)\b", re.I)
+_SAID = regex(
     r"(?:(?:did|have|had|has) (?:(?:\w[\w'-]*)(?: (?:and|&) \w[\w'-]*)?) "
     r"(?:\w+ly |ever |also )?(?:talk|discuss|chat|speak|spoken|converse|say|said|mention|tell|told|bring up"
     r"|cover|go over)\w*"
@@ -58,14 +57,14 @@ _SAID = re.compile(
     r"|(?:was|were) (?:the|our) (?:talk|discussion|chat|conversation))\b",
     re.I,
 )
-_SUMMARY = re.compile(r"\W*(?:please |can you |could you )?(?:summari[sz]e|recap)\b", re.I)
+_SUMMARY = regex(r"\W*(?:please |can you |could you )?(?:summari[sz]e|recap)\b", re.I)
 # Between what is said and when, another clause: then that may be when it was done, not when it was said.
-_CLAUSE = re.compile(
+_CLAUSE = regex(
     r"\b(?!(?:thing|something|anything|everything|nothing|evening|morning|during|meeting)\b)\w{2,}ing\b"
     r"|\b(?:that|which|who|where|when|why|was|were|had|has|is|are|would|will|wanted|did|done|went|to)\b",
     re.I,
 )
-_TOPIC_BEFORE = re.compile(r"\b(?:about|regarding|concerning|of|on|mention\w*|discuss\w*)\W+(?:the |our |my )?$", re.I)
+_TOPIC_BEFORE = regex(r"\b(?:about|regarding|concerning|of|on|mention\w*|discuss\w*)\W+(?:the |our |my )?$", re.I)
 _PREPOSITIONS = frozenset("in on at from during of the our a and to for".split())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from recall_integrations.languages.coverage import ENGLISH
 from recall_integrations.query import features
 from recall_integrations.query.by_table.cues import no_keywords
@@ -40,18 +42,20 @@ def terms(found: Findings) -> tuple[str, ...]:
     corrected = {c.word for c in found.corrections}
     session = found.session
     language, stem = found.language, found.words.stem
-    relative = not in_calendar((t.word for t in found.tokens if inside(t, found.dated)), language)
-    whole = any(only_when(found.text[start:end], language) for start, end in found.dated)
+    dated = found.dated
+    relative = bool(dated) and not in_calendar((t.word for t in found.tokens if inside(t, dated)), language)
+    whole = any(only_when(found.text[start:end], language) for start, end in dated)
     looked_for = [
         stem(t.word)
         for t in found.content
         if t.word not in corrected
         and not (session is not None and overlap((t.start, t.end), session.span))
         and not (
-            inside(t, found.dated)
+            dated
+            and inside(t, dated)
             and (whole or only_time(t.word, language) or (relative and is_unit(t.word, language)))
         )
-        and not (inside(t, misspelt) and not found.known.frequency(stem(t.word)))
+        and not (misspelt and inside(t, misspelt) and not found.known.frequency(stem(t.word)))
     ]
     names = (stem(word) for ref in named for word in _name_behind(ref))
     return tuple(dict.fromkeys([*looked_for, *names, *(c.correction for c in found.corrections)]))
@@ -68,10 +72,12 @@ def rarities(found: Findings) -> dict[str, float]:
     roots = {t: found.words.stem(t.word) for t in found.plain}
     counts = {root: found.known.frequency(meant.get(root, root)) for root in dict.fromkeys(roots.values())}
     held = {t: root for t, root in roots.items() if counts[root]}
-    # A Chinese word is in the pairs of its characters; "的" beside them would make every question a common one.
-    pairs = [(t.start, t.end) for t in held if is_character(t.word[:1]) and not is_character(t.word)]
-    within = starts_inside([t for t in held if is_character(t.word)], pairs)
-    telling = (root for t, root in held.items() if not (is_character(t.word) and t.start in within))
+    telling: Iterable[str] = held.values()
+    if not found.text.isascii():
+        # A Chinese word is in the pairs of its characters; "的" beside them would make every question a common one.
+        pairs = [(t.start, t.end) for t in held if is_character(t.word[:1]) and not is_character(t.word)]
+        within = starts_inside([t for t in held if is_character(t.word)], pairs)
+        telling = (root for t, root in held.items() if not (is_character(t.word) and t.start in within))
     return {root: features.rarity(counts[root], found.known.memories) for root in dict.fromkeys(telling)}
 
 

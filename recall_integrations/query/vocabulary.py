@@ -158,12 +158,12 @@ def alike(word: str, texts: Sequence[str], edits: int, threshold: float) -> list
     return [(i, likeness) for text, _, i in near if (likeness := similarity(word, text)) >= threshold]
 
 
-def _written(term: str) -> set[str]:
-    """The ways a stem is written: itself, and the words of the lexicon that have it."""
+def _written(term: str) -> list[str]:
+    """The ways a stem is written, in order: itself, and the words of the lexicon that have it."""
     if any(map(str.isdigit, term)):
-        return set()
+        return []
     written = {term, *spellings().get(term, ())}
-    return {s for s in written if CANDIDATE_LETTERS_MIN <= len(s) <= LETTERS_MAX}
+    return sorted(s for s in written if CANDIDATE_LETTERS_MIN <= len(s) <= LETTERS_MAX)
 
 
 def worded(word: str, match: Match) -> Match:

@@ -6,18 +6,19 @@ import re
 from datetime import datetime
 
 from recall_integrations.languages.coverage import ENGLISH
+from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.negation import ends_in_cue
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.negation_words import NEGATIVES
 from recall_integrations.query.sessions import read_session
 from recall_integrations.query.spans import Span, Spans, overlap
-from recall_integrations.query.temporal import parse_window
+from recall_integrations.query.temporal.parser import may_have_window, parse_window
 from recall_integrations.text import tokenize
 from recall_integrations.types import TemporalWindow
 from recall_integrations.types.readings import SessionRef
 
 # What makes a date behind it one that is not wanted. "Why not" and "nothing except" ask for it.
-_DENIED = re.compile(
+_DENIED = regex(
     r"(?:(?<!\bwhy )(?<!\bor )\bnot(?: counting| including)?|\w (?:is|are|was|were)n['’]?t|\bnon-"
     r"|(?P<all>\b(?:except(?:ing)?(?: for)?|other than|outside of|apart from|aside from"
     r"|(?:any|every|all)\w*(?: \w+)? but))"
@@ -32,9 +33,11 @@ DENIED_DATES_MAX = 3  # dates passed over in search of one that is wanted
 def wanted_window(found: Findings, now: datetime, week_start: int) -> TemporalWindow | None:
     """The window that the text asks for. Dates that it excludes are passed over, and noted as denied."""
     entities = found.known.entities
+    text, negated = found.text, found.negated
+    if not may_have_window(text, found.language):
+        return None
     words = dict.fromkeys(t.word for t in found.tokens)
     names = frozenset() if entities is None else frozenset(filter(entities.contains_word, words))
-    text, negated = found.text, found.negated
     for _ in range(DENIED_DATES_MAX):
         window = parse_window(text, now, week_start=week_start, names=names, language=found.language)
         if window is None or window.span == (0, 0):
@@ -51,7 +54,7 @@ def wanted_session(found: Findings) -> SessionRef | None:
     """The session that the text asks for, unless it leaves it out: "not in our last session"."""
     entities = found.known.entities
     known = entities.contains_word if entities is not None else lambda _word: False
-    session = read_session(found.text, names=known, dated=found.dated, language=found.language)
+    session = read_session(found.text, names=known, dated=found.dated, language=found.language, seen=found.seen)
     if session is None or not _is_left_out(found.text, session.span, found.negated, found.language):
         return session
     found.denied.append(session.span)

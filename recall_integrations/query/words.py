@@ -58,17 +58,20 @@ class QueryWords:
         self.language = self._language(text) if language == LOOK else None if language == "en" else language
         self.tokens: list[Token] = spoken(text, self.language)
         self._stops = stop_words(self.language)
+        self._plain = self.language is None and not scope.languages  # English, asked of English
         self._english_too = self.language is not None and not any(c.isascii() for c in self._stops)
         self._read: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     def is_stop(self, word: str) -> bool:
         """Whether a normal form is not looked for."""
+        if word in self._stops:
+            return True
         english = self._english_too and word.isascii() and word in STOP_WORDS
-        return english or word in self._stops or says_nothing(word, self.language)
+        return english or says_nothing(word, self.language)
 
     def stem(self, word: str) -> str:
         """The stem that a normal form is looked for by."""
-        return self._forms(word)[0]
+        return (self._read.get(word) or self._forms(word))[0]
 
     def weaker(self, word: str) -> tuple[str, ...]:
         """Stems of other forms of a word that memories hold."""
@@ -124,9 +127,11 @@ class QueryWords:
 
     def _look(self, word: str) -> tuple[str, tuple[str, ...]]:
         own = stem(word, self.language)
+        if self._plain and not self._alike(own):  # nearly every word of a query in English
+            return own, ()
         others: dict[str, None] = {} if self.language is None else {stem(word): None}
         asked = bool(self.languages) and not word.isdigit()
-        if not asked and not others and not self._alike(own):  # nearly every word of a query in English
+        if not asked and not others and not self._alike(own):
             return own, ()
         held = self._frequency(own) > 0
         if asked and not held:

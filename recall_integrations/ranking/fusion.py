@@ -17,9 +17,9 @@ A single source is never fused: it keeps its own order and scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,12 @@ from recall_integrations.arms.second_hop.links import Via
 from recall_integrations.config import FallbackFusionConfig
 from recall_integrations.indexes.scope_view import Rows, ScopeView, of_types
 from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.vector_column import Similarities
 from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.records import record
 from recall_integrations.types import RetrievalPlan, TemporalWindow
 
+Number = TypeVar("Number", bound=np.generic)
 _DAY = 86_400_000_000
 Scores = NDArray[np.float32]
 WINDOW_BOOST = 0.3
@@ -45,7 +48,7 @@ def nowhere(_row: int) -> None:
     """No second hop led to any candidate."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Fused:
     """Candidates in order.
 
@@ -70,14 +73,81 @@ class Fused:
         return Fused(
             rows=self.rows[order],
             scores=scores,
-            added={k: v[order] for k, v in self.added.items()},
-            raw={k: v[order] for k, v in self.raw.items()},
-            ranks={k: v[order] for k, v in self.ranks.items()},
+            added=InOrder.of(self.added, order),
+            raw=InOrder.of(self.raw, order),
+            ranks=InOrder.of(self.ranks, order),
             via=self.via,
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class OnDemand(Mapping[str, NDArray[Number]]):
+    """Columns by name, each made when it is first read: what explains candidates is read of the few that are returned.
+
+    Args:
+        makes: what makes each column.
+    """
+
+    def __init__(self, makes: Mapping[str, Callable[[], NDArray[Number]]]) -> None:
+        self._makes = makes
+        self._made: dict[str, NDArray[Number]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[Number]:
+        found = self._made.get(name)
+        if found is None:
+            found = self._made[name] = self._makes[name]()
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makes)
+
+    def __len__(self) -> int:
+        return len(self._makes)
+
+
+class InOrder(Mapping[str, NDArray[Number]]):
+    """Columns of candidates that stand in another order, each put into it when it is first read.
+
+    Args:
+        columns: by name.
+        order: places in them.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Number]], order: NDArray[np.int64]) -> None:
+        self._columns, self._order = columns, order
+        self._made: dict[str, NDArray[Number]] = {}
+
+    @classmethod
+    def of(cls, columns: Mapping[str, NDArray[Number]], order: NDArray[np.int64]) -> InOrder[Number]:
+        """Columns in an order, which may be in an order already."""
+        if isinstance(columns, InOrder):
+            return cls(columns._columns, columns._order[order])
+        return cls(columns, np.asarray(order))
+
+    def __getitem__(self, name: str) -> NDArray[Number]:
+        found = self._made.get(name)
+        if found is None:
+            found = self._made[name] = self._columns[name][self._order]
+        return found
+
+    def parts(self, places: NDArray[np.int64]) -> list[NDArray[Number]]:
+        """Of each column what stands at these places; no column is put into the order as a whole."""
+        where, columns = self._order[places], self._columns
+        return [columns[name][where] for name in columns]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class FusionInput:
     """What fusion may look at besides the arms' lists.
 
@@ -92,7 +162,7 @@ class FusionInput:
     view: ScopeView
     plan: RetrievalPlan
     vectors: Scores | None
-    similarities: Scores | None
+    similarities: Similarities | None
     window: TemporalWindow | None
     now: datetime
     half_life_days: float
@@ -150,8 +220,7 @@ def scattered(rows: Rows, some: Rows, values: Scores, default: float) -> Scores:
     out = np.full(len(rows), default, dtype=np.float32)
     if not len(rows) or not len(some):
         return out
-    at = np.searchsorted(rows, some)
-    at[at == len(rows)] = 0
+    at = np.minimum(rows.searchsorted(some), len(rows) - 1)
     known = rows[at] == some
     out[at[known]] = values[known]
     return out
@@ -266,14 +335,14 @@ def profile(view: ScopeView, rows: Rows) -> Scores | None:
     if view.vectors is None:
         return None
     newest = np.flatnonzero(view.alive)[-PROFILE_MEMORIES:]
-    centroid = np.asarray(view.vectors[newest], dtype=np.float32).mean(axis=0)
+    centroid = view.vectors.of(newest).mean(axis=0)
     return view.similarity(rows, centroid / max(float(np.linalg.norm(centroid)), 1e-12))
 
 
 def _cosines(result: ArmResult, rows: Rows, given: FusionInput) -> Scores:
     """Cosine of every candidate where vectors are at hand, else of those that the arm returned."""
     if given.similarities is not None:
-        return given.similarities[rows]
+        return given.similarities.of(rows)
     if given.vectors is None:
         return scattered(rows, result.rows, result.scores, np.nan)
     best: Scores | None = None

@@ -10,8 +10,8 @@ falls back to the fusion of the arms' scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import field
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from recall_integrations.errors import ConfigError
 from recall_integrations.indexes.columns import TextColumns, window_rows
 from recall_integrations.indexes.kind import how_long
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms
+from recall_integrations.indexes.runs import distinct
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.ranking.calibration.model import Calibration, unknown_share
@@ -34,9 +35,19 @@ from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.features.title import titled
-from recall_integrations.ranking.fusion import Fused, FusionInput, Scores, arm_ranks, nowhere, profile, scattered
+from recall_integrations.ranking.fusion import (
+    Fused,
+    FusionInput,
+    OnDemand,
+    Scores,
+    arm_ranks,
+    nowhere,
+    profile,
+    scattered,
+)
 from recall_integrations.ranking.rankers import linear, trees
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, Ranking, known_of
+from recall_integrations.records import record
 from recall_integrations.text import length_in_words
 from recall_integrations.types import MemoryType, ParsedQuery
 
@@ -48,7 +59,7 @@ EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
 TYPE_LIFT, EDGE_LIFT, TITLE_LIFT = 0.5, 8.0, 3.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class RankInput:
     """What the stage looks at besides the arms' lists.
 
@@ -77,7 +88,7 @@ class RankInput:
     lifts: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Ranked:
     """Candidates in order.
 
@@ -139,14 +150,14 @@ def rank(
     ranking = _titled(ranking, rows, text, query, view, pointed)
     direct = ranking
     ranking, via = _bridged(ranking, rows, text, given, pointed)
-    order = view.order_by_id(rows, ranking.scores) if len(rows) else np.empty(0, dtype=np.int64)
+    order = view.order_by_id(rows, ranking.scores)
     scores, confidence = _calibrated(features, direct, ranking, order, ranker, given)
     fused = Fused(
         rows=rows,
         scores=scores,
         added=ranking.added,
-        raw=_raw(by_arm, rows, features, ranking, given),
-        ranks={name: arm_ranks(own, rows) for name, own in by_arm.items()},
+        raw=OnDemand(_raw(by_arm, rows, features, ranking, given)),
+        ranks=OnDemand({name: partial(arm_ranks, own, rows) for name, own in by_arm.items()}),
         via=via,
     )
     return Ranked(fused=fused.take(order, scores[order]), confidence=confidence)
@@ -179,6 +190,7 @@ def _features(
             detail=ranker.detail,
             cosine_worth=given.fusion.cosine_worth,
             word_worth=given.fusion.word_worth,
+            frequencies=text.frequencies,
         ),
         known_of(ranker),
     )
@@ -186,23 +198,25 @@ def _features(
 
 def _raw(
     by_arm: Mapping[str, ArmResult], rows: Rows, features: Features, ranking: Ranking, given: RankInput
-) -> dict[str, Scores]:
+) -> dict[str, Callable[[], Scores]]:
     """What the evidence was, by source, before any weight."""
     plan, view = given.fusion.plan, given.fusion.view
-    raw: dict[str, Scores] = {name: features[name] for name in ranking.added if name in features.columns}
+    column, read = features.columns.get, features.__getitem__
+    raw: dict[str, Callable[[], Scores]] = {
+        name: partial(read, name) for name in ranking.added if column(name) is not None
+    }
     for name, own in by_arm.items():
-        raw[name] = scattered(rows, own.rows, own.scores, np.nan)
+        raw[name] = partial(scattered, rows, own.rows, own.scores, np.nan)
     if "semantic" in by_arm:  # a cosine that is worth nothing is no reason
-        raw["semantic"] = (
-            features["cosine"] if given.fusion.cosine_worth > 0 else np.full(len(rows), np.nan, np.float32)
-        )
+        nothing = partial(np.full, len(rows), np.nan, np.float32)
+        raw["semantic"] = partial(features.__getitem__, "cosine") if given.fusion.cosine_worth > 0 else nothing
     if "graph" in by_arm or "graph" in ranking.added:
-        raw["graph"] = features["graph"]
+        raw["graph"] = partial(features.__getitem__, "graph")
     window = given.fusion.window
     if window is not None:
-        raw["temporal"] = asked_mask(view, window.start, window.end)[rows].astype(np.float32)
+        raw["temporal"] = lambda: asked_mask(view, window.start, window.end)[rows].astype(np.float32)
     if plan.type_hints:
-        raw["type_filter"] = of_types(view, plan.type_hints, rows).astype(np.float32)
+        raw["type_filter"] = lambda: of_types(view, plan.type_hints, rows).astype(np.float32)
     return raw
 
 
@@ -236,14 +250,15 @@ def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextCol
     if given.hop is not None and lists:
         best = by_arm["lexical"].rows if "lexical" in by_arm else lists[0]
         given.hop.look(best[:HOP_FROM])
-        lists.append(given.hop.reach(np.concatenate(lists), HOP_ROWS))
-    return np.unique(np.concatenate(lists)) if lists else np.empty(0, dtype=np.int64)
+        if len(given.hop.links.rows):
+            lists.append(given.hop.reach(np.concatenate(lists), HOP_ROWS))
+    return distinct(np.concatenate(lists)) if lists else np.empty(0, dtype=np.int64)
 
 
 def _cosines(given: FusionInput, rows: Rows) -> Scores | None:
     """Best cosine of rows with the query's readings."""
     if given.similarities is not None:
-        return given.similarities[rows]
+        return given.similarities.of(rows)
     best: Scores | None = None
     for vector in () if given.vectors is None else given.vectors:
         cosine = given.view.similarity(rows, vector)
@@ -264,10 +279,12 @@ def _titled(
 ) -> Ranking:
     """With documents whose subject the query names."""
     documents = of_types(view, (MemoryType.CHUNK,), rows)
+    if not documents.any():
+        return ranking
     added = np.float32(TITLE_LIFT) * pointed * titled(text, rows, documents, query.sequence)
     if not added.any():
         return ranking
-    return replace(ranking, scores=ranking.scores + added, added={**ranking.added, "title": added})
+    return Ranking(scores=ranking.scores + added, added={**ranking.added, "title": added})
 
 
 def _bridged(
@@ -282,9 +299,12 @@ def _bridged(
         hop, text, rows, ranking.scores, given.parsed.terms, given.frequency, given.count, named, float(pointed)
     )
     graph = ranking.added.get("graph", np.float32(0)) + found.added
-    lifted = replace(ranking, scores=ranking.scores + found.added, added={**ranking.added, "graph": graph})
-    before = dict(zip(rows.tolist(), found.before.tolist(), strict=True))
-    return lifted, lambda row: hop.via(before[row], row) if before.get(row, -1) >= 0 else None
+    lifted = Ranking(scores=ranking.scores + found.added, added={**ranking.added, "graph": graph})
+    led = (found.before >= 0).nonzero()[0]
+    if not len(led):
+        return lifted, nowhere
+    before = dict(zip(rows[led].tolist(), found.before[led].tolist(), strict=True))
+    return lifted, lambda row: hop.via(before[row], row) if row in before else None
 
 
 def _lifted(
@@ -300,7 +320,8 @@ def _lifted(
     added = dict(ranking.added)
     graph = by_arm.get("graph")
     if graph is not None and len(graph.stated_rows):
-        added["edge"] = EDGE_LIFT * np.isin(rows, graph.stated_rows).astype(np.float32)
+        stated = np.ones(len(graph.stated_rows), dtype=np.float32)
+        added["edge"] = EDGE_LIFT * scattered(rows, graph.stated_rows, stated, 0)
     if plan.type_hints:
         added["type_filter"] = TYPE_LIFT * of_types(view, plan.type_hints, rows).astype(np.float32)
     for name, lift in given.lifts.items():
@@ -316,13 +337,17 @@ def _lifted(
         added["recency"] = added.get("recency", np.float32(0)) + lift * features["recency"]
     for arm in plan.arms:
         if arm.weight != 1:
-            scaled = ((name, np.float32(arm.weight)) for name in given.evidence.get(arm.name, ()) if name in added)
-            added.update((name, added[name] * weight) for name, weight in scaled)
-    scores = ranking.scores + sum(added[n] - ranking.added.get(n, 0) for n in added)
+            weight = np.float32(arm.weight)
+            own_evidence = [name for name in given.evidence.get(arm.name, ()) if name in added]
+            added.update([(name, added[name] * weight) for name in own_evidence])
+    scores, before = ranking.scores, ranking.added
+    changed = [value - before.get(name, 0) for name, value in added.items() if value is not before.get(name)]
+    if changed:
+        scores = scores + sum(changed)
     if plan.exact_match and len(rows):
-        best = np.argsort(-scores, kind="stable")[:EXACT_POOL]
+        best = (-scores).argsort(kind="stable")[:EXACT_POOL]
         shares = np.zeros(len(rows), dtype=np.float32)
         shares[best] = exact_shares(given.texts(rows[best]), given.parsed.identifiers)
         added["exact"] = np.float32(config.exact_lift) * shares
         scores = scores + added["exact"]
-    return replace(ranking, scores=np.asarray(scores, dtype=np.float32), added=added)
+    return Ranking(scores=np.asarray(scores, dtype=np.float32), added=added)

@@ -13,6 +13,7 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard
 from recall_integrations.types import Degradation, ParsedQuery
+from recall_integrations.types.watching import Step
 
 BY_WORDS = ("semantic", "lexical")  # the others look for names, times and types: those of the query itself
 
@@ -29,7 +30,11 @@ class Again:
         self._embed, self._arms, self._rank, self._outside = embed, arms, rank, outside
 
     def search(
-        self, state: RecallState, phrasings: list[tuple[str, ParsedQuery]], deadline: Deadline
+        self,
+        state: RecallState,
+        phrasings: list[tuple[str, ParsedQuery]],
+        deadline: Deadline,
+        step: Step | None = None,
     ) -> tuple[list[Fused], list[Degradation]]:
         """What each phrasing finds, in their order, and what did not work; those there was no time for are left out.
 
@@ -37,6 +42,7 @@ class Again:
             state: of the recall, ranked.
             phrasings: texts, and as they were understood.
             deadline: of all of them.
+            step: of the stage that asks.
         """
         semantic = state.plan.arm("semantic") is not None
         texts = [text for text, _ in phrasings] if semantic else []
@@ -60,7 +66,7 @@ class Again:
                 degraded=(),
             )
             own = deadline.child(deadline.remaining_ms() / (len(phrasings) - i))
-            after = self._ranked(self._arms.run(before, Turn(own)), own)
+            after = self._ranked(self._arms.run(before, Turn(own, step=step)), own)
             problems += after.degraded
             if after.fused is not None:
                 found.append(after.fused)

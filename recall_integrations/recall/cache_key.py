@@ -95,7 +95,7 @@ def _key(request: RecallRequest, text: str, fingerprint: str, zone: ZoneInfo) ->
     parts = (
         fingerprint,
         text,
-        request.k,
+        (request.k, request.part),
         _filters(request.filters),
         request.privacy,
         _window(request.window) if isinstance(request.window, TemporalWindow) else request.window,
@@ -103,6 +103,7 @@ def _key(request: RecallRequest, text: str, fingerprint: str, zone: ZoneInfo) ->
         day(request.now, where),
         request.context,
         request.tokens_max,
+        request.score_min,
         None if request.vector is None else request.vector.tobytes(),
     )
     return Key(request.scope, _digest(parts))
@@ -117,9 +118,8 @@ def day(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def _filters(filters: Filters) -> tuple[object, ...]:
-    names: Iterable[str] = (name for name in Filters.__dataclass_fields__ if name != "metadata")
-    conditions = sorted((key, type(value).__name__, repr(value)) for key, value in filters.metadata.items())
-    return (*(_plain(getattr(filters, name)) for name in names), conditions)
+    names: Iterable[str] = (name for name in Filters.__dataclass_fields__ if name not in ("metadata", "condition"))
+    return (*(_plain(getattr(filters, name)) for name in names), repr(filters.condition))
 
 
 def _window(window: TemporalWindow) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -25,6 +25,7 @@ from recall_integrations.recall.cache_key import Key, exactly, loosely, meaning
 from recall_integrations.recall.result_cache import Kept, ResultCache, copied
 from recall_integrations.recall.state import RecallState
 from recall_integrations.recall.strictness import ASKED_FOR
+from recall_integrations.records import record
 from recall_integrations.resilience.admission import FULL
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.revisions import Revision
@@ -39,7 +40,7 @@ UNSETTLED = frozenset(
 Reader = Callable[[RecallRequest, datetime], ParsedQuery | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A recall for which there may be an answer.
 
@@ -61,6 +62,7 @@ class Caching:
         store: where the memories are.
         config: all settings; `caches` is true.
         read: reads a query as a recall at that time would; `None` where that may take long.
+        results: where the answers are; other settings find none of these there.
         literal: whether something that a user brought (a model, an arm, a stage) sees the letters of a query, so that
             only the same ones have the same answer.
         timer: monotonic seconds.
@@ -71,6 +73,7 @@ class Caching:
         store: MemoryStore,
         config: RecallConfig,
         read: Reader,
+        results: ResultCache,
         *,
         literal: bool,
         timer: Callable[[], float] = time.monotonic,
@@ -78,7 +81,7 @@ class Caching:
         self._store, self._config, self._read, self._literal, self._timer = store, config, read, literal, timer
         self._fingerprint, self._zone = config.fingerprint, ZoneInfo(config.timezone)
         self._bundled = isinstance(store.embedding, StaticEmbedding)
-        self._results = ResultCache(store.revisions, config.cache.ttl_seconds, config.cache.max_entries, timer)
+        self._results = results
 
     def asked(self, request: RecallRequest) -> Asked:
         """What is known before a recall."""
@@ -106,10 +109,6 @@ class Caching:
             result: its answer.
         """
         return replace(result, cache=CacheOutcome(strategy="miss", reason=self._keep(asked, state, result)))
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._results.drop(None)
 
     def _keep(self, asked: Asked, state: RecallState, result: RecallResult) -> str:
         if state.level != FULL or any(problem.reason not in ASKED_FOR for problem in result.degraded):

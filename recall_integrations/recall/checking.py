@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -11,16 +11,27 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.adapters.filters import FiltersLike, as_filters
 from recall_integrations.config import LimitsConfig
-from recall_integrations.errors import InvalidArgument, InvalidFilter
-from recall_integrations.privacy import redactor as privacy
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.privacy.modes import check_mode
 from recall_integrations.query.parser import clean
 from recall_integrations.resilience.failures import time_of
-from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope, checked_time
+from recall_integrations.types import (
+    Filters,
+    Scope,
+    ScopeLike,
+    TemporalWindow,
+    checked_scope,
+    checked_scopes,
+    checked_time,
+)
 from recall_integrations.types.numbers import is_number, is_whole, real, shown, whole
 from recall_integrations.types.request import RecallRequest, Window
+from recall_integrations.types.watching import Step
 
 K_MAX = 2**31 - 1  # what arrays are indexed by; a scope of more memories gives them all in several recalls
+NO_FILTERS = Filters()
 CONTEXT_MAX = 50  # memories before and after a hit
 
 
@@ -31,8 +42,9 @@ def checked_request(
     *,
     query: str,
     k: int,
-    scope: Scope | None,
-    filters: Filters | None,
+    scope: ScopeLike | None,
+    scopes: Sequence[ScopeLike] | None,
+    filters: FiltersLike,
     now: datetime | None,
     time_budget_ms: float | None,
     tokens_max: int | None,
@@ -41,6 +53,8 @@ def checked_request(
     timezone: str | None,
     context: int,
     vector: Any,
+    score_min: float | None = None,
+    watch: Step | None = None,
 ) -> RecallRequest:
     """From what a caller gave.
 
@@ -56,31 +70,58 @@ def checked_request(
     places, around, tokens = whole(k), whole(context), whole(tokens_max)
     if not is_whole(places) or not 1 <= places <= K_MAX:
         raise InvalidArgument(f"k must be a whole number from 1 to {K_MAX:,}, not {shown(k)}.")
-    if filters is not None and not isinstance(filters, Filters):
-        raise InvalidFilter(
-            f"filters must be a Filters object, not {type(filters).__name__}. Write Filters(types=[...])."
-        )
     if not is_whole(around) or not 0 <= around <= CONTEXT_MAX:
         raise InvalidArgument(f"context must be a whole number from 0 to {CONTEXT_MAX}, not {shown(context)}.")
-    budget = limits.time_budget_ms if time_budget_ms is None else real(time_budget_ms)
-    if not is_number(budget) or not 0 < budget < math.inf:
-        raise InvalidArgument(f"time_budget_ms must be a positive number, not {shown(time_budget_ms)}.")
     if tokens is not None and (not is_whole(tokens) or tokens < 1):
         raise InvalidArgument(f"tokens_max must be a whole number from 1 on, not {shown(tokens_max)}.")
+    where = (checked_scope(scope),) if scopes is None else _of_several(scope, scopes)
     return RecallRequest(
         text=text,
         k=places,
-        scope=checked_scope(scope),
-        filters=filters or Filters(),
+        scope=where[0],
+        filters=NO_FILTERS if filters is None else as_filters(filters),
         now=time_of(clock) if now is None else checked_time(now, "now", InvalidArgument),
-        time_budget_ms=float(budget),
+        time_budget_ms=limits.time_budget_ms if time_budget_ms is None else checked_budget(time_budget_ms),
         tokens_max=tokens,
-        privacy=privacy.check_mode(mode),
+        privacy=check_mode(mode),
         window=checked_window(window),
         zone=checked_zone(timezone),
         context=around,
         vector=None if vector is None else checked_vector(vector, dimensions()),
+        score_min=checked_score(score_min),
+        watch=watch,
+        scopes=where if len(where) > 1 else (),
     )
+
+
+def _of_several(scope: object, scopes: object) -> tuple[Scope, ...]:
+    if scope is not None:
+        raise InvalidArgument("scope and scopes were given together. Put all of them into scopes.")
+    return checked_scopes(scopes)
+
+
+def checked_budget(time_budget_ms: object) -> float:
+    """How long a recall may take, in milliseconds.
+
+    Raises:
+        InvalidArgument: no positive number.
+    """
+    budget = real(time_budget_ms)
+    if not is_number(budget) or not 0 < budget < math.inf:
+        raise InvalidArgument(f"time_budget_ms must be a positive number, not {shown(time_budget_ms)}.")
+    return float(budget)
+
+
+def checked_score(score: object) -> float | None:
+    """A score that hits must have; `None` = the one of the settings.
+
+    Raises:
+        InvalidArgument: no number from 0 to 1.
+    """
+    least = real(score)
+    if least is not None and (not is_number(least) or not 0 <= least <= 1):
+        raise InvalidArgument(f"score_min must be a number from 0 to 1, not {shown(score)}.")
+    return None if least is None else float(least)
 
 
 def checked_window(window: object) -> Window:
@@ -120,10 +161,14 @@ def checked_vector(vector: Any, dimensions: int) -> NDArray[np.float32]:
         InvalidArgument: no list of `dimensions` finite numbers.
     """
     try:
-        array = np.asarray(vector, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
+            array = np.asarray(vector, dtype=np.float32)
     except (TypeError, ValueError) as e:
         raise InvalidArgument(f"query_vector must be a list of numbers: {e}.") from e
     if array.shape != (dimensions,) or not np.isfinite(array).all():
         raise InvalidArgument(f"query_vector must be {dimensions} finite numbers, not an array of shape {array.shape}.")
+    largest = max(float(np.abs(array).max(initial=0.0)), 1e-12)
+    if largest > 1e18:  # its squares are beyond a float
+        array = array / largest
     unit: NDArray[np.float32] = array / max(float(np.linalg.norm(array)), 1e-12)
     return unit

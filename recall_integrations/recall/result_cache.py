@@ -5,18 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cachetools import LRUCache, TTLCache
 
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.recall.cache_key import Key
+from recall_integrations.records import record
 from recall_integrations.store.revisions import Revision, Revisions
-from recall_integrations.types import Hit, RecallResult, Scope, copied_memory
+from recall_integrations.types import Hit, RecallResult, Scope, copied_memory, hit_like
 from recall_integrations.types.request import RecallRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Kept:
     """An answer.
 
@@ -129,4 +130,4 @@ def copied(result: RecallResult) -> RecallResult:
 
 
 def _own(hit: Hit) -> Hit:
-    return replace(hit, memory=copied_memory(hit.memory), context=tuple(map(copied_memory, hit.context)))
+    return hit_like(hit, memory=copied_memory(hit.memory), context=tuple(map(copied_memory, hit.context)))

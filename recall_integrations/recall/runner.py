@@ -11,32 +11,41 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from recall_integrations.errors import InvalidArgument, RecallError, RecallTimeout
+from recall_integrations.recall import watching
+from recall_integrations.recall.looking import Searching
 from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.watching import Watched
+from recall_integrations.records import record
 from recall_integrations.resilience.admission import MINIMAL, RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import NO_TIME, Guard
 from recall_integrations.resilience.pace import Pace
 from recall_integrations.types import Degradation
+from recall_integrations.types.watching import Step
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Turn:
     """What a stage is given besides the state.
 
     Args:
         deadline: the end of its share of the time.
         timings_ms: of steps that it wants to see timed by themselves: name → milliseconds.
+        step: tells who looks on of steps inside of it; `None` = nobody does.
+        searching: gets each arm that searches, when it began and when it ended; `None` = nobody asks.
     """
 
     deadline: Deadline
     timings_ms: dict[str, float] = field(default_factory=dict)
+    step: Step | None = None
+    searching: list[Searching] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class StageEvent:
     """What observers are told when a stage has ended.
 
@@ -76,6 +85,8 @@ class Stage(ABC):
         level: where more than this is left out (`RecallState.level`), its fallback is taken instead.
         paced: whether its fallback is taken where it does not fit into the time that is left, by its recent runs. For
             work that cannot be stopped once it has begun.
+        may_hang: of one given to `QueryOptimizer(stages=[...])`: whether it is called in a thread that may be left
+            behind, as what waits for something must be. What only computes may say no.
     """
 
     name: str
@@ -84,6 +95,7 @@ class Stage(ABC):
     essential: bool = False
     level: int = MINIMAL
     paced: bool = False
+    may_hang: bool = True
 
     def applies(self, state: RecallState) -> bool:
         """Whether there is anything to do. Default: where the scope holds something."""
@@ -119,18 +131,29 @@ class Runner:
 
     def run(self, state: RecallState, deadline: Deadline) -> tuple[RecallState, dict[str, float]]:
         """The last state, and how long each stage took: milliseconds by name, with those of steps, and `total`."""
-        begin = time.perf_counter()
+        clock = time.perf_counter
+        begin = clock()
         timings: dict[str, float] = {}
+        raised: list[BaseException] = []
+        watch, looked = _watched(state, raised), state.looked
         for stage in self.stages:
             if not stage.applies(state):
                 continue
-            before, started = len(state.degraded), time.perf_counter()
-            own = deadline if stage.share == 1 else deadline.child(deadline.remaining_ms() * stage.share)
-            turn = Turn(own)
-            state, failed = self._through(stage, state, turn)
-            took = (time.perf_counter() - started) * 1e3
+            before, share, started = len(state.degraded), stage.share, clock()
+            turn = Turn(deadline if share == 1 else deadline.child(deadline.remaining_ms() * share), {})
+            if looked is not None:
+                turn.searching = []
+                looked.stage(stage.name)
+            if watch is None:
+                state, failed = self._through(stage, state, turn)
+            else:
+                state, failed = self._shown(stage, state, turn, watch)
+            took = (clock() - started) * 1e3
             timings[stage.name] = took
-            timings.update(turn.timings_ms)
+            if turn.timings_ms:
+                timings.update(turn.timings_ms)
+            if looked is not None:
+                looked.ended(stage.name, state, failed, state.degraded[before:], turn.searching or [])
             if self._observers:
                 event = StageEvent(
                     stage=stage.name,
@@ -142,20 +165,36 @@ class Runner:
                     state=state if state.door.open else None,
                 )
                 state = self._told(state, event)
-        timings["total"] = (time.perf_counter() - begin) * 1e3
+        timings["total"] = (clock() - begin) * 1e3
+        if raised:
+            state = state.degraded_by(degradation("observer", raised[0]))
         return state, timings
+
+    def _shown(self, stage: Stage, state: RecallState, turn: Turn, watch: Watched) -> tuple[RecallState, bool]:
+        """Through a stage, before somebody's eyes."""
+        before = len(state.degraded)
+        turn.step = step = watch.begin(stage.name, watching.given(stage.name, state))
+        try:
+            state, failed = self._through(stage, state, turn)
+        except BaseException as e:
+            step.end({}, e)
+            raise
+        degraded = state.door.degradations(state.degraded[before:])
+        error = watching.failure(stage.name, degraded) if failed else None
+        step.end(watching.found(stage.name, state, degraded), error)
+        return state, failed
 
     def _through(self, stage: Stage, state: RecallState, turn: Turn) -> tuple[RecallState, bool]:
         """The state behind a stage, and whether that is its fallback."""
         if state.level > stage.level:
             return stage.fallback(state), True
-        pace = self._paces.get(stage.name)
-        if pace is not None and (usual := pace.estimate()) is not None and usual.low_ms > turn.deadline.remaining_ms():
-            detail = f"It takes {usual.low_ms:.1f} ms; there are {turn.deadline.remaining_ms():.1f}."
+        pace = self._paces.get(stage.name) if stage.paced else None
+        if pace is not None and (usual := pace.low_ms()) is not None and usual > turn.deadline.remaining_ms():
+            detail = f"It takes {usual:.1f} ms; there are {turn.deadline.remaining_ms():.1f}."
             return stage.fallback(state.degraded_by(Degradation(stage=stage.name, reason=NO_TIME, detail=detail))), True
         if stage.name in self._outside:
             return self._beside(stage, state, turn)
-        began = time.perf_counter()
+        began = 0.0 if pace is None else time.perf_counter()
         try:
             after = _extended(stage, state, turn)
         except failures() as e:
@@ -182,6 +221,12 @@ class Runner:
     def tell(self, stage: str, state: RecallState, took_ms: float) -> RecallState:
         """Observers of what was done outside of the stages, from the begin of the recall; the state, which names those
         that raised."""
+        raised: list[BaseException] = []
+        watch = _watched(state, raised)
+        if watch is not None:
+            watch.begin(stage, watching.given(stage, state)).end(watching.found(stage, state, ()))
+        if raised:
+            state = state.degraded_by(degradation("observer", raised[0]))
         if not self._observers:
             return state
         seen = state if state.door.open else None
@@ -192,7 +237,7 @@ class Runner:
 
     def _told(self, state: RecallState, event: StageEvent) -> RecallState:
         for observer in self._observers:
-            state = _shown(observer, event, state)
+            state = _told(observer, event, state)
         return state
 
 
@@ -212,7 +257,13 @@ def _essential(stage: Stage, error: BaseException) -> Exception:
     return RecallError(f"The stage {stage.name!r} raised {type(error).__name__}: {error}")
 
 
-def _shown(observer: Observer, event: StageEvent, state: RecallState) -> RecallState:
+def _watched(state: RecallState, raised: list[BaseException]) -> Watched | None:
+    """Who looks on; `None` = nobody."""
+    watch = state.request.watch
+    return None if watch is None else Watched(watch, raised, state.door)
+
+
+def _told(observer: Observer, event: StageEvent, state: RecallState) -> RecallState:
     try:
         observer(event)
     except failures() as e:  # who looks on must not cost the answer; the result names it

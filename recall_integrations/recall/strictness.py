@@ -9,7 +9,7 @@ from recall_integrations.delivery import showing
 from recall_integrations.errors import DegradationFailed, IndexUnavailable, PrivacyViolation, RecallError, RecallTimeout
 from recall_integrations.types import Degradation, RecallResult
 
-ASKED_FOR = frozenset({"abstain", "budget.tokens"})  # the caller wanted it so
+ASKED_FOR = frozenset({"abstain", "budget.tokens", "query.long", "score_min"})  # the caller wanted it so
 LATE = frozenset(
     {"timeout", "cancelled", "partial", "skip.budget", "skip.slow", "skip.busy", "skip.no_vector", "reduced_top_k"}
     | {"simplified_scoring", "minimal"}

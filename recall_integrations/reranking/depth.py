@@ -7,13 +7,14 @@ k wanted ─▶ coarse_factor · k candidates ─▶ those from a percentile of 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.records import record
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@record(frozen=True, slots=True, kw_only=True)
 class MultiStage:
     """How many candidates go from stage to stage; `RerankConfig` has the ranges.
 

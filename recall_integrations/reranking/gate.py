@@ -28,18 +28,18 @@ the order is, so with one neither test is made.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.records import record
 from recall_integrations.resilience.pace import Estimate
 
 RISK = 0.05
 Calibrated = NDArray[np.floating]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class GateSettings:
     """What the gate goes by; `RerankConfig` has the ranges.
 
@@ -58,7 +58,7 @@ class GateSettings:
     skip_when_slow: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class GateInput:
     """What the gate looks at.
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from recall_integrations.errors import RecallError
+from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 
@@ -51,7 +51,7 @@ class Reranker(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Judged:
     """What a reranker said.
 

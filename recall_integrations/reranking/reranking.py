@@ -12,13 +12,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import ConfigError, RecallError
+from recall_integrations.records import record
 from recall_integrations.reranking.bands import Band, band, has_bands
 from recall_integrations.reranking.blend import blend
 from recall_integrations.reranking.gate import GateInput, GateSettings, movement, regret_max, should_rerank
@@ -33,7 +34,7 @@ STAGE = "rerank"
 WORKER_SHARE = 0.9  # of its time, for a reranker that stops by itself, so that its answer is there before we give up
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class RerankSettings:
     """How the stage works.
 
@@ -63,7 +64,7 @@ class RerankSettings:
             raise ConfigError(f"rerank.threshold must be a finite number or null, not {self.threshold!r}.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class RerankRequest:
     """What is to be reranked.
 
@@ -84,7 +85,7 @@ class RerankRequest:
     deadline: Deadline
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """What the reranker said of one candidate.
 
@@ -99,7 +100,7 @@ class Judgement:
     band: Band | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Reranked:
     """What came of it.
 
@@ -132,6 +133,11 @@ class RerankStage:
         self._warming: tuple[Future[Any], Pass] | None = None
         self._lock = threading.Lock()
         self._banded = has_bands(reranker.name)
+
+    @property
+    def reranker(self) -> Reranker:
+        """What scores."""
+        return self._reranker
 
     @property
     def name(self) -> str:

@@ -76,16 +76,21 @@ class NamePostings:
             most: a key that more documents say is left out.
         """
         first = keys << _ROW_BITS
-        parts = (self._main.entries, self._upto(view).entries)
-        spans = [(np.searchsorted(part, first), np.searchsorted(part, first + _ROW, side="right")) for part in parts]
-        count = sum((right - left for left, right in spans), start=np.zeros(len(keys), dtype=np.int64))
-        chosen = np.flatnonzero((count > 0) & (count <= most))
+        parts = [part for part in (self._main.entries, self._upto(view).entries) if len(part)]
+        spans = [(part.searchsorted(first), part.searchsorted(first + _ROW, side="right")) for part in parts]
+        count = np.zeros(len(keys), dtype=np.int64)
+        for left, right in spans:
+            count += right - left
+        chosen = ((count > 0) & (count <= most)).nonzero()[0]
+        if not len(chosen):
+            return chosen, chosen
         said, rows = [], []
         for part, (left, right) in zip(parts, spans, strict=True):
             counts = (right - left)[chosen]
-            ends = np.cumsum(counts)
-            places = np.arange(counts.sum()) + np.repeat(left[chosen] - (ends - counts), counts)
-            said.append(np.repeat(chosen, counts))
+            ends = counts.cumsum()
+            places = (left[chosen] - (ends - counts)).repeat(counts)
+            places += np.arange(len(places))
+            said.append(chosen.repeat(counts))
             rows.append(part[places] & _ROW)
         names, found = np.concatenate(said), np.concatenate(rows).astype(np.int64)
         alive = view.alive[found]
@@ -136,18 +141,20 @@ def _pair(first: NDArray[np.int32], second: NDArray[np.int32]) -> Keys:
 def _part(view: ScopeView, first: int) -> _Part:
     """An index of the rows from `first` on."""
     text, wanted = text_of(view), documents(view)[first:]
-    starts = text.starts[first:] - text.starts[first]
-    counts = np.diff(starts)
-    stems = text.lexicon.stems[text.words[int(text.starts[first]) :]]
-    single, pair = _single(stems), _pair(stems[:-1], stems[1:])
+    counts = np.diff(text.starts[first:])
     heads = np.zeros((2, len(counts)), dtype=np.uint64)
-    for k, keys in enumerate((single, pair)):
+    for k in range(2):
         long = np.flatnonzero(counts > k)
-        heads[k, long] = keys[starts[long]]
-    rows = np.repeat(np.arange(first, view.size, dtype=np.uint64), counts)
-    said = np.repeat(wanted, counts)
-    inside = said[1:] & (rows[1:] == rows[:-1])
-    entries = np.concatenate([(single[said] << _ROW_BITS) | rows[said], (pair[inside] << _ROW_BITS) | rows[1:][inside]])
+        begun = text.lexicon.stems[text.words[text.starts[first:-1][long, None] + np.arange(k + 1)]]
+        heads[k, long] = _pair(begun[:, 0], begun[:, 1]) if k else _single(begun[:, 0])
+    # The words of documents only: where they are few, nearly nothing has to be read.
+    own = np.flatnonzero(wanted)
+    begins = np.repeat(text.starts[first:-1][own] - np.cumsum(counts[own]) + counts[own], counts[own])
+    stems = text.lexicon.stems[text.words[begins + np.arange(len(begins))]]
+    rows = np.repeat(own.astype(np.uint64) + np.uint64(first), counts[own])
+    inside = rows[1:] == rows[:-1]
+    single, pair = _single(stems) << _ROW_BITS, _pair(stems[:-1], stems[1:])[inside] << _ROW_BITS
+    entries = np.concatenate([single | rows, pair | rows[1:][inside]])
     entries.sort()
     return _Part(first, view.size, entries[_changes(entries)], heads)
 

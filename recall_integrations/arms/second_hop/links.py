@@ -19,15 +19,16 @@ leads nowhere. Documents of one thread, or that begin with the same two words, d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.second_hop.holders import Keys, NamePostings, text_of
 from recall_integrations.arms.second_hop.names import DocumentNames, beginning, says
+from recall_integrations.indexes.runs import heads as heads_of
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.records import record
 
 NAMED, ABOUT, FADING = 6.0, 4.0, 0.7
 NEW_MIN = 0.5  # share of a name's words that the query must not say
@@ -35,7 +36,7 @@ CONFIRMED_MAX = 50  # pairs of documents for which the second one is read where 
 KEY_WORDS = 2  # by which names are looked up
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Via:
     """How a document was reached.
 
@@ -50,7 +51,7 @@ class Via:
     about: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Links:
     """Where documents lead: each two documents once.
 
@@ -91,7 +92,8 @@ class SecondHop:
     Args:
         view: with text.
         documents: which rows are living documents.
-        holders: serves the view.
+        count: how many these are.
+        holders: gives what serves the view; asked once a document is looked at.
         said_in: the names that each of some documents says.
         terms: stems of the query.
         allowed: rows that may be returned; `None` = all.
@@ -103,10 +105,11 @@ class SecondHop:
         self,
         view: ScopeView,
         documents: Mask,
-        holders: NamePostings,
+        count: int,
+        holders: Callable[[], NamePostings],
         said_in: Callable[[Rows], Sequence[DocumentNames]],
         *,
-        terms: Iterable[str],
+        terms: Collection[str],
         allowed: Mask | None,
         texts: Callable[[Rows], Sequence[str]],
         is_entity: Callable[[str], bool] = lambda _name: False,
@@ -115,8 +118,8 @@ class SecondHop:
         self._is_entity = is_entity
         self._texts = texts
         self._documents, self._holders, self._said_in, self._allowed = documents, holders, said_in, allowed
-        self._count = max(int(documents.sum()), 2)
-        self._asked = np.asarray([text_of(view).lexicon.stem_of(term) for term in terms], dtype=np.int32)
+        self._count = max(count, 2)
+        self._terms = terms
         self._said: dict[int, DocumentNames] = {}
         self.links = _NOWHERE
 
@@ -130,6 +133,8 @@ class SecondHop:
     def reach(self, besides: Rows, limit: int) -> Rows:
         """The best documents, at most `limit`, where the links lead and that are not in `besides`; ties by id."""
         rows, values = self.links.rows, self.links.values
+        if not len(rows):
+            return rows
         there = np.zeros(self.view.size, dtype=np.bool_)
         there[besides] = True
         fresh = ~there[rows]
@@ -160,23 +165,29 @@ class SecondHop:
         return said.names[name] if whole else beginning(said.names[name], KEY_WORDS)
 
     def _found(self, starts: Rows) -> Links:
-        said = self._said_in(starts)
+        said, holders = self._said_in(starts), self._holders()
+        stem_of = text_of(self.view).lexicon.stem_of
+        asked = np.asarray([stem_of(term) for term in self._terms], dtype=np.int32)
         self._said.update(zip(starts.tolist(), said, strict=True))
         stems, keys = np.concatenate([own.stems for own in said]), np.concatenate([own.keys for own in said])
         filled = stems >= 0
-        new = filled & ~(stems[:, :, None] == self._asked).any(axis=2)
-        led = np.flatnonzero(new.sum(axis=1) >= np.maximum(NEW_MIN * filled.sum(axis=1), 1))
+        new = filled & ~np.logical_or.reduce(stems[:, :, None] == asked, axis=2)
+        led = (np.add.reduce(new, axis=1) >= np.maximum(NEW_MIN * np.add.reduce(filled, axis=1), 1)).nonzero()[0]
+        if not len(led):
+            return _NOWHERE
         keys, spread = keys[led], math.sqrt(self._count)
         ends = np.cumsum([len(own.names) for own in said])
         owner = np.searchsorted(ends, led, side="right")
         index = led - np.concatenate([[0], ends])[owner]
-        entry, rows = self._holders.find(self.view, keys, int(spread) + 1)
+        entry, rows = holders.find(self.view, keys, int(spread) + 1)
+        if not len(entry):
+            return _NOWHERE
         away = rows != starts[owner[entry]]
         entry, rows = entry[away], rows[away]
         n = np.bincount(entry, minlength=len(keys))
         near = (n <= spread)[entry]
         entry, rows = entry[near], rows[near]
-        heads = self._holders.heads(self.view)
+        heads = holders.heads(self.view)
         about = (heads[:, rows] == keys[entry]).any(axis=0)
         worth = (NAMED * (1 - np.log(np.maximum(n, 1)) / (FADING * math.log(self._count))))[entry] + ABOUT * about
         kept = self._confirmed([said[o] for o in owner.tolist()], owner, index, entry, rows, worth)
@@ -201,14 +212,14 @@ class SecondHop:
             entry, rows, worth: name, document that says it, and what that is worth.
         """
         unsure = np.asarray([own.unsure[i] for own, i in zip(said, index.tolist(), strict=True)], dtype=np.bool_)
-        names = {i: said[i].names[int(index[i])] for i in np.unique(entry[unsure[entry]]).tolist()}
+        names = {i: said[i].names[int(index[i])] for i in sorted(set(entry[unsure[entry]].tolist()))}
         for i in [i for i, name in names.items() if self._is_entity(name)]:
             unsure[i] = False
             del names[i]
         kept = ~unsure[entry]
-        open_ = np.flatnonzero(~kept)
+        open_ = (~kept).nonzero()[0]
         if not len(open_):
-            return np.flatnonzero(kept)
+            return kept.nonzero()[0]
         _, pair = np.unique(owner[entry] * self.view.size + rows, return_inverse=True)
         best = np.zeros(int(pair.max()) + 1)
         np.maximum.at(best, pair, worth)
@@ -229,7 +240,7 @@ class SecondHop:
         pair = starts * self.view.size + rows
         order = np.lexsort((names, -worth, pair))
         pair, worth = pair[order], worth[order]
-        first = np.flatnonzero(np.diff(pair, prepend=-1))
+        first = heads_of(pair)
         if not len(first):
             return _NOWHERE
         values = (worth[first] + np.add.reduceat(worth, first)) / 2

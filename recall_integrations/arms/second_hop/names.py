@@ -25,6 +25,7 @@ from recall_integrations.extraction.lexicon import NAME_OPENERS, PERSON_VERBS
 from recall_integrations.extraction.names import is_plain
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.indexes.word_rows import cut
+from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import CALENDAR_WORDS, GIVEN_WORDS, looks_ordinary
 from recall_integrations.text import STOP_WORDS, tokenize
 from recall_integrations.text.by_language import SEP, language_of, stop_words
@@ -38,14 +39,14 @@ CONNECTORS = frozenset("of the de del der di du da la le van von for".split())
 
 _REST = r"(?:[^\W_]|['’](?=[^\W_]))*"
 _LARGE = rf"[^\W\d_a-z]{_REST}"  # a letter beyond ASCII may be a small one: looked at again below
-_RUN = re.compile(
+_RUN = regex(
     rf"(?<!\w){_LARGE}(?:(?:[ -]|(?<=\b\w)\. )(?:(?:{'|'.join(sorted(CONNECTORS))}) )*(?:{_LARGE}|\d{_REST}))*"
 )
-_ROMAN = re.compile(r"x{0,2}(?:i{1,3}|i?v|vi{1,3}|ix)")
+_ROMAN = regex(r"x{0,2}(?:i{1,3}|i?v|vi{1,3}|ix)")
 _PARTS = frozenset("non pre re anti co un multi semi ex mid self sub".split())
-_PART = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_PART = regex(r"[^\W_]+(?:['’][^\W_]+)*")
 _QUOTES = "\"“'‘(*_"
-_ACTS = re.compile(r" ([a-z]+)")
+_ACTS = regex(r" ([a-z]+)")
 
 
 class DocumentNames(NamedTuple):

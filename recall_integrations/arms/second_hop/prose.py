@@ -10,13 +10,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from recall_integrations.patterns import regex
 from recall_integrations.text import STOP_WORDS
 
 TITLE_WORDS_MIN, TITLE_SHARE = 3, 0.85  # content words of a piece, and how many of them are written large
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]{1,200}`", re.DOTALL)
-_ADDRESS = re.compile(r"(?:\b\w{2,10}://|\bwww\.|(?<=\])\()\S+|\S+@\S+\.\w+")
-_NO_TEXT = re.compile(
+_CODE = regex(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]{1,200}`", re.DOTALL)
+_ADDRESS = regex(r"(?:\b\w{2,10}://|\bwww\.|(?<=\])\()\S+|\S+@\S+\.\w+")
+_NO_TEXT = regex(
     r"\s*(?:"
     r"\[?(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d).*"  # logs
     r"|\[?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b.*"
@@ -27,11 +28,11 @@ _NO_TEXT = re.compile(
     r"|[\"'][\w .-]+[\"']\s*:.*"
     r")\s*\Z"
 )
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s|\s*\|.*\||[^|]*\|[^|]*\|")
-_PIECE = re.compile(r"(?<=[.!?:;|…])[\"'“”’)\]*_]*\s+|\s[-–—]\s|\*\*|__|\|")
-_WORD = re.compile(r"[^\W\d_](?:[^\W_]|['’-](?=[^\W_]))*")
-_START = re.compile(r"(?:\A|[.!?:;…|>•]|(?<!\w)[-–—+*]|\A\W*\w{1,3}[.)\]])[\"'“”‘’()\[\]*_~\s]*\Z")
-_LABEL = re.compile(r"[\"'”’)\]]*\s*(?:[*_]{1,2}|:|[*_]*\s*\Z)")
+_HEADING = regex(r"\s{0,3}#{1,6}\s|\s*\|.*\||[^|]*\|[^|]*\|")
+_PIECE = regex(r"(?<=[.!?:;|…])[\"'“”’)\]*_]*\s+|\s[-–—]\s|\*\*|__|\|")
+_WORD = regex(r"[^\W\d_](?:[^\W_]|['’-](?=[^\W_]))*")
+_START = regex(r"(?:\A|[.!?:;…|>•]|(?<!\w)[-–—+*]|\A\W*\w{1,3}[.)\]])[\"'“”‘’()\[\]*_~\s]*\Z")
+_LABEL = regex(r"[\"'”’)\]]*\s*(?:[*_]{1,2}|:|[*_]*\s*\Z)")
 
 
 class Line:

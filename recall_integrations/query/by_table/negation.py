@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import Said, said
+from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.negation_terms import QUOTE_CHARS_MAX, QUOTES, WORDLIKE, Terms, tokens_in
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
 
@@ -24,8 +25,8 @@ KNOWN = (
 )
 CLAUSE_CHARS_MAX = 80  # looked at in front of a cue for another negation
 
-_QUOTED = re.compile("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in QUOTES.items() if a not in "「『《"))
-_CLAUSE_END = re.compile(r"[,;:，、；：]")
+_QUOTED = regex("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in QUOTES.items() if a not in "「『《"))
+_CLAUSE_END = regex(r"[,;:，、；：]")
 
 
 _VALUES = ("capitals", "spaces", "endings", "join_endings")  # that are no patterns

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, UNSPACED
+from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.wording import Match, Wording
 
 TERM_WORDS_MAX = 5
@@ -19,12 +20,12 @@ LIST_ITEMS_MAX = 8
 QUOTE_CHARS_MAX = 200
 
 QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "「": "」", "『": "』", "《": "》"}
-_TOKEN = re.compile(rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?{LETTER}+(?:[.&+/\-‑@]{LETTER}+)*(?:\+\+|#|(?<=\b\w)\+)?'?|[^\s]")
+_TOKEN = regex(rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?{LETTER}+(?:[.&+/\-‑@]{LETTER}+)*(?:\+\+|#|(?<=\b\w)\+)?'?|[^\s]")
 _LATIN = r"[A-Za-zÀ-ɏ0-9][A-Za-zÀ-ɏ0-9.'&/\-]*(?:\+\+|#)?"
-_RUN = re.compile(rf"{_LATIN}(?: {_LATIN})*|[{UNSPACED}ー々]")
-_LATIN_RUN = re.compile(rf"{_LATIN}(?: {_LATIN})*")
-_HIRAGANA = re.compile("[\u3041-\u309f]")
-WORDLIKE = re.compile(LETTER)
+_RUN = regex(rf"{_LATIN}(?: {_LATIN})*|[{UNSPACED}ー々]")
+_LATIN_RUN = regex(rf"{_LATIN}(?: {_LATIN})*")
+_HIRAGANA = regex("[\u3041-\u309f]")
+WORDLIKE = regex(LETTER)
 
 
 class Piece(NamedTuple):

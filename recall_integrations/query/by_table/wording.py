@@ -10,6 +10,7 @@ from typing import Any
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.phrases import Said, Slots, alternatives, pattern
+from recall_integrations.patterns import regex
 
 Match = tuple[int, int]
 
@@ -117,4 +118,4 @@ def sentences(read: Said) -> list[tuple[int, int, bool]]:
     return found
 
 
-_SENTENCE_END = re.compile(r"[!?]+|。|।|\.(?= |$)(?<!\.\.)")
+_SENTENCE_END = regex(r"[!?]+|。|।|\.(?= |$)(?<!\.\.)")

@@ -45,6 +45,7 @@ REFS_PER_MENTION_MAX = 5
 CONFIDENCE_MIN = {"exact": 0.15, "alias": 0.15, "fuzzy": 0.3}  # below, a guess among many is not worth a reference
 FUZZY_WORDS_MAX = 24  # words of one query that are looked up as misspelt
 FREE_WORDS_MAX = 256  # words of one query that are looked at as part of a name
+RESPACED_MAX = 2  # words of a text that may be one word of a name
 PRODUCT_MAX = 16  # combinations of corrections tried for one window
 CONTEXT_WORDS_MAX = 8
 
@@ -211,11 +212,13 @@ class Cascade:
 
     def _windows(self, free: list[int]) -> None:
         """Names of two to four words that are misspelt, in another order, or spaced differently."""
-        usable = set(free)
-        for length in range(SWAP_WORDS_MAX, 0, -1):
+        part_of_one = [word in self.state.parts or i in self.slips for i, word in enumerate(self.words)]
+        longest = max(RESPACED_MAX, min(SWAP_WORDS_MAX, sum(part_of_one)))
+        for length in range(longest, 0, -1):
             for i in self._starts(free, length):
-                window = range(i, i + length)
-                if not any(k in usable for k in window) or any(self.taken[i : i + length]):
+                if length > RESPACED_MAX and not all(part_of_one[i : i + length]):
+                    continue  # `_reordered` finds nothing
+                if any(self.taken[i : i + length]):
                     continue
                 scores = self._respaced(i, length) or (self._reordered(i, length) if length > 1 else [])
                 if scores:
@@ -227,10 +230,12 @@ class Cascade:
 
     def _respaced(self, i: int, length: int) -> list[tuple[Entity, float]]:
         """ "inbox 3" for "Inbox3", "ProjectKestrel" for "Project Kestrel"."""
-        if length > 2 or (length == 2 and not self.reading.joined(i, i + 2)):
+        if length > RESPACED_MAX:
             return []
-        text = "".join(self.words[i : i + length])
+        text = self.words[i] if length == 1 else self.words[i] + self.words[i + 1]
         phrases = at(self.state.compact if length == 1 else self.state.phrases, text)
+        if not phrases or (length == RESPACED_MAX and not self.reading.joined(i, i + 2)):
+            return []
         holders = entities_of(phrases)
         if not holders or len(text) < 5 or (is_ordinary(text) and not any(map(str.isdigit, text))):
             return []
@@ -274,6 +279,8 @@ class Cascade:
 
     def _initials(self, free: list[int]) -> None:
         """ "P. Raman", "Priya R."."""
+        if not any(len(word) == 1 for word in self.words):
+            return
         for i in free:
             for first in (i - 1, i):
                 other = first if first < i else i + 1

@@ -28,11 +28,11 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 from string import ascii_uppercase
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.entities.cascade import SURE
 from recall_integrations.query.entities.index import QUERY_CHARS_MAX, EntityIndex
 from recall_integrations.query.entities.reading import Reading
@@ -47,6 +47,7 @@ from recall_integrations.query.entities.words import (
     is_ordinary,
 )
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types import EntityRef
 
@@ -61,13 +62,13 @@ ANSWER_CHARS_MAX = 2_000
 
 _NEGATING = frozenset({"not", "no", "nor"})
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # controls, zero width, text direction, tags
-_LINE = re.compile(r"(?:([A-Z])\s*[:=]\s*)?([0-9]{1,4}|none)\.?", re.IGNORECASE)
-_REASONED = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_LINE = regex(r"(?:([A-Z])\s*[:=]\s*)?([0-9]{1,4}|none)\.?", re.IGNORECASE)
+_REASONED = regex(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 
 Refs = tuple[EntityRef, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A known entity that a mention may stand for; `label` is its name as the model sees it."""
 
@@ -76,7 +77,7 @@ class Candidate:
     label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Question:
     """A choice for one mention.
 

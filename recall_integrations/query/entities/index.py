@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.entities.cascade import (
     SURE,
     Cascade,
@@ -18,13 +18,16 @@ from recall_integrations.query.entities.inflection import names_behind
 from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.state import Entity, Phrase, State, at
 from recall_integrations.query.entities.units import is_cjk, key_of
+from recall_integrations.records import record
+from recall_integrations.text import WORD_CHARS_MAX, Token, language_of
 from recall_integrations.types import EntityRef
 
 QUERY_CHARS_MAX = 32_768  # of a longer query only the beginning is resolved
+_PLAIN = regex(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 INFLECTED_MAX = 256  # words of one text in another language that are looked at without their endings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Mention:
     """A place in a text that names an entity.
 
@@ -54,10 +57,12 @@ class EntityIndex:
 
     Attributes:
         state: the maps behind it, for readers of this folder. Only `add` changes them.
+        revision: grows with each name.
     """
 
     def __init__(self, order: Callable[[str, str], str] = _by_id) -> None:
         self.state: Final = State()
+        self.revision = 0
         self._order = order
 
     def __len__(self) -> int:
@@ -79,6 +84,7 @@ class EntityIndex:
             phrase = Phrase(entity, words, surface, is_name=not entity.phrases)
             entity.phrases = (*entity.phrases, phrase)
             state.add(phrase)
+            self.revision += 1  # last: who sees it finds the name
 
     def lookup(self, name: str) -> tuple[str, ...]:
         """Ids of the entities with this name, then of those with this alias, each in order.
@@ -91,6 +97,11 @@ class EntityIndex:
         ranked = sorted((not p.is_name, p.entity.order, p.entity.id) for p in holders if p.words == words)
         return tuple(dict.fromkeys(entity_id for *_, entity_id in ranked))
 
+    def names(self, entity_id: str) -> tuple[str, ...]:
+        """The names and aliases of an entity as they were given; none of one that is not known."""
+        entity = self.state.entities.get(entity_id)
+        return () if entity is None else tuple([phrase.surface for phrase in entity.phrases])
+
     def order(self, entity_id: str) -> str:
         """What puts an entity in order among those that fit equally well."""
         entity = self.state.entities.get(entity_id)
@@ -99,7 +110,20 @@ class EntityIndex:
     def contains_word(self, word: str) -> bool:
         """Whether `word`, in normal form, is a word of any name or alias."""
         state = self.state
-        return state.knows(word) or all(map(state.knows, key_of(word)))
+        if state.knows(word):
+            return True
+        if word.isascii() and word.isalnum() and word == word.lower() and len(word) <= WORD_CHARS_MAX:
+            return False  # it is its own normal form
+        return all(map(state.knows, key_of(word)))
+
+    def may_mention(self, text: str) -> bool:
+        """Whether `mentions` has to look: a tenth of its time, and false for most texts of most scopes."""
+        if not self.state.lengths:
+            return False
+        if not text.isascii() or "+" in text or "#" in text or language_of(text) is not None:
+            return True
+        words = (word[:-2] if word[-2:] == "'s" else word for word in _PLAIN.findall(text.lower()))
+        return not self.state.lengths.keys().isdisjoint([word[:WORD_CHARS_MAX] for word in words])
 
     def mentions(self, text: str) -> list[Mention]:
         """Where `text` names known entities, in order: for what is stored, so only what is certain.
@@ -109,6 +133,8 @@ class EntityIndex:
         names in full or by another name, otherwise left out.
         """
         state = self.state
+        if not self.may_mention(text):
+            return []
         reading = Reading(text)
         if reading.language is not None:
             self._without_endings(state, reading)
@@ -156,7 +182,9 @@ class EntityIndex:
         # What is written as an acronym always is ("API") names the entity of that name, not a person's alias "PR".
         return likely >= (0.6 if phrase.is_name else SURE)
 
-    def resolve(self, text: str, *, reserved: Sequence[tuple[int, int]] = ()) -> tuple[EntityRef, ...]:
+    def resolve(
+        self, text: str, *, reserved: Sequence[tuple[int, int]] = (), tokens: Sequence[Token] | None = None
+    ) -> tuple[EntityRef, ...]:
         """Entities that a query names: exact name, alias, part of a name, misspelling (see `cascade`).
 
         One reference per entity, its surest mention, in order of appearance. Where several entities fit and the query's
@@ -167,9 +195,12 @@ class EntityIndex:
         Args:
             text: the query.
             reserved: `(start, end)` spans that are not entities (dates, negations).
+            tokens: of `text.tokenize`, if they are at hand.
         """
-        reading = Reading(text[:QUERY_CHARS_MAX], reserved)
         state = self.state
-        if not reading.words or not state.entities:
+        if not state.entities:
+            return ()
+        reading = Reading(text[:QUERY_CHARS_MAX], reserved, tokens if len(text) <= QUERY_CHARS_MAX else None)
+        if not reading.words:
             return ()
         return references(Cascade(state, reading).run(), reading)

@@ -7,11 +7,11 @@ this is done for English, nor where the language of the text is not known: there
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from recall_integrations.patterns import regex
 from recall_integrations.text import stem, without_marks
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ _GENITIVE_S = frozenset("de nl sv da no".split())
 _ROOTED = frozenset("ru uk be bg sr mk el hy fi hu lt tr eu ro".split())  # Snowball stems are their roots
 _CASES = frozenset("pl cs".split())  # no stemmer: the endings of names are taken off here
 _CYRILLIC = frozenset("uk be bg mk".split())  # without a stemmer of their own that knows their letters: Russian's
-_CASE_ENDING = re.compile(r"(?:owi|ovi|iem|ami|ach|om|em|ie|ów|ou|ům|[ąęěyýiíaáoóuúůeé])$")
-_ARTICLE = re.compile(r"^(?:[dlmnst]|qu|dell|all|dall|nell|sull)'(?=\w)")
+_CASE_ENDING = regex(r"(?:owi|ovi|iem|ami|ach|om|em|ie|ów|ou|ům|[ąęěyýiíaáoóuúůeé])$")
+_ARTICLE = regex(r"^(?:[dlmnst]|qu|dell|all|dall|nell|sull)'(?=\w)")
 _ELIDING = frozenset("fr it ca".split())
 
 

@@ -11,17 +11,17 @@ Whether an ordinary word ("will", "mark", "hope", "API") is meant as a name can 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.entities.state import Phrase
 from recall_integrations.query.entities.units import follows_han, is_cjk, splits_a_word, units, without_possessive
 from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, is_ordinary, word_set
 from recall_integrations.text import STOP_WORDS, Token, language_of
 
-_SENTENCE_END = re.compile(r"[.!?…:;\n\r。！？]|^\W*$")
-_BREAK = re.compile(r"[\n\r!?;:()\[\]{}\"“”|…。！？]")
+_SENTENCE_END = regex(r"[.!?…:;\n\r。！？]|^\W*$")
+_BREAK = regex(r"[\n\r!?;:()\[\]{}\"“”|…。！？]")
 _DATE_LEAD = word_set("in since until till by last next this during before after early late mid on every of through")
 _TITLES = word_set("mr mrs ms miss dr prof sir madam lord lady president captain")
 GAP_CHARS_MAX = 3
@@ -36,11 +36,14 @@ class Reading:
     Args:
         text: what is read.
         reserved: spans whose units are not part of any name.
+        tokens: of `text.tokenize`, if they are at hand.
     """
 
-    def __init__(self, text: str, reserved: Sequence[tuple[int, int]] = ()) -> None:
+    def __init__(
+        self, text: str, reserved: Sequence[tuple[int, int]] = (), tokens: Sequence[Token] | None = None
+    ) -> None:
         self.text = text
-        self.tokens: list[Token] = units(text)
+        self.tokens: Sequence[Token] = units(text, tokens)
         self.words: list[str] = [token[0] for token in self.tokens]
         if reserved:
             self._reserve(reserved)

@@ -19,17 +19,20 @@ from rapidfuzz.distance import OSA
 LETTERS_MIN = 4  # shorter words have neighbours everywhere
 LETTERS_TWO_EDITS = 8  # from this length on two edits are looked for
 LETTERS_MAX = 40
+FOUND_KEPT = 1_024  # words whose similar ones are kept: many queries ask for the same
 CANDIDATES_MAX = 4_000  # words compared for one query word: bounds the cost on hostile vocabularies
 
 
 class TrigramIndex:
     """A set of words that finds those similar to a given one. Words can be added, not removed."""
 
-    __slots__ = ("_postings", "_words")
+    __slots__ = ("_found", "_postings", "_words")
 
     def __init__(self) -> None:
         self._words: set[str] = set()
         self._postings: dict[tuple[int, str], list[str]] = {}
+        # What was asked, with the number of words then: they only become more, so an answer is as old as its number.
+        self._found: dict[str, tuple[int, list[tuple[str, int]]]] = {}
 
     def __len__(self) -> int:
         return len(self._words)
@@ -57,13 +60,22 @@ class TrigramIndex:
         """
         if not is_searchable(word):
             return []
+        known = len(self._words)
+        kept = self._found.get(word)
+        if kept is None or kept[0] != known:
+            if len(self._found) >= FOUND_KEPT:
+                self._found = {}
+            kept = self._found[word] = known, self._similar(word)
+        return kept[1][:limit]
+
+    def _similar(self, word: str) -> list[tuple[str, int]]:
         edits = 2 if len(word) >= LETTERS_TWO_EDITS else 1
         candidates = self._candidates(word, edits)
         found = process.extract(word, candidates, scorer=OSA.distance, score_cutoff=edits, limit=None)
         digits = _digits(word)
         near = [(text, int(distance)) for text, distance, _ in found if distance and _digits(text) == digits]
         near.sort(key=lambda pair: (pair[1], pair[0]))
-        return near[:limit]
+        return near
 
     def _candidates(self, word: str, edits: int) -> list[str]:
         length, marked, words = len(word), f"^{word}$", self._words

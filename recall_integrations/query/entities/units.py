@@ -14,25 +14,35 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Sequence
 from hashlib import blake2b
 
+from recall_integrations.patterns import regex
 from recall_integrations.text import WORD_CHARS_MAX, Token, fold, tokenize
 
 _CJK_CHARS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_CJK = re.compile(f"[{_CJK_CHARS}]")
+_CJK = regex(f"[{_CJK_CHARS}]")
 # Stores keep the normal forms of names: what is a unit must not change with the analyser of texts.
-_RUN = re.compile(rf"[{_CJK_CHARS}]+|(?:(?![{_CJK_CHARS}])[^\W_])+(?:['’](?:(?![{_CJK_CHARS}])[^\W_])+)?")
-_SYMBOLS = re.compile(r"[+#]+(?!\w)")
-_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff]")
-_HANGUL = re.compile("[\uac00-\ud7af]")
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_RUN = regex(rf"[{_CJK_CHARS}]+|(?:(?![{_CJK_CHARS}])[^\W_])+(?:['’](?:(?![{_CJK_CHARS}])[^\W_])+)?")
+_SYMBOLS = regex(r"[+#]+(?!\w)")
+_KATAKANA = regex("[\u30a1-\u30fa\u30fc-\u30ff]")
+_HANGUL = regex("[\uac00-\ud7af]")
+_HAN = regex("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _token = functools.partial(tuple.__new__, Token)  # `Token._make`, twice as fast: a text may hold a million characters
 MARKS_MAX = 32  # combining marks after one word that are looked at; more than that is noise
 
 
-def units(text: str) -> list[Token]:
-    """The units of `text` in order; spans lie inside `text` and do not overlap. Linear in its length."""
-    tokens = tokenize(text) if text.isascii() else _with_marks(text, _plain(text))
+def units(text: str, tokens: Sequence[Token] | None = None) -> Sequence[Token]:
+    """The units of `text` in order; spans lie inside `text` and do not overlap. Linear in its length.
+
+    Args:
+        text: any.
+        tokens: of `text.tokenize`, if they are at hand.
+    """
+    if not text.isascii():
+        tokens = _with_marks(text, _plain(text))
+    elif tokens is None:
+        tokens = tokenize(text)
     if "+" in text or "#" in text:
         tokens = [_with_symbols(text, token) for token in tokens]
     return tokens
@@ -46,6 +56,7 @@ def key_of(name: str) -> tuple[str, ...]:
     return words or (fold(name.strip()),)
 
 
+@functools.lru_cache(maxsize=256)  # every query asks for its user's
 def entity_id_of(name: str, key: bytes) -> str:
     """Stable id of an entity: a digest of the normal form of its name under the key of its store.
 
@@ -68,7 +79,7 @@ def order_of(name: str) -> str:
 
 def is_cjk(word: str) -> bool:
     """Whether a unit is a character of a script written without spaces."""
-    return _CJK.match(word) is not None
+    return not word.isascii() and _CJK.match(word) is not None
 
 
 def splits_a_word(text: str, start: int, end: int) -> bool:

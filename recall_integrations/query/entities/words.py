@@ -6,10 +6,11 @@ not a frequency list. It is compared by Snowball stem, so that "deploying" is as
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from recall_integrations.patterns import regex
 from recall_integrations.text import STOP_WORDS, stem
+from recall_integrations.text.analyser import stemmed
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -293,17 +294,17 @@ GIVEN_WORDS = word_set(
 )
 
 _WORDS = word_set(_ORDINARY) | STOP_WORDS | KIND_WORDS | GIVEN_WORDS
-_STEMS = frozenset(stem(word) for word in _WORDS)
+_STEMS = frozenset(stemmed(_WORDS))
 _STEM_CHARS_MIN = 3
 _INFLECTED_CHARS_MIN = 5  # shorter words that merely share a stem are names: "Anna" is no inflection of "an"
 
 
-@lru_cache(maxsize=8_192)
 def ordinary_words() -> frozenset[str]:
     """The ordinary words as they are listed, without their inflections."""
     return frozenset(_WORDS)
 
 
+@lru_cache(maxsize=8_192)
 def is_ordinary(word: str) -> bool:
     """Whether a normal form is an ordinary English word, an inflection of one, a lone letter or a number."""
     if word in _WORDS or len(word) < 2 or not any(c.isalpha() for c in word):
@@ -317,7 +318,7 @@ def is_ordinary(word: str) -> bool:
 
 
 # How English makes words out of words. Hardly a name of this length ends so.
-_MADE = re.compile(
+_MADE = regex(
     r"[a-z]{3,}(?:[ts]ion|sion|ment|ness|ship|able|ible|ability|ibility|i[sz]e|i[sz]ing|i[sz]ation|ative|itive|ological"
     r"|ously|ally|edly|ingly|less|fully|ically|ivity|ency|ology|ically|ician|ification|istic|itional|ational)s?"
     r"|[a-z]{3,}(?:ized|ised|ments|ities)"

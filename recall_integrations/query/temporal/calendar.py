@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import calendar
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone, tzinfo
+
+from recall_integrations.records import record
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
@@ -22,7 +24,7 @@ UNIT_MONTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120, "
 UNIT_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Interval:
     """A span of wall-clock time.
 
@@ -37,7 +39,7 @@ class Interval:
     point: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Cycle:
     """An interval that comes back: every May, every Tuesday, every 25 December.
 
@@ -80,7 +82,7 @@ class Cycle:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Period:
     """What a phrase means: one interval (`fixed`), or a recurring one that still has to be placed (`cycle`).
 
@@ -120,7 +122,7 @@ class Period:
         return Period(unit, cycle=replace(self.cycle, at=mapped), whole=whole)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Duration:
     """A length of time in its own units, so that "one month" keeps its meaning: months, days and seconds."""
 

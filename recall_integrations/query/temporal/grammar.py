@@ -19,13 +19,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.calendar import Interval, Period, midnight
+from recall_integrations.query.temporal.gate import PIECE, Gate, needs
 from recall_integrations.query.temporal.lexicon import CLASSES
 from recall_integrations.query.temporal.tokens import DateToken, tokenize
+from recall_integrations.records import record
 
 SHAPES = {
     "NUM": "abcgy",
@@ -68,20 +70,22 @@ SHAPES = {
 }
 Built = tuple[str, Any] | None
 _GOES_ON = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
-_PLANS = re.compile(r"\b(?:will|shall|gonna|going to)\b|'ll\b|’ll\b", re.IGNORECASE)
-_MEASURES = re.compile(
+_PLANS = regex(r"\b(?:will|shall|gonna|going to)\b|'ll\b|’ll\b", re.IGNORECASE)
+_MEASURES = regex(
     r"\b(?:temp(?:erature)?s?|degrees?|fahrenheit|celsius|humid(?:ity)?|weather|forecast|heat|hot|cold|warm|bpm|rate|"
     r"pulse|scor(?:e[ds]?|ing)|grades?|marks?|percent(?:age|ile)?s?|mph|iq|blood|fever|latency|speed)\b",
     re.IGNORECASE,
 )
-_FIRST_WORD_SYMBOL = 0x4E00
-_PIECE = re.compile(
-    r"\s*(?:(?P<name>[a-z]\w*):)?"
-    r"(?:(?P<word>[a-z][a-z']*)|(?P<cls>[A-Z][A-Z0-9]*)|(?P<op>\(\?<?[=!]|[()|?^$]|\{\d(?:,\d)?\}))"
+# Pieces of words one of which each match has, in a text in ASCII.
+_IN_PLANS = ("ll", "gonna", "going to")
+_IN_MEASURES = tuple(
+    "temp degree fahrenheit celsius humid weather forecast heat hot cold warm bpm rate pulse scor grade mark percent "
+    "mph iq blood fever latency speed".split()
 )
+_FIRST_WORD_SYMBOL = 0x4E00
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Rule:
     """A row of a rule table.
 
@@ -102,7 +106,7 @@ class Rule:
     weak: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Context:
     """What every builder may look at.
 
@@ -130,6 +134,7 @@ class Context:
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
         """The context of one parse."""
         local = now.replace(tzinfo=None)
+        lowered, plain = text.lower(), text.isascii()
         return cls(
             text=text,
             now=now,
@@ -137,8 +142,8 @@ class Context:
             today=midnight(local),
             week_start=week_start,
             names=names if hasattr(names, "isdisjoint") else frozenset(names),
-            plans=_PLANS.search(text) is not None,
-            measures=_MEASURES.search(text) is not None,
+            plans=(not plain or any(map(lowered.__contains__, _IN_PLANS))) and _PLANS.search(text) is not None,
+            measures=(not plain or any(map(lowered.__contains__, _IN_MEASURES))) and _MEASURES.search(text) is not None,
         )
 
     def place(self, period: Period) -> Interval | None:
@@ -222,29 +227,72 @@ class RuleMatch:
         return False
 
 
+class _Pattern:
+    """A regular expression that is compiled when it is first searched for: all of them together take some 40 ms."""
+
+    __slots__ = ("search", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.search: Callable[..., re.Match[str] | None] = self._first
+
+    def _first(self, symbols: str, *position: int) -> re.Match[str] | None:
+        self.compile()
+        return self.search(symbols, *position)
+
+    def compile(self) -> None:
+        """Compile it now."""
+        self.search = re.compile(self.text).search
+
+
 class Grammar:
     """Compiled rules and the vocabulary they share."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.vocabulary: dict[str, str] = {}
+        self._classes: dict[str, frozenset[str]] = {}
+        self._class_texts: dict[str, str] = {}
         for words in CLASSES.values():
             for word in words:
                 self._symbol(word)
         self.rules = [(rule, self._compile(rule.pattern)) for rule in rules]
+        self._gate = Gate([self._needs(rule.pattern) for rule, _ in self.rules])
 
     def reduce(self, ctx: Context) -> tuple[list[DateToken], list[str]]:
         """The tokens that are left when every rule has been tried, and the names of the rules that fired."""
         tokens = tokenize(ctx.text, self.vocabulary, ctx.now)
         symbols = "".join([t.symbol for t in tokens])
         fired: list[str] = []
-        for rule, pattern in self.rules:
-            if pattern.search(symbols) is not None:
-                symbols, tokens = self._apply(rule, pattern, symbols, tokens, ctx, fired)
+        seen = set(symbols)
+        left = self._gate.open(seen)  # rules that may match, one bit each
+        while left:
+            lowest = left & -left
+            left ^= lowest
+            rule, pattern = self.rules[lowest.bit_length() - 1]
+            if pattern.search(symbols) is None:
+                continue
+            symbols, tokens = self._apply(rule, pattern, symbols, tokens, ctx, fired)
+            if not seen.issuperset(symbols):  # what it made may be what later rules wait for
+                seen.update(symbols)
+                left = self._gate.open(seen) & -(lowest << 1)
         return tokens, fired
+
+    def _needs(self, pattern: str) -> list[frozenset[str]]:
+        return needs(pattern, self._members)
+
+    def _members(self, word: str | None, name: str | None) -> frozenset[str]:
+        """The symbols that a word or a class of a pattern stands for."""
+        if word:
+            return frozenset(self._symbol(word))
+        assert name is not None
+        if name not in self._classes:
+            words = (self._symbol(word) for word in CLASSES.get(name, ()))
+            self._classes[name] = frozenset((*SHAPES.get(name, ""), *words))
+        return self._classes[name]
 
     @staticmethod
     def _apply(
-        rule: Rule, pattern: re.Pattern[str], symbols: str, tokens: list[DateToken], ctx: Context, fired: list[str]
+        rule: Rule, pattern: _Pattern, symbols: str, tokens: list[DateToken], ctx: Context, fired: list[str]
     ) -> tuple[str, list[DateToken]]:
         out: list[DateToken] = []
         kept = position = 0
@@ -279,17 +327,22 @@ class Grammar:
         return self.vocabulary.setdefault(word, chr(_FIRST_WORD_SYMBOL + len(self.vocabulary)))
 
     def _class(self, name: str) -> str:
+        if name not in self._class_texts:  # two rules of three name a class
+            self._class_texts[name] = self._written(name)
+        return self._class_texts[name]
+
+    def _written(self, name: str) -> str:
         shapes = SHAPES.get(name, "")
         words = "".join(self._symbol(word) for word in CLASSES.get(name, ()))
         if not shapes and not words:
             raise LookupError(f"unknown token class {name}")
         return f"[{re.escape(shapes)}{words}]"
 
-    def _compile(self, pattern: str) -> re.Pattern[str]:
+    def _compile(self, pattern: str) -> _Pattern:
         out: list[str] = []
         position = 0
         while position < len(pattern.rstrip()):
-            piece = _PIECE.match(pattern, position)
+            piece = PIECE.match(pattern, position)
             if piece is None:
                 raise ValueError(f"cannot read the pattern {pattern!r} at {position}")
             position = piece.end()
@@ -303,4 +356,4 @@ class Grammar:
             else:
                 text = piece["op"]
             out.append(f"(?P<{piece['name']}>{text})" if piece["name"] else text)
-        return re.compile("".join(out))
+        return _Pattern("".join(out))

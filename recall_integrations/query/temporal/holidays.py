@@ -9,13 +9,12 @@ out in `moons`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
 from dateutil.easter import easter
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.calendar import nth_weekday
 from recall_integrations.query.temporal.lexicon import TIME_TRIGGERS
 from recall_integrations.query.temporal.moons import (
@@ -26,11 +25,12 @@ from recall_integrations.query.temporal.moons import (
     passover,
     rosh_hashanah,
 )
+from recall_integrations.records import record
 
 MON, TUE, WED, THU, FRI, SAT, SUN = range(7)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Holiday:
     """One row.
 
@@ -156,8 +156,8 @@ HOLIDAYS: tuple[Holiday, ...] = (
 )
 
 
-_PIECE = re.compile(r"[(|)?]|[A-Za-z']+")
-_LETTERS = re.compile(r"[^\W_]+")
+_PIECE = regex(r"[(|)?]|[A-Za-z']+")
+_LETTERS = regex(r"[^\W_]+")
 
 
 def phrases(pattern: str) -> frozenset[tuple[str, ...]]:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
+from recall_integrations.patterns import regex
 from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import Interval, Period, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
@@ -36,15 +37,15 @@ CONFIDENCE_BAND = 0.15  # a later phrase wins over an earlier one only if it is 
 FRAGMENTS_MAX = 64  # dates of a text in another language that are looked at: the first counts, unless a later is surer
 _BETWEEN = " ! "  # parts the dates of a text in another language, so that none reads on in the next
 
-_WORDS = re.compile(r"[^\W_]+")
-_DIGIT = re.compile(r"\d")
-_FINISHED = re.compile(
+_WORDS = regex(r"[^\W_]+")
+_DIGIT = regex(r"\d")
+_FINISHED = regex(
     r"\b(?:did|have|had|haven['’]t|didn['’]t)\s+(?:i|we)\s+(?:(?:not|ever|already|actually|manage|remember|get|to)\s+){0,3}"
     r"(?:finish|complete|send|sen[dt]|submit|ship|merge|close|deploy|deliver|publish|reply|repl|respond|pay|paid|renew|"
     r"cancel|review|resolve|fix|return|email|release|upload|push|sign)[a-z]*\b",
     re.IGNORECASE,
 )
-_RECENTLY = re.compile(r"\b(?:recently|lately|the\s+other\s+day|in\s+recent\s+(?:days|weeks|months))\b", re.IGNORECASE)
+_RECENTLY = regex(r"\b(?:recently|lately|the\s+other\s+day|in\s+recent\s+(?:days|weeks|months))\b", re.IGNORECASE)
 
 
 def all_rules() -> tuple[Rule, ...]:
@@ -81,7 +82,8 @@ def _triggers() -> frozenset[str]:
 
 def prepare_rules() -> None:
     """Compile the rules now, not at the first query with a date."""
-    _grammar()
+    for _, pattern in _grammar().rules:
+        pattern.compile()
     _triggers()
 
 
@@ -124,13 +126,22 @@ def parse_window(
         raise InvalidArgument(f"week_start must be 0 (Monday) to 6 (Sunday), not {week_start!r}.")
     if language != ENGLISH:
         return _in_other_language(text, now, week_start, names, language)
-    if _DIGIT.search(text) is None and _triggers().isdisjoint(_WORDS.findall(text.lower())):
+    if not may_have_window(text, language):
         return None
     if ":" in text and (stamp := find_timestamp(text, now)):
         return _window(stamp[0], stamp[1], stamp[2], 0.98)
     ctx = Context.of(text, now, week_start, names)
     tokens, _ = _grammar().reduce(ctx)
     return _choose(ctx, tokens) or _implicit(ctx)
+
+
+def may_have_window(text: str, language: str | None = ENGLISH) -> bool:
+    """Whether `parse_window` has anything to read: a digit, or a word of time. In other languages it always looks."""
+    return (
+        language != ENGLISH
+        or _DIGIT.search(text) is not None
+        or not _triggers().isdisjoint(_WORDS.findall(text.lower()))
+    )
 
 
 def _in_other_language(

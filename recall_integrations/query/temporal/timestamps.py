@@ -12,10 +12,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from recall_integrations.patterns import regex
+
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
 _TIME = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:\ ?[AP]M)?"
 _ZONE = r"(?:Z|UTC|GMT|[ECMP][SD]T|CES?T|BST|[+-]\d\d:?\d\d)"
-_STAMP = re.compile(
+_STAMP = regex(
     rf"""(?<![\w./-])(?:
         \d{{4}}-\d\d-\d\d[T ]{_TIME}\ ?{_ZONE}
       | (?:[A-Z][a-z]{{2}},?\ )?\d{{1,2}}\ {_MONTH},?\ \d{{4}},?\ (?:at\ )?{_TIME}\ {_ZONE}

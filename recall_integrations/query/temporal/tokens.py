@@ -18,15 +18,16 @@ of symbols, so a position in it is the index of a token.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.calendar import Interval, Period, day
 from recall_integrations.query.temporal.lexicon import MONTH
+from recall_integrations.records import record
 
 _NAMES = "|".join(sorted(MONTH, key=len, reverse=True))
-_SCAN = re.compile(
+_SCAN = regex(
     r"""
     (?P<url>(?:https?://|www\.|<a\b)\S+ | [\w.+]{1,64}@\S+)
   | (?P<stamp>(?<![\w./-])\d{4}-\d\d?-\d\d?[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z\b|[+-]\d\d:?\d\d\b)?)
@@ -47,28 +48,32 @@ _SCAN = re.compile(
     """.replace("NAMES", _NAMES),
     re.VERBOSE | re.IGNORECASE,
 )
-_SPACED_DATE = re.compile(r"(?<![\w./-])(\d{4}) (\d{1,2}) (\d{1,2})(?![\w/:-]|\.\d)")
-_GLUED = re.compile(r"[A-Za-z]{3,}|\d+(?:st|nd|rd|th)?", re.IGNORECASE)
+# A word that is one whatever `_SCAN` looks for before words: no digit is beside it. Where there are addresses, or
+# before a number ("FY 24"), it may be a part of one.
+_PLAIN_WORD = regex(r"\s*([^\W\d_]+(?:['’][^\W\d_]+)?)(?!\w|['’]\w)")
+_LABELS = frozenset(("cy", "fy"))
+_SPACED_DATE = regex(r"(?<![\w./-])(\d{4}) (\d{1,2}) (\d{1,2})(?![\w/:-]|\.\d)")
+_GLUED = regex(r"[A-Za-z]{3,}|\d+(?:st|nd|rd|th)?", re.IGNORECASE)
 _LETTERS = {"y": "years", "mo": "months", "w": "weeks", "d": "days", "h": "hours", "m": "minutes"}
 # "Dec31" is a date; "dec31" may be anything, unless one of these words stands before it.
 _GLUE_CUES = frozenset("on by since until till before after from to between and due of in".split())
 # "90s music" is a decade; a "90s timeout" is none.
-_ERA = re.compile(
+_ERA = regex(
     r"\s+(?:music|songs?|movies?|films?|rock|pop|hits|fashion|bands?|tv|television|sitcoms?|cartoons?|nostalgia|kids?|"
     r"era|playlists?|hip|disco|cinema|style|games?)\b",
     re.IGNORECASE,
 )
-_LENGTH = re.compile(
+_LENGTH = regex(
     r"\s+(?:limit|timeout|time-out|delay|interval|mark|countdown|wait|ttl|cap|threshold|cooldown|clip|video|timer|budget|"
     r"deadline|sleep|poll|pause|break|intro|ad|advert|spot)\b",
     re.IGNORECASE,
 )
 _MARKS = {"–": "-", "—": "-"}
-_DATE = re.compile(r"(\d+)([-/.])(\d+)\2(\d+)")
-_TWO = re.compile(r"(\d+)([-/.])(\d+)")
+_DATE = regex(r"(\d+)([-/.])(\d+)\2(\d+)")
+_TWO = regex(r"(\d+)([-/.])(\d+)")
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class DateToken:
     """A token, or what a rule has made of several.
 
@@ -111,7 +116,15 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[DateT
     """The tokens of `text` in order; `vocabulary` gives the symbol of a word, `now` the century of two-digit years."""
     out: list[DateToken] = []
     position = 0
-    while match := _SCAN.search(text, position):
+    addresses = "@" in text or "://" in text or "www." in text.lower()
+    while True:
+        if not addresses and (plain := _PLAIN_WORD.match(text, position)) and plain[1].lower() not in _LABELS:
+            out.append(_word(plain[1], plain.start(1), False, vocabulary))
+            position = plain.end()
+            continue
+        match = _SCAN.search(text, position)
+        if match is None:
+            return out
         position = match.end()
         kind = match.lastgroup if match.lastgroup not in ("tail", "junk") else ("number" if match["number"] else "word")
         start, raw = match.start(), match.group()
@@ -134,7 +147,6 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[DateT
             out.append(DateToken("x", None, start, position))
         else:
             out.append(_special(kind or "", raw, start, now))
-    return out
 
 
 def _is_decade(raw: str, out: list[DateToken], text: str, position: int) -> bool:

@@ -44,7 +44,7 @@ def diversified(fused: Fused, view: ScopeView, k: int, relevance_share: float) -
     n = min(len(fused.rows), max(2 * k, 20))
     if view.vectors is None or n < 3:
         return fused
-    vectors = np.asarray(view.vectors[fused.rows[:n]], dtype=np.float32)
+    vectors = view.vectors.of(fused.rows[:n])
     order = mmr(_relevance(fused.scores[:n]), vectors, n, relevance_share)
     return moved(fused, np.concatenate([order, np.arange(n, len(fused.rows))]), fused.scores, DIVERSITY)
 

@@ -57,8 +57,12 @@ def moved(
     if len(order) < 2 or (order[1:] > order[:-1]).all():  # some left at most
         return after
     before = sums(fused)[order]
-    given = placed(before, longest_falling(before) if stays is None else stays) - before
-    return giving(after, source, given)
+    if stays is None:
+        stays, led = np.ones(len(order), dtype=np.bool_), len(order)
+        if led == len(fused.rows):  # the last ones, which stand where they stood, fall, and are below all before them
+            led = int((order != np.arange(led)).nonzero()[0][-1]) + 1
+        stays[:led] = longest_falling(before[:led])
+    return giving(after, source, placed(before, stays) - before)
 
 
 def giving(fused: Fused, source: str, given: Sums) -> Fused:
@@ -103,17 +107,20 @@ def longest_falling(values: Sums) -> Mask:
     """A longest subsequence that never rises, as a mask (Schensted 1961: patience sorting)."""
     tops: list[float] = []  # the greatest last value of a subsequence of each length, negated
     places: list[int] = []
-    before = np.full(len(values), -1, dtype=np.int64)
+    before: list[int] = []
     for place, value in enumerate((-values).tolist()):
         length = bisect_right(tops, value)
-        before[place] = places[length - 1] if length else -1
-        tops[length : length + 1] = [value]
-        places[length : length + 1] = [place]
+        before.append(places[length - 1] if length else -1)
+        if length == len(tops):
+            tops.append(value)
+            places.append(place)
+        else:
+            tops[length], places[length] = value, place
     mask = np.zeros(len(values), dtype=np.bool_)
     at = places[-1] if places else -1
     while at >= 0:
         mask[at] = True
-        at = int(before[at])
+        at = before[at]
     return mask
 
 

@@ -28,7 +28,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +35,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.ranking.features.bm25 import Values, weighted
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.feature_sum import Ranking
+from recall_integrations.records import record
 from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1
 
@@ -47,6 +47,7 @@ FORMAT = "recall-calibration-2"
 K = 10  # where z = 0
 TOP = 5
 KINDS = ("people", "crowd", "roles", "apart", "long", "documents")
+_IDF_MIN, _IDF_MAX = math.exp(-2), math.exp(5)
 LOGIT_MAX = 12.0  # a model's probability is never closer to 0 or 1 than 6e-6
 LOGIT_END = 30.0  # of one for another k, which is led back to that of the model
 
@@ -150,11 +151,25 @@ _ANY = (
     "cosine",
     "speaker_named",
 )
+# What both models read, once for the two: those of `_OWN` first.
+_READ = tuple(dict.fromkeys((*_OWN, *_TOP, *_ANY)))
+# What `result_inputs` computes, in that order, and where the inputs of `RESULT` are among it.
+_COMPUTED = (
+    *(f"{name}_top" for name in _READ),
+    *(f"{name}_any" for name in _READ),
+    *("unknown", "unknown²", "soft_match_top²", "near_match_top²", "s1", "gap2", "gap10"),
+    *("idf", "idf·unknown", "idf·idf_coverage_any", "idf·soft_match_top", "idf·near_match_top"),
+    *("vectors", "beside", "size", *KINDS),
+)
+_PICKED = np.asarray([_COMPUTED.index(name) for name in RESULT])
+_SOFT, _NEAR, _COVERAGE = (_READ.index(name) for name in ("soft_match", "near_match", "idf_coverage"))
+_NAMED = _READ.index("speaker_named")
 Doubles = NDArray[np.float64]
+_LOG_PLACES: Doubles = np.log1p(np.arange(1_024))
 _AGAIN = "Make them again with scripts/fit_calibration.py."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Logistic:
     """A logistic model: `bias + Σ weight · clip(input, low, high)` is the logit.
 
@@ -172,8 +187,24 @@ class Logistic:
 
     def logits(self, x: Doubles) -> Doubles:
         """Of each row, or of the one row, of `x`."""
-        z: Doubles = np.einsum("...i,i->...", np.clip(x, self.low, self.high), self.weights) + self.bias
-        return np.clip(z, -LOGIT_MAX, LOGIT_MAX)
+        kept = np.minimum(np.maximum(x, self.low), self.high)
+        z: Doubles = np.einsum("...i,i->...", kept, self.weights) + self.bias
+        return np.minimum(np.maximum(z, -LOGIT_MAX), LOGIT_MAX)
+
+    def logit(self, x: Doubles) -> float:
+        """Of one row, `(inputs,)`."""
+        kept = np.minimum(np.maximum(x, self.low), self.high)
+        return min(max(float(kept @ self.weights) + self.bias, -LOGIT_MAX), LOGIT_MAX)
+
+    def logits_of(self, columns: Doubles) -> Doubles:
+        """Of each column of `(inputs, n)`, which are clipped in place."""
+        np.maximum(columns, self.low[:, None], out=columns)
+        np.minimum(columns, self.high[:, None], out=columns)
+        z = weighted(self.weights, columns)
+        z += self.bias
+        np.maximum(z, -LOGIT_MAX, out=z)
+        np.minimum(z, LOGIT_MAX, out=z)
+        return z
 
     def to_dict(self) -> dict[str, Any]:
         """As it is kept."""
@@ -184,7 +215,7 @@ class Logistic:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Calibration:
     """What turns the scores of one version of a ranker into probabilities. Threads may share one.
 
@@ -235,7 +266,7 @@ class Calibration:
         """
         if not features.size or k < 1:
             return 0.0
-        logit = float(self.result.logits(result_inputs(features, ranking.scores, unknown)))
+        logit = self.result.logit(result_inputs(features, ranking.scores, unknown))
         return _probability(logit + self._gain(min(k, features.size)))
 
     def probabilities(
@@ -260,11 +291,14 @@ class Calibration:
         size, scores = features.size, ranking.scores
         if not size:
             return np.zeros(0, dtype=np.float32)
-        ranked = np.argsort(-scores, kind="stable")
+        ranked = (-scores).argsort(kind="stable")
         logit = _logit(confidence) - self._gain(min(max(k, 1), size))
-        z = np.minimum(self.hit.logits(hit_inputs(features, scores, ranked, logit)), logit)
+        z = np.minimum(self.hit.logits_of(hit_inputs(features, scores, ranked, logit).T), logit)
         whole = _probability(logit + self._gain(min(K, size)))
-        falling = _adding_up(-np.sort(-1 / (1 + np.exp(-z))), whole)
+        z.sort()
+        odds_against = np.exp(-z[::-1])
+        odds_against += 1
+        falling = _adding_up(1 / odds_against, whole)
         out = np.empty(size, dtype=np.float32)
         out[ranked if order is None else _completed(order, ranked)] = falling
         return out
@@ -312,58 +346,54 @@ def unknown_share(stems: Sequence[str], frequency: Callable[[str], int], count: 
 
 def result_inputs(features: Features, scores: Values, unknown: float) -> Doubles:
     """The inputs of `RESULT`, in its order. There is at least one candidate."""
-    top = np.argsort(-scores, kind="stable")[: max(TOP, K)]
-    first = scores[top].astype(np.float64)
-    among = features.matrix(_TOP)[top[:TOP]]
-    best = {f"{n}_top": value for n, value in zip(_TOP, among.max(axis=0).tolist(), strict=True)}
-    best["speaker_named_top"] = float(among[:, _TOP.index("speaker_named")].mean())
-    best.update((f"{n}_any", float(features[n].max())) for n in _ANY)
-    share = float(features["bm25_of_ceiling"].max())
-    whole = float(features["bm25"].max()) / (share * (K1 + 1)) if share > 0 else 1.0
-    stems_idf = math.log(min(max(whole, math.exp(-2)), math.exp(5)))
-    made = {
-        **best,
-        "unknown": unknown,
-        "unknown²": unknown**2,
-        "soft_match_top²": best["soft_match_top"] ** 2,
-        "near_match_top²": best["near_match_top"] ** 2,
-        "s1": float(first[0]),
-        "gap2": float(first[0] - first[min(1, len(first) - 1)]),
-        "gap10": float(first[0] - first[-1]),
-        "idf": stems_idf,
-        "idf·unknown": stems_idf * unknown,
-        "idf·idf_coverage_any": stems_idf * best["idf_coverage_any"],
-        "idf·soft_match_top": stems_idf * best["soft_match_top"],
-        "idf·near_match_top": stems_idf * best["near_match_top"],
-        "vectors": float(features["cosine"].any()),
-        "beside": _beside(features),
-        "size": math.log(features.size),
-        **{gate: features.gates.get(gate, 0.0) for gate in KINDS},
-    }
-    return np.asarray([made[name] for name in RESULT])
+    top = (-scores).argsort(kind="stable")[: max(TOP, K)]
+    first = scores[top].tolist()
+    table = features.table(_READ)
+    among = table.take(top[:TOP], axis=1)
+    best, every = np.maximum.reduce(among, axis=1).tolist(), np.maximum.reduce(table, axis=1).tolist()
+    best[_NAMED] = float(np.add.reduce(among[_NAMED]) / np.float32(among.shape[1]))
+    share = float(np.maximum.reduce(features["bm25_of_ceiling"]))
+    whole = float(np.maximum.reduce(features["bm25"])) / (share * (K1 + 1)) if share > 0 else 1.0
+    stems_idf = math.log(min(max(whole, _IDF_MIN), _IDF_MAX))
+    soft, near = best[_SOFT], best[_NEAR]
+    made = [
+        *best,
+        *every,
+        *(unknown, unknown**2, soft**2, near**2),
+        *(first[0], first[0] - first[min(1, len(first) - 1)], first[0] - first[-1]),
+        *(stems_idf, stems_idf * unknown, stems_idf * every[_COVERAGE], stems_idf * soft, stems_idf * near),
+        *_shared(features),
+    ]
+    inputs: Doubles = np.asarray(made).take(_PICKED)
+    return inputs
 
 
 def hit_inputs(features: Features, scores: Values, ranked: NDArray[np.int64], logit: float) -> Doubles:
     """The inputs of `HIT` for the candidates in `ranked`, `(candidates, inputs)`; row `i` is candidate `ranked[i]`."""
     falling = scores[ranked].astype(np.float64)
-    out = np.empty((len(ranked), len(HIT)))
-    place, gap = np.log1p(np.arange(len(ranked))), falling - falling[0]
-    out[:, 0] = logit
-    out[:, 1] = place
-    out[:, 2] = gap
-    out[:, 3] = logit * place
-    out[:, 4] = logit * gap
-    out[:-1, 5] = falling[:-1] - falling[1:]
-    out[-1, 5] = 0
-    for i, name in enumerate(_OWN, start=6):
-        out[:, i] = features[name][ranked]
-    shared = [float(features["cosine"].any()), _beside(features), math.log(features.size)]
-    out[:, 6 + len(_OWN) :] = [*shared, *(features.gates.get(gate, 0.0) for gate in KINDS)]
-    return out
+    out = np.empty((len(HIT), len(ranked)))  # input by input, as the columns lie
+    out[0] = logit
+    out[1] = _LOG_PLACES[: len(ranked)] if len(ranked) <= len(_LOG_PLACES) else np.log1p(np.arange(len(ranked)))
+    np.subtract(falling, falling[0], out=out[2])
+    np.multiply(out[1:3], logit, out=out[3:5])
+    np.subtract(falling[:-1], falling[1:], out=out[5, :-1])
+    out[5, -1] = 0
+    own = 6 + len(_OWN)
+    out[6:own] = features.table(_READ)[: len(_OWN)].take(ranked, axis=1)
+    out[own:] = np.asarray(_shared(features))[:, None]
+    turned: Doubles = out.T
+    return turned
 
 
-def _beside(features: Features) -> float:
-    return float((features.links[:2] >= 0).any(axis=0).mean())
+def _shared(features: Features) -> list[float]:
+    """What is the same for all candidates, in the order in which `RESULT` and `HIT` end."""
+    gates = features.gates
+    return [
+        float(features.compared),
+        features.beside,
+        math.log(features.size),
+        *[gates.get(gate, 0.0) for gate in KINDS],
+    ]
 
 
 def from_json(text: str, where: str = "the calibrations") -> dict[str, Calibration]:
@@ -423,7 +453,7 @@ def _logistic(kept: Mapping[str, Any], expected: Mapping[str, str]) -> Logistic:
 
 def _adding_up(falling: Doubles, confidence: float) -> Doubles:
     """With the first `K` adding up to the confidence at least, raised in proportion; so none is above it."""
-    total = float(falling[:K].sum())
+    total = float(np.add.reduce(falling[:K]))
     return falling if total >= confidence else falling * (confidence / total)
 
 

@@ -6,29 +6,45 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.text.bm25 import K1, B
 
 Values = NDArray[np.float32]
+Real = TypeVar("Real", np.float32, np.float64)
 
+PRODUCT_MAX = 8_192  # numbers in one product of a vector and a table; OpenBLAS starts threads from 9,216
 PIVOT_1, PIVOT_2 = 75, 120  # of a window of ±1, of ±2 texts; `text.bm25.PIVOT` is of one text
 
 
 def length_term(lengths: Values, pivot: float) -> Values:
     """`K` of texts of these lengths."""
-    k: Values = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * np.maximum(lengths, pivot) / np.float32(pivot))
+    k: Values = np.maximum(lengths, pivot)
+    k *= np.float32(K1 * B / pivot)
+    k += np.float32(K1 * (1 - B))
     return k
+
+
+def undamped(worth: Values, lengths: Values, pivot: float) -> Values:
+    """`worth · 2.2 / (1 + K)` of texts of these lengths, in place."""
+    damping: Values = np.maximum(lengths, pivot)
+    damping *= np.float32(K1 * B / pivot / (K1 + 1))
+    damping += np.float32((1 + K1 * (1 - B)) / (K1 + 1))
+    worth /= damping
+    return worth
 
 
 def saturated(tf: Values, k: Values | np.float32) -> Values:
     """BM25 of one term without its idf."""
-    worth: Values = tf * np.float32(K1 + 1) / (tf + k)
+    worth: Values = tf * np.float32(K1 + 1)
+    worth /= tf + k
     return worth
 
 
-def weighted(weights: Values, table: Values) -> Values:
-    """Weighted sum over the query's stems. einsum, not `@`: a matrix product may wake BLAS threads (see `Lexicon`)."""
-    summed: Values = np.einsum("i,ij->j", weights, table)
+def weighted(weights: NDArray[Real], table: NDArray[Real]) -> NDArray[Real]:
+    """Weighted sum of the rows of a table. Of a large one not by `@`: a product may wake BLAS threads."""
+    summed: NDArray[Real] = weights @ table if table.size < PRODUCT_MAX else np.einsum("i,ij->j", weights, table)
     return summed

@@ -11,7 +11,6 @@ best lexical hits, and the best candidate. The constants, here and in `second_ho
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from recall_integrations.arms.second_hop.links import SecondHop
 from recall_integrations.indexes.columns import Rows, TextColumns
 from recall_integrations.indexes.lexicon import TERMS_MAX
 from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.records import record
 from recall_integrations.text import idf
 
 WEIGHTS = (1.0, 0.5, 0.25)
@@ -27,7 +27,7 @@ MISSING = 3.0
 NEAR = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Bridge:
     """What the second hop adds.
 
@@ -66,13 +66,13 @@ def bridged(
         worth: scales `WEIGHTS`.
     """
     added, before = np.zeros(len(rows), dtype=np.float32), np.full(len(rows), -1, dtype=np.int64)
-    first, goals = hop.view.top(rows, scores, len(WEIGHTS))
-    if named is not None:
-        goals = np.minimum(goals, goals[named[np.searchsorted(rows, first)] > 0].min(initial=np.inf))
-    hop.look(first[:1])
+    hop.look(_best(hop, rows, scores))
     links = hop.links
     if not len(links.rows) or not len(rows):
         return Bridge(added=added, before=before)
+    first, goals = hop.view.top(rows, scores, len(WEIGHTS))
+    if named is not None:
+        goals = np.minimum(goals, goals[named[np.searchsorted(rows, first)] > 0].min(initial=np.inf))
     place = np.full(len(links.rows), -1, dtype=np.int64)
     for i, row in enumerate(first.tolist()):
         place[links.starts == row] = i
@@ -90,6 +90,12 @@ def bridged(
     added[to[rising]] = gain[rising]  # of several ways to a candidate the last one stays: the highest gain
     before[to[rising]] = first[place[rising]]
     return Bridge(added=added, before=before)
+
+
+def _best(hop: SecondHop, rows: Rows, scores: Values) -> Rows:
+    """The best candidate."""
+    best: Rows = rows[scores == np.maximum.reduce(scores, initial=-np.inf)]
+    return best if len(best) < 2 else hop.view.top(best, np.zeros(len(best), dtype=np.float32), 1)[0]
 
 
 def _approach(wanted: NDArray[np.floating], goals: NDArray[np.floating]) -> NDArray[np.floating]:

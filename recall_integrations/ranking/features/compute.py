@@ -1,14 +1,15 @@
 """Evidence for each candidate, as named columns: what the rankers add up.
 
-Computed once per query in numpy over the candidates and, where threads are known, their neighbours. What each column is
+Computed once per query, each when it is asked for, in numpy over the candidates and, where threads are known, their
+neighbours. What each column is
 stands beside its weight, in the files that `registry` lists; the symbols are those of `match`. Evidence that is absent
 (no thread, actor, time or vector) makes a constant column, which orders nothing, or none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,56 @@ from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.feature import Feature, FeatureSet
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.match import Match
+from recall_integrations.ranking.features.once import once
 from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.records import record
+
+_UNMADE: Values = np.empty(0, dtype=np.float32)  # of a feature that nobody has asked for yet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Computed(Mapping[str, Values]):
+    """Features of a match by name, each computed when it is first asked for; a ranker asks for those that it weighs.
+
+    Args:
+        match: what they are computed from; it is kept as long as this is.
+        known: the features.
+    """
+
+    def __init__(self, match: Match, known: FeatureSet) -> None:
+        self._match, self._known = match, known
+        self._made: dict[str, Values | None] = {}
+
+    def get(self, name: str, default: Values | None = None) -> Values | None:  # type: ignore[override]
+        """The column; `default` where there is none."""
+        made = self._made.get(name, _UNMADE)
+        if made is _UNMADE:
+            made = self._made[name] = self._of(name)
+        return default if made is None else made
+
+    def __getitem__(self, name: str) -> Values:
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (feature.name for feature in self._known if feature.name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _of(self, name: str) -> Values | None:
+        feature = self._known.get(name)
+        if feature is None or ((feature.detail or feature.gated) and not _wanted(feature, self._match)):
+            return None
+        made = feature.of(self._match)
+        return made if made is None or made.dtype == np.float32 else made.astype(np.float32)
+
+
+@record(frozen=True, kw_only=True)
 class Features:
     """Columns by name, each float32 `(candidates,)`, finite.
 
@@ -51,24 +98,58 @@ class Features:
     def __getitem__(self, name: str) -> Values:
         """The column; zeros where the name was not computed."""
         found = self.columns.get(name)
-        return np.zeros(self.size, dtype=np.float32) if found is None else found
+        return self._nothing if found is None else found
+
+    @once
+    def _nothing(self) -> Values:
+        return np.zeros(self.size, dtype=np.float32)
 
     def matrix(self, names: Sequence[str]) -> Values:
         """The columns side by side, `(candidates, names)`."""
-        return np.stack([self[name] for name in names], axis=1) if names else np.empty((self.size, 0), np.float32)
+        turned: Values = self.table(tuple(names)).T
+        return turned
+
+    def table(self, names: tuple[str, ...]) -> Values:
+        """The columns one after the other, `(names, candidates)`. Made once for all who ask for the same ones."""
+        made = self._tables.get(names)
+        if made is None:
+            made = self._tables[names] = stacked([self[name] for name in names], self.size)
+        return made
+
+    @once
+    def compared(self) -> bool:
+        """Whether candidates have cosines."""
+        return bool(np.logical_or.reduce(self["cosine"]))
+
+    @once
+    def beside(self) -> float:
+        """Share of the candidates that stand beside another candidate in their thread; there is one at least."""
+        before, after = self.links[0], self.links[1]
+        return int(np.count_nonzero(np.maximum(before, after) >= 0)) / self.size
+
+    @once
+    def _tables(self) -> dict[tuple[str, ...], Values]:
+        return {}
+
+    def whole(self) -> Features:
+        """With all columns computed, and without what they were computed from: to be kept."""
+        return replace(self, columns=dict(self.columns))
+
+
+def stacked(columns: Sequence[Values], size: int) -> Values:
+    """Columns one after the other, `(len(columns), size)`."""
+    if not columns:
+        return np.empty((0, size), dtype=np.float32)
+    joined = np.concatenate(columns).reshape(len(columns), size)  # in one step, and not row by row
+    return joined.astype(np.float32, copy=False)
 
 
 def compute(given: FeatureInput, known: FeatureSet = FEATURES) -> Features:
-    """All features of all candidates."""
+    """All features of all candidates, computed as they are asked for."""
     match = Match(given)
-    columns: dict[str, Values] = {}
-    for feature in known:
-        made = feature.of(match) if _wanted(feature, match) else None
-        if made is not None:
-            columns[feature.name] = np.asarray(made, dtype=np.float32)
     return Features(
         rows=match.rows,
-        columns=columns,
+        columns=Computed(match, known),
         links=match.links(),
         session=np.where(match.threaded, match.session, -1),
         gates=match.gates,
@@ -80,4 +161,7 @@ def compute(given: FeatureInput, known: FeatureSet = FEATURES) -> Features:
 def _wanted(feature: Feature, match: Match) -> bool:
     if feature.detail and not match.given.detail:
         return False
-    return not feature.gated or any(match.gates[gate] for gate in feature.weight)
+    if not feature.gated:
+        return True
+    gates = match.gates
+    return any(gates[gate] for gate in feature.weight)

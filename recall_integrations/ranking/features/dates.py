@@ -21,19 +21,24 @@ def date_match(match: Match) -> Values:
     given = match.given
     window = given.query.window
     if window is None or given.at is None:
-        return np.zeros(len(given.rows), dtype=np.float32)
+        return match.nothing
     at = given.at[given.rows].astype(np.float64)
     start = -np.inf if window.start is None else to_micros(window.start)
     end = np.inf if window.end is None else to_micros(window.end)
-    length = np.clip((end - start) / DAY, *AFTER_DAYS)
+    length = min(max((end - start) / DAY, AFTER_DAYS[0]), AFTER_DAYS[1])
     later = AFTER_WINDOW * np.exp(-np.maximum(at - end, 0) / DAY / length)
     inside = np.where(at < start, 0.0, np.where(at < end, 1.0, later))
     return (window.confidence * inside * is_dated(given)).astype(np.float32)
 
 
+def date_words_asked(match: Match) -> Values:
+    """Where nobody asks for a time, words of dates are no answer."""
+    return match.date_words if match.given.query.when else match.nothing
+
+
 def is_dated(given: FeatureInput) -> NDArray[np.bool_] | bool:
     """Where the candidates' times say when they were."""
-    return True if given.dated is None else given.dated[given.rows]
+    return True if given.dated is None else given.dated.take(given.rows)
 
 
 DATES = (
@@ -47,7 +52,7 @@ DATES = (
     Feature(
         name="date_words_asked",
         formula="date_words where the query asks for a time, else 0",
-        of=lambda match: match.date_words * np.float32(match.given.query.when),
+        of=date_words_asked,
         group="date",
         weight={"always": 0.2},
     ),

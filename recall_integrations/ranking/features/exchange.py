@@ -13,11 +13,12 @@ from recall_integrations.types.roles import ROLE_CODES, Role
 
 def asked_before(match: Match) -> Values:
     """What the sentences before it that ask, by another actor, have in common with the query."""
-    at, actors = match.at, match.actors_at
-    if match.near_asked is None:
-        return np.zeros(len(at[0]), np.float32)
+    asked = match.near_asked
+    if asked is None:
+        return match.nothing
+    actors = match.actors_at
     answers: NDArray[np.bool_] = (actors[0] >= 0) & (actors[1] >= 0) & (actors[0] != actors[1])
-    return weighted(match.share, match.near_asked[:, at[1]]) * answers
+    return weighted(match.share, asked[:, match.at[1]]) * answers
 
 
 def same_actor(match: Match) -> NDArray[np.bool_]:
@@ -51,24 +52,29 @@ def exchange_match(match: Match) -> Values:
 
 def asking_share(match: Match) -> Values:
     """What asks does not answer."""
-    me = match.at[0]
-    asked = np.bincount(match.text_of[match.asked], minlength=len(match.pool) + 1)[me]
-    share: Values = (asked / np.maximum(np.append(match.counts, 0)[me], 1)).astype(np.float32)
+    asks = match.columns.asked.take(match.kept[match.mine]).nonzero()[0]
+    if not len(asks):
+        return match.nothing
+    asked = np.bincount(match.mine_of[asks], minlength=len(match.rows))
+    share: Values = (asked / np.maximum(match.counts[: len(match.rows)], 1)).astype(np.float32)
     return share
 
 
 def by_user(match: Match) -> Values:
     """What is known about a user is said by them."""
-    said = match.columns.roles[match.rows]
-    said_by: Values = (said == ROLE_CODES[Role.USER]).astype(np.float32)
+    if not match.columns.kind.roles:
+        return match.nothing
+    said_by: Values = (match.roles == ROLE_CODES[Role.USER]).astype(np.float32)
     return said_by
 
 
 def by_asked_role(match: Match) -> Values:
     """ "What did you recommend" asks for what the assistant said."""
-    said, query = match.columns.roles[match.rows], match.given.query
-    wanted = -1 if query.role is None else ROLE_CODES[query.role]
-    said_by: Values = np.float32(query.strength) * (said == wanted).astype(np.float32)
+    query = match.given.query
+    if query.role is None or not query.strength:
+        return match.nothing
+    said_by: Values = (match.roles == ROLE_CODES[query.role]).astype(np.float32)
+    said_by *= np.float32(query.strength)
     return said_by
 
 
@@ -116,7 +122,7 @@ EXCHANGE = (
     Feature(
         name="is_question",
         formula="1 where the text asks something",
-        of=lambda match: match.asks[match.at[0]],
+        of=lambda match: match.asks[: len(match.rows)],
         group="question",
         weight={"people": -1.9},
         linear=True,

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.kind import GATES
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.match import Match
+from recall_integrations.records import record
 from recall_integrations.types.numbers import is_number
 
 LAST = 99
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Label:
     """What a feature says of a hit, in `hit.reason`.
 
@@ -36,7 +37,7 @@ class Label:
     ruled: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Feature:
     """A column of evidence.
 
@@ -118,6 +119,10 @@ class FeatureSet:
 
     def __getitem__(self, name: str) -> Feature:
         return self._by_name[name]
+
+    def get(self, name: str) -> Feature | None:
+        """The feature of a name; `None` = there is none."""
+        return self._by_name.get(name)
 
     @cached_property
     def main(self) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -12,9 +11,10 @@ from numpy.typing import NDArray
 from recall_integrations.indexes.columns import Rows, TextColumns
 from recall_integrations.indexes.lexicon import QueryTerms
 from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.records import record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class FeatureInput:
     """A query, its candidates, and the statistics of the scope.
 
@@ -36,6 +36,7 @@ class FeatureInput:
             of the bundled model in English.
         word_worth: what a cosine of the bundled word vectors is worth in the language of the query, 0 = nothing,
             1 = as much as in English.
+        frequencies: `frequency` of many stems at once, given by their numbers in the lexicon; `None` = one by one.
     """
 
     columns: TextColumns
@@ -53,3 +54,4 @@ class FeatureInput:
     detail: bool = False
     cosine_worth: float = 1.0
     word_worth: float = 1.0
+    frequencies: Callable[[Rows], NDArray[np.int64]] | None = None

@@ -14,267 +14,273 @@ Common symbols of the formulas:
 
 from __future__ import annotations
 
-from functools import cached_property
+import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from recall_integrations.indexes.columns import WORDS_MAX
-from recall_integrations.indexes.lexicon import Ids
-from recall_integrations.ranking.features.bm25 import Values, length_term, saturated, weighted
+from recall_integrations.indexes.columns import WORDS_MAX, Rows
+from recall_integrations.indexes.runs import heads
+from recall_integrations.ranking.features.bm25 import Values, length_term, saturated, undamped, weighted
 from recall_integrations.ranking.features.given import FeatureInput
+from recall_integrations.ranking.features.once import once
+from recall_integrations.ranking.features.pool import Pool
 from recall_integrations.text import idf, is_character, length_in_words
-from recall_integrations.text.bm25 import K1, PIVOT
+from recall_integrations.text.bm25 import PIVOT
 
 NEAR = 0.5
-PAIRS_MAX = 1_048_576  # query stem × word of the pool; larger pools give the beginning of each text, 32 words at least
 DATE_WORDS_MAX = 3
 BLOCK = 16  # content words; a passage is two blocks beside each other
 
 
-class Match:
-    """The query against the pool: the candidates and their neighbours up to ±2, each once.
+class Match(Pool):
+    """The query against the pool.
 
     Tables over the pool are `(query stems, pool + 1)`; the last column stands for "no such neighbour" and is 0.
-    `at[0]` are the columns of the candidates, `at[1:5]` those of the text before, after, two before, two after.
 
-    Text by text: `lengths`, `asks` (whether it asks), `near_match`, `passage`, `damping` (for its length). Stem by stem
-    and text by text: `tf`, `near`, `soft`. Word by word, one text after the other: `tokens`, `text_of`, `place`,
-    `asked`. Where query stems stand among these: `places`, which stem is `said` there and `said_in` which text.
+    Text by text: `near_match`, `passage`. Stem by stem and text by text: `tf`, `near`, `soft`. Where query stems stand
+    among the words: `places`, which stem is `said` there and `said_in` which text.
     """
 
     def __init__(self, given: FeatureInput) -> None:
-        self.given = given
-        columns, rows = given.columns, np.asarray(given.rows, dtype=np.int64)
-        self.columns, self.rows = columns, rows
-        before, after = columns.previous(rows), columns.following(rows)
-        every = np.concatenate([rows, before, after, columns.previous(before), columns.following(after)])
-        pool, at = np.unique(every, return_inverse=True)
-        if len(pool) and pool[0] < 0:
-            pool, at = pool[1:], at - 1  # -1, "none", becomes the last column
-        self.pool = pool
-        self.at = at.reshape(5, len(rows))
-        self._gather()
+        super().__init__(given)
         self._compare()
-        self._thread()
-
-    def _gather(self) -> None:
-        """Words of the pool, one text after the other."""
-        columns = self.columns
-        first = columns.starts[self.pool]
-        counts = columns.starts[self.pool + 1] - first
-        room = PAIRS_MAX // max(len(self.given.query.stems), 8)
-        if counts.sum() > room:
-            counts = np.minimum(counts, max(32, room // len(counts)))
-        ends = np.cumsum(counts)
-        total = int(ends[-1]) if len(ends) else 0
-        kept = np.arange(total) + np.repeat(first - (ends - counts), counts)
-        self.tokens: Ids = columns.words[kept]
-        self.asked = columns.asked[kept]
-        place = np.arange(total) - np.repeat(ends - counts, counts)
-        # Of each word in its text, in words: of Chinese, characters and pairs of them are three for a word.
-        shares = np.minimum(columns.lengths[self.pool] / np.maximum(counts, 1), 1)
-        self.place = place if not len(shares) or shares.min() == 1 else (place * np.repeat(shares, counts)).astype(int)
-        self.text_of = np.repeat(np.arange(len(self.pool)), counts)
-        self.counts = counts
-        self.lengths = np.append(columns.lengths[self.pool], 0).astype(np.float32)
-        self.asks = np.append(columns.questions[self.pool], False).astype(np.float32)
 
     def _compare(self) -> None:
         """`tf`, `passage_match`, `near` of each query stem in each text of the pool."""
         given, lexicon = self.given, self.columns.lexicon
         stems = given.query.stems
-        self.idf = np.asarray([idf(given.frequency(s), given.count) for s in stems], dtype=np.float32)
-        self.total = max(float(self.idf.sum()), 1e-9)
+        self.held = [given.frequency(stem) for stem in stems]
+        self.idf = np.asarray([idf(held, given.count) for held in self.held], dtype=np.float32)
+        self.total = max(float(np.add.reduce(self.idf)), 1e-9)
         self.share = self.idf / np.float32(self.total)
-        self.numbers = np.asarray([lexicon.stem_of(s) for s in stems], dtype=np.int32)
+        self.numbers = [lexicon.stem_of(s) for s in stems]
         # Distinct words by marking, which is faster than sorting them.
         marks = np.zeros(len(lexicon), dtype=np.bool_)
         marks[self.tokens] = True
-        words = np.flatnonzero(marks).astype(np.int32)
-        places = np.empty(len(marks), dtype=np.int32)
-        places[words] = np.arange(len(words), dtype=np.int32)
-        token = places[self.tokens]
-        asked, found = np.nonzero(self.numbers[:, None] == lexicon.stems[words][None, :])
+        words = marks.nonzero()[0]
+        places = np.empty(len(marks), dtype=np.int64)
+        places[words] = np.arange(len(words))
         if stems and given.word_worth > 0:
-            close = np.maximum(lexicon.cosines(words, given.query.words), 0)
+            close = lexicon.cosines(words, given.query.words)
+            np.maximum(close, 0, out=close)
             if given.word_worth < 1:
                 close *= np.float32(given.word_worth)
         else:
             close = np.zeros((len(stems), len(words)), dtype=np.float32)
-        close[asked, found] = 1
-        stem_of = np.full(len(words), -1, dtype=np.int64)
-        stem_of[found] = asked
-        said = stem_of[token]
-        # Where a query stem stands: few places, so what is counted of them is counted there only.
-        self.places = np.flatnonzero(said >= 0)
-        self.said, self.said_in = said[self.places], self.text_of[self.places]
+        stem_of = self._exact(close, words)
+        # Where a word stands that is near, or has a query stem: few places, so what is counted there is counted there
+        # only.
+        near, token = self.tokens[:0], self.tokens[:0]
+        if stems:
+            marks[words] = np.maximum.reduce(close) >= NEAR
+            near = marks.take(self.tokens).nonzero()[0]
+            token = places.take(self.tokens.take(near))
+        said = stem_of.take(token)
+        has = (said >= 0).nonzero()[0]
+        self.places, self.said = near.take(has), said.take(has)
+        text_of_near = self.text_of.take(near)
+        self.said_in = text_of_near.take(has)
         width = len(self.pool) + 1
         tf = np.bincount(self.said * width + self.said_in, minlength=len(stems) * width)
         self.tf = tf.astype(np.float32).reshape(len(stems), width)
-        self.distinct, self.token = words, token
-        self._nearest(close, token)
-        self._passages(close, token)
-        self.near_match = weighted(self.share, self.near)
-        self.damping = np.float32(K1 + 1) / (1 + length_term(self.lengths, PIVOT))
+        self.distinct, self._places = words, places
+        self.near = np.zeros((len(stems), width), dtype=np.float32)
+        self._near = (close.take(token, axis=1), text_of_near, near)
+        if len(near):
+            self._best_near(self.near, *self._near[:2])
+        self._passages(close, self.token if given.detail else places.take(self.tokens[self.mine]))
+
+    @once
+    def token(self) -> Rows:
+        """Which of the distinct words each word of the pool is."""
+        return self._places.take(self.tokens)
+
+    def _exact(self, close: Values, words: Rows) -> Rows:
+        """Which stem of the query each word has, -1 = none; in `close` such a word is 1."""
+        which = np.full(len(words), -1, dtype=np.int64)
+        numbers = np.asarray(self.numbers, dtype=np.int32)[:, None]
+        # Of one axis it is found faster than of two.
+        alike = (self.columns.lexicon.stems.take(words) == numbers).reshape(-1).nonzero()[0]
+        place, same = np.divmod(alike, max(len(words), 1))
+        which[same] = place
+        close[place, same] = 1
+        return which
 
     def rarity(self) -> float:
         """Mean idf of the query's words that the scope holds, as a share of the highest; 1 where it holds none."""
         count = self.given.count
-        stems = self.given.query.stems
-        held = [i for i, s in enumerate(stems) if not is_character(s) and self.given.frequency(s) > 0]
-        return min(float(self.idf[held].mean()) / idf(0, count), 1.0) if held and count else 1.0
+        worth = [
+            one
+            for one, held, stem in zip(self.idf.tolist(), self.held, self.given.query.stems, strict=True)
+            if held > 0 and not is_character(stem)
+        ]
+        if not worth or not count:
+            return 1.0
+        rare: float = sum(worth) / len(worth) / idf(0, count)
+        return min(rare, 1.0)
 
-    def _nearest(self, close: Values, token: Ids) -> None:
-        """`near` of all texts: few words come that near, so only they count.
+    @once
+    def near_asked(self) -> Values | None:
+        """`near` of what stands in sentences that ask; `None` where nothing does."""
+        near, texts, places = self._near
+        asked = self.columns.asked.take(self.kept.take(places)).nonzero()[0]
+        if not len(asked):
+            return None
+        found = np.zeros_like(self.near)
+        self._best_near(found, near.take(asked, axis=1), texts.take(asked))
+        return found
+
+    def _best_near(self, table: Values, near: Values, texts: Rows) -> None:
+        """The nearest of words, stem by stem and text by text, into `table`.
 
         Args:
-            close: cosine of each query stem with each distinct word, `(stems, words)`.
-            token: which of the words each token is.
+            table: `(stems, pool + 1)`.
+            near: how near each word comes, `(stems, words)`; there is one at least.
+            texts: of the words, rising.
         """
-        shape = (len(close), len(self.pool) + 1)
-        self.near = np.zeros(shape, dtype=np.float32)
-        self.near_asked: Values | None = None  # in sentences that ask
-        is_near = np.any(close >= NEAR, axis=0)
-        near = np.flatnonzero(is_near[token])
-        if len(near):
-            texts = self.text_of[near]
-            begins = np.flatnonzero(np.diff(texts, prepend=-1))
-            best = np.maximum.reduceat(close[:, token[near]], begins, axis=1)
-            self.near[:, texts[begins]] = np.where(best >= NEAR, best, np.float32(0))
-            asked = self.asked[near]
-            if asked.any():
-                near, texts = near[asked], texts[asked]
-                begins = np.flatnonzero(np.diff(texts, prepend=-1))
-                best = np.maximum.reduceat(close[:, token[near]], begins, axis=1)
-                self.near_asked = np.zeros(shape, dtype=np.float32)
-                self.near_asked[:, texts[begins]] = np.where(best >= NEAR, best, np.float32(0))
+        begins = heads(texts)
+        best = np.maximum.reduceat(near, begins, axis=1)
+        best *= best >= NEAR
+        table[:, texts.take(begins)] = best
 
-    def _passages(self, close: Values, token: Ids) -> None:
+    def _passages(self, close: Values, token: Rows) -> None:
         """`passage_match` of every text that is asked for it, and the best passage of each.
 
         Words are taken together in blocks of `BLOCK`; a passage is a block and the one after it.
+
+        Args:
+            close: cosine of each query stem with each distinct word, `(stems, words)`.
+            token: which of the words each token is: those of the candidates, and for trees of their neighbours.
         """
         width = len(self.pool) + 1
         self.soft = np.zeros((len(close), width), dtype=np.float32)
         self.passage = np.zeros(width, dtype=np.float32)
-        text_of, place = self.text_of, self.place
-        if not self.given.detail:  # else of neighbours too
-            mine = np.zeros(width, dtype=np.bool_)
-            mine[self.at[0]] = True
-            kept = mine[text_of]
-            token, text_of, place = token[kept], text_of[kept], place[kept]
         if not len(token) or not len(close):
             return
-        begins = np.flatnonzero(np.diff(text_of * (WORDS_MAX // BLOCK + 1) + place // BLOCK, prepend=-1))
-        texts = text_of[begins]
-        blocks = np.maximum.reduceat(close[:, token], begins, axis=1)
-        first = np.flatnonzero(np.diff(texts, prepend=-1))
-        self.soft[:, texts[first]] = np.maximum.reduceat(blocks, first, axis=1)
-        joined = blocks.copy()
-        beside = np.flatnonzero(np.diff(texts) == 0)
-        joined[:, beside] = np.maximum(blocks[:, beside], blocks[:, beside + 1])
-        self.passage[texts[first]] = np.maximum.reduceat(weighted(self.share, joined), first)
+        begins, first, texts = self._blocks()
+        blocks = np.maximum.reduceat(close.take(token, axis=1), begins, axis=1)
+        if len(first) == len(begins):  # short texts: a block each
+            self.soft[:, texts] = blocks
+            self.passage[texts] = weighted(self.share, blocks)
+            return
+        self.soft[:, texts] = np.maximum.reduceat(blocks, first, axis=1)
+        alone = first[1:] - 1  # the last block of each text
+        last = blocks.take(alone, axis=1)
+        np.maximum(blocks[:, :-1], blocks[:, 1:], out=blocks[:, :-1])
+        blocks[:, alone] = last
+        self.passage[texts] = np.maximum.reduceat(weighted(self.share, blocks), first)
 
-    def links(self) -> NDArray[np.int64]:
-        """Which candidate stands before, after, two before, two after each candidate, `(4, candidates)`; -1 = none."""
-        candidate = np.full(len(self.pool) + 1, -1, dtype=np.int64)
-        candidate[self.at[0]] = np.arange(len(self.rows))
-        links: NDArray[np.int64] = candidate[self.at[1:]]
-        return links
+    def _blocks(self) -> tuple[Rows, Rows, Rows | slice]:
+        """Of the words whose passages are looked at: where blocks begin, which of the blocks are the first of their
+        texts, and which texts these are."""
+        if self.given.detail or self.shares is not None:
+            text_of, place = self.text_of, self.place
+            if not self.given.detail:
+                text_of, place = text_of[self.mine], place[self.mine]
+            begins = heads(text_of * (WORDS_MAX // BLOCK + 1) + place // BLOCK)
+            texts = text_of.take(begins)
+            first = heads(texts)
+            return begins, first, texts.take(first)
+        size = len(self.rows)
+        blocks = self.counts[:size] + (BLOCK - 1)
+        blocks //= BLOCK
+        ends = blocks.cumsum()
+        first = ends - blocks
+        begins = BLOCK * np.arange(int(ends[-1]))
+        begins += (self.begins[:size] - BLOCK * first).repeat(blocks)
+        filled = blocks.nonzero()[0]
+        if len(filled) == size:
+            return begins, first, slice(0, size)
+        return begins, first.take(filled), filled
 
-    def _thread(self) -> None:
-        """Which candidates are of the same thread; one without a thread stands alone."""
-        threads = self.columns.threads[self.rows]
-        self.threaded = threads >= 0
-        alone = -2 - np.arange(len(threads))
-        self.codes, self.session = np.unique(np.where(self.threaded, threads, alone), return_inverse=True)
-
-    def best_of_thread(self, values: Values) -> Values:
-        """The best of the candidates of its thread, for each candidate; 0 without a thread."""
-        best = np.zeros(len(self.codes), dtype=np.float32)
-        np.maximum.at(best, self.session, values)
-        return self.of_thread(best)
-
-    def of_thread(self, values: Values) -> Values:
-        """Values of threads, for each candidate; 0 without a thread."""
-        spread: Values = np.where(self.threaded, values[self.session], np.float32(0))
-        return spread
+    @once
+    def near_match(self) -> Values:
+        """Of the texts of the pool."""
+        return weighted(self.share, self.near)
 
     def bm25_of(self, tf: Values, k: Values | np.float32) -> Values:
         """BM25 of texts that hold the stems so often; `k` is their length term."""
         return weighted(self.idf, saturated(tf, k))
 
-    @cached_property
+    @once
+    def tf_own(self) -> Values:
+        """`tf` of the candidates, `(stems, candidates)`."""
+        found: Values = self.tf[:, : len(self.rows)]
+        return found
+
+    @once
+    def k_own(self) -> Values:
+        """K(len, 30) of the candidates."""
+        return length_term(self.lengths[: len(self.rows)], PIVOT)
+
+    @once
+    def _saturated(self) -> Values:
+        """BM25 of each stem in each candidate, without its idf."""
+        return saturated(self.tf_own, self.k_own)
+
+    @once
     def bm25(self) -> Values:
         """Of the candidates."""
-        return self.bm25_of(self.tf[:, self.at[0]], length_term(self.lengths[self.at[0]], PIVOT))
+        return weighted(self.idf, self._saturated)
 
-    @cached_property
+    @once
     def bm25_counted(self) -> Values:
         """Of the candidates, each stem as often as the query says it."""
-        often = np.asarray(self.given.query.counts or [1] * len(self.idf), dtype=np.float32)
-        if not (often > 1).any():
+        counts = self.given.query.counts
+        if max(counts, default=1) <= 1:
             return self.bm25
-        me = self.at[0]
-        return weighted(self.idf * often, saturated(self.tf[:, me], length_term(self.lengths[me], PIVOT)))
+        return weighted(self.idf * np.asarray(counts, dtype=np.float32), self._saturated)
 
-    @cached_property
+    @once
     def soft_match(self) -> Values:
         """Of the candidates."""
-        worth: Values = weighted(self.share, self.soft[:, self.at[0]]) * self.damping[self.at[0]]
-        return worth
+        size = len(self.rows)
+        return undamped(weighted(self.share, self.soft[:, :size]), self.lengths[:size], PIVOT)
 
-    @cached_property
+    @once
     def date_words(self) -> Values:
         """How many the candidates hold, at most `DATE_WORDS_MAX`."""
-        found = np.bincount(self.text_of[self.columns.lexicon.dated[self.tokens]], minlength=len(self.pool) + 1)
-        counted: Values = np.minimum(found, DATE_WORDS_MAX)[self.at[0]].astype(np.float32)
+        dated = self.columns.lexicon.dated.take(self.tokens[self.mine])
+        found = np.bincount(self.mine_of[dated], minlength=len(self.rows))
+        counted: Values = np.minimum(found, DATE_WORDS_MAX).astype(np.float32)
         return counted
 
-    @cached_property
+    @once
+    def near_at(self) -> Values:
+        """`near` of the candidates and their neighbours, `(stems, 5, candidates)`."""
+        return self.near.take(self.at, axis=1)
+
+    @once
     def near_w1(self) -> Values:
         """`near` of the candidates or a neighbour at ±1, whichever is nearer: `(stems, candidates)`."""
-        at, near = self.at, self.near
-        found: Values = np.maximum(np.maximum(near[:, at[0]], near[:, at[1]]), near[:, at[2]])
+        found: Values = np.maximum.reduce(self.near_at[:, :3], axis=1)
         return found
 
-    @cached_property
-    def lengths_at(self) -> Values:
-        """Of the candidates and their neighbours, `(5, candidates)`."""
-        return self.lengths[self.at]
-
-    @cached_property
-    def actors_at(self) -> NDArray[np.int32]:
-        """Of the candidates and their neighbours, `(5, candidates)`; -1 = none."""
-        found: NDArray[np.int32] = np.append(self.columns.actors[self.pool], -1)[self.at]
-        return found
-
-    @cached_property
-    def there(self) -> NDArray[np.bool_]:
-        """Whether there is such a neighbour, `(5, candidates)`."""
-        found: NDArray[np.bool_] = (self.at >= 0) & (self.at < len(self.pool))
-        return found
-
-    @cached_property
+    @once
     def cosines(self) -> Values:
-        """Of the texts of the pool, by the store's embedding; 0 = none."""
+        """Of the candidates and their neighbours at ±1, and of those at ±2 for trees; 0 = none."""
         made = np.zeros(len(self.pool) + 1, dtype=np.float32)
-        found = self.given.cosine(self.pool) if self.given.cosine is not None and len(self.pool) else None
+        if self.given.cosine is None or not len(self.pool):
+            return made
+        asked = self.pool if self.given.detail else self.pool[: self.close]
+        found = self.given.cosine(asked)
         if found is not None:
-            made[:-1] = found
-            made[np.isnan(made)] = 0
+            made[: len(asked)] = found
+            if math.isnan(np.add.reduce(made)):
+                made[np.isnan(made)] = 0
         return made
 
-    @cached_property
+    @once
     def cast(self) -> list[list[int]]:
         """Actors by the words of the query that name them."""
         query, columns = self.given.query, self.columns
-        numbers = [columns.lexicon.stem_of(s) for s in dict.fromkeys((*query.stems, *query.sequence))]
-        numbers.extend(columns.lexicon.stem_of(s) for s in query.asker)
-        return [list(columns.actor_words[n]) for n in dict.fromkeys(numbers) if n in columns.actor_words]
+        words = columns.actor_words
+        if not words:
+            return []
+        numbers = map(columns.lexicon.stem_of, dict.fromkeys((*query.stems, *query.sequence, *query.asker)))
+        return [list(words[n]) for n in dict.fromkeys(numbers) if n in words]
 
-    @cached_property
+    @once
     def gates(self) -> dict[str, float]:
         """Factors of `kind.GATES`, for this scope and this query."""
         sequence = self.given.query.sequence

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from recall_integrations.indexes.columns import Rows
+from recall_integrations.indexes.runs import distinct, heads
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match
@@ -14,6 +18,7 @@ _HOUR = 3_600_000_000
 TOGETHER_HOURS = 36.0  # memories of a scope without exchanges that belong together
 FEEDBACK = 5  # best candidates whose words say what else a long question is about
 FEEDBACK_WORDS = 15  # of each of them that count, the heaviest: more bring in what it speaks of besides
+STEM_BITS = 32
 COSINE_SHARE = 0.4  # of z(cosine) beside z(bm25_counted) in the choice of those that give feedback
 
 
@@ -45,42 +50,67 @@ def feedback(match: Match) -> Values | None:
     size = len(match.rows)
     if size < FEEDBACK:
         return None
-    place = np.full(len(match.pool), -1, dtype=np.int64)
-    place[match.at[0]] = np.arange(size)
-    of = place[match.text_of]
-    kept = of >= 0
-    stems, number = np.unique(match.columns.lexicon.stems[match.tokens[kept]], return_inverse=True)
-    key, tf = np.unique(of[kept] * len(stems) + number, return_counts=True)
-    text, term = np.divmod(key, len(stems))
-    base = z_scores(match.bm25_counted) + np.float32(COSINE_SHARE) * z_scores(match.cosines[match.at[0]])
+    me = match.at[0]
+    base = z_scores(match.bm25_counted) + np.float32(COSINE_SHARE) * z_scores(match.cosines[me])
     givers = np.argsort(-base, kind="stable")[:FEEDBACK]
-    share = np.exp(base[givers] - base[givers[0]])
-    lexicon, frequency, count = match.columns.lexicon, match.given.frequency, match.given.count
-    rare = np.zeros(len(stems), dtype=np.float32)
-    for i in np.unique(term[np.isin(text, givers)]).tolist():
-        rare[i] = idf(frequency(lexicon.stem_text(int(stems[i]))), count)
-    k = length_term(match.lengths[match.at[0]], PIVOT)[text]
+    share = np.exp(base[givers] - base[givers[0]]).tolist()
+    text, stem, tf = _occurrences(match)
+    begins, ends = text.searchsorted(givers).tolist(), text.searchsorted(givers, side="right").tolist()
+    # Only words of those that give feedback count.
+    said = distinct(np.concatenate([stem[begin:end] for begin, end in zip(begins, ends, strict=True)]))
+    if not len(said):
+        return np.zeros(size, dtype=np.float32)
+    k = length_term(match.lengths[me], PIVOT)
+    rare = _rarities(match, said)
+    total, given = np.zeros(size), np.full(size, sum(share))
     # In float64: stems are numbered as they come, from whatever scope, and the order of a sum must not be seen.
-    worth = (saturated(tf.astype(np.float32), k) * rare[term]).astype(np.float64)
-    total, given = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
-    for giver, weight in zip(givers.tolist(), share.tolist(), strict=True):
-        own = np.zeros(len(stems))
-        mine = text == giver
-        own[term[mine]] = worth[mine]
+    worth_of = np.zeros(len(said))
+    for giver, weight, begin, end in zip(givers.tolist(), share, begins, ends, strict=True):
+        term = said.searchsorted(stem[begin:end])
+        own = (saturated(tf[begin:end], k[giver]) * rare[term]).astype(np.float64)
+        heavy = own
         if len(own) > FEEDBACK_WORDS:
-            own[own < np.partition(own, -FEEDBACK_WORDS)[-FEEDBACK_WORDS]] = 0
-        own /= max(float(np.sqrt((own**2).sum())), 1e-9)
-        said = np.bincount(text, weights=worth * own[term], minlength=size).astype(np.float32)
-        said[giver] = 0
-        total += np.float32(weight) * said
-        given += np.float32(weight) * (np.arange(size) != giver)
-    mean: Values = total / np.maximum(given, np.float32(1e-9))
+            heavy = np.where(own < np.partition(own, -FEEDBACK_WORDS)[-FEEDBACK_WORDS], 0, own)
+        heavy = heavy * (weight / max(math.sqrt(float((heavy * heavy).sum())), 1e-9))
+        worth_of[term] += heavy
+        total[giver] -= float((own * heavy).sum())  # none to itself
+        given[giver] -= weight
+    term = np.minimum(said.searchsorted(stem), len(said) - 1)
+    shared = (said[term] == stem).nonzero()[0]
+    text, term = text[shared], term[shared]
+    worth = (saturated(tf[shared], k[text]) * rare[term]).astype(np.float64) * worth_of[term]
+    total += np.bincount(text, weights=worth, minlength=size)
+    mean: Values = (np.maximum(total, 0) / np.maximum(given, 1e-9)).astype(np.float32)
     return mean
+
+
+def _occurrences(match: Match) -> tuple[Rows, Rows, Values]:
+    """Candidate, stem, and how often the one holds the other; rising by the first two."""
+    stems = match.columns.lexicon.stems[match.tokens[match.mine]].astype(np.int64)
+    keys = np.sort((match.mine_of << STEM_BITS) | stems)
+    first = heads(keys)
+    counts = np.empty(len(first), dtype=np.float32)
+    counts[:-1] = first[1:] - first[:-1]
+    counts[-1:] = len(keys) - first[-1:]
+    keys = keys[first]
+    return keys >> STEM_BITS, keys & ((1 << STEM_BITS) - 1), counts
+
+
+def _rarities(match: Match, stems: Rows) -> Values:
+    """The idf of stems in the scope."""
+    given, lexicon = match.given, match.columns.lexicon
+    if given.frequencies is None:
+        held = [given.frequency(lexicon.stem_text(number)) for number in stems.tolist()]
+    else:
+        held = given.frequencies(stems).tolist()
+    return np.asarray([idf(count, given.count) for count in held], dtype=np.float32)
 
 
 def z_scores(values: Values) -> Values:
     """`(value − mean) / standard deviation` over the candidates."""
-    z: Values = (values - values.mean()) / max(float(values.std()), 1e-6)
+    size = np.float32(len(values))
+    centred = values - np.add.reduce(values) / size
+    z: Values = centred / np.float32(max(math.sqrt(float(np.add.reduce(centred * centred) / size)), 1e-6))
     return z
 
 

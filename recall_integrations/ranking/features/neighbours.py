@@ -4,41 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from recall_integrations.ranking.features.bm25 import PIVOT_1, PIVOT_2, Values, length_term, weighted
+from recall_integrations.ranking.features.bm25 import PIVOT_1, PIVOT_2, Values, length_term, undamped, weighted
 from recall_integrations.ranking.features.feature import Feature
 from recall_integrations.ranking.features.match import Match
-from recall_integrations.text.bm25 import K1
 
 
 def near_match_w1(match: Match) -> Values:
     """What is asked may stand in the next text."""
-    damping = 1 + length_term(match.lengths_at[:3].sum(0), PIVOT_1)
-    worth: Values = weighted(match.share, match.near_w1) * np.float32(K1 + 1) / damping
-    return worth
+    return undamped(weighted(match.share, match.near_w1), match.length_w1, PIVOT_1)
 
 
 def near_match_w2(match: Match) -> Values:
     """Or in the one after that."""
-    at, near = match.at, match.near
-    two = np.maximum(np.maximum(match.near_w1, near[:, at[3]]), near[:, at[4]])
-    damping = 1 + length_term(match.lengths_at.sum(0), PIVOT_2)
-    worth: Values = weighted(match.share, two) * np.float32(K1 + 1) / damping
-    return worth
+    two = np.maximum.reduce(match.near_at, axis=1)
+    return undamped(weighted(match.share, two), np.add.reduce(match.lengths_at), PIVOT_2)
 
 
 def soft_match_w1(match: Match) -> Values:
     """With words that are not near as well."""
     at = match.at
     soft = np.maximum(np.maximum(match.soft[:, at[0]], match.soft[:, at[1]]), match.soft[:, at[2]])
-    k = length_term(match.lengths_at[:3].sum(0), PIVOT_1)
-    worth: Values = weighted(match.share, soft) * np.float32(K1 + 1) / (1 + k)
-    return worth
+    return undamped(weighted(match.share, soft), match.length_w1, PIVOT_1)
 
 
 def bm25_w1(match: Match) -> Values:
     """The text and its neighbours as one text."""
     at = match.at
-    k = length_term(match.lengths_at[:3].sum(0), PIVOT_1)
+    k = length_term(match.length_w1, PIVOT_1)
     return match.bm25_of(match.tf[:, at[0]] + match.tf[:, at[1]] + match.tf[:, at[2]], k)
 
 

@@ -13,7 +13,8 @@ from recall_integrations.ranking.features.match import Match
 
 def graph(match: Match) -> Values | None:
     """Of the entity graph; `None` where it was not asked."""
-    return None if match.given.graph is None else np.nan_to_num(match.given.graph)
+    found = match.given.graph
+    return found if found is None or np.isfinite(found).all() else np.nan_to_num(found)
 
 
 def recency(match: Match) -> Values | None:
@@ -21,13 +22,15 @@ def recency(match: Match) -> Values | None:
     given = match.given
     if given.at is None or given.now is None:
         return None
-    age = np.maximum(to_micros(given.now) - given.at[given.rows], 0) / DAY
-    return (np.exp2(-age / given.half_life_days) * is_dated(given)).astype(np.float32)
+    before = np.minimum(given.at.take(given.rows) - to_micros(given.now), 0) * (1 / (DAY * given.half_life_days))
+    np.exp2(before, out=before)
+    before *= is_dated(given)
+    return before.astype(np.float32)
 
 
 def importance(match: Match) -> Values | None:
     """As it was given."""
-    return None if match.given.importance is None else match.given.importance[match.given.rows]
+    return None if match.given.importance is None else match.given.importance.take(match.given.rows)
 
 
 def age(match: Match) -> Values:

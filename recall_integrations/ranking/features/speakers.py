@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Collection
 
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match
+
+SCENES_MAX = 256  # groups of actors whose threads are kept for a snapshot
+FEW = 4  # actors that are compared one by one, which is faster than looking them up
 
 
 def named(match: Match) -> set[int]:
@@ -16,34 +23,70 @@ def named(match: Match) -> set[int]:
 
 def speaker_named(match: Match) -> Values:
     """Who is asked about said it."""
-    columns = match.columns
-    is_named = np.zeros(len(columns.actor_names) + 1, dtype=np.float32)  # the last is that of -1, no actor
-    is_named[list(named(match))] = 1
-    return is_named[columns.actors[match.rows]]
+    if not match.cast:
+        return match.nothing
+    return speakers(match.columns, frozenset(named(match))).take(match.columns.actors.take(match.rows))
 
 
 def names_speaker(match: Match) -> Values:
     """Who is asked about is spoken of."""
-    me = match.at[0]
-    people = [i for i, number in enumerate(match.numbers.tolist()) if number in match.columns.actor_words]
+    people = [i for i, number in enumerate(match.numbers) if number in match.columns.actor_words]
     if not people:
-        return np.zeros(len(me), dtype=np.float32)
-    spoken_of: Values = (match.tf[people][:, me].sum(0) > 0).astype(np.float32)
+        return match.nothing
+    spoken_of: Values = (match.tf_own[people].sum(0) > 0).astype(np.float32)
     return spoken_of
 
 
 def cast_present(match: Match) -> Values:
     """In a scene of many, who is asked about takes part. Who was forgotten altogether is nobody."""
-    columns = match.columns
-    threads = columns.threads
-    there = threads[match.rows]
-    share, asked = np.zeros(len(there), dtype=np.float32), 0
-    for group in match.cast:
-        speaks = np.isin(columns.actors, group) & columns.alive
-        asked += bool(speaks.any())
-        share += np.isin(there, threads[speaks & (threads >= 0)]).astype(np.float32)
-    share /= np.float32(max(asked, 1))
+    present = [there for group in match.cast if (there := scenes(match.columns, tuple(group))) is not None]
+    if not present:
+        return match.nothing
+    share = np.zeros(len(match.rows), dtype=np.float32)
+    for there in present:
+        share += there.take(match.threads, mode="wrap")
+    share /= np.float32(len(present))
     return share
+
+
+def speakers(columns: TextColumns, actors: frozenset[int]) -> Values:
+    """1 of some actors, by code, and 0 at the end, where -1, no actor, leads. Kept with the snapshot."""
+    kept: dict[frozenset[int], Values] = columns.memo.setdefault("speakers", {})
+    found = kept.get(actors)
+    if found is None:
+        found = np.zeros(len(columns.actor_names) + 1, dtype=np.float32)
+        found[list(actors)] = 1
+        if len(kept) < SCENES_MAX:
+            kept[actors] = found
+    return found
+
+
+def scenes(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_] | None:
+    """In which threads some actors speak, by code, and false at the end, where -1, no thread, leads; `None` if in no
+    living memory. Kept with the snapshot: people ask of the same people again and again."""
+    kept: dict[tuple[int, ...], NDArray[np.bool_] | None] = columns.memo.setdefault("scenes", {})
+    if actors in kept:
+        return kept[actors]
+    speaks = (one_of(columns.actors, actors) & columns.alive).nonzero()[0]
+    there = np.zeros(len(columns.thread_names) + 1, dtype=np.bool_)
+    there[columns.threads[speaks]] = True
+    there[-1] = False
+    found = there if len(speaks) else None
+    if len(kept) < SCENES_MAX:
+        kept[actors] = found
+    return found
+
+
+def one_of(actors: NDArray[np.int32], codes: Collection[int]) -> NDArray[np.bool_]:
+    """Which of the actors are among `codes`."""
+    found = np.zeros(len(actors), dtype=np.bool_)
+    if len(codes) > FEW:
+        known = np.zeros(max(*codes, int(actors.max(initial=-1))) + 2, dtype=np.bool_)
+        known[list(codes)] = True  # the last is that of -1, no actor
+        return known.take(actors, out=found, mode="wrap")
+    for code in codes:
+        found |= actors == code
+    return found
 
 
 SPEAKERS = (

@@ -14,10 +14,10 @@ LENGTH = 3.0  # K of a thread's candidates taken together, whatever they hold
 
 
 def held_together(match: Match) -> Values:
-    """How often the candidates of each thread hold each stem, `(stems, threads)`."""
-    tf = np.zeros((len(match.idf), len(match.codes)), dtype=np.float32)
-    for i, row in enumerate(match.tf[:, match.at[0]]):
-        tf[i] = np.bincount(match.session, weights=row, minlength=len(match.codes))
+    """How often the candidates of each thread hold each stem, `(stems, candidates)`: see `Pool.session`."""
+    tf = np.zeros((len(match.idf), len(match.rows)), dtype=np.float32)
+    for i, row in enumerate(match.tf_own):
+        tf[i] = np.bincount(match.session, weights=row, minlength=len(match.rows))
     return tf
 
 
@@ -28,7 +28,7 @@ def thread_bm25(match: Match) -> Values:
 
 def thread_size(match: Match) -> Values:
     """Of the candidates only."""
-    return match.of_thread(np.bincount(match.session, minlength=len(match.codes)).astype(np.float32))
+    return match.of_thread(np.bincount(match.session, minlength=len(match.rows)).astype(np.float32))
 
 
 def thread_idf_coverage(match: Match) -> Values:

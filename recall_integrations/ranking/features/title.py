@@ -35,9 +35,13 @@ def titled(text: TextColumns, rows: Rows, documents: Mask, sequence: Sequence[st
     asked = {(number,) for number in numbers if number >= 0} | {pair for pair in pairwise(numbers) if min(pair) >= 0}
     if not asked or not documents.any():
         return out
-    stems, starts, words = text.lexicon.stems, text.starts, text.words
-    for place in np.flatnonzero(documents).tolist():
-        begin, end = int(starts[rows[place]]), int(starts[rows[place] + 1])
-        subject = stems[words[begin : min(begin + SUBJECT_WORDS, end)]].tolist()
-        out[place] = tuple(subject) in asked
+    places = documents.nonzero()[0]
+    stems, starts, begun = text.lexicon.stems, text.starts, {subject[0] for subject in asked}
+    if not len(text.words):
+        return out
+    first = stems.take(text.words.take(starts.take(rows.take(places)), mode="clip")).tolist()
+    for nth in [nth for nth, number in enumerate(first) if number in begun]:  # few
+        row = int(rows[places[nth]])
+        subject = tuple(stems[text.words[starts[row] : min(starts[row + 1], starts[row] + SUBJECT_WORDS)]].tolist())
+        out[places[nth]] = subject in asked
     return out

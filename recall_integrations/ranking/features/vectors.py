@@ -13,7 +13,8 @@ from recall_integrations.ranking.features.match import Match
 
 def cosine_w1(match: Match) -> Values:
     """What stands around a text says what it is about."""
-    mean: Values = match.cosines[match.at[:3]].sum(0) / np.maximum(match.there[:3].sum(0), 1)
+    at = match.at
+    mean: Values = np.add.reduce(match.cosines[at[:3]]) / (1 + np.add.reduce(at[1:3] < len(match.pool)))
     return mean
 
 
@@ -27,7 +28,7 @@ VECTORS = (
     Feature(
         name="cosine",
         formula="cosine of the query with the text, by the store's embedding",
-        of=lambda match: match.cosines[match.at[0]],
+        of=lambda match: match.cosines[: len(match.rows)],
         group="vector",
         weight={"always": 0.3, "long": -0.7, "documents": 0.5},
         floor=0.05,

@@ -23,37 +23,39 @@ def bm25_of_best(match: Match) -> Values:
 
 def idf_coverage(match: Match) -> Values:
     """How much of the query a text holds."""
-    return weighted(match.share, (match.tf[:, match.at[0]] > 0).astype(np.float32))
+    return weighted(match.share, (match.tf_own > 0).astype(np.float32))
 
 
 def lead_match(match: Match) -> Values:
     """A text that is about something begins with it."""
-    early = match.place[match.places] < LEAD
+    early = (match.place_of(match.places) < LEAD).nonzero()[0]
     held = np.zeros((len(match.idf), len(match.pool) + 1), dtype=np.float32)
-    held[match.said[early], match.said_in[early]] = 1
-    share: Values = weighted(match.share, held)[match.at[0]]
-    return share
+    held[match.said.take(early), match.said_in.take(early)] = 1
+    return weighted(match.share, held[:, : len(match.rows)])
 
 
 def bigram_match(match: Match) -> Values:
     """Stems that stand side by side in the query are one thing more often than not."""
     order = {s: i for i, s in enumerate(match.given.query.stems)}
     said = [order.get(s, -1) for s in match.given.query.sequence]
-    pairs = {(a, b) for a, b in pairwise(said) if a >= 0 and b >= 0 and a != b}
-    if not pairs:
-        return np.zeros(len(match.rows), dtype=np.float32)
+    pairs = sorted({(a, b) for a, b in pairwise(said) if a >= 0 and b >= 0 and a != b})
+    places, stems = match.places, len(order)
+    after = ((places[1:] - places[:-1] == 1).nonzero()[0] + 1) if pairs else places[:0]
+    if not len(after):
+        return match.nothing
+    text = match.said_in.take(after)
+    pair = match.said.take(after - 1) * stems
+    pair += match.said.take(after)
+    pair[match.said_in.take(after - 1) != text] = -1
+    said_here = set(pair.tolist())
     found = np.zeros(len(match.pool) + 1, dtype=np.float32)
-    beside = (np.diff(match.places) == 1) & (match.said_in[1:] == match.said_in[:-1])
-    first, second, text = match.said[:-1][beside], match.said[1:][beside], match.said_in[1:][beside]
-    whole = 0.0
-    for a, b in sorted(pairs):
-        worth = float(match.idf[a] + match.idf[b])
-        whole += worth
-        hits = text[(first == a) & (second == b)]
-        if len(hits):
-            found[np.unique(hits)] += np.float32(worth)
-    found /= np.float32(max(whole, 1e-9))
-    share: Values = found[match.at[0]]
+    worth, whole = match.idf.tolist(), 0.0
+    for a, b in pairs:
+        whole += worth[a] + worth[b]
+        if (number := a * stems + b) in said_here:
+            found[text[pair == number]] += np.float32(worth[a] + worth[b])  # of a text that says it twice: once
+    share: Values = found[: len(match.rows)]
+    share /= np.float32(max(whole, 1e-9))
     return share
 
 
@@ -85,7 +87,7 @@ def char_bm25(match: Match) -> Values:
     pivot = max(float(lengths[:-1].mean()) if len(match.pool) else 0.0, PIVOT * of_word)
     worth = [idf(n, len(match.pool)) for n in (tf > 0).sum(axis=1).tolist()]
     k = length_term(lengths[me], pivot)
-    return weighted(np.asarray(worth, dtype=np.float32), saturated(tf[:, me], k))
+    return weighted(np.asarray(worth, dtype=np.float32), saturated(tf.take(me, axis=1), k))
 
 
 WORDS = (
@@ -139,7 +141,7 @@ WORDS = (
     Feature(
         name="passage_match",
         formula="the best Σ share · soft of a passage: 32 words of the text, from every 16th on",
-        of=lambda match: match.passage[match.at[0]],
+        of=lambda match: match.passage[: len(match.rows)],
         group="soft match",
         weight={"always": 0.8, "long": -0.3, "documents": -0.7},
         floor=0.06,
@@ -181,7 +183,7 @@ WORDS = (
     Feature(
         name="near_match",
         formula="Σ share · near",
-        of=lambda match: match.near_match[match.at[0]],
+        of=lambda match: match.near_match[: len(match.rows)],
         group="soft match",
         floor=0.06,
         arm="lexical",

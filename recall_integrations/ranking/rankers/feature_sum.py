@@ -20,22 +20,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import lru_cache
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.features.compute import Features, stacked
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.records import record
 from recall_integrations.types.numbers import is_number
 
 FULL_SPREAD = 6.0  # highest z-score from which plain values have their full weight: 37 candidates
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Ranking:
     """Scores of the candidates, higher is better, and per feature what it added.
 
@@ -109,7 +111,8 @@ class FixedWeights:
         if changed:
             self.version = f"{self.version} with {', '.join(f'{k} {v:g}' for k, v in sorted(changed.items()))}"
         self.known = known
-        self._weights = {**known.weights, **{feature: {"always": weight} for feature, weight in changed.items()}}
+        self._gated = {**known.weights, **{feature: {"always": weight} for feature, weight in changed.items()}}
+        self._weights_of = lru_cache(maxsize=256)(self._weights)
 
     def score(self, features: Features) -> Ranking:
         """`Σ weight · z + s · Σ weight · value`, with `s = min(1, sqrt(candidates - 1) / 6)`.
@@ -117,41 +120,84 @@ class FixedWeights:
         A z-score of n values is at most `sqrt(n - 1)`: in a handful of candidates the best match of all cannot be worth
         more than that, and what is said beside it must not outweigh it. A date that is asked for keeps its weight.
         """
-        known, floors = self.known, self.known.floors
-        weights = {k: w for k, gated in self._weights.items() if (w := self._weight(k, gated, features))}
-        names = [k for k in weights if k in floors and k in features.columns]
-        factors = np.asarray([weights[k] for k in names], dtype=np.float32)
-        spread = spread_scores(features, names) * factors
-        added: dict[str, Values] = dict(zip(names, spread.T, strict=True))
+        # Of a scope and a kind of query they are the same every time.
+        gates, column = tuple(features.gates.items()), features.columns.get
+        terms = self._weights_of(gates, features.cosine_worth)
+        found = [(name, values) for name in terms.names if (values := column(name)) is not None]
+        if len(found) < len(terms.names):
+            terms = self._weights_of(gates, features.cosine_worth, tuple([name for name, _ in found]))
+        made = stacked([values for _, values in found], features.size)
+        standardise(made[: len(terms.floors)], terms.floors)
         scale = min(1.0, math.sqrt(max(features.size - 1, 0)) / FULL_SPREAD)
-        added.update(
-            (k, features[k] * np.float32(w if known[k].decisive else w * scale))
-            for k, w in weights.items()
-            if k not in floors and k in features.columns
-        )
-        return Ranking(scores=total(added, features.size), added=added)
+        weights = terms.weights
+        made *= weights if scale == 1 else np.where(terms.scaled, weights * np.float32(scale), weights)
+        return Ranking(scores=np.add.reduce(made, axis=0), added=dict(zip(terms.names, made, strict=True)))
 
-    def _weight(self, feature: str, gated: Mapping[str, float], features: Features) -> float:
-        """Of a feature, for this scope and query. What a cosine is worth depends on the embedding and the language.
-
-        A strong embedding is worth more alone, not together with the neighbours' (`cosine_w1`), and takes nothing away.
-        """
-        gates, most = features.gates, self.known[feature].worth_max
-        rise = 1.0 if most is None else min(features.cosine_worth, most)
-        return sum(
-            weight * (1.0 if gate == "always" else gates.get(gate, 0.0)) * (rise if weight > 0 else min(rise, 1.0))
-            for gate, weight in gated.items()
+    def _weights(
+        self, gates: tuple[tuple[str, float], ...], cosine_worth: float, among: tuple[str, ...] | None = None
+    ) -> _Terms:
+        """The features that weigh something in this scope and query, all or `among` these: those that enter as z-scores
+        first."""
+        opened, found = dict(gates), []
+        for name, gated in self._gated.items():
+            feature = self.known[name]
+            if among is not None and name not in among:
+                continue
+            if weight := _weight(gated, feature.worth_max, opened, cosine_worth):
+                found.append((feature, weight))
+        found.sort(key=lambda term: term[0].floor is None)
+        return _Terms(
+            names=[feature.name for feature, _ in found],
+            weights=np.asarray([weight for _, weight in found], dtype=np.float32)[:, None],
+            floors=np.asarray([f.floor for f, _ in found if f.floor is not None], dtype=np.float32),
+            scaled=np.asarray([f.floor is None and not f.decisive for f, _ in found], dtype=np.bool_)[:, None],
         )
+
+
+def _weight(gated: Mapping[str, float], worth_max: float | None, gates: Mapping[str, float], worth: float) -> float:
+    """Of a feature, for this scope and query. What a cosine is worth depends on the embedding and the language.
+
+    A strong embedding is worth more alone, not together with the neighbours' (`cosine_w1`), and takes nothing away.
+    """
+    rise = 1.0 if worth_max is None else min(worth, worth_max)
+    return sum(
+        weight * (1.0 if gate == "always" else gates.get(gate, 0.0)) * (rise if weight > 0 else min(rise, 1.0))
+        for gate, weight in gated.items()
+    )
+
+
+class _Terms(NamedTuple):
+    """Features in the sum: those that enter as z-scores come first, and have a floor.
+
+    Args:
+        names: of all.
+        weights: of all, `(names, 1)`.
+        floors: of the first.
+        scaled: which count for less in a handful of candidates, `(names, 1)`.
+    """
+
+    names: list[str]
+    weights: Values
+    floors: Values
+    scaled: NDArray[np.bool_]
 
 
 def spread_scores(features: Features, names: Sequence[str]) -> Values:
     """`(value − mean) / max(standard deviation, floor)` over the candidates, `(candidates, names)`."""
-    matrix = features.matrix(names)
-    if not len(matrix):
-        return matrix
-    floors = np.asarray([features.known.floors[k] for k in names], dtype=np.float32)
-    z: Values = (matrix - matrix.mean(axis=0)) / np.maximum(matrix.std(axis=0), floors)
+    rows = features.table(tuple(names)).copy()
+    standardise(rows, [features.known.floors[name] for name in names])
+    z: Values = rows.T
     return z
+
+
+def standardise(rows: Values, floors: Sequence[float] | Values) -> None:
+    """`(value − mean) / max(standard deviation, floor)` in place, along each of `rows`, `(names, candidates)`."""
+    size = rows.shape[1]
+    if not rows.size:
+        return
+    rows -= (np.add.reduce(rows, axis=1) / np.float32(size))[:, None]
+    deviation = np.sqrt(np.add.reduce(rows * rows, axis=1) / np.float32(size))
+    rows /= np.maximum(deviation, np.asarray(floors, dtype=np.float32))[:, None]
 
 
 def total(added: Mapping[str, Values], size: int) -> Values:

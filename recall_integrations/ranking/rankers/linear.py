@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,13 @@ from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers import weight_files
 from recall_integrations.ranking.rankers.feature_sum import Ranking, spread_scores, total
+from recall_integrations.records import record
 from recall_integrations.types.numbers import is_number
 
 FORMAT = "recall-linear-1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class LinearRanker:
     """Weights by feature.
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -38,6 +37,7 @@ from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers import weight_files
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking, spread_scores
+from recall_integrations.records import record
 
 FORMAT = "recall-trees-2"
 FIRST_PASS, SECOND_PASS = 60, 30
@@ -52,7 +52,7 @@ def columns_of(known: FeatureSet) -> tuple[str, ...]:
     return (*usual, *known.detail, *(Z + name for name in known.floors), *AROUND)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class TreesModel:
     """What was learned.
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from recall_integrations.arms.base import ArmRequest
+from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.fan_out import FanOut, InMemory
+from recall_integrations.arms.filling import filled
 from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.config import BudgetsConfig
 from recall_integrations.indexes.scope_view import Mask
@@ -21,8 +22,10 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import Guard
 from recall_integrations.types import ArmPlan, Degradation
+from recall_integrations.types.making import changed, maker
 
 NO_VECTOR = "skip.no_vector"
+_arm_request = maker(ArmRequest)
 
 
 class Arms(Stage):
@@ -57,39 +60,58 @@ class Arms(Stage):
         plan = state.plan
         if state.level >= MINIMAL:
             return self._least(state, turn)
-        asked, problems = [], []
+        early: list[ArmPlan] = []
+        late: list[ArmPlan] = []
+        order: list[str] = []
+        problems: list[Degradation] = []
         for arm in plan.arms:
             applies, problem = self._applies(arm, state)
-            asked += [arm] * applies
-            problems += [] if problem is None else [problem]
-        fan = FanOut(self._guards, self._made, turn.deadline, turn.timings_ms, self._budgets.of_arm)
-        early = [arm for arm in asked if self._specs[arm.name].by_words]
+            if applies:
+                order.append(arm.name)
+                (early if self._specs[arm.name].by_words else late).append(arm)
+            if problem is not None:
+                problems.append(problem)
+        fan = self._fan_out(turn)
         fan.start([(arm.name, self._request(arm, state, turn)) for arm in early])
-        state = replace(state, similarities=state.scope.scan(state.vectors))
-        fan.start([(arm.name, self._request(arm, state, turn)) for arm in asked if arm not in early])
-        results, late = fan.collect([arm.name for arm in asked])
-        return replace(state, results=tuple(results)).degraded_by(*problems, *late)
+        scanned = changed(state, similarities=state.scope.scan(state.vectors))
+        fan.start([(arm.name, self._request(arm, scanned, turn)) for arm in late])
+        results, failed = fan.collect(order)
+        results += self._filled(scanned, results, turn)
+        return changed(scanned, results=tuple(results)).degraded_by(*problems, *failed)
+
+    def _fan_out(self, turn: Turn) -> FanOut:
+        shares = self._budgets.of_arm
+        return FanOut(self._guards, self._made, turn.deadline, turn.timings_ms, shares, turn.step, turn.searching)
 
     def _least(self, state: RecallState, turn: Turn) -> RecallState:
         """One arm: the nearest by their vectors, or whatever else is in memory; else words, with the time there is."""
-        state = replace(state, similarities=state.scope.scan(state.vectors))
+        state = changed(state, similarities=state.scope.scan(state.vectors))
         built_in = {arm.name: arm for arm in state.plan.arms if self._specs[arm.name] in BUILT_IN}
         requests = {name: self._request(arm, state, turn) for name, arm in built_in.items()}
         there = [
             name for name in ("semantic", "lexical", *built_in) if name in requests and self._there(name, requests)
         ]
-        fan = FanOut(self._guards, self._made, turn.deadline, turn.timings_ms, self._budgets.of_arm)
+        fan = self._fan_out(turn)
         if there:
             fan.start([(there[0], replace(requests[there[0]], deadline=Deadline.after(None)))])
         elif requests:
             there = ["lexical" if "lexical" in requests else next(iter(requests))]
             fan.start([(there[0], requests[there[0]])])
         results, problems = fan.collect(there[:1])
-        return replace(state, results=tuple(results)).degraded_by(*problems)
+        results += self._filled(state, results, turn)
+        return changed(state, results=tuple(results)).degraded_by(*problems)
+
+    def _filled(self, state: RecallState, results: list[ArmResult], turn: Turn) -> list[ArmResult]:
+        """More candidates where filters let through what no arm has found, and fewer than k were."""
+        if state.allowed is None or not state.plan.arms:
+            return []
+        request = replace(self._request(state.plan.arms[0], state, turn), allowed=state.searched)
+        more = filled(results, request, state.request.k)
+        return [] if more is None else [more]
 
     def _there(self, name: str, requests: Mapping[str, ArmRequest]) -> bool:
         made = self._made[name]
-        return isinstance(made, InMemory) and made.there(requests[name])
+        return isinstance(made, InMemory) and made.beside is None and made.there(requests[name])
 
     def _applies(self, arm: ArmPlan, state: RecallState) -> tuple[bool, Degradation | None]:
         """Whether an arm has anything to look for, or why it cannot say: one of the user's own may raise."""
@@ -101,19 +123,19 @@ class Arms(Stage):
             return False, degradation(arm.name, e)
 
     def _request(self, arm: ArmPlan, state: RecallState, turn: Turn) -> ArmRequest:
-        k = state.request.k
-        return ArmRequest(
-            parsed=state.query,
-            plan=state.plan,
-            view=state.scope,
-            vectors=state.vectors,
-            similarities=state.similarities,
-            terms=state.query.terms,
-            allowed=_windowed(state) if self._specs[arm.name].by_names else state.searched,
-            limit=max(arm.limit, k) if self._depth is None else self._depth.coarse(k, arm.limit),
-            deadline=turn.deadline,
-            frequency=state.frequency,
-            asked=None if state.asked is None else state.asked.mask,
+        k, parsed = state.request.k, state.query
+        return _arm_request(  # in the order of its fields
+            parsed,
+            state.plan,
+            state.scope,
+            state.vectors,
+            state.similarities,
+            parsed.terms,
+            _windowed(state) if self._specs[arm.name].by_names else state.searched,
+            max(arm.limit, k) if self._depth is None else self._depth.coarse(k, arm.limit),
+            turn.deadline,
+            state.frequency,
+            None if state.asked is None else state.asked.mask,
         )
 
 

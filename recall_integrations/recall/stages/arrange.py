@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import replace
 
 from recall_integrations.config import RankingConfig
 from recall_integrations.delivery.deliver import Delivery
@@ -15,6 +14,7 @@ from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
+from recall_integrations.types.making import changed
 
 
 class Arrange(Stage):
@@ -42,7 +42,7 @@ class Arrange(Stage):
         confidence, k = state.confidence, state.request.k
         if confidence is not None:  # known before what was folded, moved down and put into another order
             confidence = within(confidence, fused.scores[:k].tolist())
-        return replace(state, fused=fused, denied=denied, folded=folded, confidence=confidence)
+        return changed(state, fused=fused, denied=denied, folded=folded, confidence=confidence)
 
     def _arranged(self, state: RecallState, fused: Fused) -> tuple[Fused, frozenset[int], Mapping[int, list[int]]]:
         """Candidates in the order in which they are returned; which are about a negated term; who repeats whom."""

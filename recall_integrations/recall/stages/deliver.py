@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import numpy as np
 
 from recall_integrations.delivery.deliver import Delivery, Found
 from recall_integrations.ranking.calibration.model import within
+from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.types import Degradation
+from recall_integrations.types.making import changed
+from recall_integrations.types.request import RecallRequest
 
 
 class Deliver(Stage):
@@ -17,21 +20,23 @@ class Deliver(Stage):
     Args:
         delivery: does it.
         abstain_below: confidence below which nothing is returned.
+        score_min: score below which a hit is left out, where the request does not say.
     """
 
     name = "deliver"
     essential = True
 
-    def __init__(self, delivery: Delivery, abstain_below: float) -> None:
-        self._delivery, self._abstain_below = delivery, abstain_below
+    def __init__(self, delivery: Delivery, abstain_below: float, score_min: float = 0.0) -> None:
+        self._delivery, self._abstain_below, self._score_min = delivery, abstain_below, score_min
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`hits` and `confidence`."""
         confidence, fused = state.confidence, state.candidates
         sure = confidence if confidence is not None else float(fused.scores.max(initial=0))
-        if sure < self._abstain_below:
+        if sure < self._abstain_below and not state.request.part:
             detail = f"The confidence {sure:.2f} is below ranking.abstain_below {self._abstain_below:g}."
             return state.degraded_by(Degradation(stage="deliver", reason="abstain", detail=detail))
+        fused, left_out = self._sure_enough(fused, state.request)
         found = Found(
             fused=fused,
             reranked=state.reranked,
@@ -45,4 +50,16 @@ class Deliver(Stage):
         )
         if confidence is not None:  # not all of them may have fitted
             confidence = within(confidence, (hit.score for hit in hits))
-        return replace(state, hits=hits, confidence=confidence).degraded_by(*problems)
+        return changed(state, hits=hits, confidence=confidence).degraded_by(*left_out, *problems)
+
+    def _sure_enough(self, fused: Fused, request: RecallRequest) -> tuple[Fused, list[Degradation]]:
+        """The candidates with at least the score that is asked for, and that of the best some have less."""
+        least = self._score_min if request.score_min is None else request.score_min
+        if not least:
+            return fused, []
+        enough = np.flatnonzero(fused.scores >= np.float32(least))
+        wanted = min(request.k, len(fused.rows))
+        less = wanted - min(wanted, len(enough))
+        kept = fused.take(enough, fused.scores[enough])
+        detail = f"{less} of the {wanted} best score below {least:g}."
+        return kept, [Degradation(stage="deliver", reason="score_min", detail=detail)] if less else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,9 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.text.shortening import shortened
 from recall_integrations.types import Degradation
+from recall_integrations.types.making import changed
 
 
 class Embed(Stage):
@@ -40,12 +41,13 @@ class Embed(Stage):
         """`vectors`, `(1 + readings, d)`."""
         parsed, given = state.query, state.request.vector
         readings = [] if parsed.corrected_query is None else [parsed.corrected_query]
-        texts = [*([] if given is not None else [parsed.original]), *readings]
+        texts = [*([] if given is not None else [shortened(parsed.original).text]), *readings]
         first = [] if given is None else [given]
         made, problem = self.vectors_of(texts, turn.deadline)
         if problem is not None:
             return self.fallback(state).degraded_by(problem)
-        return replace(state, vectors=np.stack([*first, *made]))
+        vectors = [*first, *made]
+        return changed(state, vectors=vectors[0][None] if len(vectors) == 1 else np.stack(vectors))
 
     def vectors_of(
         self, texts: Sequence[str], deadline: Deadline

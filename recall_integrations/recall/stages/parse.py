@@ -13,9 +13,11 @@ from zoneinfo import ZoneInfo
 from recall_integrations.config import RecallConfig
 from recall_integrations.indexes import lexicon
 from recall_integrations.indexes.bm25 import frequency_of
+from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.implicit import implicit_user
+from recall_integrations.query.entities.index import EntityIndex
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.spans import Spans
@@ -26,17 +28,31 @@ from recall_integrations.resilience.admission import RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.resilience.pace import Pace
+from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.parts import utc_now
+from recall_integrations.text.shortening import READ_CHARS_MAX
 from recall_integrations.types import Degradation, EntityRef, ParsedQuery, Scope
+from recall_integrations.types.making import changed
 from recall_integrations.types.request import RecallRequest, Window
 from recall_integrations.types.roles import Role
 
 OPEN = Door()
+_ASKING = "parse.asking"
 LONG_CHARS = 2_000  # shorter texts are read in a few milliseconds at most
 CHAR_MS = 0.02  # a character, until some long texts were read
 LOADING = "The memories of this scope are still being read into memory. Ask again, or give it more time."
 SHARE_BEFORE_ARMS = 0.6  # of the time left, for what may be slow before the arms are asked; the rest is theirs
+
+
+class _Counts(dict[str, int]):
+    """How many memories hold a stem, asked once each."""
+
+    def __init__(self, frequency: Callable[[str], int]) -> None:
+        self._frequency = frequency
+
+    def __missing__(self, term: str) -> int:
+        count = self[term] = self._frequency(term)
+        return count
 
 
 class Parse(Stage):
@@ -77,7 +93,7 @@ class Parse(Stage):
         scope_id = self._store.scope_id(request.scope)
         problems: list[Degradation] = []
         if scope_id is not None and not self._loader.loaded(scope_id, turn.deadline):
-            state, scope_id = replace(state, loading=True), None
+            state, scope_id = changed(state, loading=True), None
             problems.append(Degradation(stage="load", reason=TIMEOUT, detail=LOADING))
         known = self._knowledge(request.scope, scope_id, turn.deadline, state.door)
         text = self._readable(request.text, turn.deadline, problems)
@@ -86,8 +102,8 @@ class Parse(Stage):
         window = False if state.loading and request.window is None else request.window
         parsed, more = self._parser.parse(text, request.now, known, window=window, zone=request.zone)
         if len(request.text) >= LONG_CHARS:
-            self._pace.record((time.perf_counter() - began) * 1e3, work=len(text))
-        return replace(state, parsed=parsed, frequency=known.frequency).degraded_by(*problems, *more)
+            self._pace.record((time.perf_counter() - began) * 1e3, work=min(len(text), READ_CHARS_MAX))
+        return changed(state, parsed=parsed, frequency=known.frequency).degraded_by(*problems, *more)
 
     @functools.cached_property
     def _prepared(self) -> bool:
@@ -105,7 +121,7 @@ class Parse(Stage):
         usual = self._pace.estimate()
         each_ms = CHAR_MS if usual is None else usual.median_ms
         fits = int(deadline.remaining_ms() / each_ms) if each_ms else len(text)
-        if len(text) <= fits:
+        if min(len(text), READ_CHARS_MAX) <= fits:
             return text
         kept = text[: max(LONG_CHARS, fits)]
         kept = kept[: kept.rfind(" ")] if " " in kept else kept
@@ -147,16 +163,27 @@ class Parse(Stage):
             )
 
         view = self._store.view(scope_id)
-        users, assistants = view.speakers(Role.USER), view.speakers(Role.ASSISTANT)
+        user, assistant = self._asking(scope, view, index)
         return ScopeKnowledge(
             entities=index,
-            frequency=functools.cache(frequency_of(view, lambda: self._store.lexical)),
+            frequency=_Counts(frequency_of(view, lambda: self._store.lexical)).__getitem__,
             memories=view.count,
             speller=self._store.speller(scope_id, validate=self._llm) if settings.spelling else None,
-            user=implicit_user(scope, index, users, self._store.entity_key),
-            assistant=bool(assistants),
+            user=user,
+            assistant=assistant,
             alike=lexicon.shared().alike,
             spoken=self._store.languages(scope_id),
             unsure=None if fallback is None else unsure,
             learns=door.open,
         )
+
+    def _asking(self, scope: Scope, view: ScopeView, index: EntityIndex) -> tuple[EntityRef, bool]:
+        """The user of the scope, and whether an assistant speaks in it; kept until memories or names change."""
+        kept: tuple[EntityIndex, int, Scope, EntityRef, bool] | None = view.memo.get(_ASKING)
+        revision = index.revision
+        if kept is not None and kept[0] is index and kept[1] == revision and kept[2] == scope:
+            return kept[3], kept[4]
+        user = implicit_user(scope, index, view.speakers(Role.USER), self._store.entity_key)
+        assistant = bool(view.speakers(Role.ASSISTANT))
+        view.memo[_ASKING] = index, revision, scope, user, assistant
+        return user, assistant

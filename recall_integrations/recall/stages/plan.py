@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 from recall_integrations.arms.registry import ArmSpec, with_own
 from recall_integrations.config import RecallConfig
-from recall_integrations.indexes.scope_view import of_types
+from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.planning.when import asked_for, settled
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
+from recall_integrations.resilience.bulkhead import Bulkhead, Busy
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Degradation, ParsedQuery, RetrievalPlan
+from recall_integrations.types import Degradation, Note, ParsedQuery, RetrievalPlan, Scope
+from recall_integrations.types.making import changed
+from recall_integrations.types.request import RecallRequest
+
+READING = "What the filters look at is still being read into memory. Ask again, or give it more time."
+READING_SHARE = 0.6  # of the time that is left, as for the memories themselves
+READ_AT_ONCE = 4
+_FIELDS = frozenset({"type", "actor", "role", "channel", "thread"})
 
 
 class Plan(Stage):
@@ -22,13 +33,21 @@ class Plan(Stage):
         store: where the memories are.
         config: all settings.
         arms: those that there are.
+        waiting: what surrounds a wait.
     """
 
     name = "plan"
     essential = True
 
-    def __init__(self, store: MemoryStore, config: RecallConfig, arms: tuple[ArmSpec, ...]) -> None:
-        self._store, self._config, self._arms = store, config, arms
+    def __init__(
+        self,
+        store: MemoryStore,
+        config: RecallConfig,
+        arms: tuple[ArmSpec, ...],
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._store, self._config, self._arms, self._waiting = store, config, arms, waiting
+        self._threads = Bulkhead("filters", READ_AT_ONCE, hanging_max=0)
 
     def applies(self, _state: RecallState) -> bool:
         """Always."""
@@ -38,35 +57,77 @@ class Plan(Stage):
         """The plan of a parsed query. Pure."""
         return with_own(make_plan(parsed, self._config), parsed, self._arms, self._config.planner.arm_limit)
 
-    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`planned`, `view`, `allowed`, `searched`, `wanted`, `asked` and `trust`."""
         request = state.request
         scope_id = self._store.scope_id(request.scope)
         view = None if scope_id is None or state.loading else self._store.view(scope_id)
         parsed, session = settled(state.query, view)
         plan = self.made(parsed)
-        state = replace(state, parsed=replace(parsed, type_hints=plan.type_hints), planned=plan, view=view)
+        if parsed.type_hints != plan.type_hints:
+            parsed = changed(parsed, type_hints=plan.type_hints)
         if view is None:
-            return state
-        allowed = self._store.filter_mask(view, request.filters, request.now)
+            unknown = (_unknown(request.scope),) if scope_id is None else ()
+            return changed(state, parsed=parsed, planned=plan, notes=unknown)
+        allowed: Mask | None = None
+        notes: tuple[Note, ...] = ()
+        if request.filters or not view.count:
+            if not self._filters_read(view, request, turn.deadline):
+                late = Degradation(stage="filters", reason=TIMEOUT, detail=READING)
+                return changed(state, parsed=parsed, planned=plan, loading=True).degraded_by(late)
+            allowed = self._store.filter_mask(view, request.filters, request.now)
+            notes = tuple(self._notes(view, allowed, request))
         limit = max(self._config.planner.arm_limit, request.k)
-        decided = asked_for(state.query, plan, session, view, allowed, limit)
+        decided = asked_for(parsed, plan, session, view, allowed, limit)
         searched = None if decided.asked is None else decided.asked.searched(request.k)
-        state = replace(
+        state = changed(
             state,
+            parsed=parsed,
+            view=view,
             planned=decided.plan,
             allowed=allowed,
             searched=allowed if searched is None else searched,
             asked=decided.asked,
             trust=decided.trust,
+            notes=notes,
         )
         return _typed(state).degraded_by(*self._lag(view.scope_id))
+
+    def _filters_read(self, view: ScopeView, request: RecallRequest, deadline: Deadline) -> bool:
+        """Whether what the filters ask for is in memory. If not, it is being read, and there for a later recall."""
+        if self._store.filters_ready(view, request.filters):
+            return True
+        reading = self._threads.submit(self._store.filter_mask, view, request.filters, request.now)
+        with self._waiting():
+            if not deadline.child(deadline.remaining_ms() * READING_SHARE).wait_for(reading):
+                return False
+        error = reading.exception()
+        if error is not None and not isinstance(error, Busy):
+            raise error
+        return error is None
+
+    def _notes(self, view: ScopeView, allowed: Mask | None, request: RecallRequest) -> Iterator[Note]:
+        """What explains that little is found, or nothing."""
+        where = request.scope
+        if not view.count:
+            yield Note(reason="scope.empty", detail=f"Nothing is left in the scope {where}: all of it was forgotten.")
+            return
+        for key in self._store.absent_keys(view, request.filters):
+            hint = f" For the field of a memory there is Filters({key}s=[...])." if key in _FIELDS else ""
+            detail = f"No memory in the scope {where} has {key!r} in its metadata.{hint}"
+            yield Note(reason="filters.key", detail=detail)
+        if allowed is not None and not (allowed & view.alive).any():
+            yield Note(reason="filters.nothing", detail=f"No memory in the scope {where} meets the filters.")
 
     def _lag(self, scope_id: int) -> list[Degradation]:
         return [
             Degradation(stage=name, reason="index.behind", detail=f"{lag} changes not applied yet.")
             for name, lag in self._store.behind(scope_id).items()
         ]
+
+
+def _unknown(scope: Scope) -> Note:
+    return Note(reason="scope.unknown", detail=f"Nothing was ever remembered in the scope {scope}.")
 
 
 def _typed(state: RecallState) -> RecallState:
@@ -78,5 +139,5 @@ def _typed(state: RecallState) -> RecallState:
     allowed = wanted if state.searched is None else wanted & state.searched
     count = int((allowed & view.alive).sum())
     if count >= state.request.k:
-        return replace(state, searched=allowed)
-    return replace(state, wanted=wanted if count else None)
+        return changed(state, searched=allowed)
+    return changed(state, wanted=wanted if count else None)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.arms.fan_out import whole
 from recall_integrations.arms.graph import GraphRetriever
 from recall_integrations.arms.registry import ArmSpec, MakeArm, own_lifts
 from recall_integrations.arms.second_hop.links import SecondHop
@@ -23,6 +24,7 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.worth import bundled_worth
+from recall_integrations.types.making import changed
 
 
 class Rank(Stage):
@@ -53,7 +55,7 @@ class Rank(Stage):
         self._store, self._config, self._delivery = store, config, delivery
         self._ranker = ranker
         # Whatever the plan: it starts from what other arms found.
-        graph = made["graph"]() if "graph" in config.planner.arms else None
+        graph = whole(made["graph"]) if "graph" in config.planner.arms else None
         self._graph = graph if isinstance(graph, GraphRetriever) else None
         self._evidence, self._lifts = evidence_of(arms, known_of(ranker)), own_lifts(arms)
 
@@ -117,4 +119,4 @@ def _trusted(state: RecallState, fused: Fused, confidence: float | None) -> Reca
     if state.trust < 1:
         fused = replace(fused, scores=fused.scores * np.float32(state.trust))
         confidence = None if confidence is None else confidence * state.trust
-    return replace(state, fused=fused, confidence=confidence)
+    return changed(state, fused=fused, confidence=confidence)

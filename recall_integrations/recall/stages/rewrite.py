@@ -23,6 +23,7 @@ from recall_integrations.rewriting import about
 from recall_integrations.rewriting.asking import CACHE_HIT, OFF_TOPIC, REASONS, SURE, Asking, Phrasings, Rewriting
 from recall_integrations.store.worth import bundled_worth
 from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
+from recall_integrations.types.making import changed
 
 STAGE = "rewrite"
 PARTIAL = "partial"
@@ -91,7 +92,7 @@ class Rewrite(Stage):
         state = replace(state, rewrite=self._outcome(asking, answer, reader)).degraded_by(*_problems(answer, reader))
         if answer.reason != SUCCESS:
             return state
-        return self._searched(state, reader, turn.deadline)
+        return self._searched(state, reader, turn)
 
     def _needless(self, state: RecallState) -> str | None:
         """Why nothing is asked; `None` = something is."""
@@ -109,7 +110,7 @@ class Rewrite(Stage):
         if state.asking is not None:
             self._rewriting.leave(state.asking)
         outcome = self._rewriting.skipped(why)
-        return replace(state, rewrite=replace(outcome, strategy="fallback") if why == FAILED else outcome)
+        return changed(state, rewrite=replace(outcome, strategy="fallback") if why == FAILED else outcome)
 
     def _outcome(self, asking: Asking, answer: Answer[Phrasings], reader: _Reader) -> RewriteOutcome:
         used = answer.reason == SUCCESS
@@ -129,10 +130,10 @@ class Rewrite(Stage):
             refused=reader.refused.total(),
         )
 
-    def _searched(self, state: RecallState, reader: _Reader, deadline: Deadline) -> RecallState:
+    def _searched(self, state: RecallState, reader: _Reader, turn: Turn) -> RecallState:
         """With what the phrasings find."""
         settings, k, before = self._rewriting.settings, state.request.k, state.candidates
-        found, problems = self._again.search(state, reader.kept, deadline)
+        found, problems = self._again.search(state, reader.kept, turn.deadline, turn.step)
         fused, ways = with_phrasings(
             before, found, state.scope, k=k, trust=settings.trust, keep_first=settings.keep_first
         )

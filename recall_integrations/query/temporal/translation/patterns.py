@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.temporal.translation.scan import SPACED, Atom, normal
+from recall_integrations.records import record
 
 MONTHS = tuple("January February March April May June July August September October November December".split())
 SHAPES = {
@@ -46,7 +46,7 @@ _BEHIND = re.compile(r"\(\?<([=!])\(([^()]*)\)\)")
 _SLOT = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Phrase:
     """A line of a table.
 

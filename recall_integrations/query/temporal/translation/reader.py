@@ -6,12 +6,12 @@ import functools
 import itertools
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import tables
+from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.translation.patterns import (
     MONTHS,
     Lexicon,
@@ -31,6 +31,7 @@ from recall_integrations.query.temporal.translation.scan import (
     normal,
     spaced_atoms,
 )
+from recall_integrations.records import record
 
 KEYS = ("script", "words", "compounds", "not", "phrases")
 SCRIPTS = ("spaced", "joined", "particles")
@@ -40,10 +41,10 @@ _QUOTES = ".,;:!?¿¡\"'()«»„“”"
 _ANY_DAY = datetime(2000, 1, 1)
 FOLDED_MIN = 4  # a shorter word without its marks is another one: "à", "a"
 # Said alone these are dates only behind a preposition, in English.
-_NEEDS_IN = re.compile(rf"(?:(?:{'|'.join(MONTHS)})(?: and .*| or .*)?|\d{{4}}|Q[1-4]|spring|summer|autumn|winter)")
+_NEEDS_IN = regex(rf"(?:(?:{'|'.join(MONTHS)})(?: and .*| or .*)?|\d{{4}}|Q[1-4]|spring|summer|autumn|winter)")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Fragment:
     """A date that was found.
 

@@ -17,10 +17,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.tokens import full_year
+from recall_integrations.records import record
 
 FIRST_WORD_SYMBOL = 0xE000  # the private use area: no symbol is a character of a regular expression
 _MARKS = (
@@ -41,15 +42,15 @@ _WORDS = rf"""
   | (?P<word>{_LETTER}(?:{_LETTER}|\d)*(?:['’](?={_LETTER}))?)
   | (?P<other>[^\s\w])
 """
-SPACED = re.compile(_DIGITS + _WORDS, re.VERBOSE)
-PLAIN = re.compile(_DIGITS, re.VERBOSE)  # for texts in a language that is not read
+SPACED = regex(_DIGITS + _WORDS, re.VERBOSE)
+PLAIN = regex(_DIGITS, re.VERBOSE)  # for texts in a language that is not read
 _HAN_DIGITS = {c: i for i, c in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 HAN_NUMBER = "[〇零一二三四五六七八九十百千两兩]+"
 _SYMBOL_DAYS = 31
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Atom:
     """An atom, or what a phrase has made of several.
 

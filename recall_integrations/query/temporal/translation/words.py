@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable
 from datetime import datetime
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.lexicon import PART_OF_DAY, SEASON, SMALL_UNIT, UNIT
 from recall_integrations.query.temporal.translation.patterns import MONTHS
 from recall_integrations.query.temporal.translation.reader import Reader, reader
 from recall_integrations.query.temporal.translation.scan import folded, normal
 
-_CALENDAR = re.compile(rf"\b(?:{'|'.join(MONTHS)}|\d{{4}})\b")
+_CALENDAR = regex(rf"\b(?:{'|'.join(MONTHS)}|\d{{4}})\b")
 _DAYS = frozenset(("today", "yesterday", "tomorrow", "the day before yesterday", "the day after tomorrow"))
-_SMALL_NUMBER = re.compile(r"\d{1,2}")
-_YEAR = re.compile(r"\d{4}")
+_SMALL_NUMBER = regex(r"\d{1,2}")
+_YEAR = regex(r"\d{4}")
 _ANY_DAY = datetime(2000, 1, 1)  # no word has a year in two digits
 
 

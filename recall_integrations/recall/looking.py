@@ -1,0 +1,258 @@
+"""Tells observers of whole recalls (`types.observing`) what became of one. They cannot cost it the answer.
+
+Without such observers nothing here is made or called.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from recall_integrations.privacy.door import Door
+from recall_integrations.privacy.logs import told
+from recall_integrations.resilience.failures import failures
+from recall_integrations.resilience.guard import TIMEOUT
+from recall_integrations.resilience.later import Later
+from recall_integrations.types import Degradation, RecallResult
+from recall_integrations.types.observing import ArmSeen, Look, PartSeen, RecallEvent, RecallObserver
+
+if TYPE_CHECKING:
+    from recall_integrations.arms.base import ArmResult
+    from recall_integrations.recall.state import RecallState
+    from recall_integrations.types.request import RecallRequest
+
+logger = logging.getLogger("recall_integrations")
+ARMS = "arms"
+DIGEST_BYTES = 8
+Searching = tuple[str, float, float]  # an arm, when it began, when it ended
+
+
+class Looking:
+    """The observers of one optimizer. Threads share it.
+
+    Args:
+        observers: in the order in which they are told.
+        key: of the digests of scopes; two stores have different ones.
+
+    Attributes:
+        later: tells them.
+    """
+
+    def __init__(self, observers: Sequence[RecallObserver], key: bytes) -> None:
+        self.observers, self._key = tuple(observers), key[:64]
+        self.later = Later()
+        self._complained: set[str] = set()
+
+    def begun(self, request: RecallRequest, thresholds: Mapping[str, float]) -> Looked:
+        """A recall begins.
+
+        Args:
+            request: what is asked.
+            thresholds: of the planner, by name.
+        """
+        return Looked(self, request, thresholds)
+
+    def refused(self, error: Exception) -> None:
+        """The arguments of a recall were refused."""
+        context = contextvars.copy_context()
+        for observer in self.observers:
+            self.later.add(
+                functools.partial(context.run, self.tell, observer, functools.partial(observer.refused, error))
+            )
+
+    def tell(self, observer: RecallObserver, call: Callable[[], object]) -> None:
+        """Tell an observer. That it raised is logged, once for each kind of error."""
+        try:
+            call()
+        except failures() as e:
+            kind = f"{type(observer).__name__} raised {type(e).__name__}"
+            if kind not in self._complained:
+                self._complained.add(kind)
+                logger.warning("The observer %s: %s. It is told of further recalls.", kind, told(e))
+
+    def event(
+        self,
+        request: RecallRequest,
+        thresholds: Mapping[str, float],
+        took_ms: float,
+        parts: Sequence[PartSeen],
+        result: RecallResult | None,
+        error: BaseException | None,
+    ) -> RecallEvent:
+        """What is told at the end."""
+        return RecallEvent(
+            took_ms=took_ms,
+            privacy=request.privacy,
+            k=request.k,
+            scopes=tuple([self._digest(str(scope)) for scope in request.scopes or (request.scope,)]),
+            thresholds=thresholds,
+            parts=tuple(parts),
+            result=result,
+            error=error,
+        )
+
+    def _digest(self, scope: str) -> str:
+        return hashlib.blake2b(scope.encode("utf-8", "replace"), digest_size=DIGEST_BYTES, key=self._key).hexdigest()
+
+
+class Looked:
+    """One recall that is observed. What can wait is done when it is told.
+
+    Args:
+        looking: by whom.
+        request: what is asked.
+        thresholds: of the planner, by name.
+    """
+
+    def __init__(self, looking: Looking, request: RecallRequest, thresholds: Mapping[str, float]) -> None:
+        self._looking, self.request, self._thresholds = looking, request, thresholds
+        self._context = contextvars.copy_context()
+        self.began_s = self._stage_s = time.perf_counter()
+        self._parts: list[_Computed] = []
+        self._searched: list[_Searched] = []
+        self._raised: list[BaseException] = []
+        self._of: list[tuple[RecallObserver, Look | None]] = []
+        for observer in looking.observers:
+            self._of.append((observer, self._begun(observer)))
+        self._looks = [look for _, look in self._of if look is not None]
+
+    def stage(self, name: str) -> None:
+        """A stage begins."""
+        self._stage_s = time.perf_counter()
+        for look in self._looks:
+            self._asked(look.stage, name)
+
+    def ended(
+        self, name: str, state: RecallState, failed: bool, degraded: Sequence[Degradation], searching: list[Searching]
+    ) -> None:
+        """It has ended.
+
+        Args:
+            name: of the stage.
+            state: behind it.
+            failed: whether its fallback was taken.
+            degraded: what did not work in it, not yet as it may be told.
+            searching: arms that searched in it.
+        """
+        if name == ARMS:
+            late = [problem.stage for problem in degraded if problem.reason == TIMEOUT]
+            self._searched.append(_Searched(searching, late, self._stage_s, time.perf_counter()))
+        if self._looks:
+            told = state.door.degradations(degraded) if degraded else ()
+            for look in self._looks:
+                self._asked(look.ended, name, failed, told)
+
+    def computed(self, state: RecallState, hydrated: int, read: int) -> None:
+        """All stages of one scope have ended.
+
+        Args:
+            state: the last.
+            hydrated, read: see `PartSeen`.
+        """
+        fused = state.fused
+        first = () if fused is None else fused.rows[: len(state.hits)].tolist()
+        searched, self._searched = self._searched, []
+        candidates = 0 if fused is None else len(fused.rows)
+        self._parts.append(
+            _Computed(state.level, candidates, state.results, frozenset(first), searched, hydrated, read)
+        )
+
+    def answered(self, result: RecallResult, door: Door, error: BaseException | None = None) -> RecallResult:
+        """The answer is there; it is given back with a word on observers that raised."""
+        self._over(result, error)
+        if not self._raised:
+            return result
+        e = self._raised[0]
+        named = Degradation(stage="observer", reason="error", detail=f"{type(e).__name__}: {e}")
+        return replace(result, degraded=(*result.degraded, *door.degradations((named,))))
+
+    def failed(self, error: BaseException) -> None:
+        """There is none."""
+        self._over(None, error)
+
+    def _over(self, result: RecallResult | None, error: BaseException | None) -> None:
+        took_ms = (time.perf_counter() - self.began_s) * 1e3
+        for look in self._looks:
+            self._asked(look.over)
+        self._looking.later.add(functools.partial(self._context.run, self._tell, took_ms, result, error))
+
+    def _tell(self, took_ms: float, result: RecallResult | None, error: BaseException | None) -> None:
+        parts = [part.seen() for part in self._parts]
+        event = self._looking.event(self.request, self._thresholds, took_ms, parts, result, error)
+        for observer, look in self._of:
+            self._looking.tell(observer, functools.partial(observer.recalled, event, look))
+
+    def _begun(self, observer: RecallObserver) -> Look | None:
+        try:
+            return observer.begin()
+        except failures() as e:  # as in `_asked`
+            self._raised.append(e)
+            return None
+
+    def _asked(self, call: Callable[..., object], *args: object) -> None:
+        try:
+            call(*args)
+        except failures() as e:  # who looks on must not cost the answer; the result names it
+            self._raised.append(e)
+
+
+class _Searched(NamedTuple):
+    """A run of the arms: which searched, which were given up, when it began and ended."""
+
+    searching: list[Searching]
+    late: list[str]
+    began_s: float
+    ended_s: float
+
+
+class _Computed(NamedTuple):
+    """What is kept of a scope until it is told: nothing that holds its columns."""
+
+    level: int
+    candidates: int
+    results: tuple[ArmResult, ...]
+    first: frozenset[int]
+    searched: list[_Searched]
+    hydrated: int
+    read: int
+
+    def seen(self) -> PartSeen:
+        """As observers are told."""
+        arms = [arm for run in self.searched for arm in self._arms(run)]
+        return PartSeen(
+            level=self.level,
+            candidates=self.candidates,
+            arms=tuple(arms),
+            hydrated=self.hydrated,
+            read=self.read,
+        )
+
+    def _arms(self, run: _Searched) -> list[ArmSeen]:
+        """In the order in which they began; those that were given up last."""
+        results = {found.arm: found for found in self.results}
+        last = {one[0]: one for one in run.searching}  # one that lacked something in memory was asked again
+        seen = [self._arm(results.get(one[0]), *one) for one in sorted(last.values(), key=lambda one: one[1])]
+        known = {arm.name for arm in seen}
+        took_ms = (run.ended_s - run.began_s) * 1e3
+        return seen + [ArmSeen(name=n, began_s=run.began_s, took_ms=took_ms) for n in run.late if n not in known]
+
+    def _arm(self, found: ArmResult | None, name: str, began: float, ended: float) -> ArmSeen:
+        took_ms = (ended - began) * 1e3
+        if found is None:
+            return ArmSeen(name=name, began_s=began, took_ms=took_ms)
+        return ArmSeen(
+            name=name,
+            began_s=began,
+            took_ms=took_ms,
+            found=len(found.rows),
+            placed=len(self.first.intersection(found.rows.tolist())),
+            seeds=found.seeds,
+            edges=found.edges,
+            by=found.note if name == "semantic" else "",
+        )

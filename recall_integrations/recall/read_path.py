@@ -1,0 +1,374 @@
+"""What an optimizer is made of: the stages, and all that a recall goes through around them.
+
+It is loaded when an optimizer is made; who only imports `QueryOptimizer` loads none of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+from recall_integrations.adapters.llm import LlmError, resolve_llm
+from recall_integrations.adapters.reranker import resolve_reranker
+from recall_integrations.arms.registry import ArmSpec, registered
+from recall_integrations.config import RecallConfig
+from recall_integrations.delivery.deliver import Delivery
+from recall_integrations.delivery.showing import Showing, Shown
+from recall_integrations.delivery.withholding import withheld
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.planning.when import settled
+from recall_integrations.privacy.door import Door, passing
+from recall_integrations.query.entities.fallback import EntityFallback
+from recall_integrations.query.parser import clean
+from recall_integrations.ranking.rank import resolve_ranker
+from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
+from recall_integrations.recall.again import Again
+from recall_integrations.recall.caching import Caching
+from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
+from recall_integrations.recall.looking import Looked, Looking
+from recall_integrations.recall.result_cache import ResultCache
+from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
+from recall_integrations.recall.stages.arms import Arms
+from recall_integrations.recall.stages.arrange import Arrange
+from recall_integrations.recall.stages.deliver import Deliver
+from recall_integrations.recall.stages.embed import Embed
+from recall_integrations.recall.stages.parse import LONG_CHARS, Parse
+from recall_integrations.recall.stages.plan import Plan
+from recall_integrations.recall.stages.rank import Rank
+from recall_integrations.recall.stages.rerank import Rerank
+from recall_integrations.recall.stages.rewrite import Ask, Rewrite
+from recall_integrations.recall.state import RecallState
+from recall_integrations.reranking.depth import MultiStage
+from recall_integrations.reranking.gate import RISK, GateSettings
+from recall_integrations.reranking.reranker import Reranker
+from recall_integrations.reranking.reranking import RerankSettings, RerankStage
+from recall_integrations.resilience.admission import Admission, Admitted
+from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import Guard, Health
+from recall_integrations.resilience.guards import Guards
+from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
+from recall_integrations.rewriting.asking import Rewriting
+from recall_integrations.rewriting.contract import Contract, Limits
+from recall_integrations.rewriting.kept import RewriteCache
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import (
+    Degradation,
+    Note,
+    ParsedQuery,
+    RecallResult,
+    RetrievalPlan,
+    Scope,
+    ScopeLike,
+    checked_scope,
+    checked_time,
+)
+from recall_integrations.types.observing import RecallObserver
+from recall_integrations.types.request import RecallRequest, Window
+
+SCOPE_SETTINGS = "settings.scope"
+CACHE = "cache"  # in `timings_ms` and events: an answer that was kept
+EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest to ask again, and the dearest to do without
+
+
+class Sources:
+    """What a user brought, and what all read paths of an optimizer have in common: breakers, threads, times.
+
+    Args: those of `QueryOptimizer`.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        config: RecallConfig,
+        *,
+        llm: Any,
+        reranker: Any,
+        clock: Callable[[], datetime],
+        ranker: Ranker | None,
+        arms: Sequence[ArmSpec],
+        stages: Sequence[Stage],
+        observers: Sequence[Observer | RecallObserver],
+    ) -> None:
+        self.store, self.clock, self.ranker = store, clock, ranker
+        self.specs, self.stages, self.observers = registered(arms), stages, observers
+        self.admission = Admission()
+        shelf = FileShelf(store.path / BREAKERS_FILE)
+        self.guards = Guards(config.breakers, shelf, config.limits.workers, waiting=self.admission.waiting)
+        self.showing = Showing(self.admission.waiting)
+        self.reranker, self.llm = resolve_reranker(reranker), resolve_llm(llm)
+        looking = [observer for observer in observers if isinstance(observer, RecallObserver)]
+        self.looking = Looking(looking, store.entity_key) if looking else None
+        if self.looking is not None:  # what nobody has been told of when the optimizer goes
+            weakref.finalize(self, self.looking.later.flush).atexit = False
+        self.literal = any(given is not None for given in (llm, reranker, ranker)) or bool(arms or stages)
+
+    def health(self) -> tuple[Health, ...]:
+        """See `QueryOptimizer.health`."""
+        return self.guards.health()
+
+    def flush(self) -> None:
+        """See `QueryOptimizer.flush`."""
+        if self.looking is not None:
+            self.looking.later.flush()
+
+
+class ReadPath:
+    """A read path with its settings. Threads share it.
+
+    Args:
+        sources: what it is made of.
+        config: all settings, as they hold for the scopes that it answers for.
+        results: answers that are kept; `None` = none are.
+        acting: the entry of `scopes` that these settings come from; "" = none does.
+    """
+
+    def __init__(
+        self, sources: Sources, config: RecallConfig, results: ResultCache | None = None, acting: str = ""
+    ) -> None:
+        self.store, self.config, self._clock = sources.store, config, sources.clock
+        self._own = config.privacy.compiled
+        self._says = (Note(reason=SCOPE_SETTINGS, detail=acting),) if acting else ()
+        self._admission, self.guards, self._showing = sources.admission, sources.guards, sources.showing
+        self.reranking = self._rerank_stage(sources.reranker)
+        known = self._default_stages(sources.llm, sources.ranker, sources.specs)
+        outside = {stage.name: self.guards.of(f"stage.{stage.name}") for stage in sources.stages if _may_hang(stage)}
+        if sources.ranker is not None and _may_hang(sources.ranker):
+            outside.setdefault("rank", self.guards.of("ranker"))
+        of_stages = [observer for observer in sources.observers if not isinstance(observer, RecallObserver)]
+        self.runner = Runner(arranged(known, sources.stages), of_stages, outside)
+        # What `parse` and `plan` do without a recall is what they do in one.
+        self._parse = next((s for s in self.runner.stages if isinstance(s, Parse)), cast("Parse", known[0]))
+        self._plan = next((s for s in self.runner.stages if isinstance(s, Plan)), cast("Plan", known[1]))
+        self._caching: Caching | None = None
+        if results is not None:
+            self._caching = Caching(self.store, config, self._reading, results, literal=sources.literal)
+
+    def _default_stages(
+        self, llm: Callable[[str], str] | None, ranker: Ranker | None, specs: tuple[ArmSpec, ...]
+    ) -> list[Stage]:
+        """The stages of a recall, in order."""
+        store, config, ranking = self.store, self.config, self.config.ranking
+        own = ranker is not None and _may_hang(ranker)
+        if ranker is None:
+            ranker = resolve_ranker(ranking)
+        reasons = {spec.name: spec.reason for spec in specs if spec.reason}
+        delivery = Delivery(store, ranking.recency_half_life_days, reasons, known_of(ranker).labels, self._showing)
+        depth = MultiStage(coarse_factor=config.rerank.coarse_factor, score_percentile=config.rerank.score_percentile)
+        guards = self.guards
+        self.rewriting = rewriting = self._rewriting(llm)
+        makers = {spec.name: spec.make(store, config) for spec in specs}
+        unsure = None
+        if config.query.entity_llm and llm is not None:
+            unsure = EntityFallback(
+                llm, guards.of("entities", who=_name(llm), limit_ms=config.query.entity_llm_timeout_ms)
+            )
+        validating = None if llm is None else self._validating(llm)
+        precise = config.planner.precise_threshold
+        parse = Parse(store, config, validating, unsure, self._admission.waiting)
+        embed = Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS))
+        arms = Arms(specs, makers, self._arm_guard, None if self.reranking is None else depth, config.budgets)
+        rank = Rank(store, config, delivery, ranker, specs, makers)
+        again = Again(embed, arms, rank, guards.of("ranker") if own else None)
+        return [
+            parse,
+            Plan(store, config, specs, self._admission.waiting),
+            *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.ask == "vague" else []),
+            embed,
+            arms,
+            rank,
+            Rewrite(rewriting, parse, again, precise),
+            *([] if self.reranking is None else [Rerank(self.reranking, depth, delivery)]),
+            Arrange(ranking, delivery, config.rewriting.keep_first),
+            Deliver(delivery, ranking.abstain_below, ranking.score_min),
+        ]
+
+    def _rewriting(self, llm: Callable[[str], str] | None) -> Rewriting:
+        """Asks the LLM for other words. What is known of it is kept beside the store."""
+        settings, path = self.config.rewriting, self.store.path
+        limits = Limits(fallback=settings.fallback_max, empty=settings.empty_max, median_ms=settings.median_max_ms)
+        return Rewriting(
+            llm,
+            self.guards.of("rewrite", who=_name(llm), limit_ms=settings.timeout_ms),
+            settings,
+            RewriteCache(path / CACHE_FILE, ttl_s=settings.cache_s, entries_max=settings.cache_entries),
+            Contract(limits, path / CONTRACT_FILE),
+        )
+
+    def _rerank_stage(self, reranker: Reranker | None) -> RerankStage | None:
+        if reranker is None:
+            return None
+        r, limits = self.config.rerank, self.config.limits
+        gate = GateSettings(
+            min_k=r.min_k,
+            regret_max=r.regret_max,
+            risk=RISK if r.regret_max else 0,
+            budget_ms=limits.rerank_budget_ms,
+            skip_when_slow=r.disable_when_slow,
+        )
+        settings = RerankSettings(
+            gate=gate,
+            top_n=r.top_n,
+            weight=r.weight,
+            threshold=r.threshold,
+        )
+        return RerankStage(
+            reranker, settings, self.guards.of("rerank", who=reranker.name, limit_ms=limits.rerank_budget_ms)
+        )
+
+    def _validating(self, llm: Callable[[str], str]) -> Callable[[str], str]:
+        """The LLM as the speller asks it, beside the recall, about corrections that it has made."""
+        guard = self.guards.of("spelling", who=_name(llm), limit_ms=self.config.rewriting.timeout_ms)
+
+        def ask(prompt: str) -> str:
+            answer = guard.call(Deadline.after(None), llm, prompt, empty=lambda text: not text.strip())
+            if answer.value is None:
+                raise LlmError(answer.detail) from answer.error
+            return answer.value
+
+        return ask
+
+    def _arm_guard(self, name: str) -> Guard:
+        return self.guards.of(f"arm.{name}")
+
+    # -- what the surface asks for ---------------------------------------------------------------------------------
+
+    def read(
+        self, query: str, scope: ScopeLike | None, now: datetime | None, window: Window, name: str | None
+    ) -> ParsedQuery:
+        """See `QueryOptimizer.parse`."""
+        text = clean(query, self.config.limits.query_chars_max)
+        where, zone = checked_scope(scope), checked_zone(name)
+        moment = self._clock() if now is None else checked_time(now, "now", InvalidArgument)
+        return self._read(text, moment, where, checked_window(window), zone)
+
+    def _read(self, text: str, now: datetime, scope: Scope, window: Window, zone: ZoneInfo | None) -> ParsedQuery:
+        parsed = self._parse.read(text, now, scope, window, zone)
+        scope_id = self.store.scope_id(scope)
+        return settled(parsed, None if scope_id is None else self.store.view(scope_id))[0]
+
+    def _reading(self, request: RecallRequest, now: datetime) -> ParsedQuery | None:
+        """How a recall at that time would read its query; `None` where that may take long."""
+        scope_id = self.store.scope_id(request.scope)
+        if len(request.text) >= LONG_CHARS or (scope_id is not None and not self.store.in_memory(scope_id)):
+            return None
+        with self.store.reading():
+            return self._read(request.text, now, request.scope, request.window, request.zone)
+
+    def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
+        """See `QueryOptimizer.plan`."""
+        return self._plan.made(parsed)
+
+    def checked(self, **arguments: Any) -> RecallRequest:
+        """The arguments of a recall, checked. What is wrong with them goes through a door."""
+        check = functools.partial(
+            checked_request, self.config.limits, self._clock, lambda: self.store.dimensions, **arguments
+        )
+        # No memory has been read, and what is wrong with an argument must be said: here `block` is as `redact`.
+        if arguments["mode"] not in ("redact", "block"):
+            return check()
+        return passing(Door("redact", self._own), check)
+
+    def door(self, mode: str) -> Door:
+        """What leaves a recall goes through it."""
+        return Door(mode, self._own)
+
+    def answer(
+        self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None, *, kept: bool = True
+    ) -> RecallResult:
+        """The answer to a checked request for one scope: one that is kept, or of the stages.
+
+        Args:
+            request: checked.
+            deadline: of it.
+            door: what it goes through.
+            looked: tells observers of it; `None` = there are none.
+            kept: whether it may be one that is kept, and is kept.
+        """
+        if self._caching is None or not kept:
+            return self._computed(request, deadline, door, looked)[0]
+        began, asked = time.perf_counter(), self._caching.asked(request)
+        found = self._caching.found(asked)
+        if found is not None:
+            return self._given_again(request, found, began, door)
+        result, state = self._computed(request, deadline, door, looked)
+        return self._caching.kept(asked, state, result)
+
+    def _computed(
+        self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None
+    ) -> tuple[RecallResult, RecallState]:
+        kept = {} if looked is None else self.store.hydration()
+        began = time.perf_counter()
+        with self._admission.admitted(deadline) as given, self.store.reading():
+            k = given.k(request.k)
+            state = RecallState.begun(replace(request, k=k) if k != request.k else request, door, given.level, looked)
+            shown = Shown(door, deadline, self._showing)
+            shown.query(request.text)
+            state, timings = self.runner.run(state.degraded_by(*_pressed(given, request, k, deadline)), deadline)
+            if state.query.original != request.text:  # there was time to read a part of it only
+                shown.query(state.query.original)
+        if looked is not None:
+            after = self.store.hydration()
+            looked.computed(state, after["hits"] - kept["hits"], after["misses"] - kept["misses"])
+        query, plan = withheld(state.query, state.plan, door)
+        degraded = (*door.degradations(state.degraded), *shown.problems)
+        hits, confidence = state.hits, state.confidence
+        timings["total"] = (time.perf_counter() - began) * 1e3
+        result = RecallResult(
+            hits=hits,
+            query=query,
+            plan=plan,
+            rewrite=state.rewrite,
+            rerank=state.rerank,
+            degraded=degraded,
+            timings_ms={name: round(ms, 3) for name, ms in timings.items()},
+            confidence=confidence if confidence is not None else hits[0].score if hits else 0.0,
+            notes=tuple(Note(reason=n.reason, detail=door.detail(n.detail)) for n in (*self._says, *state.notes)),
+        )
+        return result, state
+
+    def _given_again(self, request: RecallRequest, kept: RecallResult, began: float, door: Door) -> RecallResult:
+        """An answer of the result cache, with what it took to find it."""
+        took = (time.perf_counter() - began) * 1e3
+        state = RecallState(
+            request=request,
+            door=door,
+            cache=kept.cache,
+            parsed=kept.query,
+            planned=kept.plan,
+            rewrite=kept.rewrite,
+            rerank=kept.rerank,
+            confidence=kept.confidence,
+            hits=kept.hits,
+            degraded=kept.degraded,
+        )
+        told = self.runner.tell(CACHE, state, took)
+        timings = {CACHE: round(took, 3), "total": round((time.perf_counter() - began) * 1e3, 3)}
+        new = told.degraded[len(kept.degraded) :]  # an observer that raised
+        return replace(kept, timings_ms=timings, degraded=(*kept.degraded, *door.degradations(new)))
+
+
+def _may_hang(given: object) -> bool:
+    """Whether what a user brought is called in a thread that may be left behind."""
+    return bool(getattr(given, "may_hang", True))
+
+
+def _name(llm: Callable[[str], str] | None) -> str:
+    return getattr(llm, "__name__", "")
+
+
+def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline) -> tuple[Degradation, ...]:
+    """What is left out under pressure, step by step."""
+    if not given.steps:
+        return ()
+    why = f"{deadline.remaining_ms():.1f} of {request.time_budget_ms:g} ms are left; a whole recall takes "
+    why += f"{given.usual_ms:.1f}." if given.usual_ms else "longer."
+    said = {"reduced_top_k": f"k {request.k} → {k}: {why}"}
+    steps = [step for step in given.steps if step != "reduced_top_k" or k < request.k]
+    return tuple(Degradation(stage="admission", reason=step, detail=said.get(step, why)) for step in steps)

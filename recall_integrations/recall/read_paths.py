@@ -1,0 +1,145 @@
+"""The read paths of an optimizer: one, and others for the scopes that have settings of their own."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from datetime import datetime
+from typing import Any
+
+from cachetools import LRUCache
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.config.scopes import ScopeSettings, acting, by_pattern
+from recall_integrations.errors import RecallError
+from recall_integrations.privacy.door import Door, passing
+from recall_integrations.ranking.rank import resolve_ranker
+from recall_integrations.recall.looking import Looked
+from recall_integrations.recall.read_path import ReadPath, Sources
+from recall_integrations.recall.result_cache import ResultCache
+from recall_integrations.recall.several import of_several
+from recall_integrations.recall.strictness import complaint
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan, Scope, ScopeLike, checked_scope
+from recall_integrations.types.making import changed
+from recall_integrations.types.request import RecallRequest, Window
+
+PATHS_MAX = 256  # of entries of `scopes` that are in use
+
+
+class ReadPaths:
+    """Threads share it. It never changes: other settings are another object.
+
+    Args:
+        sources: what the paths are made of.
+        config: all settings.
+
+    Raises:
+        ConfigError: weights that cannot be read, also those of an entry of `scopes`.
+    """
+
+    def __init__(self, sources: Sources, config: RecallConfig) -> None:
+        self.sources, self.config = sources, config
+        cache = config.cache
+        self._results = (
+            ResultCache(sources.store.revisions, cache.ttl_seconds, cache.max_entries) if config.caches else None
+        )
+        self.base = ReadPath(sources, config.with_entry(None), self._results)
+        self._entries = by_pattern(config.scopes)
+        self._made: LRUCache[ScopeSettings, ReadPath] = LRUCache(PATHS_MAX)
+        self._lock = threading.Lock()
+        if sources.ranker is None:
+            for ranking in {config.with_entry(entry).ranking for entry in config.scopes}:
+                resolve_ranker(ranking)  # a file of weights that is not there is told now, not to who recalls
+
+    def of(self, scope: Scope) -> ReadPath:
+        """The path of a scope."""
+        entry = acting(self._entries, scope) if self._entries else None
+        if entry is None:
+            return self.base
+        with self._lock:
+            path = self._made.get(entry)
+            if path is None:
+                place = self.config.scopes.index(entry)
+                says = f"scopes[{place}] of the settings acts here ({entry})."
+                path = self._made[entry] = ReadPath(
+                    self.sources, self.config.with_entry(entry), self._results, acting=says
+                )
+            return path
+
+    def with_config(self, config: RecallConfig) -> ReadPaths:
+        """The same with other settings: breakers and times are kept, answers are not."""
+        return ReadPaths(self.sources, config)
+
+    def forget(self) -> None:
+        """Forget the answers that are kept."""
+        if self._results is not None:
+            self._results.drop(None)
+
+    def read(
+        self, query: str, scope: ScopeLike | None, now: datetime | None, window: Window, name: str | None
+    ) -> ParsedQuery:
+        """See `QueryOptimizer.parse`."""
+        path = self.of(checked_scope(scope)) if self._entries else self.base
+        return path.read(query, scope, now, window, name)
+
+    def plan(self, parsed: ParsedQuery, scope: ScopeLike | None) -> RetrievalPlan:
+        """See `QueryOptimizer.plan`."""
+        path = self.of(checked_scope(scope)) if self._entries else self.base
+        return path.plan(parsed)
+
+    def checked(self, **arguments: Any) -> RecallRequest:
+        """The arguments of a recall, checked."""
+        try:
+            request = self.base.checked(**arguments)
+        except RecallError as e:
+            if self.sources.looking is not None:
+                self.sources.looking.refused(e)
+            raise
+        if self._entries and arguments["time_budget_ms"] is None and not request.scopes:
+            return changed(request, time_budget_ms=self.of(request.scope).config.limits.time_budget_ms)
+        return request
+
+    def recall(self, request: RecallRequest, deadline: Deadline, *, strict: bool = False) -> RecallResult:
+        """The answer to a checked request."""
+        door = self.base.door(request.privacy)
+        path = self.base if request.scopes else self.of(request.scope)
+        looking = self.sources.looking
+        looked = None if looking is None else looking.begun(request, _thresholds(path.config))
+        answer = self._of_several if request.scopes else path.answer
+        try:
+            result = passing(door, functools.partial(answer, request, deadline, door, looked))
+        except BaseException as e:
+            if looked is not None:
+                looked.failed(e)
+            raise
+        error = complaint(result, request.time_budget_ms) if strict else None
+        if looked is not None:
+            result = looked.answered(result, door, error)
+        if error is not None:
+            raise error
+        return result
+
+    def _of_several(
+        self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None
+    ) -> RecallResult:
+        """One of each scope, by its own settings, brought together."""
+
+        def answer(part: RecallRequest, own: Deadline) -> RecallResult:
+            # A placeholder of an answer that was kept would stand for something else here.
+            return self.of(part.scope).answer(part, own, door, looked, kept=door.open)
+
+        return of_several(request, deadline, answer, door, self.config.ranking.abstain_below)
+
+
+def _thresholds(config: RecallConfig) -> dict[str, float]:
+    """What decides about plans, reranks and answers, by name."""
+    planner = config.planner
+    return {
+        "precise": planner.precise_threshold,
+        "exploratory": planner.exploratory_threshold,
+        "entity_confidence_min": planner.entity_confidence_min,
+        "rarity_promotion": planner.rarity_promotion,
+        "rerank": config.rerank.threshold or 0.0,
+        "abstain_below": config.ranking.abstain_below,
+    }

@@ -1,0 +1,114 @@
+"""A recall of several scopes: one of each by itself, and one ranking of what they found.
+
+Scores can be compared across scopes: each is the probability that the memory is relevant, calibrated with the
+statistics of its own scope. What holds for all hits together (`k`, `tokens_max`, `ranking.abstain_below`) is applied
+to the one ranking. Memories of two scopes that say the same are two hits: each says where it is from.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from recall_integrations.delivery.deliver import packed
+from recall_integrations.privacy.door import Door
+from recall_integrations.ranking.calibration.model import within
+from recall_integrations.recall.runner import degradation
+from recall_integrations.recall.watching import Watched
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.types import CacheOutcome, Degradation, Hit, RecallResult
+from recall_integrations.types.request import RecallRequest
+
+Answer = Callable[[RecallRequest, Deadline], RecallResult]
+
+
+def of_several(
+    request: RecallRequest, deadline: Deadline, answer: Answer, door: Door, abstain_below: float
+) -> RecallResult:
+    """The answer to a request with several scopes.
+
+    Args:
+        request: what was asked for.
+        deadline: of all of it; each scope has an equal share of what is left.
+        answer: the answer to the request for one scope.
+        door: what everything goes through.
+        abstain_below: confidence below which nothing is returned.
+    """
+    began, scopes, parts = time.perf_counter(), request.scopes, []
+    for i, scope in enumerate(scopes):
+        own = deadline.child(deadline.remaining_ms() / (len(scopes) - i))
+        one = replace(request, scope=scope, scopes=(), part=True, tokens_max=None)
+        parts.append(_before_eyes(one, own, answer, door))
+    hits = tuple(islice(_merged([part.hits for part in parts]), request.k))
+    # The best that any of them is sure of: as if the others were not there.
+    confidence = max(part.confidence or 0.0 for part in parts)
+    problems: list[Degradation] = []
+    if hits and confidence < abstain_below:
+        detail = f"The confidence {confidence:.2f} is below ranking.abstain_below {abstain_below:g}."
+        hits, problems = (), [Degradation(stage="deliver", reason="abstain", detail=detail)]
+    else:
+        hits, problems = packed(hits, request.tokens_max)
+    named = [door.text(str(scope)) or f"scope {i + 1}" for i, scope in enumerate(scopes)]
+    timings = _added(parts)
+    timings["total"] = round((time.perf_counter() - began) * 1e3, 3)
+    return replace(
+        parts[0],
+        hits=hits,
+        cache=_outcome(parts),
+        degraded=(*_degraded(parts, named), *problems),
+        notes=tuple(note for part in parts for note in part.notes),
+        timings_ms=timings,
+        confidence=within(confidence, (hit.score for hit in hits)),
+        parts=tuple(replace(part, hits=()) for part in parts),
+    )
+
+
+def _before_eyes(request: RecallRequest, deadline: Deadline, answer: Answer, door: Door) -> RecallResult:
+    """The answer for one scope; to who looks on it is a step, with the stages inside."""
+    if request.watch is None:
+        return answer(request, deadline)
+    raised: list[BaseException] = []
+    step = Watched(request.watch, raised, door).begin("scope", {"scope": str(request.scope)})
+    try:
+        found = answer(replace(request, watch=step), deadline)
+    except BaseException as e:
+        step.end({}, e)
+        raise
+    step.end({"hits": [{"id": hit.memory.id, "score": hit.score} for hit in found.hits]})
+    told = (degradation("observer", raised[0]),) if raised else ()
+    return replace(found, degraded=(*found.degraded, *told))
+
+
+def _merged(lists: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
+    """By falling score, ties by id and then in the order of the scopes; each list stays in its order."""
+
+    def placed(place: int, hits: Sequence[Hit]) -> Iterator[tuple[float, str, int, int, Hit]]:
+        for rank, hit in enumerate(hits):
+            yield -hit.score, hit.memory.id or "", place, rank, hit
+
+    found = heapq.merge(*(placed(i, hits) for i, hits in enumerate(lists)), key=lambda item: item[:3])
+    return (hit for *_, hit in found)
+
+
+def _degraded(parts: Iterable[RecallResult], named: Sequence[str]) -> Iterator[Degradation]:
+    """What did not work, with the scope in which it did not."""
+    for name, part in zip(named, parts, strict=True):
+        for problem in part.degraded:
+            yield replace(problem, detail=f"{name}: {problem.detail}" if problem.detail else name)
+
+
+def _added(parts: Iterable[RecallResult]) -> dict[str, float]:
+    timings: dict[str, float] = {}
+    for part in parts:
+        for name, ms in part.timings_ms.items():
+            timings[name] = round(timings.get(name, 0.0) + ms, 3)
+    return timings
+
+
+def _outcome(parts: Sequence[RecallResult]) -> CacheOutcome:
+    """A hit where all of them were, as old as the oldest; else what the first says that was none."""
+    missed = next((part.cache for part in parts if not part.cache.hit), None)
+    return missed or max((part.cache for part in parts), key=lambda outcome: outcome.age_ms)
