@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from recall_integrations.errors import RecallError
-from recall_integrations.privacy import redactor
-from recall_integrations.privacy.redactor import Redactor
+from recall_integrations.patterns import regex
+from recall_integrations.privacy.modes import check_mode
 from recall_integrations.privacy.seen import WORD, Seen, seen
 from recall_integrations.types import Degradation, Memory
+
+if TYPE_CHECKING:
+    from recall_integrations.privacy.redactor import Redactor
 
 WITHHELD = "[withheld]"  # a word that was hidden in the query
 TOLD = ("effective_timeout_ms", "degradation_steps_applied")  # numbers and codes of ours
@@ -20,7 +24,7 @@ DETAIL_CHARS_MAX = 1_000  # longer ones quote what they were given; cut, they wo
 KEPT_MAX = 1_024  # texts whose form is remembered: names and channels come again with every hit
 KEPT_CHARS_MAX = 256
 _BETWEEN = "\n¶\n"  # no part of anything that is hidden; where it was taken for one, each is looked at by itself
-_KIND = re.compile(r"[A-Za-z_][\w.]{0,80}(?=:)")
+_KIND = regex(r"[A-Za-z_][\w.]{0,80}(?=:)")
 
 T = TypeVar("T")
 Own = Sequence[tuple[str, re.Pattern[str]]]
@@ -35,27 +39,33 @@ class Door:
         mode: `allow`, `redact` or `block`.
         own: patterns of the user's own, with their names.
 
+    Attributes:
+        open: whether everything goes through.
+        blocked: whether no text goes through.
+
     Raises:
         InvalidArgument: an unknown mode.
     """
 
     def __init__(self, mode: str = "allow", own: Own = ()) -> None:
-        self.mode = redactor.check_mode(mode)
-        self._redactor = Redactor(own)
+        self.mode = check_mode(mode)
+        # Constant: a recall asks some hundred times.
+        self.open, self.blocked = mode == "allow", mode == "block"
+        self._own = own
         self._kept: dict[str, str] = {}
         self._queries: dict[str, Seen] = {}
         self._hidden: frozenset[str] = frozenset()
         self._lock = threading.Lock()
 
-    @property
-    def open(self) -> bool:
-        """Whether everything goes through."""
-        return self.mode == "allow"
+    @cached_property
+    def _redactor(self) -> Redactor:
+        """What finds and hides. An open door has none, and its tables are not even loaded then."""
+        from recall_integrations.privacy.redactor import Redactor
 
-    @property
-    def blocked(self) -> bool:
-        """Whether no text goes through."""
-        return self.mode == "block"
+        with self._lock:  # two would give one value two placeholders
+            made: Redactor = self.__dict__.get("_redactor") or Redactor(self._own)
+            self.__dict__["_redactor"] = made
+        return made
 
     def text(self, text: str) -> str:
         """The text as it may be seen: itself, redacted, or empty."""

@@ -22,10 +22,10 @@ from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy import addresses, names, national, numbers, secrets
+from recall_integrations.privacy.modes import check_mode
 from recall_integrations.privacy.normal import Plain, ambiguous, readings
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
-MODES = ("allow", "redact", "block")
 Own = re.Pattern[str] | tuple[str, "str | re.Pattern[str]"]
 Span = tuple[int, int, str]  # start, end, kind
 
@@ -36,17 +36,6 @@ _ROUNDS_MAX = 8
 _KINDS = frozenset("phone email card iban ssn ip secret address url id".split())
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _ANY_DIGIT = re.compile(r"\d")
-
-
-def check_mode(mode: object) -> str:
-    """Return `mode` if it is `allow`, `redact` or `block`.
-
-    Raises:
-        InvalidArgument: it is anything else.
-    """
-    if not isinstance(mode, str) or mode not in MODES:
-        raise InvalidArgument(f"Unknown privacy mode {mode!r}. Use one of: {', '.join(MODES)}.")
-    return mode
 
 
 class Redactor:
@@ -214,7 +203,7 @@ def withheld(memory: Memory) -> Memory:
     """What `block` leaves of `memory`.
 
     `text` is empty; `actor`, `channel`, `entities`, `relations` and `metadata` are withheld altogether. `type`,
-    `event_at`, `created_at`, `importance` and `position` stay; `refs` and `thread` stay, redacted.
+    `event_at`, `created_at`, `expires_at`, `importance` and `position` stay; `refs` and `thread` stay, redacted.
     """
     return Redactor().withheld(memory)
 

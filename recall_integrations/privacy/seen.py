@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
+from recall_integrations.patterns import regex
+from recall_integrations.records import record
 from recall_integrations.text import stem
 
 WORD = re.compile(r"[^\W_]+")
 SAID_MIN = 3  # characters from which a hidden word is not said again; "am" and "42" stand for too much else
-_PLACEHOLDER = re.compile(r"\[[a-z][a-z0-9_-]{0,63}\]")
+_PLACEHOLDER = regex(r"\[[a-z][a-z0-9_-]{0,63}\]")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Seen:
     """What may be seen of a text.
 

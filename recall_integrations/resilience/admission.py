@@ -16,12 +16,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.pace import Window
+from recall_integrations.resilience.places import Places
 
 TOP_K = (5, 3)  # at the levels 1 and 2, and 3 from there on
 FULL, SIMPLE, MINIMAL = 0, 3, 4
@@ -30,11 +31,10 @@ LEVELS = MINIMAL + 1
 SHARES = (1.0, 0.95, 0.9, 0.6, 0.35)
 RUNS, RUNS_MIN = 64, 5  # recent recalls that a level is judged by, and how few say nothing
 RECENT_SECONDS = 10.0  # what is older says nothing of how busy the machine is
-STEP_SECONDS = 0.02
 ROOM = 1.3  # a better level must fit that many times
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Admitted:
     """How much is done for a recall.
 
@@ -69,39 +69,43 @@ class Admission:
     """
 
     def __init__(self, places: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._free = threading.Semaphore(places or max(2, os.cpu_count() or 2))
+        self._places = Places(places or max(2, os.cpu_count() or 2))
         self._clock = clock
         self._lock = threading.Lock()
         # Of each level when recalls ended, and how long they took.
-        self._took: tuple[deque[tuple[float, float]], ...] = tuple(deque(maxlen=RUNS) for _ in range(LEVELS))
+        self._took = tuple(Window(RECENT_SECONDS, RUNS) for _ in range(LEVELS))
         self._level = FULL
         self._mine = threading.local()
 
-    @contextmanager
-    def admitted(self, deadline: Deadline) -> Iterator[Admitted]:
+    def admitted(self, deadline: Deadline) -> _Place:
         """Inside, there is a place for this thread; without one in time, the least is done without.
 
         A recall inside of a recall, as an observer may make one, has the place of the outer one.
         """
-        mine = self._mine
-        if getattr(mine, "held", False):
-            yield self._chosen(deadline.remaining_ms(), 0.0)
-            return
-        began = self._clock()
-        mine.held = self._acquired(deadline)
+        return _Place(self, deadline)
+
+    def _enter(self, deadline: Deadline) -> tuple[Admitted, float]:
+        """How much is done for a recall that has a place now, and when it began."""
+        mine, began = self._mine, self._clock()
+        mine.held = self._places.acquire(deadline)
         waited_ms = (self._clock() - began) * 1e3
         given = self._chosen(deadline.remaining_ms(), waited_ms) if mine.held else Admitted(MINIMAL, waited_ms)
-        started = self._clock()
         mine.away, mine.deadline = 0.0, deadline
-        try:
-            yield given
-        finally:
-            if mine.held:
-                self._free.release()
-            mine.held, mine.deadline = False, None
-            ended = self._clock()
-            with self._lock:
-                self._took[given.level].append((ended, (ended - started - mine.away) * 1e3))
+        return given, self._clock()
+
+    def _leave(self, level: int, started: float) -> None:
+        mine = self._mine
+        if mine.held:
+            self._places.release()
+        mine.held, mine.deadline = False, None
+        ended = self._clock()
+        with self._lock:
+            self._took[level].add(ended, (ended - started - mine.away) * 1e3)
+
+    def _within(self, deadline: Deadline) -> Admitted | None:
+        """For a recall inside of one of this thread; `None` = it is none."""
+        held = getattr(self._mine, "held", False)
+        return self._chosen(deadline.remaining_ms(), 0.0) if held else None
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -111,12 +115,12 @@ class Admission:
             yield
             return
         began = self._clock()
-        self._free.release()
+        self._places.release()
         mine.held = False
         try:
             yield
         finally:
-            mine.held = self._acquired(mine.deadline)
+            mine.held = self._places.acquire(mine.deadline)
             mine.away += self._clock() - began
 
     def usual_ms(self, level: int) -> float | None:
@@ -124,19 +128,12 @@ class Admission:
         with self._lock:
             return self._usual(level)
 
-    def _acquired(self, deadline: Deadline) -> bool:
-        if self._free.acquire(blocking=False):
-            return True
-        while not deadline.over:  # in steps, so that one that is cancelled leaves
-            if self._free.acquire(timeout=min(deadline.remaining(), STEP_SECONDS)):
-                return True
-        return False
-
     def _chosen(self, left_ms: float, waited_ms: float) -> Admitted:
         with self._lock:
-            usual = self._usual(FULL) or 0.0
+            whole = self._usual(FULL)
+            usual = whole or 0.0
             for level in range(LEVELS):
-                takes = self._usual(level)
+                takes = whole if level == FULL else self._usual(level)
                 room = ROOM if level < self._level else 1.0
                 if takes is None or takes * room <= left_ms or level == MINIMAL:
                     self._level = level
@@ -145,13 +142,38 @@ class Admission:
 
     def _usual(self, level: int) -> float | None:
         """By the recalls of this level; by those of another one, where too few were seen."""
-        for other in (level, *(other for other in range(LEVELS) if other != level)):
+        known = self._p95(level)
+        if known is not None:
+            return known
+        for other in range(LEVELS):
             known = self._p95(other)
             if known is not None:
                 return known * SHARES[level] / SHARES[other]
         return None
 
     def _p95(self, level: int) -> float | None:
-        since = self._clock() - RECENT_SECONDS
-        seen = sorted(took for ended, took in self._took[level] if ended >= since)
+        seen = self._took[level].sorted(self._clock())
         return seen[int(0.95 * (len(seen) - 1))] if len(seen) >= RUNS_MIN else None
+
+
+class _Place:
+    """The block of a recall that is admitted. A class and no generator: every recall enters one."""
+
+    __slots__ = ("_admission", "_deadline", "_level", "_started")
+
+    def __init__(self, admission: Admission, deadline: Deadline) -> None:
+        self._admission, self._deadline = admission, deadline
+        self._level = FULL
+        self._started: float | None = None
+
+    def __enter__(self) -> Admitted:
+        inner = self._admission._within(self._deadline)
+        if inner is not None:
+            return inner
+        given, self._started = self._admission._enter(self._deadline)
+        self._level = given.level
+        return given
+
+    def __exit__(self, *_error: object) -> None:
+        if self._started is not None:
+            self._admission._leave(self._level, self._started)

@@ -14,11 +14,12 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
 from recall_integrations.errors import ConfigError
+from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import SharedFile
 from recall_integrations.types.numbers import is_number, is_whole
 
@@ -28,7 +29,7 @@ OPEN_SECONDS = 300.0
 WHY_CHARS_MAX = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class BreakerState:
     """What is known of a component.
 
@@ -130,7 +131,7 @@ def _state_of(fields: Any) -> BreakerState:
     return BreakerState(failures=max(0, failures), since=since, trial=trial, why=str(fields.get("why", "")))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Pass:
     """A call may be made; `trial`: it decides whether the component works again."""
 

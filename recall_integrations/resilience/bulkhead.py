@@ -12,10 +12,10 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.records import record
 
 T = TypeVar("T")
 LIMIT = 8
@@ -49,7 +49,7 @@ class Threads(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class _Task:
     future: Future[Any]
     run: Callable[[], Callable[[], None]]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -29,18 +28,18 @@ class Deadline:
         clock: monotonic seconds; a parameter so that tests need not sleep.
     """
 
-    __slots__ = ("__weakref__", "_children", "_clock", "_end", "_event", "_lock", "_parent", "_waiting")
+    __slots__ = ("__weakref__", "_cancelled", "_clock", "_end", "_lock", "_parent", "_waiting")
 
     def __init__(
         self, end: float, clock: Callable[[], float] = time.monotonic, *, parent: Deadline | None = None
     ) -> None:
         self._clock = clock
         self._end = end
-        self._event = threading.Event()
-        self._lock = threading.Lock()
-        self._children: weakref.WeakSet[Deadline] = weakref.WeakSet()
-        self._waiting: set[threading.Event] = set()
-        self._parent = parent  # kept alive, so that its cancellation reaches this one however long it lives
+        self._cancelled = False
+        # A parent knows nothing of its children: they ask it, and who waits under one of them is noted up to the root.
+        self._parent = parent
+        self._lock: threading.Lock = threading.Lock() if parent is None else parent._lock
+        self._waiting: tuple[threading.Event, ...] = ()
 
     @classmethod
     def after(cls, ms: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:
@@ -57,18 +56,17 @@ class Deadline:
         Raises:
             InvalidArgument: `ms` is negative, NaN or not a number.
         """
-        end = self._end if ms is None else min(self._end, self._clock() + checked_ms(ms) / 1000)
-        made = Deadline(end, self._clock, parent=self)
-        with self._lock:  # either cancel() finds the child, or the child finds the flag set
-            self._children.add(made)
-            cancelled = self._event.is_set()
-        if cancelled:
-            made.cancel()
-        return made
+        end = self._end
+        if ms is not None:
+            end = min(end, self._clock() + (ms if type(ms) is float and ms >= 0 else checked_ms(ms)) / 1000)
+        return Deadline(end, self._clock, parent=self)
 
     def remaining(self) -> float:
         """Seconds left, never negative; `math.inf` without a limit; 0 once cancelled. Fits every `timeout=`."""
-        return 0.0 if self._event.is_set() else max(0.0, self._end - self._clock())
+        if self.cancelled:
+            return 0.0
+        left = self._end - self._clock()
+        return left if left > 0 else 0.0
 
     def remaining_ms(self) -> float:
         """`remaining()` in milliseconds."""
@@ -82,24 +80,25 @@ class Deadline:
     @property
     def cancelled(self) -> bool:
         """Whether `cancel()` was called here or on a parent."""
-        return self._event.is_set()
+        above: Deadline | None = self
+        while above is not None:  # a loop, not recursion: a long chain must not exhaust the stack
+            if above._cancelled:
+                return True
+            above = above._parent
+        return False
 
     @property
     def over(self) -> bool:
         """Expired or cancelled: whether to stop."""
-        return self.cancelled or self.expired
+        return self._clock() >= self._end or self.cancelled
 
     def cancel(self) -> None:
         """Stop everything under this deadline. Calling it again changes nothing."""
-        stack = [self]
-        while stack:  # a loop, not recursion: a long chain of children must not exhaust the stack
-            deadline = stack.pop()
-            with deadline._lock:
-                deadline._event.set()
-                stack.extend(deadline._children)
-                waiting = list(deadline._waiting)
-            for event in waiting:
-                event.set()
+        with self._lock:
+            self._cancelled = True
+            waiting = self._waiting
+        for event in waiting:
+            event.set()
 
     def wait(self, seconds: float) -> bool:
         """Sleep up to `seconds`, but not beyond the end; wake at once when cancelled.
@@ -107,7 +106,12 @@ class Deadline:
         Returns:
             whether the deadline is over.
         """
-        self._event.wait(min(max(0.0, seconds), self.remaining(), threading.TIMEOUT_MAX))
+        woken = threading.Event()
+        self._note(woken)
+        try:
+            woken.wait(min(max(0.0, seconds), self.remaining(), threading.TIMEOUT_MAX))
+        finally:
+            self._forget(woken)
         return self.over
 
     def wait_for(self, *futures: Future[Any]) -> bool:
@@ -125,16 +129,29 @@ class Deadline:
             if all(future.done() for future in left):
                 woken.set()
 
-        with self._lock:
-            self._waiting.add(woken)
+        self._note(woken)
         try:
             for future in left:
                 future.add_done_callback(done)
             woken.wait(min(self.remaining(), threading.TIMEOUT_MAX))
         finally:
-            with self._lock:
-                self._waiting.discard(woken)
+            self._forget(woken)
         return all(future.done() for future in left)
+
+    def _note(self, woken: threading.Event) -> None:
+        """Somebody waits: either a `cancel()` here or above finds the event, or what is left is nothing."""
+        with self._lock:
+            above: Deadline | None = self
+            while above is not None:
+                above._waiting = (*above._waiting, woken)
+                above = above._parent
+
+    def _forget(self, woken: threading.Event) -> None:
+        with self._lock:
+            above: Deadline | None = self
+            while above is not None:
+                above._waiting = tuple(event for event in above._waiting if event is not woken)
+                above = above._parent
 
     def __repr__(self) -> str:
         state = "cancelled" if self.cancelled else f"{self.remaining() * 1000:.1f} ms left"

@@ -8,17 +8,18 @@ Whatever the component does (raise, hang, give nothing, end the thread), the cal
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from recall_integrations.errors import RecallError, RecallTimeout
+from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker, Pass
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy, Threads
 from recall_integrations.resilience.deadline import Deadline
@@ -33,7 +34,7 @@ SUCCESS, EMPTY, TIMEOUT, ERROR, CANCELLED = "success", "empty", "timeout", "erro
 NO_TIME, OPEN, BUSY = "skip.budget", "skip.breaker", "skip.busy"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
     """What came of a call.
 
@@ -66,7 +67,7 @@ class Answer(Generic[T]):
         return self.reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Health:
     """How a component is.
 
@@ -89,7 +90,7 @@ class Health:
     median_ms: float | None
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Call(Generic[T]):
     """A call that is under way. Whoever began it calls `Guard.ended`; others may wait for `future`."""
 
@@ -132,6 +133,14 @@ class Guard:
         self.threads: Threads = Bulkhead(name) if threads is None else threads
         self.pace = Pace()
         self._attempts, self._waiting, self._clock = attempts, waiting, clock
+
+    def limited(self, limit_ms: float) -> Guard:
+        """The same with another longest wait: one breaker, the same threads, the same recent times."""
+        if limit_ms == self.limit_ms:
+            return self
+        other = copy.copy(self)
+        other.limit_ms = limit_ms
+        return other
 
     def call(
         self,

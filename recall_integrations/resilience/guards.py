@@ -39,7 +39,7 @@ class Guards:
         self._lock = threading.Lock()
 
     def of(self, name: str, *, who: str = "", limit_ms: float = math.inf, attempts: int = 1) -> Guard:
-        """The guard of a component. The first call says what it is like.
+        """The guard of a component. The first call says what it is like; later ones may have another limit.
 
         Args:
             name: of the component.
@@ -49,7 +49,7 @@ class Guards:
         """
         made = self._made.get(name)
         if made is not None:
-            return made
+            return made.limited(limit_ms)
         settings = self._settings
         breaker = Breaker(
             f"{name}:{who}" if who else name,
@@ -60,7 +60,7 @@ class Guards:
         )
         threads = Bulkhead(name, self._threads)
         with self._lock:
-            return self._made.setdefault(
+            made = self._made.setdefault(
                 name,
                 Guard(
                     name,
@@ -71,6 +71,7 @@ class Guards:
                     waiting=self._waiting,
                 ),
             )
+        return made.limited(limit_ms)
 
     def health(self) -> tuple[Health, ...]:
         """How each component is, by name."""

@@ -3,25 +3,69 @@
 from __future__ import annotations
 
 import math
-import statistics
 import threading
 import time
+from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+
+from recall_integrations.records import record
 
 RUNS = 64  # recent runs that it goes by
 RUNS_MIN = 3  # fewer say nothing: one may have been cold
 PROBE_EVERY = 20  # of the refusals for slowness, so that at most one recall in 20 waits for a slow component in vain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """What a call will take, by the recent ones, in milliseconds: lower quartile, median and 95th percentile."""
 
     median_ms: float
     p95_ms: float
     low_ms: float = 0.0
+
+
+class Window:
+    """Numbers of the last while, kept in order, so that asking for a share of them costs nothing. Not thread-safe.
+
+    Args:
+        recent_s: what is older counts no more.
+        runs: no more than the last of these count.
+    """
+
+    __slots__ = ("_by_time", "_recent_s", "_runs", "_sorted")
+
+    def __init__(self, recent_s: float = math.inf, runs: int = RUNS) -> None:
+        self._recent_s, self._runs = recent_s, runs
+        self._by_time: deque[tuple[float, float]] = deque()
+        self._sorted: list[float] = []
+
+    def add(self, now: float, value: float) -> None:
+        """One more, of this moment; moments come in order."""
+        if len(self._by_time) >= self._runs:
+            self._drop()
+        self._by_time.append((now, value))
+        insort(self._sorted, value)
+
+    def sorted(self, now: float) -> Sequence[float]:
+        """Those that count at a moment, smallest first."""
+        while self._by_time and self._by_time[0][0] < now - self._recent_s:
+            self._drop()
+        return self._sorted
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._by_time.clear()
+        self._sorted.clear()
+
+    def _drop(self) -> None:
+        del self._sorted[bisect_left(self._sorted, self._by_time.popleft()[1])]
+
+
+def median(rising: Sequence[float]) -> float:
+    """Of numbers in order."""
+    half = len(rising) // 2
+    return rising[half] if len(rising) % 2 else (rising[half - 1] + rising[half]) / 2
 
 
 class Pace:
@@ -34,10 +78,9 @@ class Pace:
     """
 
     def __init__(self, recent_s: float = math.inf, clock: Callable[[], float] = time.monotonic) -> None:
-        self._recent_s, self._clock = recent_s, clock
+        self._clock = clock
         self._lock = threading.Lock()
-        self._rates: deque[tuple[float, float]] = deque(maxlen=RUNS)
-        self._pieces: deque[float] = deque(maxlen=RUNS)
+        self._rates, self._pieces = Window(recent_s), Window()
         self._refused = 0
 
     def record(self, ms: float, work: float = 1.0, pieces: int = 1, *, probe: bool = False) -> None:
@@ -49,24 +92,30 @@ class Pace:
                 self._rates.clear()
                 self._pieces.clear()
             for _ in range(RUNS_MIN if probe else 1):
-                self._rates.append((self._clock(), ms / work))
-                self._pieces.append(ms / pieces)
+                self._rates.add(self._clock(), ms / work)
+                self._pieces.add(0.0, ms / pieces)
 
     def estimate(self, work: float = 1.0) -> Estimate | None:
         """For this much work; `None` after fewer than three runs."""
-        since = self._clock() - self._recent_s
         with self._lock:
-            rates = sorted(rate for at, rate in self._rates if at >= since)
-        if len(rates) < RUNS_MIN:
-            return None
-        high = rates[math.ceil(0.95 * (len(rates) - 1))]
-        low = rates[(len(rates) - 1) // 4]
-        return Estimate(median_ms=work * statistics.median(rates), p95_ms=work * high, low_ms=work * low)
+            rates = self._rates.sorted(self._clock())
+            if len(rates) < RUNS_MIN:
+                return None
+            high = rates[math.ceil(0.95 * (len(rates) - 1))]
+            low, middle = rates[(len(rates) - 1) // 4], median(rates)
+        return Estimate(median_ms=work * middle, p95_ms=work * high, low_ms=work * low)
+
+    def low_ms(self) -> float | None:
+        """`estimate().low_ms`, without the rest of it."""
+        with self._lock:
+            rates = self._rates.sorted(self._clock())
+            return rates[(len(rates) - 1) // 4] if len(rates) >= RUNS_MIN else None
 
     def median_ms(self, pieces: int = 1) -> float | None:
         """What so many pieces of the usual size take; `None` after fewer than three runs."""
         with self._lock:
-            return pieces * statistics.median(self._pieces) if len(self._pieces) >= RUNS_MIN else None
+            known = self._pieces.sorted(0.0)
+            return pieces * median(known) if len(known) >= RUNS_MIN else None
 
     def refused(self) -> bool:
         """A call would be refused for its time. Whether to let it run all the same, as a probe."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from recall_integrations.patterns import regex
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, idf, language_of, tokenize
 from recall_integrations.types import EntityRef, ParsedQuery
 
@@ -16,18 +17,18 @@ NAME_SURE = 0.85  # confidence from which a name in a phrasing is one
 TITLE_SHARE = 0.5  # where more of the words begin with a capital, capitals say nothing
 CAPITALS = frozenset({"de"})  # languages in which every noun has one
 
-_INSTRUCTION = re.compile(
+_INSTRUCTION = regex(
     r"\b(?:ignor\w*|disregard\w*|forget|override|bypass|vergiss|ignoriere?|oublie[rz]?|olvida)\b.{0,40}"
     r"\b(?:previous|prior|above|earlier|all|instructions?|rules?|prompt|anweisung\w*|instrucciones|consignes)\b"
     r"|\b(?:system|developer) prompt\b|\byou (?:are|must) now\b|\bas an ai\b|\bjailbreak\b|\bnew instructions?\b"
     r"|</?(?:system|assistant|user|instructions?|tool)\b|\[/?INST\]|<\|",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+")
-_CAPITAL = re.compile(r"(?<![.!?…:\"“]\s)(?<!^)\b[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,}")
+_NUMBER = regex(r"\d+")
+_CAPITAL = regex(r"(?<![.!?…:\"“]\s)(?<!^)\b[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The query that a phrasing is held against.
 

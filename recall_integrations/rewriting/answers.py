@@ -6,18 +6,20 @@ import json
 import re
 import unicodedata
 
+from recall_integrations.patterns import regex
+
 REWRITES_MAX = 3
 REWRITE_CHARS_MAX = 300
 OUTPUT_CHARS_MAX = 20_000
 
-_THINKING = re.compile(r"<(think|thinking|reasoning)>[^<]*(?:<(?!/\1>)[^<]*)*(?:</\1>|$)", re.IGNORECASE)
-_PREFIX = re.compile(
+_THINKING = regex(r"<(think|thinking|reasoning)>[^<]*(?:<(?!/\1>)[^<]*)*(?:</\1>|$)", re.IGNORECASE)
+_PREFIX = regex(
     r"(?:[-*+•‣◦·–—>#]+\s+|[(\[]?\d{1,2}[.):\]]+(?=[\s\"'`*“])\s*|[(\[]?[a-c][.)\]]+\s+|"
     r"(?:rewrite|rewritten query|request|memory|memories|alternative|phrasing|query|option|version|variation)s?"
     r"\s*\d{0,2}\s*[:)]+\s*)",
     re.IGNORECASE,
 )
-_CHATTER = re.compile(
+_CHATTER = regex(
     r"(?:sure\b|certainly|of course|okay|here (?:are|is)|here's|sorry|i'm sorry|i am sorry|as an ai|"
     r"i (?:cannot|can't|am unable to) (?:help|assist|comply|rewrite|rephrase|fulfil|provide|answer)|"
     r"unfortunately|let me know|i hope|note that|n/a\b|none\b\.?$|null\b|no (?:rewrites?|alternatives?)\b)",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from recall_integrations.adapters.llm import identity_of
 from recall_integrations.config import RewritingConfig
 from recall_integrations.privacy.door import Door
+from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import (
     BUSY,
@@ -51,7 +51,7 @@ DISABLED, SPECIFIC, PLAN, PRIVACY, SLO, SURE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Asking:
     """A question that is under way, or its answer.
 
@@ -81,6 +81,9 @@ class Rewriting:
         settings: what is asked for, and when.
         cache: phrasings that were found lately; `None` = none are kept.
         slo: whether rewriting keeps its contract; `None` = nobody looks.
+
+    Attributes:
+        template: what is asked, with `{query}` in it.
     """
 
     def __init__(
@@ -94,7 +97,7 @@ class Rewriting:
         self._llm = llm if settings.ask != "never" else None
         self._guard, self._cache, self._slo = guard, cache, slo
         self.settings = settings
-        self._template = settings.prompt or PROMPTS[settings.strategy]
+        self.template = settings.prompt or PROMPTS[settings.strategy]
         self._identity = identity_of(self._llm)
         self._lock = threading.RLock()  # a call may end before `begin` is back
         self._under_way: dict[str, Call[Phrasings]] = {}
@@ -143,7 +146,8 @@ class Rewriting:
             deadline: of the answer.
         """
         sent = door.query(parsed.original).text
-        key = key_of(sent, self._template, self._identity, self.settings.phrasings_max, scope, door.mode)
+        template = self.template
+        key = key_of(sent, template, self._identity, self.settings.phrasings_max, scope, door.mode)
         kept = None if self._cache is None else self._cache.get(key)
         if kept is not None:
             return Asking(key, sent, answer=Answer(reason=SUCCESS, value=kept), cached=True)
@@ -154,7 +158,7 @@ class Rewriting:
             why = "" if self._slo is None else self._slo.refuses()
             if why:
                 return Asking(key, sent, answer=Answer(reason=SLO, detail=why))
-            begun = self._guard.begin(deadline, self._phrasings, key, sent)
+            begun = self._guard.begin(deadline, self._phrasings, key, sent, template)
             if isinstance(begun, Answer):
                 return Asking(key, sent, answer=begun)
             self._under_way[key] = begun
@@ -203,11 +207,11 @@ class Rewriting:
             if self._under_way.get(key) is call:
                 del self._under_way[key]
 
-    def _phrasings(self, key: str, query: str) -> Phrasings:
+    def _phrasings(self, key: str, query: str, template: str) -> Phrasings:
         """What the model says. One that comes too late for this recall is there for the next."""
         assert self._llm is not None
         found = parse_rewrites(
-            self._llm(prompt_for(query, self._template)), query, self.settings.phrasings_max, prompt=self._template
+            self._llm(prompt_for(query, template)), query, self.settings.phrasings_max, prompt=template
         )
         if found and self._cache is not None:
             self._cache.put(key, found)

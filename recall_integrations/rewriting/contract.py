@@ -10,9 +10,10 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import SharedFile
 from recall_integrations.types.numbers import is_number
 
@@ -24,7 +25,7 @@ SUCCESS, EMPTY, FAILED = "success", "empty", "failed"
 OUTCOMES = (SUCCESS, EMPTY, FAILED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What is still kept: shares in [0, 1] of the recent calls, and milliseconds.
 
@@ -39,7 +40,7 @@ class Limits:
     median_ms: float = 1_200.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Kept:
     """What is known: recent calls as (outcome, milliseconds), and since when it is off, if it is.
 

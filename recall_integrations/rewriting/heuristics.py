@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 
+from recall_integrations.patterns import regex
 from recall_integrations.text import length_in_words, tokenize
 
 SHORT_CHARS_MAX = 24
 IDENTIFIER_CHARS_MAX = 512
 SHORT_TOKENS_MAX = 3
 
-_COMMAND = re.compile(r"(?:please\s+)?(?:show|find|list|get|open)\b(?!')", re.IGNORECASE)
-_LITERAL = re.compile(
+_COMMAND = regex(r"(?:please\s+)?(?:show|find|list|get|open)\b(?!')", re.IGNORECASE)
+_LITERAL = regex(
     r'(?:\s*(?:"[^"]+"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|`[^`]+`|‘[^’]+’|(?<!\w)\'[^\']+\'(?!\w))[,;]?)+[\s.?!]*'
 )
 # A token that is a name for exactly one thing. Each alternative is anchored and has disjoint repetitions.
-_IDENTIFIER = re.compile(
+_IDENTIFIER = regex(
     r"""
       [a-z][a-z0-9+.-]*://\S+                           # URL
     | (?:~|\.{1,2})?/\S+ | [a-z]:\\\S+                  # path

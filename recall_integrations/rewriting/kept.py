@@ -7,16 +7,16 @@ import json
 import time
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import SharedFile
 from recall_integrations.types.numbers import is_number
 
 _ENDS = " \t.?!…。？！"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Entry:
     """Phrasings, and when they were found, in seconds of the clock."""
 

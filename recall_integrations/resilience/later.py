@@ -1,0 +1,109 @@
+"""Work that nobody waits for: done in order, a moment later, in a thread that ends when there is none.
+
+What observers do with a recall takes as long as a tenth of it. Amid the work of recalls each of these calls finds the
+processor's caches filled with other things; many in a row take a third of the time, and no caller waits for them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+
+from recall_integrations.resilience import forking
+
+PAUSE_SECONDS = 0.05  # between two rounds
+ROUNDS_MAX = 40  # without work, after which the thread ends
+WAITING_MAX = 1_024  # calls; whoever brings one more does them himself
+Call = Callable[[], object]
+
+
+class Later:
+    """Does calls in their order. They must not raise. Threads share it.
+
+    What waits is done too when this object goes, and when the process ends as it should.
+    """
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._work = work = _Work()
+        atexit.register(work.do)
+        weakref.finalize(self, _over, work).atexit = False
+
+    def add(self, call: Call) -> None:
+        """One more. Returns at once."""
+        if not self._work.own:
+            self._begin()
+        work = self._work
+        work.waiting.append(call)
+        if len(work.waiting) > WAITING_MAX:
+            work.do()
+        elif not work.running:
+            work.start()
+
+    def flush(self) -> None:
+        """Do now what waits, and wait for what is being done."""
+        self._work.do()
+
+
+class _Work:
+    """What waits, of one process: in a forked child it is the parent's, and its lock may be held by a thread of it."""
+
+    def __init__(self) -> None:
+        self._depth = forking.depth()
+        self.waiting: deque[Call] = deque()
+        self.running = False
+        self._doing = threading.RLock()  # a call may bring others
+        self._starting = threading.Lock()
+
+    @property
+    def own(self) -> bool:
+        """Whether it is this process's."""
+        return self._depth == forking.depth()
+
+    def start(self) -> None:
+        with self._starting:
+            if self.running:
+                return
+            self.running = True
+        try:
+            threading.Thread(target=self._rounds, name="recall-observers", daemon=True).start()
+        except RuntimeError:  # no thread to be had: the process ends, or has too many
+            self.running = False
+            self.do()
+
+    def do(self, pause: Callable[[], None] | None = None) -> None:
+        """All that waits; one who comes meanwhile waits for it."""
+        if not self.own:
+            return
+        with self._doing:
+            while self.waiting:
+                call = self.waiting.popleft()
+                call()
+                if pause is not None:
+                    pause()
+
+    def _rounds(self) -> None:
+        idle = 0
+        breathe = functools.partial(time.sleep, 0)  # recalls come first
+        while True:
+            time.sleep(PAUSE_SECONDS)
+            idle = 0 if self.waiting else idle + 1
+            self.do(breathe)
+            if idle < ROUNDS_MAX:
+                continue
+            self.running = False
+            if not self.waiting:  # whoever brings something from here on sees that nothing runs
+                return
+            self.running, idle = True, 0
+
+
+def _over(work: _Work) -> None:
+    atexit.unregister(work.do)
+    work.do()
