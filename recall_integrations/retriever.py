@@ -3,19 +3,22 @@
 Everything it returns comes from one `QueryOptimizer.recall`, so ids, order and scores are the same whichever framework
 asks. LangChain's class comes first in the bases: it is a pydantic model and must build the instance.
 
-The frameworks clash on one public name, `get_prompts` (LangChain: a method of runnables that returns a list of prompt
-templates; LlamaIndex: a method that returns a dict). This object keeps LangChain's, which graph drawing calls on every
-runnable; LlamaIndex reaches a component's prompts through `_get_prompts`, which says there are none. Equality and hash
-are by identity: two retrievers over different stores are different, whatever their settings.
+The frameworks clash on one public name, `get_prompts` (LangChain: a list of the prompt templates in a runnable, asked
+for with a `config`; LlamaIndex: a dict, asked for without one, by other components too). So without an argument it is
+LlamaIndex's, and with a `config` LangChain's; LangChain itself calls it on no part of a chain. Equality and hash are by
+identity: two retrievers over different stores are different, whatever their settings.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from types import MappingProxyType
-from typing import Any
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from zoneinfo import ZoneInfo
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -23,55 +26,73 @@ from langchain_core.retrievers import BaseRetriever as LangChainRetriever
 from langchain_core.retrievers import LangSmithRetrieverParams
 from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
 from llama_index.core.callbacks.base import CallbackManager
-from llama_index.core.schema import (
-    MetadataMode,
-    NodeRelationship,
-    NodeWithScore,
-    QueryBundle,
-    RelatedNodeInfo,
-    TextNode,
-)
+from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
-from recall_integrations.config import RecallConfig
+from recall_integrations.adapters.callbacks import run_of
+from recall_integrations.adapters.documents import documents_of, memory_of_document
+from recall_integrations.adapters.formats import TEXT, format_of
+from recall_integrations.adapters.nodes import memory_of_node, nodes_of, objects_of
+from recall_integrations.adapters.spans import errors_told, span
 from recall_integrations.errors import InvalidArgument, InvalidMemory
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Filters, Hit, Memory, MemoryType, RecallResult, Scope
-from recall_integrations.types.numbers import is_whole, shown, whole
+from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, checked_scope, checked_scopes, hit_like
+from recall_integrations.types.numbers import whole
+
+if TYPE_CHECKING:
+    from recall_integrations.config import RecallConfig
+    from recall_integrations.ontop.following import Refreshed
+    from recall_integrations.ontop.optimizer import OnTopOptimizer
 
 # Arguments of `recall` that are fields too.
 ARGUMENTS = (
-    *("k", "scope", "filters", "now", "time_budget_ms", "tokens_max", "privacy"),
-    *("window", "timezone", "context", "strict"),
+    *("k", "scope", "scopes", "filters", "now", "time_budget_ms", "tokens_max", "privacy"),
+    *("window", "timezone", "context", "strict", "score_min"),
 )
+TAKEN = frozenset({*ARGUMENTS, "query_vector", "watch"})
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+REWRITE_PROMPT = "rewrite_prompt"  # its name in LlamaIndex
+QUERY = "{query}"
+logger = logging.getLogger(__name__)
 
 
-class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type: ignore[misc]
+class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
     """A retriever of both frameworks over one optimizer.
 
     Args:
         optimizer: what answers.
         k: how many results; default 5.
-        scope: the tenant; default `Scope()`.
-        filters: hard conditions.
+        scope: the tenant, or a mapping of its parts; default `Scope()`.
+        scopes: several instead of one; what is found says where it is from.
+        filters: hard conditions: `Filters`, a mapping such as `{"source": "wiki"}`, or LlamaIndex's `MetadataFilters`.
         now: what relative dates are read against; default the time of the call.
-        time_budget_ms, tokens_max, privacy, window, timezone, context, strict: as in `QueryOptimizer.recall`.
+        time_budget_ms, tokens_max, privacy, window, timezone, context, strict, score_min: as in
+            `QueryOptimizer.recall`.
+        document_format: how the text of a document or node reads: `text` (the memory's, the default), `dated`
+            ("[2026-03-12, Priya] …") or a template (`adapters.formats`).
+        bundle_embedding: whether the embedding that a `QueryBundle` brings is the query's, by the store's own model;
+            default no: another retriever's may have the same length. One of another length never counts.
+        highlights: whether metadata say which places of the text speak for a hit (`recall_highlights`: a list of
+            `[start, end, kind]`); default no, for finding them takes a tenth of a millisecond and more for each hit.
         callback_manager, object_map, objects, verbose: LlamaIndex's own.
         tags, metadata: LangChain's own.
 
-    `k`, `scope`, `filters`, `now` and the rest of these can also be given to `invoke`,
-    `ainvoke`, `batch`, `recall` and `arecall`, for that call. LlamaIndex's `retrieve` takes a query only; its
-    `QueryBundle.embedding` and `custom_embedding_strs` are honoured. Under `privacy="block"` both frameworks
-    get nothing, rather than empty documents; `recall` still has the hits, with their ids and scores.
+    `k`, `scope`, `filters`, `now` and the rest of these can also be given to `invoke`, `ainvoke`, `batch`, `recall` and
+    `arecall`, for that call. LlamaIndex's `retrieve` takes a query only; the `custom_embedding_strs` of a `QueryBundle`
+    are honoured. What came back is said in the metadata, under keys that begin with `recall_` (`adapters.shapes`).
+    What has no text to show makes no document: under `privacy="block"` both frameworks get nothing; `recall` still has
+    the hits, with their ids and scores.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     optimizer: QueryOptimizer = Field(exclude=True, repr=False)
     k: int = Field(default=5, strict=True)
-    scope: Scope | None = None
-    filters: Filters | None = None
+    scope: Any = None  # what `checked_scope`, `checked_scopes` and `as_filters` make of what is given
+    scopes: Any = None
+    filters: Any = None
     now: datetime | None = None
     time_budget_ms: float | None = None
     tokens_max: int | None = None
@@ -80,6 +101,10 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
     timezone: str | None = None
     context: int = 0
     strict: bool = False
+    score_min: float | None = None
+    document_format: str = TEXT
+    bundle_embedding: bool = False
+    highlights: bool = Field(default=False, strict=True)
     callback_manager: Any = Field(default=None, exclude=True, repr=False)
     object_map: Any = Field(default=None, exclude=True, repr=False)
     _verbose: bool = PrivateAttr(default=False)
@@ -94,10 +119,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         verbose: bool = False,
         **fields: Any,
     ) -> None:
-        unknown = sorted(set(fields) - set(type(self).model_fields))
-        if unknown:
-            known = ", ".join(sorted(type(self).model_fields))
-            raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. OptimizedRecallRetriever takes: {known}.")
+        _check_names(fields, type(self).model_fields)
         if not isinstance(fields.get("optimizer"), QueryOptimizer):
             raise InvalidArgument(
                 "OptimizedRecallRetriever needs optimizer=QueryOptimizer(store), or use from_texts([...])."
@@ -106,14 +128,14 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
             object_map = {node.index_id: node.obj for node in objects}
         if "k" in fields:
             fields["k"] = whole(fields["k"])  # the field is strict: `True` and "5" are mistakes
+        fields.update(_settled(fields))
+        _check(fields)
         try:
             fields.update(callback_manager=callback_manager or CallbackManager(), object_map=object_map or {})
             LangChainRetriever.__init__(self, **fields)
         except ValidationError as e:
             raise InvalidArgument(f"OptimizedRecallRetriever cannot be made: {e}") from e
         self._verbose = verbose
-        if not is_whole(self.k) or self.k < 1:
-            raise InvalidArgument(f"k must be a whole number from 1 on, not {shown(self.k)}.")
 
     __hash__ = object.__hash__
 
@@ -129,84 +151,224 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         *,
         metadatas: Sequence[dict[str, Any]] | None = None,
         ids: Sequence[str] | None = None,
+        path: str | Path | None = None,
         embedding: Any = None,
         llm: Any = None,
         reranker: Any = None,
         config: RecallConfig | None = None,
         **fields: Any,
     ) -> OptimizedRecallRetriever:
-        """A retriever over a temporary store of plain texts, kept as `chunk` memories."""
-        listed = list(texts)
+        """A retriever over a store of plain texts, kept as `chunk` memories.
+
+        Args:
+            texts: what can be found.
+            metadatas, ids: of each text, in their order.
+            path: the directory of the store, made if absent; default a temporary one. What is there already is not
+                written again, so a program may say this each time it starts; what is no longer given stays.
+            embedding: as in `MemoryStore.open`; default the bundled model.
+            llm, reranker, config: as in `QueryOptimizer`.
+            **fields: of the retriever (`k`, `scope`, …).
+        """
+        listed = _listed(texts, "texts")
         for name, given in (("metadatas", metadatas), ("ids", ids)):
             if given is not None and len(given) != len(listed):
                 raise InvalidArgument(f"{name} has {len(given)} items for {len(listed)} texts. Give one per text.")
         memories = [
-            Memory(
-                text,
-                id=ids[i] if ids is not None else None,
-                type=MemoryType.CHUNK,
-                metadata=metadatas[i] if metadatas is not None else {},
-            )
+            _text(i, text, None if ids is None else ids[i], {} if metadatas is None else metadatas[i])
             for i, text in enumerate(listed)
         ]
-        return cls._over(memories, embedding, llm, reranker, config, fields)
+        return cls._over(memories, path, embedding, llm, reranker, config, fields)
 
     @classmethod
     def from_documents(
         cls,
         documents: Iterable[Document],
         *,
+        path: str | Path | None = None,
         embedding: Any = None,
         llm: Any = None,
         reranker: Any = None,
         config: RecallConfig | None = None,
         **fields: Any,
     ) -> OptimizedRecallRetriever:
-        """A retriever over a temporary store of LangChain documents; `Document.id` becomes the memory's id."""
-        memories = []
-        for place, d in enumerate(documents):
-            if d.page_content.strip():
-                try:
-                    memories.append(Memory(d.page_content, id=d.id, type=MemoryType.CHUNK, metadata=d.metadata))
-                except InvalidMemory as e:
-                    raise InvalidMemory(f"Document {place}: {e}") from e
-        return cls._over(memories, embedding, llm, reranker, config, fields)
+        """A retriever over a store of documents: LangChain's, or LlamaIndex's documents and nodes.
+
+        Their ids become those of the memories. What has no text is left out, with a warning. The other arguments are
+        those of `from_texts`.
+
+        Raises:
+            InvalidMemory: one of them cannot be stored; the message says which, and nothing was.
+        """
+        return cls._of(documents, "Document", path, embedding, llm, reranker, config, fields)
 
     @classmethod
     def from_nodes(
         cls,
         nodes: Iterable[Any],
         *,
+        path: str | Path | None = None,
         embedding: Any = None,
         llm: Any = None,
         reranker: Any = None,
         config: RecallConfig | None = None,
         **fields: Any,
     ) -> OptimizedRecallRetriever:
-        """A retriever over a temporary store of LlamaIndex nodes; `node_id` becomes the memory's id."""
-        memories = []
-        for node in nodes:
-            text = node.get_content(metadata_mode=MetadataMode.NONE)
-            if text.strip():
-                thread = getattr(node, "ref_doc_id", None)
-                memories.append(
-                    Memory(text, id=node.node_id, type=MemoryType.CHUNK, metadata=node.metadata, thread=thread)
-                )
-        return cls._over(memories, embedding, llm, reranker, config, fields)
+        """A retriever over a store of LlamaIndex nodes; `node_id` becomes the memory's id.
+
+        They come back as they went in, with ours beside: relationships, excluded keys, templates, places in their
+        documents. A document comes back as a text node, an index node leads to its object. What has no text is left
+        out, with a warning. The other arguments are those of `from_texts`.
+
+        Raises:
+            InvalidMemory: one of them cannot be stored; the message says which, and nothing was.
+        """
+        return cls._of(nodes, "Node", path, embedding, llm, reranker, config, fields)
 
     @classmethod
-    def _over(
+    def from_chroma(cls, collection: Any, **given: Any) -> OptimizedRecallRetriever:
+        """A retriever on top of a Chroma collection: asked for what is near, read once for all else, never changed.
+
+        Args:
+            collection: `chromadb.Collection`; one that LangChain or LlamaIndex has filled, too.
+            given: `embedding` (what made its vectors; default: the collection's), `path` (where our copy is kept;
+                default: a temporary directory), `fields` (which keys of the metadata are `actor`, `role`, `event_at`,
+                `thread`, `position`; default: guessed, see `fields`), `progress` (default: on a terminal, where it
+                takes long), `extractor`, `llm`, `reranker`, `config`, and the arguments of the class.
+
+        Raises:
+            InvalidArgument: no collection, a key that no document has, or an embedding of another length.
+            StorePathError: `path` holds a copy of something else.
+        """
+        from recall_integrations.adapters.sources.chroma import ChromaSource
+
+        return cls._on_top(ChromaSource(collection, given.pop("embedding", None)), given)
+
+    @classmethod
+    def from_vectorstore(
+        cls, vector_store: Any, *, documents: Iterable[Any] | None = None, **given: Any
+    ) -> OptimizedRecallRetriever:
+        """A retriever on top of a LangChain vector store.
+
+        Args:
+            vector_store: any of LangChain's. `Chroma`, `InMemoryVectorStore` and `FAISS` are read as they are.
+            documents: of any other: what is in it, each with the id that it has there.
+            given: as for `from_chroma`.
+
+        Raises:
+            InvalidArgument, StorePathError: as for `from_chroma`; or it cannot be listed, and no documents are given.
+        """
+        from recall_integrations.adapters.sources import langchain
+
+        return cls._on_top(langchain.source_of(vector_store, given.pop("embedding", None), documents), given)
+
+    @classmethod
+    def from_index(
+        cls, index: Any, *, documents: Iterable[Any] | None = None, **given: Any
+    ) -> OptimizedRecallRetriever:
+        """A retriever on top of a LlamaIndex `VectorStoreIndex`.
+
+        Args:
+            index: over a `SimpleVectorStore`, over Chroma, or over any vector store that lists its nodes.
+            documents: of any other: its nodes.
+            given: as for `from_chroma`.
+
+        Raises:
+            InvalidArgument, StorePathError: as for `from_vectorstore`.
+        """
+        from recall_integrations.adapters.sources import llama_index
+
+        return cls._on_top(llama_index.source_of(index, given.pop("embedding", None), documents), given)
+
+    @classmethod
+    def _on_top(cls, source: Any, given: dict[str, Any]) -> OptimizedRecallRetriever:
+        from recall_integrations.ontop.optimizer import on_top_of
+
+        if given.get("scopes") is not None:
+            raise InvalidArgument("The copy is kept in one scope. Name it: scope=Scope(user_id=...).")
+        named = ("path", "fields", "progress", "config", "extractor", "llm", "reranker")
+        about = {name: given.pop(name, None) for name in named}
+        _check_names(given, {*cls.model_fields, *named, "objects", "verbose"})
+        optimizer = on_top_of(source, scope=given.get("scope"), **about)
+        try:
+            made = cls(optimizer=optimizer, **given)
+        except BaseException:
+            optimizer.store.close()
+            raise
+        made._owned = optimizer.store
+        return made
+
+    @property
+    def fields(self) -> Mapping[str, str | None]:
+        """On top of somebody's store: which keys of its metadata are what; of any other, nothing."""
+        return getattr(self.optimizer, "fields", {})
+
+    def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
+        """On top of somebody's store: read what is new or has changed there, forget what is gone, say how many.
+
+        Args:
+            progress: show how far it is; default: on a terminal, where it takes long.
+            documents: what is in a store that cannot be listed.
+
+        Raises:
+            InvalidArgument: it is not on top of one; or that cannot be listed, and no documents are given.
+        """
+        return self._below().refresh(progress=progress, documents=documents)
+
+    def _below(self) -> OnTopOptimizer:
+        from recall_integrations.ontop.optimizer import OnTopOptimizer
+
+        if isinstance(self.optimizer, OnTopOptimizer):
+            return self.optimizer
+        raise InvalidArgument("This retriever has a store of its own. from_chroma, from_vectorstore and from_index "
+                              "make one on top of another store.")  # fmt: skip
+
+    @classmethod
+    def _of(
         cls,
-        memories: list[Memory],
+        given: Iterable[Any],
+        what: str,
+        path: str | Path | None,
         embedding: Any,
         llm: Any,
         reranker: Any,
         config: RecallConfig | None,
         fields: dict[str, Any],
     ) -> OptimizedRecallRetriever:
-        store = MemoryStore.open(embedding=embedding, config=config)
+        listed = _listed(given, "documents or nodes")
+        found = [_memory(item, f"{what} {place}") for place, item in enumerate(listed)]
+        memories = [memory for memory in found if memory is not None]
+        if len(memories) < len(found):
+            logger.warning("%d of %d have no text and were left out.", len(found) - len(memories), len(found))
+        objects = objects_of(listed) if fields.get("objects") is None else {}
+        if objects and fields.get("object_map") is None:
+            fields = {**fields, "object_map": objects}
+        return cls._over(memories, path, embedding, llm, reranker, config, fields)
+
+    @classmethod
+    def _over(
+        cls,
+        memories: list[Memory],
+        path: str | Path | None,
+        embedding: Any,
+        llm: Any,
+        reranker: Any,
+        config: RecallConfig | None,
+        fields: dict[str, Any],
+    ) -> OptimizedRecallRetriever:
+        if fields.get("scopes") is not None:
+            raise InvalidArgument("What is given here is kept in one scope. Name it: scope=Scope(user_id=...).")
+        own = ("objects", "verbose")  # of LlamaIndex's class, and no fields
+        _check_names({name: value for name, value in fields.items() if name not in own}, cls.model_fields)
+        _check(fields)
+        store = MemoryStore.open(path, embedding=embedding, config=config)
         try:
-            store.remember_many(memories, scope=fields.get("scope"))
+            scope = checked_scope(fields.get("scope"))
+            if path is None:
+                store.remember_many(memories, scope=scope)
+            else:
+                from recall_integrations.store.once import remember_once
+
+                remember_once(store, memories, scope)
             optimizer = QueryOptimizer(store, llm=llm, reranker=reranker, config=config)
             made = cls(optimizer=optimizer, **fields)
         except BaseException:
@@ -216,7 +378,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         return made
 
     def close(self) -> None:
-        """Stop the optimizer's threads; a temporary store made by `from_*` is removed."""
+        """Stop the optimizer's threads; the store that `from_*` made is closed, and removed where it is temporary."""
         self.optimizer.close()
         if self._owned is not None:
             self._owned.close()
@@ -243,26 +405,79 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
         return await self.optimizer.arecall(query, **self._arguments(given))
 
     def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
-        unknown = sorted(set(given) - {*ARGUMENTS, "query_vector"})
-        if unknown:
+        if not given.keys() <= TAKEN:
+            unknown = sorted(set(given) - TAKEN)
             raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. A call takes: {', '.join(ARGUMENTS)}.")
-        return {**{name: getattr(self, name) for name in ARGUMENTS}, **given}
+        arguments = {name: getattr(self, name) for name in ARGUMENTS}
+        if given.get("scope") is not None or given.get("scopes") is not None:  # whichever it is, it is instead of both
+            arguments.update(scope=None, scopes=None)
+        return {**arguments, **given}
 
-    def _shown(self, result: RecallResult, given: Mapping[str, Any] = MappingProxyType({})) -> Iterable[Hit]:
-        """The hits that become documents or nodes: under `block` none, for a document without its text is no answer."""
-        return () if given.get("privacy", self.privacy) == "block" else result.hits
+    def _documents(self, result: RecallResult, given: Mapping[str, Any], text: str) -> list[Document]:
+        zone = self._zone(given)
+        hits, text_of = self._fitting(result, given, text, zone)
+        return documents_of(hits, text_of, zone, highlights=self.highlights)
+
+    def _nodes(self, result: RecallResult) -> list[NodeWithScore]:
+        zone = self._zone({})
+        hits, text_of = self._fitting(result, {}, self.document_format, zone)
+        return nodes_of(hits, text_of, zone, highlights=self.highlights)
+
+    def _fitting(
+        self, result: RecallResult, given: Mapping[str, Any], text: str, zone: tzinfo
+    ) -> tuple[Sequence[Hit], Callable[[Hit, tzinfo], str]]:
+        """The hits, and what makes their text; what the format adds counts as well where tokens are counted."""
+        text_of = format_of(text)
+        tokens_max = given.get("tokens_max", self.tokens_max)
+        if tokens_max is None or text == TEXT:
+            return result.hits, text_of
+        from recall_integrations.delivery import packing
+
+        def reads(hit: Hit, text: str) -> str:
+            return text_of(hit_like(hit, memory=packing.with_text(hit.memory, text)), zone)
+
+        shown = [hit for hit in result.hits if hit.memory.text]
+        return packing.pack(shown, cast(int, whole(tokens_max)), reads=reads).kept, text_of
+
+    def _zone(self, given: Mapping[str, Any]) -> tzinfo:
+        """In which dates are days: that in which "yesterday" is read."""
+        name = given.get("timezone") or self.timezone or self._settings(given).timezone
+        return timezone.utc if name == "UTC" else ZoneInfo(name)
+
+    def _settings(self, given: Mapping[str, Any]) -> RecallConfig:
+        """Those that hold for what is asked."""
+        if not self.optimizer.config.scopes:
+            return self.optimizer.config
+        asked = self._arguments(dict(given))
+        return self.optimizer.config if asked["scopes"] else self.optimizer.config_of(asked["scope"])
 
     # -- LangChain -------------------------------------------------------------------------------------------------
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **given: Any
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        document_format: str | None = None,
+        **given: Any,
     ) -> list[Document]:
-        return [_document(hit) for hit in self._shown(self.recall(query, **given), given)]
+        text = self.document_format if document_format is None else document_format
+        format_of(text)
+        result = self.recall(query, **{"watch": run_of(run_manager), **given})
+        return self._documents(result, given, text)
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **given: Any
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        document_format: str | None = None,
+        **given: Any,
     ) -> list[Document]:
-        return [_document(hit) for hit in self._shown(await self.arecall(query, **given), given)]
+        text = self.document_format if document_format is None else document_format
+        format_of(text)
+        result = await self.arecall(query, **{"watch": run_of(run_manager.get_sync()), **given})
+        return self._documents(result, given, text)
 
     def _get_ls_params(self, **given: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(
@@ -274,97 +489,123 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):  # type
     # -- LlamaIndex ------------------------------------------------------------------------------------------------
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [_node(hit) for hit in self._shown(self.recall(**self._asked(query_bundle)))]
+        with errors_told():
+            return self._nodes(self.recall(**self._asked(query_bundle), watch=span()))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        embeds = query_bundle.embedding is None and bool(query_bundle.custom_embedding_strs)
-        asked = await asyncio.to_thread(self._asked, query_bundle) if embeds else self._asked(query_bundle)
-        return [_node(hit) for hit in self._shown(await self.arecall(**asked))]
+        with errors_told():
+            embeds = bool(query_bundle.custom_embedding_strs)
+            asked = await asyncio.to_thread(self._asked, query_bundle) if embeds else self._asked(query_bundle)
+            return self._nodes(await self.arecall(**asked, watch=span()))
 
     def _asked(self, bundle: QueryBundle) -> dict[str, Any]:
         asked: dict[str, Any] = {"query": bundle.query_str}
-        if bundle.embedding is not None:
-            asked["query_vector"] = bundle.embedding
-        elif bundle.custom_embedding_strs:
+        store = self.optimizer.store
+        if self.bundle_embedding and _fits(bundle.embedding, store.dimensions):
+            return {**asked, "query_vector": bundle.embedding}
+        if bundle.custom_embedding_strs:
             # LlamaIndex's meaning: embed these instead of the query, and aggregate.
-            vectors = self.optimizer.store.embedding.embed_documents(list(bundle.custom_embedding_strs))
-            asked["query_vector"] = vectors.mean(axis=0)
+            asked["query_vector"] = store.embedding.embed_documents(list(bundle.custom_embedding_strs)).mean(axis=0)
         return asked
 
+    def get_prompts(self, config: Any = None) -> Any:
+        """LlamaIndex's prompts by name: `rewrite_prompt`, where there is an LLM. With a `config`, LangChain's list."""
+        if config is not None:
+            return LangChainRetriever.get_prompts(self, config)
+        return LlamaIndexRetriever.get_prompts(self)
+
     def _get_prompts(self) -> dict[str, Any]:
-        return {}
+        template = self.optimizer.rewrite_prompt
+        return {} if template is None else {REWRITE_PROMPT: PromptTemplate(template)}
 
     def _get_prompt_modules(self) -> dict[str, Any]:
         return {}
 
-
-class RecallDocument(Document):
-    """A LangChain document that equals another of the same memory. Its metadata says how well it answers *this* query,
-    and LangChain's multi-query retriever tells documents apart by comparing them whole."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Document) and (self.id, self.page_content) == (other.id, other.page_content)
-
-    def __hash__(self) -> int:
-        return hash((self.id, self.page_content))
-
-
-class RecallNode(TextNode):
-    """A LlamaIndex node with the reason it was found for, and what came beside it (`duplicates`, `context`).
-
-    These are not metadata: LlamaIndex's fusion tells nodes apart by a hash of text and metadata, and one memory must
-    stay one node from query to query.
-    """
-
-    reason: str = ""
-    beside: dict[str, Any] = Field(default_factory=dict)
+    def _update_prompts(self, prompts: dict[str, Any]) -> None:
+        """Of the optimizer, for all that ask it. LlamaIndex calls the query `query_str`; that is understood as well."""
+        given = prompts.get(REWRITE_PROMPT)
+        if given is None:
+            return
+        if not isinstance(given, str | BasePromptTemplate):
+            raise InvalidArgument(f"{REWRITE_PROMPT} must be a prompt template, not {type(given).__name__}.")
+        text = given if isinstance(given, str) else given.format(query=QUERY, query_str=QUERY)
+        if QUERY not in text:
+            raise InvalidArgument(f"{REWRITE_PROMPT} must hold {{query}} (or {{query_str}}): {text[:80]!r}.")
+        self.optimizer.rewrite_prompt = text
 
 
-def _beside(hit: Hit) -> dict[str, Any]:
-    """What came with a hit: memories that say the same, and its neighbours in the thread."""
+def _fits(embedding: Any, dimensions: int) -> bool:
+    """Whether a vector may be one of the store's model."""
+    try:
+        return len(embedding) == dimensions and all(math.isfinite(number) for number in embedding)
+    except TypeError:
+        return False
+
+
+def _settled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Scopes and filters as records, whatever they were given as."""
     found: dict[str, Any] = {}
-    if hit.duplicates:
-        found["duplicates"] = list(hit.duplicates)
-    if hit.context:
-        found["context"] = [{"id": m.id, "text": m.text, **details(m)} for m in hit.context]
+    if given.get("scope") is not None:
+        found["scope"] = checked_scope(given["scope"])
+    if given.get("scopes") is not None:
+        found["scopes"] = checked_scopes(given["scopes"])
+    if given.get("filters") is not None:
+        from recall_integrations.adapters.filters import as_filters
+
+        found["filters"] = as_filters(given["filters"])
     return found
 
 
-def details(memory: Memory) -> dict[str, Any]:
-    """What a document or node carries besides the user's metadata, under the key `recall`; a key of the user's wins."""
-    extra: dict[str, Any] = {"type": memory.type.value}
-    for name in ("actor", "channel", "thread", "position"):
-        if (value := getattr(memory, name)) is not None:
-            extra[name] = value
-    if memory.role is not None:
-        extra["role"] = memory.role.value
-    for name in ("event_at", "created_at"):
-        if (moment := getattr(memory, name)) is not None:
-            extra[name] = moment.isoformat()
-    if memory.refs:
-        extra["refs"] = list(memory.refs)
-    return extra
+def _text(place: int, text: Any, memory_id: str | None, metadata: dict[str, Any]) -> Memory:
+    hint = " Use from_documents for documents." if isinstance(text, Document | BaseNode) else ""
+    try:
+        return Memory(text, id=memory_id, type=MemoryType.CHUNK, metadata=metadata)
+    except InvalidMemory as e:
+        raise InvalidMemory(f"Text {place}: {e}{hint}") from e
 
 
-def _document(hit: Hit) -> Document:
-    memory = hit.memory
-    about = {"score": hit.score, "reason": hit.reason, **details(memory), **_beside(hit)}
-    return RecallDocument(id=memory.id, page_content=memory.text, metadata={"recall": about, **memory.metadata})
+def _check_names(given: Iterable[str], fields: Iterable[str]) -> None:
+    unknown = sorted(set(given) - set(fields))
+    if unknown:
+        known = ", ".join(sorted(fields))
+        raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. OptimizedRecallRetriever takes: {known}.")
 
 
-def _node(hit: Hit) -> NodeWithScore:
-    memory = hit.memory
-    node = RecallNode(
-        id_=memory.id or "",
-        text=memory.text,
-        extra_info={"recall": details(memory), **memory.metadata},
-        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=memory.thread)} if memory.thread else {},
-        excluded_embed_metadata_keys=["recall"],
-        excluded_llm_metadata_keys=["recall"],
-        reason=hit.reason,
-        beside=_beside(hit),
+def _check(given: Mapping[str, Any]) -> None:
+    """What a call refuses is refused when the retriever is made; pydantic would make a date in 1970 of "2020"."""
+    from recall_integrations.config import LimitsConfig
+    from recall_integrations.recall.checking import checked_request
+
+    asked: dict[str, Any] = {name: given.get(name) for name in ARGUMENTS if name not in ("privacy", "strict")}
+    asked.update(k=given.get("k", 5), context=given.get("context", 0), mode=given.get("privacy", "allow"))
+    checked_request(LimitsConfig(), lambda: _EPOCH, lambda: 0, query="?", vector=None, **asked)
+    format_of(given.get("document_format", TEXT))
+
+
+def _listed(given: Any, what: str) -> list[Any]:
+    """A list of what was given.
+
+    Raises:
+        InvalidArgument: a single one, or nothing that has items.
+    """
+    if isinstance(given, str | bytes | Mapping | Document | BaseNode) or not isinstance(given, Iterable):
+        raise InvalidArgument(f"Give a list of {what}, not {type(given).__name__}. A single one goes into [ ].")
+    return list(given)
+
+
+def _memory(item: object, what: str) -> Memory | None:
+    """The memory of a document or a node of either framework; `None` where it has no text."""
+    try:
+        if isinstance(item, Document):
+            return memory_of_document(item)
+        if isinstance(item, BaseNode):
+            return memory_of_node(item)
+    except InvalidMemory as e:
+        raise InvalidMemory(f"{what}: {e}") from e
+    hint = " Use from_texts for plain texts." if isinstance(item, str) else ""
+    raise InvalidArgument(
+        f"{what} is {type(item).__name__}. Give LangChain documents, or LlamaIndex documents or nodes.{hint}"
     )
-    return NodeWithScore(node=node, score=hit.score)
 
 
 def _rebuild(kind: type[OptimizedRecallRetriever], fields: dict[str, Any], verbose: bool) -> OptimizedRecallRetriever:

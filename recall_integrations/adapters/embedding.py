@@ -191,6 +191,16 @@ class Adapter(ABC):
         row: NDArray[np.float32] = self._checked(self._call(self._query, text), 1)[0]
         return row
 
+    def query_as_given(self, text: str) -> NDArray[np.float32]:
+        """The vector of a query as the model gives it, whatever its length: for a store that compares lengths too.
+
+        Raises:
+            EmbeddingError: as for `embed_documents`.
+        """
+        self._checked(made := self._call(self._query, text), 1)
+        row: NDArray[np.float32] = np.asarray(made, dtype=np.float32)[0]
+        return row
+
     @abstractmethod
     def _documents(self, texts: list[str]) -> Any:
         """What the model returns for a batch: `(n, d)`."""

@@ -19,6 +19,7 @@ from recall_integrations.extraction.rules import (
 from recall_integrations.extraction.tokens import Words, words_of
 from recall_integrations.types import Memory
 
+RULES = "rules"
 NAME_CHARS_MAX = 200
 ENTITIES_MAX = 64
 
@@ -174,16 +175,17 @@ def resolve_extractor(source: object) -> Extractor | None:
     """The extractor that `source` stands for.
 
     Args:
-        source: `None` for the built-in rules, `False` for none, an object with `extract(memory)`, a spaCy `Language`, a
-            GLiNER model (`predict_entities(text, labels)`), or a function from text to names or `(name, kind)` pairs.
+        source: `None` or `False` for none, `"rules"` for the built-in ones, an object with `extract(memory)`, a spaCy
+            `Language`, a GLiNER model (`predict_entities(text, labels)`), or a function from text to names or
+            `(name, kind)` pairs.
 
     Raises:
         InvalidArgument: it is none of these.
     """
-    if source is None:
-        return RuleExtractor()
-    if source is False:
+    if source is None or source is False:
         return None
+    if isinstance(source, str) and source == RULES:
+        return RuleExtractor()
     if not inspect.isclass(source):
         if isinstance(source, Extractor):
             return source
@@ -193,6 +195,6 @@ def resolve_extractor(source: object) -> Extractor | None:
             return SpacyExtractor(source) if hasattr(source, "pipe_names") else CallableExtractor(source)
     what = f"the class {source.__name__}" if inspect.isclass(source) else repr(source)[:80]
     raise InvalidArgument(
-        f"{what} is no extractor. Use None (the built-in rules), False (none), a spaCy pipeline, a GLiNER model, a "
-        "function from text to names, or an object with extract(memory)."
+        f"{what} is no extractor. Use None (none), {RULES!r} (the built-in ones), a spaCy pipeline, a GLiNER model, "
+        "a function from text to names, or an object with extract(memory)."
     )

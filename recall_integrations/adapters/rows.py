@@ -14,7 +14,22 @@ from recall_integrations.types import Memory, Relation, Scope
 
 SCOPE_KEYS = ("user_id", "agent_id", "namespace")
 MEMORY_KEYS = tuple(Memory.__dataclass_fields__)
-TIME_KEYS = ("event_at", "created_at")
+TIME_KEYS = ("event_at", "created_at", "expires_at")
+MEANT = {  # what others call our keys
+    **dict.fromkeys(("content", "page_content", "message", "body", "memory", "value", "document", "data"), "text"),
+    **dict.fromkeys(("speaker", "author", "sender", "from", "who", "name", "by"), "actor"),
+    **dict.fromkeys(("timestamp", "date", "time", "datetime", "when", "occurred_at", "sent_at", "ts"), "event_at"),
+    **dict.fromkeys(("created", "inserted_at", "recorded_at"), "created_at"),
+    **dict.fromkeys(("expires", "expiry", "ttl", "expire_at", "valid_until"), "expires_at"),
+    **dict.fromkeys(("session", "session_id", "thread_id", "conversation", "conversation_id", "chat_id"), "thread"),
+    **dict.fromkeys(("kind", "category", "memory_type"), "type"),
+    **dict.fromkeys(("user", "userId", "owner"), "user_id"),
+    **dict.fromkeys(("agent", "agentId"), "agent_id"),
+    **dict.fromkeys(("uuid", "key", "memory_id", "doc_id", "_id"), "id"),
+    **dict.fromkeys(("meta", "extra", "properties", "attributes", "tags"), "metadata"),
+    **dict.fromkeys(("index", "order", "turn"), "position"),
+    **dict.fromkeys(("source", "sources", "references"), "refs"),
+}
 RELATION_KEYS = ("subject", "predicate", "object", "confidence")
 
 
@@ -60,7 +75,8 @@ def memory_of(row: Mapping[str, Any], default: Scope) -> tuple[Scope, Memory]:
     given = {key: value for key, value in row.items() if value is not None}
     for key in given:
         if key not in MEMORY_KEYS and key not in SCOPE_KEYS:
-            near = difflib.get_close_matches(key, (*MEMORY_KEYS, *SCOPE_KEYS), n=1)
+            known = MEANT.get(key) or MEANT.get(key.lower())
+            near = [known] if known else difflib.get_close_matches(key, (*MEMORY_KEYS, *SCOPE_KEYS), n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise InvalidMemory(f"unknown key {key!r}.{hint} Put other data into 'metadata'")
     scope = Scope(**{key: given.pop(key, getattr(default, key)) for key in SCOPE_KEYS})
@@ -72,6 +88,26 @@ def memory_of(row: Mapping[str, Any], default: Scope) -> tuple[Scope, Memory]:
     if "relations" in given:
         given["relations"] = _relations(given["relations"])
     return scope, Memory(given.pop("text"), **given)
+
+
+def row_of(memory: Memory) -> dict[str, Any]:
+    """A memory with the keys that `memory_of` reads; what it does not have is left out."""
+    found: dict[str, Any] = {"id": memory.id, "text": memory.text, "type": memory.type.value}
+    for key in ("actor", "channel", "thread", "position"):
+        if (value := getattr(memory, key)) is not None:
+            found[key] = value
+    if memory.role is not None:
+        found["role"] = memory.role.value
+    for key in TIME_KEYS:
+        if (moment := getattr(memory, key)) is not None:
+            found[key] = moment.isoformat()
+    found["importance"] = memory.importance
+    for key in ("entities", "refs", "metadata"):
+        if value := getattr(memory, key):
+            found[key] = dict(value) if key == "metadata" else list(value)
+    if memory.relations:
+        found["relations"] = [[r.subject, r.predicate, r.object, r.confidence] for r in memory.relations]
+    return found
 
 
 def stable_id(row: Mapping[str, Any], scope: Scope, occurrence: int) -> str:

@@ -4,31 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing
-from recall_integrations.delivery.explanation import OPEN, RECENT, led, reason
+from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Shared, led
+from recall_integrations.delivery.highlights import NO_NAMES, Marking
+from recall_integrations.delivery.sheet import Sheet
 from recall_integrations.delivery.showing import Showing, Shown
-from recall_integrations.delivery.withholding import plainly
+from recall_integrations.delivery.withholding import plainly, seen_query
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.planning.when import Asked
 from recall_integrations.privacy.door import Door
+from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import REWRITE
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.fusion import Fused
+from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Contribution, Degradation, Hit, Memory, ParsedQuery, indexed_text
+from recall_integrations.types import (
+    Contribution,
+    Degradation,
+    Hit,
+    Memory,
+    ParsedQuery,
+    Scope,
+    hit_explained_later,
+    hit_marked_later,
+    indexed_text,
+)
 from recall_integrations.types.request import RecallRequest
 
 GRAPH = "graph"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Found:
     """Candidates in the order in which they are to be returned, and what became of them on the way.
 
@@ -82,7 +96,7 @@ class Delivery:
         deadline: Deadline,
         door: Door = OPEN,
     ) -> tuple[tuple[Hit, ...], list[Degradation]]:
-        """The best k as hits, and what did not work: `budget.tokens` where some did not fit.
+        """The best k as hits, and what did not work: `budget.tokens` where they did not all fit.
 
         Args:
             parsed: the query.
@@ -95,68 +109,60 @@ class Delivery:
         """
         showing = Shown(door, deadline, self._showing)
         fused = found.fused
-        memories = self._fetch(view, fused.rows, request.k)
-        places = [place for place, _ in memories]
+        memories = self._fetch(view, fused.rows, request)
+        places = np.asarray([place for place, _ in memories], dtype=np.int64)
         rows = fused.rows[places].tolist()
         around, problems = self._around(view, allowed, rows, request, showing)
         ways = self._ways(view, fused, rows, door, showing)
         phrased = {row: door.said(text) for row, text in found.phrased.items()}
-        made_of = contributions(fused, places, found.reranked, {GRAPH: ways, REWRITE: phrased})
+        sheet = Sheet(fused, places, found.reranked, {GRAPH: ways, REWRITE: phrased})
         said = _said(view, rows, parsed, door)
         showing.look(memory for _, memory in memories)
-        apart = self._recent_is_rare(view, made_of, request)
+        shared = Shared(
+            parsed=parsed,
+            sheet=sheet,
+            apart=self._recent_is_rare(view, sheet, request),
+            names=not door.blocked,
+            own=self._own,
+            labels=self._labels,
+        )
+        marking = self._marking(parsed, view) if door.open else None
         hits = []
-        for i, (place, memory) in enumerate(memories):
-            row, shown = rows[i], showing.of(memory)
-            why = reason(
-                parsed,
-                shown,
-                made_of[place],
-                demoted=row in found.denied,
-                names=not door.blocked,
-                said=said[i] if shown.text == memory.text else None,
-                way=ways.get(row, ""),
-                when=_when(found, row),
-                apart=apart,
-                own=self._own,
-                labels=self._labels,
-            )
-            hits.append(self._hit(view, fused, place, found, shown, why, made_of[place], around))
-        if self._own or not plainly(parsed, door):
-            hits = _seen(hits, door)
-        kept, dropped = _packed(hits, request.tokens_max)
+        for i, ((_, memory), row, score) in enumerate(zip(memories, rows, fused.scores[places].tolist(), strict=True)):
+            shown = showing.of(memory)
+            words = said[i] if shown.text == memory.text else None
+            why = HitWhy(shared, i, words, row in found.denied, ways.get(row, ""), _when(found, row))
+            folded = tuple(view.ids[j] for j in found.folded.get(row, ()))
+            hits.append(_hit(shown, score, why, folded, around.get(row, ()), door, request.scope, marking))
+        if not door.open:
+            if self._own or not plainly(parsed, door):
+                hits = _seen(hits, door)
+            if not door.blocked:
+                seen = self._marking(seen_query(parsed, door), view, door)
+                hits = [hit_marked_later(hit, seen) for hit in hits]
+        kept, dropped = packed(hits, request.tokens_max)
         return kept, [*problems, *showing.problems, *self._damaged(view), *dropped]
 
-    @staticmethod
-    def _hit(
-        view: ScopeView,
-        fused: Fused,
-        place: int,
-        found: Found,
-        shown: Memory,
-        why: str,
-        parts: tuple[Contribution, ...],
-        around: Mapping[int, tuple[Memory, ...]],
-    ) -> Hit:
-        row = int(fused.rows[place])
-        return Hit(
-            memory=shown,
-            score=float(fused.scores[place]),
-            reason=why,
-            contributions=parts,
-            duplicates=tuple(view.ids[j] for j in found.folded.get(row, ())),
-            context=around.get(row, ()),
-        )
+    def _marking(self, parsed: ParsedQuery, view: ScopeView, door: Door = OPEN) -> Marking:
+        """What makes the highlights, of the query as it may be seen.
 
-    def _recent_is_rare(
-        self, view: ScopeView, made_of: Mapping[int, Sequence[Contribution]], request: RecallRequest
-    ) -> bool:
+        The names that entities go by here are taken now: who reads highlights later need not hold the scope.
+        """
+        names = NO_NAMES
+        if any(ref.stage != IMPLICIT and ref.entity_id for ref in parsed.entity_refs):
+            index = self._store.entities(view.scope_id).index
+            listed = {ref.name: index.names(ref.entity_id) for ref in parsed.entity_refs if ref.stage != IMPLICIT}
+            names = {name: [n for n in also if door.said(n) == n] for name, also in listed.items()}
+        near = view.text is not None
+        return Marking(parsed, names, near=near, redacted=not door.open)
+
+    def _recent_is_rare(self, view: ScopeView, sheet: Sheet, request: RecallRequest) -> bool:
         """Whether at most half of the scope is recent: of what was imported today, everything is."""
-        if not any(part.source == "recency" and part.score >= RECENT for parts in made_of.values() for part in parts):
+        if not any(score >= RECENT for score in sheet.scores("recency")):
             return False
         days = -math.log2(RECENT) * self._half_life_days
         recent = view.dated & (view.at >= to_micros(request.now) - days * 86_400e6)
-        return 2 * int((recent & view.alive).sum()) <= int(view.alive.sum())
+        return 2 * int(np.count_nonzero(recent & view.alive)) <= view.count
 
     def _damaged(self, view: ScopeView) -> list[Degradation]:
         damaged = self._store.damaged(view.scope_id)
@@ -188,16 +194,23 @@ class Delivery:
         shown = {row: showing.of(memories[num]) for row, num in nums.items() if num in memories}
         return {row: led(via, shown.get(via.row), door) for row, via in found.items()}
 
-    def _fetch(self, view: ScopeView, rows: Rows, k: int) -> list[tuple[int, Memory]]:
-        """The first k candidates that are still in the store, as `(place, memory)`."""
+    def _fetch(self, view: ScopeView, rows: Rows, request: RecallRequest) -> list[tuple[int, Memory]]:
+        """The first k candidates that are still in the store, as `(place, memory)`.
+
+        What was replaced since the columns were read is what it is now, but where there are filters: what it is now may
+        not meet them.
+        """
         found: list[tuple[int, Memory]] = []
-        start = 0
+        start, k = 0, request.k
         while len(found) < k and start < len(rows):
             part = rows[start : start + k - len(found)]
             nums = view.nums[part].tolist()
             memories = self._store.fetch(view.scope_id, nums)
+            if len(memories) == len(part):
+                found.extend((start + i, memories[num]) for i, num in enumerate(nums))
+                break
             gone = [view.ids[row] for row, num in zip(part.tolist(), nums, strict=True) if num not in memories]
-            newer = self._store.fetch_ids(view.scope_id, gone) if gone else {}  # replaced since the columns were read
+            newer = self._store.fetch_ids(view.scope_id, gone) if gone and not request.filters else {}
             versions = [memories.get(n) or newer.get(view.ids[r]) for r, n in zip(part.tolist(), nums, strict=True)]
             found.extend((start + i, memory) for i, memory in enumerate(versions) if memory is not None)
             start += len(part)
@@ -237,9 +250,34 @@ def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, door: Door) -> 
     return held
 
 
+def _hit(
+    shown: Memory,
+    score: float,
+    why: HitWhy,
+    duplicates: tuple[str, ...],
+    context: tuple[Memory, ...],
+    door: Door,
+    scope: Scope,
+    marking: Marking | None,
+) -> Hit:
+    """What is withheld from a reason is withheld now, not when somebody reads it."""
+    if door.open:
+        return hit_explained_later(shown, score, why, duplicates, context, scope, marking)
+    parts = why.contributions()
+    return Hit(
+        memory=shown,
+        score=score,
+        reason=why.reason(shown),
+        contributions=parts,
+        duplicates=duplicates,
+        context=context,
+        scope=scope,
+    )
+
+
 def _seen(hits: Sequence[Hit], door: Door) -> list[Hit]:
     """With their reasons as they may be seen: looked at together, for each by itself costs more."""
-    if door.open or door.blocked:
+    if door.blocked:
         return list(hits)
     reasons = door.said_each([hit.reason for hit in hits])
     return [replace(hit, reason=why) for hit, why in zip(hits, reasons, strict=True)]
@@ -250,56 +288,13 @@ def _when(found: Found, row: int) -> str:
     return found.asked.words if found.asked is not None and found.asked.mask[row] else ""
 
 
-def contributions(
-    fused: Fused, places: Sequence[int], reranked: Mapping[int, Contribution], notes: Mapping[str, Mapping[int, str]]
-) -> dict[int, tuple[Contribution, ...]]:
-    """What each source added, by place; the columns are read once for all of them.
-
-    `notes`: source → row → what is noted of it. What `reranked` says of a row stands for what the candidates say of the
-    reranker.
-    """
-    at = np.asarray(places, dtype=np.int64)
-    sources = {**fused.added, **fused.raw}
-    names = sorted(sources)
-    nothing = np.zeros(len(places))
-    values = np.asarray(
-        [
-            [column[name][at] if name in column else nothing for name in names]
-            for column in (sources, fused.added, fused.ranks)
-        ]
-    ).reshape(3, len(names), len(places))
-    effective = values.any(axis=0) & ~np.isnan(values[0])
-    scores, added, ranks = values.tolist()
-    found = {}
-    for i, (place, row) in enumerate(zip(places, fused.rows[at].tolist(), strict=True)):
-        judged = reranked.get(row)
-        parts = [
-            Contribution(
-                source=names[n],
-                rank=int(ranks[n][i]) or None,
-                score=scores[n][i],
-                added=added[n][i],
-                note=notes[names[n]].get(row, "") if names[n] in notes else "",
-            )
-            for n in np.flatnonzero(effective[:, i]).tolist()
-            if judged is None or names[n] != judged.source
-        ]
-        if judged is not None:
-            parts.append(judged)
-        found[place] = tuple(sorted(parts, key=_most_first))
-    return found
-
-
-def _most_first(part: Contribution) -> tuple[float, str]:
-    return -part.added, part.source
-
-
-def _packed(hits: Sequence[Hit], tokens_max: int | None) -> tuple[tuple[Hit, ...], list[Degradation]]:
-    """The hits that fit into so many tokens, `None` = all; and that some did not."""
+def packed(hits: Sequence[Hit], tokens_max: int | None) -> tuple[tuple[Hit, ...], list[Degradation]]:
+    """The hits that fit into so many tokens, `None` = all; and that some did not, or not whole."""
     if tokens_max is None:
         return tuple(hits), []
-    kept, dropped = packing.pack(hits, tokens_max)
-    if not dropped:
-        return tuple(kept), []
-    detail = f"{dropped} hits did not fit into {tokens_max} tokens."
-    return tuple(kept), [Degradation(stage="pack", reason="budget.tokens", detail=detail)]
+    chosen = packing.pack(hits, tokens_max)
+    said = [f"{chosen.dropped} hits did not fit"] * (chosen.dropped > 0) + ["the best one was cut to fit"] * chosen.cut
+    if not said:
+        return chosen.kept, []
+    detail = f"{' and '.join(said)} into {tokens_max} tokens."
+    return chosen.kept, [Degradation(stage="pack", reason="budget.tokens", detail=detail[0].upper() + detail[1:])]

@@ -7,11 +7,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from recall_integrations.arms.second_hop.links import Via
+from recall_integrations.delivery.sheet import Sheet
+from recall_integrations.patterns import regex
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
+from recall_integrations.text.shortening import shortened
 from recall_integrations.types import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
@@ -19,12 +23,15 @@ ANSWERS = 0.5  # of what the query asks is asked before it
 COUNTED = 0.5  # in the rankers' units, from which what many memories have is a reason
 WORDS_SHOWN = 5
 TITLE_WORDS, TITLE_CHARS = 6, 60  # shown of a title; of a script without spaces every text is one word
-_LONG_NUMBER = re.compile(r"\b\d{1,3}(?:[.,]\d{3})+\b")  # its parts are words of their own, and say nothing
-_SENTENCE_END = re.compile(r"[.!?。！？](?:\s|\Z)|[。！？]")
+_LONG_NUMBER = regex(r"\b\d{1,3}(?:[.,]\d{3})+\b")  # its parts are words of their own, and say nothing
+_SENTENCE_END = regex(r"[.!?。！？](?:\s|\Z)|[。！？]")
 _MARKUP = ' \t#*_>`|-=~"“”'
 OPEN = Door()  # keeps nothing: everything goes through
 # What leads to a memory that by itself says nothing of the query.
 NO_WORDS: Mapping[str, str] = {}
+Asked = tuple[tuple[str, str], ...]
+_Words = tuple[str, ...]
+_Asking = tuple[str, tuple[EntityRef, ...], _Words, tuple[int, int], Asked, str | None]
 
 
 def reason(
@@ -40,6 +47,7 @@ def reason(
     apart: bool = True,
     own: Mapping[str, str] = NO_WORDS,
     labels: Mapping[str, str] = FEATURES.labels,
+    asked: Asked | None = None,
 ) -> str:
     """One line, strongest evidence first; never empty.
 
@@ -54,15 +62,86 @@ def reason(
         apart: whether being recent sets a memory apart in its scope.
         own: of each arm of the user's own, why what it finds is there.
         labels: what ranking features say where nothing stronger is said.
+        asked: `asked_words(parsed)`, where that is known already.
     """
-    found = [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
-    return _reason(parsed, memory, contributions, demoted, said, way, when, apart, found, labels, names=names)
+    found = _own_words(contributions, own)
+    by_source = {c.source: c for c in contributions}
+    return _reason(parsed, memory, by_source, demoted, said, way, when, apart, found, labels, asked, names=names)
+
+
+def _own_words(contributions: Sequence[Contribution], own: Mapping[str, str]) -> list[str]:
+    """Why the user's own arms found it."""
+    return [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
+
+
+@record(slots=True, kw_only=True)
+class Shared:
+    """What the reasons of all hits of a recall are made of. Arguments as for `reason`.
+
+    Args:
+        sheet: what each source added to each.
+    """
+
+    parsed: ParsedQuery
+    sheet: Sheet
+    apart: bool
+    names: bool
+    own: Mapping[str, str]
+    labels: Mapping[str, str]
+    asked: Asked | None = None
+
+    def words(self) -> Asked:
+        """Of the query, each with its stem (`asked_words`); made once for all hits."""
+        if self.asked is None:
+            self.asked = _asked(*_asking(self.parsed))
+        return self.asked
+
+
+class HitWhy:
+    """A `types.result.Why`: the reasons of one hit.
+
+    Args:
+        shared: with the other hits.
+        i: its place among them.
+        said, demoted, way, when: as for `reason`.
+    """
+
+    __slots__ = ("_demoted", "_i", "_said", "_shared", "_way", "_when")
+
+    def __init__(
+        self, shared: Shared, i: int, said: Collection[str] | None, demoted: bool, way: str, when: str
+    ) -> None:
+        self._shared, self._i = shared, i
+        self._said, self._demoted, self._way, self._when = said, demoted, way, when
+
+    def contributions(self) -> tuple[Contribution, ...]:
+        """What each source added."""
+        return self._shared.sheet.contributions(self._i)
+
+    def reason(self, memory: Memory) -> str:
+        """One line. Of the contributions, those are made that it looks at."""
+        shared = self._shared
+        found = _own_words(self.contributions(), shared.own) if shared.own else ()
+        return _reason(
+            shared.parsed,
+            memory,
+            shared.sheet.by_source(self._i),
+            self._demoted,
+            self._said,
+            self._way,
+            self._when,
+            shared.apart,
+            found,
+            shared.labels,
+            shared.words(),
+            names=shared.names,
+        )
 
 
 def _reason(
     parsed: ParsedQuery,
     memory: Memory,
-    contributions: Sequence[Contribution],
+    by_source: Mapping[str, Contribution],
     demoted: bool,
     said: Collection[str] | None,
     way: str,
@@ -70,10 +149,10 @@ def _reason(
     apart: bool,
     found: Sequence[str],
     labels: Mapping[str, str],
+    asked: Asked | None,
     *,
     names: bool,
 ) -> str:
-    by_source = {c.source: c for c in contributions}
     parts: list[str] = [*([when] if when else []), *found]
     overlap = named_in(parsed, memory)
     if overlap:
@@ -86,7 +165,7 @@ def _reason(
         parts.append(way)
     if "title" in by_source:
         parts.append("begins with what is asked about")
-    words = shared_words(parsed, memory, said)
+    words = shared_words(parsed, memory, said, asked)
     if words:
         parts.append(f"says: {', '.join(words[:WORDS_SHOWN])}")
     semantic = by_source.get("semantic")
@@ -195,6 +274,8 @@ def called(memory: Memory) -> str:
 
 def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
     """Names of the query's entities that the memory itself carries or says."""
+    if not parsed.entity_refs:
+        return []
     carried = {e.casefold() for e in memory.entities}
     if memory.actor:
         carried.add(memory.actor.casefold())
@@ -217,16 +298,26 @@ def _as_words(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" if name.isascii() else re.escape(name))
 
 
-def shared_words(parsed: ParsedQuery, memory: Memory, said: Collection[str] | None = None) -> list[str]:
+def shared_words(
+    parsed: ParsedQuery, memory: Memory, said: Collection[str] | None = None, asked: Asked | None = None
+) -> list[str]:
     """Words of the query that the memory says (in any inflection), in the query's order, names left out."""
     said = set(stems(memory.text)) if said is None else said  # in the memory's own language
-    window = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
-    terms = (*parsed.terms, *parsed.weaker_terms)
-    asked = _asked(parsed.original, parsed.entity_refs, terms, window, parsed.stems, parsed.language)
+    asked = asked_words(parsed) if asked is None else asked
     return [word for word, its_stem in asked if its_stem in said]
 
 
-@lru_cache(maxsize=64)  # the hits of one recall ask for the same
+def asked_words(parsed: ParsedQuery) -> Asked:
+    """Words of the query that are worth naming, each with its stem."""
+    return _asked_lately(*_asking(parsed))
+
+
+def _asking(parsed: ParsedQuery) -> _Asking:
+    window = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
+    terms = (*parsed.terms, *parsed.weaker_terms)
+    return parsed.original, parsed.entity_refs, terms, window, parsed.stems, parsed.language
+
+
 def _asked(
     text: str,
     refs: tuple[EntityRef, ...],
@@ -238,16 +329,21 @@ def _asked(
     """Words of the query and their stems, without names, words that are not looked for, and what only says the time."""
     # The user is no name: in "trabajé" they are the ending of a word that memories say. "我" is no more than the user.
     names = (r for r in refs if r.stage != IMPLICIT or is_character(r.mention[:1]))
-    named = [*(r.span for r in names), *(m.span() for m in _LONG_NUMBER.finditer(text))]
+    part = shortened(text)
+    named = [*(r.span for r in names), *(part.place(m.span()) for m in _LONG_NUMBER.finditer(part.text))]
     roots = dict(read)
+    placed = ((token.word, part.place((token.start, token.end))[0]) for token in tokenize(part.text))
     words = {
-        token.word: roots.get(token.word) or stem(token.word)
-        for token in tokenize(text)
-        if (token.word in roots if roots else token.word not in STOP_WORDS)
-        and not any(start <= token.start < end for start, end in named)
-        and not (window[0] <= token.start < window[1] and _says_only_when(token.word, language))
+        word: roots.get(word) or stem(word)
+        for word, place in placed
+        if (word in roots if roots else word not in STOP_WORDS)
+        and not any(start <= place < end for start, end in named)
+        and not (window[0] <= place < window[1] and _says_only_when(word, language))
     }
     return tuple((word, its_stem) for word, its_stem in words.items() if its_stem in terms)
+
+
+_asked_lately = lru_cache(maxsize=64)(_asked)  # who explains hits one by one asks for the same
 
 
 def _says_only_when(word: str, language: str | None) -> bool:

@@ -1,7 +1,7 @@
 """Fit the hits into a token budget.
 
 The budget is for the texts of the memories, as `count` counts them; what a caller puts around them (names, dates,
-separators) is the caller's to leave room for.
+separators) is the caller's to leave room for, or to tell (`reads`).
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from recall_integrations.delivery.sentences import sentence_ends, word_ends
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types import Hit, Memory, unchecked_memory
+from recall_integrations.types import Hit, Memory, hit_like, unchecked_memory
 
 CUT_MARK = "…"
 CUT_REASON = "cut to fit the token budget"
@@ -40,43 +42,86 @@ def estimate_tokens(text: str) -> int:
     return max(1, others + max(math.ceil(len(ascii_only) / 4), math.ceil(len(ascii_only.split()) / 0.75), by_pieces))
 
 
-def pack(
-    hits: Sequence[Hit], tokens_max: int | None, count: Callable[[str], int] = estimate_tokens
-) -> tuple[tuple[Hit, ...], int]:
-    """The hits that fit, and how many were dropped.
+class Packed(NamedTuple):
+    """What fits.
 
-    Best first: a hit that does not fit into what is left is dropped, and smaller ones after it are still taken, so the
-    order stays and the budget is used. If no hit fits at all, the best one is cut at a word and marked with "…" (its
-    `reason` says so), because part of the answer is worth more than none; if not even a word fits, nothing is returned.
-    The budget is never exceeded.
+    Attributes:
+        kept: the hits, in their order.
+        dropped: how many are not among them.
+        cut: whether the first of them holds a part of its text.
+    """
+
+    kept: tuple[Hit, ...]
+    dropped: int
+    cut: bool
+
+
+def _plain(_hit: Hit, text: str) -> str:
+    return text
+
+
+def pack(
+    hits: Sequence[Hit],
+    tokens_max: int | None,
+    count: Callable[[str], int] = estimate_tokens,
+    reads: Callable[[Hit, str], str] = _plain,
+) -> Packed:
+    """The hits that fit.
+
+    The best one always is among them: it is the likeliest to answer. Where it is too long, it is cut at the end of a
+    sentence, where not even one fits at a word, and marked with "…" (its `reason` says so). Of the others those are
+    taken that add most for the tokens they take, by their scores; or those that come first, where these add more in
+    all. The order stays. The budget is never exceeded: where not even a word of the best one fits, it is left out.
 
     Args:
         hits: best first.
         tokens_max: the budget in tokens, from 0 on; `None` = no limit.
         count: tokens of a text, from 0 on. Default: `estimate_tokens`.
+        reads: what is counted of a hit with such a text: what the caller puts around it as well. Default: the text.
 
     Returns:
-        `(kept, dropped)`; a hit that was cut is kept. `len(kept) + dropped == len(hits)`.
+        `len(kept) + dropped == len(hits)`.
 
     Raises:
         InvalidArgument: a budget that is no whole number from 0 on, or a counter that returns one below 0.
     """
     if tokens_max is None:
-        return tuple(hits), 0
+        return Packed(tuple(hits), 0, cut=False)
     if isinstance(tokens_max, bool) or not isinstance(tokens_max, int) or tokens_max < 0:
         raise InvalidArgument(f"tokens_max must be a whole number of tokens from 0 on, or None, not {tokens_max!r}.")
-    kept: list[Hit] = []
-    left = tokens_max
-    for hit in hits:
-        cost = _counted(count, hit.memory.text)
-        if cost <= left:
-            kept.append(hit)
-            left -= cost
-    if not kept and hits:
-        cut = _cut(hits[0].memory.text, tokens_max, count)
+    if not hits:
+        return Packed((), 0, cut=False)
+    first = hits[0]
+    costs = [_counted(count, reads(hit, hit.memory.text)) for hit in hits]
+    kept, left, cut = [first], tokens_max - costs[0], False
+    if left < 0:
+        part = _cut(first.memory.text, lambda text: _counted(count, reads(first, text)) <= tokens_max)
+        kept, left, cut = [], tokens_max, bool(part)
         if cut:
-            kept.append(_with_text(hits[0], cut))
-    return tuple(kept), len(hits) - len(kept)
+            kept, left = [_with_text(first, part)], tokens_max - _counted(count, reads(first, part))
+    chosen = _worth_most([hit.score for hit in hits[1:]], costs[1:], left)
+    kept += [hit for i, hit in enumerate(hits[1:]) if i in chosen]
+    return Packed(tuple(kept), len(hits) - len(kept), cut)
+
+
+def _worth_most(scores: Sequence[float], costs: Sequence[int], left: int) -> set[int]:
+    """Which to take: by score for each token, or in order; whichever adds up to more, and in order where both do.
+
+    By token alone, short ones that are hardly relevant would take the place of a long one that is.
+    """
+    order = range(len(scores))
+    dense = sorted(order, key=lambda i: (-scores[i] / max(costs[i], 1), i))
+    found = [_fitting(order, costs, left), _fitting(dense, costs, left)]
+    return max(found, key=lambda taken: sum(scores[i] for i in sorted(taken)))
+
+
+def _fitting(order: Sequence[int], costs: Sequence[int], left: int) -> set[int]:
+    taken = set()
+    for i in order:
+        if costs[i] <= left:
+            taken.add(i)
+            left -= costs[i]
+    return taken
 
 
 def _counted(count: Callable[[str], int], text: str) -> int:
@@ -86,20 +131,30 @@ def _counted(count: Callable[[str], int], text: str) -> int:
     return tokens
 
 
-def _cut(text: str, tokens_max: int, count: Callable[[str], int]) -> str:
-    """The longest beginning of `text` that ends at a word and fits with its mark; "" if none does."""
-    ends = [m.end() for m in re.finditer(r"\S+", text)]
-    low, high = 0, len(ends)  # beginnings of `low` words fit, of `high` words (all) do not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _counted(count, text[: ends[middle - 1]] + CUT_MARK) <= tokens_max:
-            low = middle
-        else:
-            high = middle
-    return text[: ends[low - 1]] + CUT_MARK if low else ""
+def _cut(text: str, fits: Callable[[str], bool]) -> str:
+    """The longest beginning of `text` that ends with a sentence, or at least with a word, and fits with its mark; ""
+    if none does."""
+    for ends, mark in ((sentence_ends(text), f" {CUT_MARK}"), (word_ends(text), CUT_MARK)):
+        low, high = 0, len(ends) + 1  # the beginnings up to the first `low` ends fit, those of `high` do not
+        while high - low > 1:
+            middle = (low + high) // 2
+            if fits(text[: ends[middle - 1]] + mark):
+                low = middle
+            else:
+                high = middle
+        if low:
+            return text[: ends[low - 1]] + mark
+    return ""
 
 
 def _with_text(hit: Hit, text: str) -> Hit:
-    values = {f.name: getattr(hit.memory, f.name) for f in dataclasses.fields(Memory)}
-    reason = f"{hit.reason}; {CUT_REASON}" if hit.reason else CUT_REASON
-    return dataclasses.replace(hit, memory=unchecked_memory(**values | {"text": text}), reason=reason)
+    said = hit.reason
+    if not said.endswith(CUT_REASON):
+        said = f"{said}; {CUT_REASON}" if said else CUT_REASON
+    return hit_like(hit, memory=with_text(hit.memory, text), reason=said)
+
+
+def with_text(memory: Memory, text: str) -> Memory:
+    """The memory with another text, unchecked."""
+    values = {f.name: getattr(memory, f.name) for f in dataclasses.fields(Memory)}
+    return unchecked_memory(**values | {"text": text})

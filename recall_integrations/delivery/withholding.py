@@ -25,18 +25,15 @@ def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[Pars
         return parsed, plan
     if door.blocked:
         return _counted(parsed), _decided(plan)
-    found = door.query(parsed.original)
+    door.query(parsed.original)
     names = {r.name: _name(r, door) for r in parsed.entity_refs if r.stage != IMPLICIT}
-    for token in parsed.tokens:
-        if found.hides(token.span):
-            door.hide({token.stem} if len(token.stem) >= SAID_MIN else ())
+    query = seen_query(parsed, door)
 
     def said(text: str) -> str:
         for name in sorted(names, key=lambda n: (-len(n), n)):
             text = text.replace(name, names[name])
         return text
 
-    query = _redacted(parsed, found, door)
     if plainly(parsed, door):
         return query, plan
     texts = [plan.reason, parsed.router.reason, parsed.conversational.because, *(c.because for c in plan.checks)]
@@ -53,6 +50,15 @@ def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[Pars
         ),
         replace(plan, reason=reason, checks=checks),
     )
+
+
+def seen_query(parsed: ParsedQuery, door: Door) -> ParsedQuery:
+    """The query under `redact`; from here on the door says nothing that is hidden in it."""
+    found = door.query(parsed.original)
+    for token in parsed.tokens:
+        if found.hides(token.span):
+            door.hide({token.stem} if len(token.stem) >= SAID_MIN else ())
+    return _redacted(parsed, found, door)
 
 
 def plainly(parsed: ParsedQuery, door: Door) -> bool:

@@ -1,0 +1,194 @@
+"""What both frameworks' results have in common: what is said of a hit, under flat keys beside the user's own metadata.
+
+Keys that begin with `recall_` and are named in `OURS` are ours: what a result shows under them is of this recall, and
+a key of the user's of the same name stays in the store (`hit.memory.metadata`, filters) without being shown.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from datetime import datetime, timezone, tzinfo
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from recall_integrations.types import Hit, Memory, Scope
+
+PREFIX = "recall_"
+NODE = "recall_node"  # in a memory's metadata: what a LlamaIndex node was besides its text and metadata
+DIGEST = "recall_digest"  # in a memory's metadata: of the document of another store that it is of
+# Of the memory: the same whatever is asked. Always there, "" where it is not known, so that a prompt may name them.
+OF_MEMORY = tuple(
+    f"{PREFIX}{name}" for name in ("id", "type", "actor", "role", "channel", "thread", "date", "event_at", "created_at")
+)
+# Of the memory, and there only where it has them.
+IF_ANY = tuple(f"{PREFIX}{name}" for name in ("position", "expires_at", "refs", "scope"))
+# Of this recall. The last three are there only where something is, and highlights only where they were asked for.
+OF_RECALL = tuple(f"{PREFIX}{name}" for name in ("score", "reason", "duplicates", "context", "highlights"))
+OURS = (*OF_RECALL, *OF_MEMORY, *IF_ANY, NODE)
+_OURS, _OF_RECALL = frozenset((*OURS, DIGEST)), frozenset(OF_RECALL)
+
+
+class Details(dict[str, Any]):
+    """Metadata of a result. Two of one memory are equal whatever was asked.
+
+    LangChain's multi-query retriever tells documents apart by comparing them whole, and how well one answers differs
+    from query to query. Everything else about it is a dict's: compared with a plain one it is equal where all is the
+    same, and a pickle, JSON or a checkpoint holds a plain one.
+    """
+
+    __slots__ = ()
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Details):
+            return _lasting(self) == _lasting(other)
+        return dict.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+    def __copy__(self) -> Details:
+        return type(self)(self)
+
+    def copy(self) -> Details:
+        """One of the same kind."""
+        return type(self)(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Details:
+        return type(self)((key, copy.deepcopy(value, memo)) for key, value in self.items())
+
+
+class NodeDetails(Details):
+    """The same for nodes: as text it is the user's own metadata.
+
+    LlamaIndex tells nodes apart by a hash of their text and of `str(metadata)`. So a node is itself whatever was
+    asked, and the same as the one that another retriever over the same nodes returns. `repr` shows all of it.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return str(own(self))
+
+
+def _lasting(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key not in _OF_RECALL}
+
+
+def own(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's part of metadata."""
+    if _OURS.isdisjoint(metadata):
+        return dict(metadata)
+    return {key: value for key, value in metadata.items() if key not in _OURS}
+
+
+def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
+    """What a result shows of a hit besides its text and the user's metadata.
+
+    Args:
+        hit: of a recall.
+        zone: in which `recall_date` is a day.
+    """
+    memory = hit.memory
+    about: dict[str, Any] = {"recall_score": hit.score, "recall_reason": hit.reason, **said_of_memory(memory, zone)}
+    if (scope := _parts(hit.scope)) is not None:
+        about["recall_scope"] = scope
+    if hit.duplicates:
+        about["recall_duplicates"] = list(hit.duplicates)
+    if hit.context:
+        about["recall_context"] = [{"text": m.text, **said_of_memory(m, zone)} for m in hit.context]
+    return about
+
+
+def places_of(hit: Hit, shown: str) -> dict[str, Any]:
+    """The highlights of a hit under their key, as places `[start, end, kind]` of the text that is shown.
+
+    Nothing where there are none, or where what is shown does not hold the text as it is.
+    """
+    text = hit.memory.text
+    # Nearly always the text comes last, and who said it, before, may have a name that begins like it.
+    at = len(shown) - len(text) if shown.endswith(text) else shown.find(text)
+    if at < 0 or not hit.highlights:
+        return {}
+    return {f"{PREFIX}highlights": [[at + h.start, at + h.end, h.kind] for h in hit.highlights]}
+
+
+def _parts(scope: Scope | None) -> dict[str, str] | None:
+    """Where a hit is from, if that is not the default scope."""
+    named = () if scope is None else ("user_id", "agent_id", "namespace")
+    return {name: part for name in named if (part := getattr(scope, name))} or None
+
+
+def said_of_memory(memory: Memory, zone: tzinfo) -> dict[str, Any]:
+    """Of that, what does not depend on the query."""
+    event_at, created_at = memory.event_at, memory.created_at
+    about: dict[str, Any] = {
+        "recall_id": memory.id or "",
+        "recall_type": memory.type.value,
+        "recall_actor": memory.actor or "",
+        "recall_role": "" if memory.role is None else memory.role.value,
+        "recall_channel": memory.channel or "",
+        "recall_thread": memory.thread or "",
+        "recall_date": date_of(memory, zone),
+        "recall_event_at": "" if event_at is None else event_at.isoformat(),
+        "recall_created_at": "" if created_at is None else created_at.isoformat(),
+    }
+    if memory.position is not None:
+        about["recall_position"] = memory.position
+    if memory.expires_at is not None:
+        about["recall_expires_at"] = memory.expires_at.isoformat()
+    if memory.refs:
+        about["recall_refs"] = list(memory.refs)
+    return about
+
+
+def moment_of(memory: Memory, zone: tzinfo) -> datetime | None:
+    """When it happened, or else when it was recorded, in a zone; in its own where the calendar ends."""
+    moment = memory.event_at or memory.created_at
+    if moment is None or (zone is timezone.utc and moment.tzinfo is timezone.utc):
+        return moment
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment
+
+
+def date_of(memory: Memory, zone: tzinfo) -> str:
+    """The day of that ("2026-03-12"); "" where it is not known."""
+    moment = moment_of(memory, zone)
+    return "" if moment is None else moment.date().isoformat()
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Made(Generic[M]):
+    """Makes objects of a pydantic model like a first one that was validated, with other values for its fields.
+
+    What it is given was validated when it was remembered; validating ten nodes again takes longer than finding some of
+    them. The fields of the first one that are not given are lists and mappings of defaults, which each gets anew.
+    """
+
+    def __init__(self, first: M) -> None:
+        self._kind, self._set = type(first), frozenset(first.model_fields_set)
+        self._first = dict(first.__dict__)
+        self._anew = {name: type(value) for name, value in self._first.items() if isinstance(value, list | dict)}
+
+    def like(self, fields: dict[str, Any]) -> M:
+        """One with these values."""
+        made = self._kind.__new__(self._kind)
+        put = object.__setattr__
+        values = {**self._first, **fields}  # in the order in which the model has them
+        for name, kind in self._anew.items():
+            if name not in fields:
+                values[name] = kind()
+        put(made, "__dict__", values)
+        put(made, "__pydantic_fields_set__", set(self._set))
+        put(made, "__pydantic_extra__", None)
+        put(made, "__pydantic_private__", None)
+        return made

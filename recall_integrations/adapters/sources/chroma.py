@@ -1,0 +1,126 @@
+"""A Chroma collection: filled by hand, by LangChain's `Chroma` or by LlamaIndex's `ChromaVectorStore`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from recall_integrations.adapters.embedding import BATCH_SIZE, Adapter
+from recall_integrations.adapters.sources.source import COSINE, IP, L2, Row, Source, Vector, in_pages, plain
+from recall_integrations.embeddings import identity
+from recall_integrations.errors import InvalidArgument
+
+AT_ONCE = 500  # ids in one call
+NODE_CONTENT = "_node_content"  # where LlamaIndex puts the node
+_HERE = ("default", "onnx", "sentence_transformer", "sentencetransformer")  # functions that compute in the process
+
+
+class ChromaSource(Source):
+    """A collection.
+
+    Args:
+        collection: `chromadb.Collection`.
+        embedding: what made its vectors; default: the collection's embedding function.
+    """
+
+    def __init__(self, collection: Any, embedding: Any = None) -> None:
+        if not all(hasattr(collection, name) for name in ("get", "query", "count", "name")):
+            raise InvalidArgument(
+                f"from_chroma takes a Chroma collection, not {type(collection).__name__}. "
+                "Write client.get_collection(name)."
+            )
+        self._collection = collection
+        name = f"the Chroma collection {collection.name!r}"
+        given = embedding if embedding is not None else _own_embedding(collection, name)
+        super().__init__(name, metric=metric_of(collection), embedding=given)
+
+    def count(self) -> int:
+        """As the collection counts."""
+        return int(self._collection.count())
+
+    def ids(self) -> list[str]:
+        """Of all its documents, in its order."""
+        return list(self._collection.get(include=[])["ids"])
+
+    def read(self, ids: Sequence[str]) -> list[Row]:
+        """Documents by id. What LlamaIndex has put there are its nodes."""
+        rows = []
+        for part in in_pages(ids, AT_ONCE):
+            got = self._collection.get(ids=list(part), include=["documents", "metadatas"])
+            texts, metadatas = got["documents"] or [], got["metadatas"] or []
+            rows += [_row(i, text, metadata) for i, text, metadata in zip(got["ids"], texts, metadatas, strict=True)]
+        return rows
+
+    def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
+        """Vectors by id."""
+        found: dict[str, Any] = {}
+        for part in in_pages(ids, AT_ONCE):
+            got = self._collection.get(ids=list(part), include=["embeddings"])
+            made = got["embeddings"]
+            found.update(zip(got["ids"], () if made is None else made, strict=False))
+        return found
+
+    def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
+        """Ids of the nearest, best first."""
+        asked = self.as_given(text) if vector is None else vector
+        found = self._collection.query(query_embeddings=[asked.tolist()], n_results=limit, include=["distances"])
+        return list(found["ids"][0])
+
+
+def metric_of(collection: Any) -> str:
+    """By what a collection orders; Chroma's default is `l2`."""
+    settings = getattr(collection, "configuration", None) or {}
+    index = settings.get("hnsw") or settings.get("spann") or {} if isinstance(settings, Mapping) else {}
+    space = (index.get("space") if isinstance(index, Mapping) else None) or (collection.metadata or {}).get(
+        "hnsw:space"
+    )
+    return str(space) if space in (COSINE, L2, IP) else L2
+
+
+def _row(row_id: str, text: str | None, metadata: Mapping[str, Any] | None) -> Row:
+    if metadata and NODE_CONTENT in metadata:
+        from llama_index.core.vector_stores.utils import metadata_dict_to_node
+
+        from recall_integrations.adapters.sources.llama_index import row_of_node
+
+        return row_of_node(metadata_dict_to_node(dict(metadata), text=text or ""), row_id)
+    return Row(id=row_id, text=text or "", metadata=plain(metadata))
+
+
+def _own_embedding(collection: Any, name: str) -> Any:
+    settings = getattr(collection, "configuration", None) or {}
+    noted = settings.get("embedding_function") if isinstance(settings, Mapping) else None
+    function = getattr(collection, "_embedding_function", None) or noted
+    if function is None:
+        raise InvalidArgument(f"{name[0].upper()}{name[1:]} has no embedding function. Pass embedding=…, the one that "
+                              "made its vectors.")  # fmt: skip
+    return ChromaEmbedding(collection, function)
+
+
+class ChromaEmbedding(Adapter):
+    """A collection's embedding function. Chroma chooses between that of the object and the one that it has noted."""
+
+    def __init__(self, collection: Any, function: Any) -> None:
+        self._embed = getattr(collection, "_embed", None)
+        self._asks = self._embed is not None and "is_query" in inspect.signature(self._embed).parameters
+        super().__init__(function, batch_size=BATCH_SIZE)
+
+    def _documents(self, texts: list[str]) -> Any:
+        return self._source(texts) if self._embed is None else self._embed(texts)
+
+    def _query(self, text: str) -> Any:
+        if self._embed is not None and self._asks:
+            return self._embed([text], is_query=True)
+        return self._documents([text])
+
+    def _name(self) -> str:
+        return f"chroma:{identity.class_name(self._source)}:{identity.model_name(self._source)}"
+
+    def _is_remote(self) -> bool:
+        declared = getattr(self._source, "remote", None)
+        if isinstance(declared, bool):
+            return declared
+        kind = type(self._source)
+        shipped = kind.__module__.split(".")[0] == "chromadb"
+        return shipped and not any(word in kind.__name__.lower() for word in _HERE)

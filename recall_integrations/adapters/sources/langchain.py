@@ -1,0 +1,194 @@
+"""LangChain's vector stores. Those whose ids can be listed are read as they are; of others the documents are given."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.documents import Document
+
+from recall_integrations.adapters.sources.chroma import ChromaSource
+from recall_integrations.adapters.sources.source import COSINE, IP, L2, UNKNOWN, Row, Source, Vector, plain
+from recall_integrations.embeddings.identity import has_ancestor
+from recall_integrations.errors import IndexUnavailable, InvalidArgument, InvalidMemory
+
+_LISTED = "Chroma, InMemoryVectorStore and FAISS"
+
+
+def source_of(store: Any, embedding: Any = None, documents: Iterable[Any] | None = None) -> Source:
+    """A vector store as a source.
+
+    Args:
+        store: a LangChain `VectorStore`.
+        embedding: what made its vectors; default: what the store says.
+        documents: what is in it, where it cannot be listed.
+
+    Raises:
+        InvalidArgument: no vector store, or documents for one that says itself what is in it.
+    """
+    if not has_ancestor(store, "langchain_core", "VectorStore"):
+        raise InvalidArgument(f"from_vectorstore takes a LangChain vector store, not {type(store).__name__}.")
+    given = embedding if embedding is not None else store.embeddings
+    found = _listed(store, given)
+    if found is None:
+        return AskedSource(store, given, documents)
+    if documents is not None:
+        found.take(documents)
+    return found
+
+
+def _listed(store: Any, embedding: Any) -> Source | None:
+    """A source for a store that says what is in it."""
+    collection = getattr(store, "_collection", None)
+    if collection is not None and _is_chroma(store):
+        return ChromaSource(collection, embedding)
+    if has_ancestor(store, "langchain_core", "InMemoryVectorStore"):
+        return InMemorySource(store, embedding)
+    kept = getattr(getattr(store, "docstore", None), "_dict", None)
+    if isinstance(kept, dict) and hasattr(store, "index_to_docstore_id"):
+        return FaissSource(store, embedding)
+    return None
+
+
+def _is_chroma(store: Any) -> bool:
+    return any(has_ancestor(store, package, "Chroma") for package in ("langchain_chroma", "langchain_community"))
+
+
+class _Searched(Source):
+    """A store that is asked by LangChain's own methods."""
+
+    def __init__(self, store: Any, **about: Any) -> None:
+        super().__init__(f"the vector store {type(store).__name__}", **about)
+        self._store = store
+
+    def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
+        """Ids of the nearest, best first."""
+        found = None
+        if vector is not None:
+            try:
+                found = self._store.similarity_search_by_vector(vector.tolist(), k=limit)
+            except NotImplementedError:
+                found = None
+        if found is None:
+            found = self._store.similarity_search(text, k=limit)
+        ids = [document.id for document in found if document.id is not None]
+        if found and not ids:
+            raise IndexUnavailable(f"{self.title} returns documents without ids, so they cannot be told apart.")
+        return [str(i) for i in ids]
+
+
+class InMemorySource(_Searched):
+    """`InMemoryVectorStore`."""
+
+    def __init__(self, store: Any, embedding: Any) -> None:
+        super().__init__(store, metric=COSINE, embedding=embedding)
+
+    def ids(self) -> list[str]:
+        """Of all its documents, in its order."""
+        return list(self._store.store)
+
+    def read(self, ids: Sequence[str]) -> list[Row]:
+        """Documents by id."""
+        there = self._there(ids)
+        return [Row(id=i, text=kept["text"], metadata=plain(kept["metadata"])) for i, kept in there.items()]
+
+    def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
+        """Vectors by id."""
+        return {i: kept["vector"] for i, kept in self._there(ids).items()}
+
+    def _there(self, ids: Sequence[str]) -> dict[str, Any]:
+        kept = self._store.store
+        return {i: kept[i] for i in ids if i in kept}
+
+
+class FaissSource(_Searched):
+    """A store of LangChain's with a FAISS index, a `docstore` and `index_to_docstore_id`."""
+
+    def __init__(self, store: Any, embedding: Any) -> None:
+        metric = {"COSINE": COSINE, "MAX_INNER_PRODUCT": IP, "EUCLIDEAN_DISTANCE": L2}
+        strategy = getattr(getattr(store, "distance_strategy", None), "name", "")
+        readable = callable(getattr(store.index, "reconstruct", None))
+        super().__init__(store, metric=metric.get(strategy, UNKNOWN), embedding=embedding, readable=readable)
+
+    def ids(self) -> list[str]:
+        """Of all its documents, in its order."""
+        return list(self._store.index_to_docstore_id.values())
+
+    def read(self, ids: Sequence[str]) -> list[Row]:
+        """Documents by id."""
+        found = [(i, self._store.docstore.search(i)) for i in ids]
+        return [_row(i, document) for i, document in found if isinstance(document, Document)]
+
+    def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
+        """Vectors by id."""
+        wanted = set(ids)
+        places = {i: place for place, i in self._store.index_to_docstore_id.items() if i in wanted}
+        return {i: self._store.index.reconstruct(place) for i, place in places.items()}
+
+
+class AskedSource(_Searched):
+    """A store that is searched, and whose documents are given.
+
+    Its vectors are not read: it orders by them, and ranking has none.
+    """
+
+    def __init__(self, store: Any, embedding: Any, documents: Iterable[Any] | None) -> None:
+        super().__init__(store, embedding=embedding, readable=False, listed=documents is not None)
+        self._given: dict[str, Row] | None = None if documents is None else given_rows(documents)
+
+    def ids(self) -> list[str]:
+        """Of what was given."""
+        if self._given is None:
+            raise InvalidArgument(
+                f"{self.title} cannot be listed (of LangChain's stores, {_LISTED} can). Pass documents=…, an iterable "
+                "of what is in it, each with the id that it has there."
+            )
+        return list(self._given)
+
+    def read(self, ids: Sequence[str]) -> list[Row]:
+        """What was given; what was not, where the store reads by id."""
+        given = self._given or {}
+        found = [given[i] for i in ids if i in given]
+        others = [i for i in ids if i not in given]
+        if others:
+            with contextlib.suppress(NotImplementedError):
+                found += [_row(str(d.id), d) for d in self._store.get_by_ids(others) if d.id is not None]
+        return found
+
+    def take(self, documents: Iterable[Any]) -> None:
+        """What is in it."""
+        self._given, self.listed = given_rows(documents), True
+
+    def let_go(self) -> None:
+        """What was given is not needed any more."""
+        self._given, self.listed = None, False
+
+
+def given_rows(documents: Iterable[Any]) -> dict[str, Row]:
+    """Documents or nodes by their ids.
+
+    Raises:
+        InvalidArgument, InvalidMemory: one of them is something else, or has no id.
+    """
+    from llama_index.core.schema import BaseNode
+
+    from recall_integrations.adapters.sources.llama_index import row_of_node
+
+    rows: dict[str, Row] = {}
+    for place, item in enumerate(documents):
+        if isinstance(item, BaseNode):
+            row = row_of_node(item, item.node_id)
+        elif not isinstance(item, Document):
+            kind = type(item).__name__
+            raise InvalidArgument(f"Item {place} of documents is {kind}. Give documents or nodes of the framework.")
+        elif item.id is None:
+            raise InvalidMemory(f"Item {place} of documents has no id. Give each the id that it has in the store.")
+        else:
+            row = _row(str(item.id), item)
+        rows[row.id] = row
+    return rows
+
+
+def _row(row_id: str, document: Document) -> Row:
+    return Row(id=row_id, text=document.page_content or "", metadata=plain(document.metadata))

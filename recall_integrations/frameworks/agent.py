@@ -1,0 +1,159 @@
+"""What an agent can do with its memory, in words: what the frameworks' tools and the MCP server have in common."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+
+from recall_integrations.errors import InvalidArgument, NotFound
+from recall_integrations.frameworks.given import WhichScope, optimizer_of, said, scope_now, zone_of
+from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_scope
+
+if TYPE_CHECKING:
+    from recall_integrations.types import Hit, RecallResult
+
+LIMIT_USUAL, LIMIT_MAX = 5, 20
+_DAY = len("2026-03-12")
+
+QUERY = "What you want to know, as a question or a few words. Names and dates help."
+LIMIT = "How many memories at most."
+SINCE = "Only from this day on, such as 2026-03-01."
+UNTIL = "Only up to and including this day, such as 2026-03-31."
+TEXT = "One complete sentence that can be understood without this conversation."
+TYPE = "What kind of thing it is: fact, preference, event, skill or observation."
+HAPPENED_ON = "When it happened or will happen, if known, such as 2026-03-12."
+MEMORY_ID = "The id of the memory, as it is shown where it was recalled."
+
+
+def _kind(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) and value else value or "fact"
+
+
+# Models write null for what they leave out, and capitals. What stands behind a `BeforeValidator` is in no schema.
+Maybe = Annotated[str, BeforeValidator(lambda value: value or "")]
+Kind = Annotated[
+    str,
+    BeforeValidator(_kind),
+    WithJsonSchema({"type": "string", "enum": [t.value for t in MemoryType if t.value not in ("chunk", "summary")]}),
+]
+Limit = Annotated[
+    int,
+    Field(ge=1, le=LIMIT_MAX, description=LIMIT),
+    BeforeValidator(lambda value: LIMIT_USUAL if value is None else value),
+]
+
+RECALL = (
+    "Search your long-term memory of this user. Use it before you answer anything that may have come up before: who "
+    "they are, what they like, what was said, decided or planned."
+)
+REMEMBER = (
+    "Store one thing in your long-term memory, when it will matter in later conversations. To correct something, "
+    "forget the old memory and remember the new one."
+)
+FORGET = "Remove one memory for good: it is wrong or out of date, or the user asks for it."
+
+
+class RecallMemory(BaseModel):
+    """Arguments of recalling."""
+
+    query: str = Field(description=QUERY)
+    limit: Limit = LIMIT_USUAL
+    since: Maybe = Field(default="", description=SINCE)
+    until: Maybe = Field(default="", description=UNTIL)
+
+
+class RememberThis(BaseModel):
+    """Arguments of remembering."""
+
+    text: str = Field(description=TEXT)
+    type: Kind = Field(default="fact", description=TYPE)
+    happened_on: Maybe = Field(default="", description=HAPPENED_ON)
+
+
+class ForgetThis(BaseModel):
+    """Arguments of forgetting."""
+
+    memory_id: str = Field(description=MEMORY_ID)
+
+
+class AgentMemory:
+    """The memory of one agent, asked and told in words.
+
+    Args:
+        store: a `MemoryStore`, or a `QueryOptimizer` over one.
+        scope: whose memory it is; a function where that is known only when it is used.
+
+    What cannot be done is a `RecallError`, whose message says what to do instead.
+    """
+
+    def __init__(self, store: Any, scope: WhichScope = None) -> None:
+        self.optimizer = optimizer_of(store)
+        self.store = self.optimizer.store
+        self._zone = zone_of(self.optimizer)
+        self._scope = scope if callable(scope) else checked_scope(scope)
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memory it is, now."""
+        return scope_now(self._scope)
+
+    def recall(self, query: str, limit: int = 5, since: str = "", until: str = "") -> str:
+        """What is remembered about a query, a line for each memory."""
+        return self.shown(self.optimizer.recall(query, **self.asked(limit, since, until)))
+
+    async def arecall(self, query: str, limit: int = 5, since: str = "", until: str = "") -> str:
+        """`recall`, without blocking the event loop."""
+        return self.shown(await self.optimizer.arecall(query, **self.asked(limit, since, until)))
+
+    def remember(self, text: str, type: str = "fact", happened_on: str = "") -> str:
+        """Store one thing; its id in words."""
+        moment = self._moment("happened_on", happened_on) if happened_on else None
+        memory_id = self.store.remember(Memory(text, type=type, event_at=moment), scope=self.scope)
+        return f"Remembered (id: {memory_id})."
+
+    def forget(self, memory_id: str) -> str:
+        """Remove one thing.
+
+        Raises:
+            NotFound: there is no memory with this id.
+        """
+        memory_id = memory_id.strip().removeprefix("id:").strip()
+        if not self.store.forget(memory_id, scope=self.scope):
+            raise NotFound(
+                f"There is no memory with the id {memory_id!r}. Recall it first: each memory ends with its id."
+            )
+        return f"Forgotten (id: {memory_id})."
+
+    def asked(self, limit: int, since: str, until: str) -> dict[str, Any]:
+        """Arguments of a recall."""
+        after = self._moment("since", since) if since else None
+        before = self._moment("until", until, end=True) if until else None
+        filters = Filters(after=after, before=before) if after or before else None
+        return {"k": limit, "scope": self.scope, "filters": filters}
+
+    def shown(self, result: RecallResult) -> str:
+        """Hits in words."""
+        if not result.hits:
+            return "Nothing is remembered about that."
+        return "\n".join(f"{place}. {self.said(hit)}" for place, hit in enumerate(result.hits, start=1))
+
+    def said(self, hit: Hit) -> str:
+        """A hit in words."""
+        return said(hit, self._zone)
+
+    def _moment(self, name: str, text: str, *, end: bool = False) -> datetime:
+        """A day or time as a model writes it; without an offset in the time zone of the settings."""
+        try:
+            moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+        except ValueError:
+            raise InvalidArgument(f"{name} is {text!r}, which is no date. Write it as 2026-03-12.") from None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=self._zone)
+        if end:
+            whole_day = len(text.strip()) == _DAY and moment.time() == time()
+            with suppress(OverflowError):  # the last day there is
+                moment += timedelta(days=1) if whole_day else timedelta(microseconds=1)
+        return moment

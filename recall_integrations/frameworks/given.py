@@ -1,0 +1,71 @@
+"""What every bridge is given first: a store, or an optimizer over one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from recall_integrations.adapters.formats import DATED, format_of
+from recall_integrations.errors import InvalidArgument, InvalidScope
+from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import Scope, checked_scope
+
+if TYPE_CHECKING:
+    from recall_integrations.types import Hit
+
+WhichScope = Scope | Callable[[], Scope] | None
+dated = format_of(DATED)
+
+
+def optimizer_of(store_or_optimizer: Any) -> QueryOptimizer:
+    """An optimizer over what was given.
+
+    Raises:
+        InvalidArgument: it is neither a `MemoryStore` nor a `QueryOptimizer`.
+    """
+    if isinstance(store_or_optimizer, QueryOptimizer):
+        return store_or_optimizer
+    if isinstance(store_or_optimizer, MemoryStore):
+        return QueryOptimizer(store_or_optimizer)
+    raise InvalidArgument(
+        f"Give a MemoryStore or a QueryOptimizer, not {type(store_or_optimizer).__name__}: MemoryStore.open(path)."
+    )
+
+
+def scope_now(scope: WhichScope) -> Scope:
+    """The scope; of a function, what it says now.
+
+    Raises:
+        InvalidScope: it is none. Of a function neither is `None`: whom it does not know must not get what others keep
+            in the default scope.
+    """
+    if not callable(scope):
+        return checked_scope(scope)
+    found = scope()
+    if found is None:
+        raise InvalidScope("The function that was given as scope returned None. Return Scope(user_id=...), or raise.")
+    return checked_scope(found)
+
+
+def known_fields(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Models of LlamaIndex pass over what they do not know: `user_id="u1"` would mean the default scope.
+
+    Raises:
+        InvalidArgument: an argument is not known.
+    """
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. {what} takes: {', '.join(sorted(known))}.")
+
+
+def said(hit: Hit, zone: tzinfo) -> str:
+    """A hit as a line for a model: when, who, and what; the id last, so that it can be forgotten."""
+    return f"{dated(hit, zone)} (id: {hit.memory.id})"
+
+
+def zone_of(optimizer: QueryOptimizer) -> tzinfo:
+    """In which dates are days."""
+    return ZoneInfo(optimizer.config.timezone)

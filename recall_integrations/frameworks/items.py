@@ -1,0 +1,184 @@
+"""LangGraph's items as memories, and back.
+
+value     the memory's metadata, key by key, so that filters reach it
+text      what is said of it (`described`), or what stands in the fields that are indexed
+channel   the namespace
+metadata["langgraph"]    namespace, key and the rest of what a memory has no field for
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from recall_integrations.errors import InvalidMemory
+from recall_integrations.types import Memory
+
+OWN = "langgraph"  # key of the metadata
+NOT_INDEXED = "langgraph: not indexed"  # channel of what no query may find
+NO_TEXT = "-"
+_LONG = 1_000  # characters; an id may have a few more
+
+Namespace = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An item as it is kept.
+
+    Args:
+        namespace, key, value: as they were put.
+        created_at: when the key was put first; stays when its value is replaced.
+        updated_at: when this value was put.
+        born: place of the namespace among all, in microseconds: when it got its first item.
+        ttl: minutes that it lives from when it was last put or read; `None` = for ever.
+        expires_at: when that ends.
+    """
+
+    namespace: Namespace
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    born: int
+    ttl: float | None = None
+    expires_at: datetime | None = None
+
+
+def memory_id(namespace: Namespace, key: str) -> str:
+    """The id of an item's memory: any labels and keys, whatever is in them."""
+    return _short(_place(namespace, key))
+
+
+def _place(namespace: Namespace, key: str) -> str:
+    """Labels and key as text; JSON escapes what cannot be stored, such as half of a pair of UTF-16."""
+    return json.dumps([*namespace, key], separators=(",", ":"))
+
+
+def place_of(own: Mapping[str, Any]) -> tuple[Namespace, str]:
+    """Namespace and key of an item, from what is kept under `OWN`.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is not of an item.
+    """
+    *labels, key = json.loads(own["place"])
+    return tuple(labels), key
+
+
+def channel_of(namespace: Namespace) -> str:
+    """The channel of a namespace's memories."""
+    return _short(json.dumps(list(namespace), separators=(",", ":")))
+
+
+def _short(text: str) -> str:
+    text = text.replace("\x7f", "\\u007f")  # the one control character that JSON leaves as it is
+    return text if len(text) <= _LONG else f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def memory_of(item: Kept, text: str | None) -> Memory:
+    """The memory of an item.
+
+    Args:
+        item: what is kept.
+        text: what queries search; `None` = no query finds it.
+
+    Raises:
+        InvalidMemory: the value is no JSON; the message names the item.
+    """
+    own: dict[str, Any] = {
+        "place": _place(item.namespace, item.key),
+        "updated_at": item.updated_at.isoformat(),
+        "born": item.born,
+    }
+    if item.ttl is not None:
+        own["ttl"] = item.ttl
+    if OWN in item.value:  # a key of the user's with our name: the whole value goes under ours too
+        own["value"] = item.value
+    try:
+        _check_keys(item.value)
+        return Memory(
+            text or NO_TEXT,
+            id=memory_id(item.namespace, item.key),
+            channel=NOT_INDEXED if text is None else channel_of(item.namespace),
+            created_at=item.created_at,
+            metadata={**item.value, OWN: own},
+            expires_at=item.expires_at,
+        )
+    except InvalidMemory as e:
+        raise InvalidMemory(f"The item {item.key!r} of {item.namespace!r}: {e}") from e
+
+
+def _check_keys(value: Any) -> None:
+    """JSON would make "1" of a key 1, and nobody would be told."""
+    inner: list[Any] = [value]
+    seen = 0
+    while inner and seen < 1_000_000:  # a loop: `Memory` says so
+        seen += 1
+        part = inner.pop()
+        if isinstance(part, Mapping):
+            wrong = [key for key in part if not isinstance(key, str)]
+            if wrong:
+                raise InvalidMemory(f"A key of its value is {wrong[0]!r}, which is not text. Use text as keys.")
+            inner.extend(part.values())
+        elif isinstance(part, list | tuple):
+            inner.extend(part)
+
+
+def kept_of(memory: Memory) -> Kept | None:
+    """The item that a memory is, or `None` for a memory that is none."""
+    metadata = dict(memory.metadata)
+    own = metadata.pop(OWN, None)
+    if not isinstance(own, Mapping) or memory.created_at is None:
+        return None
+    try:
+        namespace, key = place_of(own)
+        return Kept(
+            namespace=namespace,
+            key=key,
+            value=own.get("value", metadata),
+            created_at=memory.created_at,
+            updated_at=datetime.fromisoformat(own["updated_at"]),
+            born=own["born"],
+            ttl=own.get("ttl"),
+            expires_at=memory.expires_at,
+        )
+    except (KeyError, TypeError, ValueError):  # another's metadata under our key
+        return None
+
+
+def described(value: Mapping[str, Any]) -> str:
+    """A value in lines that read well: `theme: dark`. Of a value with a single key, only what it holds."""
+    parts = list(_leaves(value, ()))
+    if len(value) == 1:
+        return "\n".join(text for _, text in parts)
+    return "\n".join(f"{'.'.join(path)}: {text}" for path, text in parts)
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What a value says, with the keys that lead there; a list of plain values is one line."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _leaves(part, (*path, str(key)))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        plain = [text for part in value if not _nested(part) and (text := _plain(part))]
+        if plain:
+            yield path, ", ".join(plain)
+        for part in value:
+            if _nested(part):
+                yield from _leaves(part, path)
+    elif text := _plain(value):
+        yield path, text
+
+
+def _nested(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, Sequence) and not isinstance(value, str))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    return "" if value is None else json.dumps(value) if isinstance(value, bool | int | float) else str(value)

@@ -1,0 +1,87 @@
+"""`RecallMemoryBlock`: what falls out of LlamaIndex's short-term `Memory` is kept, and comes back when it matters."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, TextBlock
+from llama_index.core.memory.memory import BaseMemoryBlock
+from pydantic import Field, PrivateAttr
+
+from recall_integrations.delivery.packing import estimate_tokens
+from recall_integrations.frameworks.given import dated, known_fields, optimizer_of, zone_of
+from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.types import Filters, Scope, checked_scope
+
+SESSION = "session_id"
+
+
+class RecallMemoryBlock(BaseMemoryBlock[str]):
+    """A block of LlamaIndex's `Memory` over an optimizer.
+
+    Messages that leave the short-term memory are stored one by one, with who said them, in the thread of their session.
+    What the last message of the user asks for is recalled, from all sessions of the scope, and stands in the prompt
+    with its date and speaker.
+
+    Args:
+        store: a `MemoryStore`, or a `QueryOptimizer` over one.
+        scope: whose memory it is; default `Scope()`.
+        k: how many memories at most.
+        tokens_max: and within about this many tokens; default no limit.
+        this_session_only: recall only what was said in the session at hand.
+        name, description, priority, accept_short_term_memory: LlamaIndex's own.
+    """
+
+    name: str = "RecalledMemories"
+    store: Any = Field(exclude=True, repr=False)
+    scope: Scope = Field(default_factory=Scope)
+    k: int = Field(default=5, ge=1)
+    tokens_max: int | None = Field(default=None, ge=1)
+    this_session_only: bool = False
+    _optimizer: QueryOptimizer = PrivateAttr()
+
+    def __init__(self, **fields: Any) -> None:
+        known_fields("RecallMemoryBlock", fields, type(self).model_fields)
+        optimizer = optimizer_of(fields.get("store"))  # its errors, before pydantic's
+        super().__init__(**{**fields, "scope": checked_scope(fields.get("scope"))})
+        self._optimizer = optimizer
+
+    async def _aget(
+        self, messages: list[ChatMessage] | None = None, session_id: str | None = None, **_more: Any
+    ) -> str:
+        query = _question(messages or [])
+        if not query:
+            return ""
+        result = await self._optimizer.arecall(
+            query[-self._optimizer.config.limits.query_chars_max :],
+            k=self.k,
+            scope=self.scope,
+            filters=Filters(threads=[session_id]) if self.this_session_only and session_id else None,
+            tokens_max=self.tokens_max,
+        )
+        zone = zone_of(self._optimizer)
+        return "\n".join(dated(hit, zone) for hit in result.hits)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Messages without text are left out; given again, as after an error, they are stored once."""
+        by_session: dict[str | None, list[ChatMessage]] = {}
+        for message in messages:
+            session = message.additional_kwargs.get(SESSION)
+            by_session.setdefault(session if isinstance(session, str) and session.strip() else None, []).append(message)
+        for thread, said_there in by_session.items():
+            await asyncio.to_thread(self._optimizer.store.remember_many, said_there, scope=self.scope, thread=thread)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """Leave out memories from the end, which matter least, until enough tokens are saved."""
+        lines = content.split("\n")
+        while lines and tokens_to_truncate > 0:
+            tokens_to_truncate -= max(estimate_tokens(lines.pop()), 1)
+        return "\n".join(lines) or None
+
+
+def _question(messages: list[ChatMessage]) -> str:
+    """What the user said last; without a user, what was said last."""
+    texts = [(m.role.value, "\n".join(b.text for b in m.blocks if isinstance(b, TextBlock)).strip()) for m in messages]
+    asked = [text for role, text in texts if role == "user" and text]
+    return next((text for text in reversed(asked or [text for _, text in texts]) if text), "")

@@ -1,0 +1,169 @@
+"""`QueryOptimizer` on top of somebody's vector store, and making one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from recall_integrations.adapters.sources.source import Source
+from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.config import RecallConfig, checked_config
+from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, InvalidArgument, StorePathError
+from recall_integrations.ontop.arm import SEMANTIC, spec_of
+from recall_integrations.ontop.borrowed import Borrowed
+from recall_integrations.ontop.following import Following, Refreshed, stored_dimensions
+from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import RecallResult, checked_scope
+
+LEAST = 0.3  # of the time of a recall that has to be left to ask again
+PROBE = "Does this embedding fit?"
+logger = logging.getLogger("recall_integrations")
+
+
+class OnTopOptimizer(QueryOptimizer):
+    """An optimizer whose semantic arm is somebody's vector store.
+
+    Args:
+        following: what keeps our store in step.
+        sources: as for `QueryOptimizer`.
+    """
+
+    def __init__(self, following: Following, arms: Sequence[ArmSpec], **sources: Any) -> None:
+        super().__init__(following.store, arms=arms, **sources)
+        self._following = following
+
+    def __reduce__(self) -> Any:
+        raise InvalidArgument(
+            f"A retriever on top of {self._following.source.name} holds that store, and cannot be pickled. Make it "
+            "where it is used."
+        )
+
+    def reload(self, config: RecallConfig | None = None) -> tuple[str, ...]:
+        """As `QueryOptimizer.reload`."""
+        return super().reload(fitting(checked_config(config), self._following.source))
+
+    @property
+    def fields(self) -> Mapping[str, str | None]:
+        """Which keys of their metadata say who, in which role, when, in which thread and at which place."""
+        return dict(self._following.fields)
+
+    def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
+        """Read what is new or has changed, forget what is gone."""
+        return self._following.refresh(progress=progress, documents=documents)
+
+    def recall(self, query: str, **given: Any) -> RecallResult:
+        """As `QueryOptimizer.recall`. A document that their store names and we do not know is read, and found."""
+        began, seen = time.monotonic(), self._begun()
+        result = super().recall(query, **given)
+        left = self._left(began, seen, given)
+        if left is None or not self._following.learn(left / 1e3):
+            return result
+        again = self._again(began, given)
+        return result if again is None else super().recall(query, **again)
+
+    async def arecall(self, query: str, **given: Any) -> RecallResult:
+        """`recall` without blocking the event loop."""
+        began = time.monotonic()
+        seen = self._begun() if self._following.started else await asyncio.to_thread(self._begun)
+        result = await super().arecall(query, **given)
+        left = self._left(began, seen, given)
+        if left is None or not await asyncio.to_thread(self._following.learn, left / 1e3):
+            return result
+        again = self._again(began, given)
+        return result if again is None else await super().arecall(query, **again)
+
+    def _begun(self) -> int:
+        """What was noticed so far. Where theirs was empty, whether it still is."""
+        self._following.begin()
+        return self._following.noticed
+
+    def _left(self, began: float, seen: int, given: Mapping[str, Any]) -> float | None:
+        """Milliseconds to read what was noticed since; `None` where nothing was, or it would come too late."""
+        if self._following.noticed == seen:
+            return None
+        budget = given.get("time_budget_ms") or self.config.limits.time_budget_ms
+        left = float(budget) - (time.monotonic() - began) * 1e3
+        return left if left > LEAST * budget else None
+
+    def _again(self, began: float, given: Mapping[str, Any]) -> dict[str, Any] | None:
+        budget = given.get("time_budget_ms") or self.config.limits.time_budget_ms
+        left = float(budget) - (time.monotonic() - began) * 1e3
+        return {**given, "time_budget_ms": left} if left > LEAST * budget else None
+
+
+def fitting(config: RecallConfig, source: Source) -> RecallConfig:
+    """The settings without the arm that asks their store, where that cannot be asked by a vector."""
+    if source.readable or SEMANTIC not in config.planner.arms:
+        return config
+    arms = tuple(name for name in config.planner.arms if name != SEMANTIC)
+    return replace(config, planner=replace(config.planner, arms=arms))
+
+
+def on_top_of(
+    source: Source,
+    *,
+    path: str | os.PathLike[str] | None,
+    fields: Any,
+    scope: Any,
+    progress: bool | None,
+    config: RecallConfig | None,
+    extractor: Any = None,
+    **sources: Any,
+) -> OnTopOptimizer:
+    """An optimizer over a source, with a store of ours beside it, which it closes with `store.close()`.
+
+    Args:
+        source: theirs.
+        path: where our copy is kept; `None` = a temporary one.
+        fields: which keys of the metadata are what.
+        scope: of the copy.
+        progress: show how far reading is; `None` = where it takes long, on a terminal.
+        config: all settings.
+        extractor: finds names in their texts, as in `MemoryStore.open`.
+        sources: `llm` and `reranker`.
+    """
+    where = checked_scope(scope)
+    if path is None and not source.listed:
+        source.ids()  # says why not
+    borrowed = Borrowed(source, stored_dimensions(source))
+    _check(source, borrowed)
+    config = fitting(checked_config(config), source)
+    try:
+        store = MemoryStore.open(path, embedding=borrowed, config=config, extractor=extractor)
+    except EmbeddingMismatch as e:
+        raise StorePathError(
+            f"What is kept at {path} was made of other vectors than {source.name} holds now. Give another path."
+        ) from e
+    try:
+        following = Following(store, source, borrowed, where, fields)
+        following.start(progress)
+        return OnTopOptimizer(following, [spec_of(source, borrowed, following.unknown)], config=config, **sources)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _check(source: Source, borrowed: Borrowed) -> None:
+    """Whether the embedding is one that could have made the vectors.
+
+    Raises:
+        InvalidArgument: it makes vectors of another length.
+    """
+    if not source.readable or source.embedding is None:
+        return
+    try:
+        made = source.as_given(PROBE)
+    except EmbeddingError as e:  # it may come back; until then recalls name it
+        logger.warning("The embedding of %s does not answer: %s", source.name, e)
+        return
+    if len(made) != borrowed.dimensions:
+        raise InvalidArgument(
+            f"The vectors of {source.name} have {borrowed.dimensions} numbers, those of its embedding {len(made)}. "
+            "Pass embedding=…, the one that filled it."
+        )
