@@ -1,0 +1,246 @@
+"""What declares a section of the settings: what each setting may be, and what is said where it is something else."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, field, fields, is_dataclass, replace
+from inspect import Parameter, Signature
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ArgsKwargs, ErrorDetails
+from typing_extensions import dataclass_transform
+
+from recall_integrations.config.names import OTHER_NAMES
+from recall_integrations.errors import ConfigError
+from recall_integrations.records import record
+
+S = TypeVar("S")
+NEAR = 0.75  # how alike a name is that may have been meant
+Mistake = tuple[tuple[str | int, ...], str]  # keys on the way to it, and what is wrong
+
+
+def in_range(low: float, high: float) -> Any:
+    """What a number may be, both ends included. `True`, NaN and infinities are no such number."""
+    return Field(strict=True, ge=low, le=high, allow_inf_nan=False)
+
+
+Share = Annotated[float, in_range(0, 1)]
+Weight = Annotated[float, in_range(0, 10)]
+Lift = Annotated[float, in_range(0, 100)]
+Switch = Annotated[bool, Field(strict=True)]
+Text = Annotated[str, Field(strict=True)]
+
+
+class Names:
+    """Those of `known` that are given, in the order of `known`.
+
+    Args:
+        setting: where they stand.
+        known: all that there are.
+    """
+
+    def __init__(self, setting: str, known: tuple[str, ...]) -> None:
+        self.setting, self.known = setting, known
+
+    def __call__(self, given: object) -> tuple[str, ...]:
+        if not isinstance(given, tuple | list | set | frozenset) or not all(isinstance(item, str) for item in given):
+            raise ConfigError(f"{self.setting} must be a list of names, not {given!r}. Known: {', '.join(self.known)}.")
+        unknown = sorted(item for item in given if item not in self.known)
+        if unknown:
+            hint = did_you_mean(unknown[0], self.known)
+            raise ConfigError(f"Unknown name {unknown[0]!r} in {self.setting}.{hint} Known: {', '.join(self.known)}.")
+        return tuple(item for item in self.known if item in given)
+
+
+def names_of(setting: str, known: tuple[str, ...]) -> BeforeValidator:
+    """See `Names`."""
+    return BeforeValidator(Names(setting, known))
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+def section(path: str) -> Callable[[type[S]], type[S]]:
+    """A frozen record that pydantic checks when settings are given; `path` is where they stand in a file, "" = at the
+    top. Defaults are not checked, so that who changes nothing does not wait for what would check it.
+
+    Args:
+        path: for messages.
+    """
+
+    def made(plain: type[S]) -> type[S]:
+        own: Any = record(frozen=True, slots=True, kw_only=True)(plain)
+
+        def __init__(self: Any, **given: Any) -> None:  # noqa: N807 - it is one
+            if not given:
+                _fill(self)
+                return
+            try:
+                validated(own).validate_python(ArgsKwargs((), given), self_instance=self)
+            except ValidationError as e:
+                refuse(own, path, e)
+
+        own.__init__ = __init__
+        own.__signature__ = _Signature()
+        own.__pydantic_config__ = ConfigDict(extra="forbid")
+        checked: type[S] = own
+        return checked
+
+    return made
+
+
+def _fill(section: Any) -> None:
+    """Every setting gets its default."""
+    for each in fields(section):
+        object.__setattr__(section, each.name, _default(each))
+    if hasattr(section, "__post_init__"):
+        section.__post_init__()
+
+
+def _default(setting: dataclasses.Field[Any]) -> Any:
+    return setting.default if setting.default_factory is MISSING else setting.default_factory()
+
+
+class _Signature:
+    """What `inspect.signature` finds of a section: its settings and their defaults."""
+
+    def __get__(self, section: object, owner: Any) -> Signature:
+        named = [
+            Parameter(f.name, Parameter.KEYWORD_ONLY, default=_default(f), annotation=f.type) for f in fields(owner)
+        ]
+        return Signature(named)
+
+
+@functools.cache
+def validated(section: Hashable) -> Any:
+    """What checks the settings of a section."""
+    kind: Any = section
+    return TypeAdapter(kind).validator
+
+
+@functools.cache
+def fields_of(section: Hashable) -> dict[str, FieldInfo]:
+    """What each setting of a section may be."""
+    hints = get_type_hints(section, include_extras=True)
+    return {name: FieldInfo.from_annotation(hint) for name, hint in hints.items()}
+
+
+def refuse(section: Any, path: str, found: ValidationError) -> NoReturn:
+    """Raise all mistakes as one `ConfigError`."""
+    raise refusal(mistakes_of(section, path, found)) from None
+
+
+def refusal(mistakes: Sequence[Mistake]) -> ConfigError:
+    """One error that names all of them."""
+    said = [says for _, says in mistakes]
+    error = ConfigError(said[0] if len(said) == 1 else "\n".join([f"{len(said)} mistakes in the settings:", *said]))
+    error.mistakes = tuple(mistakes)
+    return error
+
+
+def mistakes_of(section: Any, path: str, found: ValidationError) -> list[Mistake]:
+    """What is wrong, each with where it stands."""
+    mistakes: list[Mistake] = []
+    for error in found.errors(include_url=False):
+        where = (*(path.split(".") if path else ()), *error["loc"])
+        cause = error.get("ctx", {}).get("error")
+        if not isinstance(cause, ConfigError):
+            mistakes.append((where, _problem(section, path, error)))
+        elif cause.mistakes:  # of settings inside of settings
+            mistakes += [(inside, says) for inside, says in cause.mistakes]
+        else:  # of one of our own checks
+            mistakes.append((where, str(cause)))
+    return mistakes
+
+
+def _problem(section: Any, path: str, error: ErrorDetails) -> str:
+    """What is wrong, with the name of the setting and what is allowed."""
+    known = fields_of(section)
+    elsewhere = () if path else tuple(paths_of(section))
+    setting: Any = None
+    kind: Any = None
+    for key in error["loc"]:
+        above, path = path, f"{path}.{key}" if path else str(key)
+        if key not in known:
+            return unknown(str(key), above, known, elsewhere)
+        setting = known[str(key)]
+        kind = setting.annotation
+        if not is_dataclass(kind):
+            break
+        known = fields_of(cast(Hashable, kind))
+    if setting is None or is_dataclass(kind):
+        other = "" if setting is None else f" or a {kind.__name__}"
+        return f"{path or 'recall'} must be a mapping{other}, not {type(error['input']).__name__}."
+    return f"{path} must be {allowed(setting)}, not {error['input']!r}."
+
+
+def unknown(key: str, above: str, known: Iterable[str], elsewhere: Sequence[str] = ()) -> str:
+    """What is said of a setting that there is not.
+
+    Args:
+        key: as it was written.
+        above: where it was written; "" = at the top.
+        known: what there is.
+        elsewhere: the paths of all settings, if one of them may have been meant.
+    """
+    hint = did_you_mean(key, known, elsewhere)
+    said = hint or f" Known: {', '.join(sorted(known))}."
+    return f"Unknown setting {f'{above}.{key}' if above else key}.{said}"
+
+
+def did_you_mean(key: str, known: Iterable[str], elsewhere: Sequence[str] = ()) -> str:
+    """ " Did you mean …?", or nothing where no name is near."""
+    import difflib
+
+    near = [OTHER_NAMES[key]] if key in OTHER_NAMES else difflib.get_close_matches(key, list(known), 1, NEAR)
+    if near:
+        return f" Did you mean {near[0]}?"
+    ends = {path.rpartition(".")[2]: path for path in elsewhere}
+    near = difflib.get_close_matches(key, list(ends), 1, NEAR)
+    return f" Did you mean {ends[near[0]]}?" if near else ""
+
+
+def paths_of(section: Any, path: str = "") -> Iterator[str]:
+    """All settings, as they are written: `planner.precise_threshold`."""
+    for name, setting in fields_of(section).items():
+        here = f"{path}.{name}" if path else name
+        if is_dataclass(setting.annotation):
+            yield from paths_of(setting.annotation, here)
+        else:
+            yield here
+
+
+def allowed(setting: Any) -> str:
+    """What a setting may be, in words."""
+    if get_origin(setting.annotation) is Literal:
+        return f"one of {', '.join(get_args(setting.annotation))}"
+    kinds = get_args(setting.annotation) or (setting.annotation,)
+    ends = [end for rule in setting.metadata for end in (getattr(rule, "ge", None), getattr(rule, "le", None))]
+    low_high = [f"{end:g}" for end in ends if end is not None]
+    said = {bool: "true or false", str: "text", int: "a whole number", float: "a number"}[kinds[0]]
+    said += f" between {' and '.join(low_high)}" if low_high else ""
+    return f"{said}, or nothing" if type(None) in kinds else said
+
+
+def defaults(section: Any, names: Iterable[str]) -> dict[str, Any]:
+    """What some settings of a section are where nobody sets them."""
+    return {name: section.__dataclass_fields__[name].default for name in names}
+
+
+def refuse_unread(section: Any, path: str, read_by: Mapping[str, tuple[str, ...]]) -> None:
+    """A setting that the strategy does not read has its default, or it is a mistake."""
+    for name, readers in read_by.items():
+        if section.strategy not in readers and getattr(section, name) != defaults(section, [name])[name]:
+            raise ConfigError(
+                f"{path}.{name} has no effect with {path}.strategy {section.strategy!r}. Leave it out, or choose one "
+                f"of the strategies that read it: {', '.join(readers)}."
+            )
+
+
+def with_strategy_of(section: S, strategy: str, read_by: Mapping[str, tuple[str, ...]], *reset: str) -> S:
+    """The same with another strategy; what that does not read has its default, and so has `reset`."""
+    unread = [name for name, readers in read_by.items() if strategy not in readers or name in reset]
+    changed: S = replace(section, strategy=strategy, **defaults(section, unread))  # type: ignore[type-var]
+    return changed

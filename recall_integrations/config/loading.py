@@ -1,0 +1,205 @@
+"""Settings from where they come: a file, the environment, and which of them says what.
+
+call argument  >  environment  >  entry of `scopes`  >  file  >  default
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from recall_integrations.config.catalogue import Setting, catalogue
+from recall_integrations.config.checking import Mistake, refusal
+from recall_integrations.config.environment import settings_in, variable
+from recall_integrations.config.names import FILE
+from recall_integrations.config.reading import Where, Written, read
+from recall_integrations.config.recall_config import RecallConfig
+from recall_integrations.config.rewriting import REWRITE_TIMEOUT
+from recall_integrations.config.scopes import ScopeSettings, shown
+from recall_integrations.config.shapes import Shaped
+from recall_integrations.errors import ConfigError
+from recall_integrations.records import record
+from recall_integrations.types import Scope
+
+DEFAULT, ENVIRONMENT = "default", "environment"
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A setting that holds.
+
+    Args:
+        setting: which one.
+        value: what it is.
+        origin: where it was said: `default`, `environment RECALL_…`, or the file with line and column.
+    """
+
+    setting: Setting
+    value: Any
+    origin: str
+
+    @property
+    def shown(self) -> str:
+        """The value, as a file has it."""
+        return shown(self.value)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """Settings, and where each was said.
+
+    Args:
+        config: they.
+        file: that was read; `None` = there was none.
+        origins: of settings that are not as by default, by their paths.
+        entries: of each entry of `scopes`, where it is in the file.
+    """
+
+    config: RecallConfig
+    file: str | None
+    origins: Mapping[str, str]
+    entries: tuple[str, ...] = ()
+
+    def values(self, scope: Scope | None = None) -> list[Value]:
+        """Every setting that holds; in a scope, where one is given."""
+        config, entry = (self.config, None) if scope is None else self.config.for_scope(scope)
+        own = {} if entry is None else dict(entry.settings)
+        where = "" if entry is None else self._entry(entry)
+        return [
+            Value(setting=s, value=value_of(config, path), origin=self._origin(path, where if path in own else ""))
+            for path, s in catalogue().items()
+        ]
+
+    def _origin(self, path: str, entry: str) -> str:
+        found = self.origins.get(path, DEFAULT)
+        if entry and not found.startswith(ENVIRONMENT):
+            return entry
+        if found == DEFAULT and path == "rewriting.timeout_ms" and os.environ.get(REWRITE_TIMEOUT, "").strip():
+            return f"{ENVIRONMENT} {REWRITE_TIMEOUT}"
+        return found
+
+    def _entry(self, entry: ScopeSettings) -> str:
+        place = self.config.scopes.index(entry)
+        said = self.entries[place] if place < len(self.entries) else ""
+        return f"scopes[{place}]" + (f", {said}" if said else "")
+
+
+class ConfigFile:
+    """A configuration file that may change.
+
+    Args:
+        path: of it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._seen = self._state()
+
+    def load(self, environ: Mapping[str, str] | None = None) -> Loaded:
+        """What it and the environment say now.
+
+        Raises:
+            ConfigError: as `RecallConfig.load`.
+        """
+        state = self._state()
+        found = loaded(self.path, environ)
+        self._seen = state
+        return found
+
+    def changed(self) -> bool:
+        """Whether it is another than when it was last loaded (or this object was made), by its time, size and inode."""
+        return self._state() != self._seen
+
+    def _state(self) -> tuple[int, int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def loaded(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
+    """Settings and where each was said.
+
+    Args:
+        path: of a file; default what `RECALL_CONFIG` names, else none.
+        environ: the environment; default that of the process.
+
+    Raises:
+        ConfigError: with all mistakes that there are.
+    """
+    environ = os.environ if environ is None else environ
+    name = environ.get(FILE) or None if path is None else os.fspath(path)
+    written = Written(name="", values=None, places={}) if name is None else read(name)
+    shaped = Shaped(written)
+    given, wrong = settings_in(environ)
+    found = [*written.mistakes, *shaped.mistakes]
+    try:
+        config = RecallConfig.from_mapping(_over(shaped.values, given))
+    except ConfigError as e:
+        for where, says in e.mistakes or (((), str(e)),):
+            path = _named(where, says)
+            if path in given:
+                wrong.append(((variable(path),), f"{variable(path)} in the environment: {says}"))
+            else:
+                found.append((shaped.where(tuple(path.split(".")) if path in catalogue() else where), says))
+    if found or wrong:
+        raise refusal([*_in_order(found, written), *dict.fromkeys(wrong)])
+    origins = {p: written.said(shaped.where(tuple(p.split(".")))) for p in catalogue() if _holds(shaped.values, p)}
+    origins.update({p: f"{ENVIRONMENT} {variable(p)}" for p in given})
+    entries = tuple(written.said(shaped.where(("scopes", i))) for i in range(len(config.scopes)))
+    return Loaded(config=config, file=name, origins=origins, entries=entries)
+
+
+def _over(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says, with what the environment says over it, in `scopes` too."""
+    merged = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
+    for path, value in given.items():
+        section, _, name = path.rpartition(".")
+        into = merged.setdefault(section, {}) if section else merged
+        if isinstance(into, dict):
+            into[name] = value
+        elif into is None:
+            merged[section] = {name: value}
+    if given and isinstance(merged.get("scopes"), list):
+        merged["scopes"] = [_with(entry, given) for entry in merged["scopes"]]
+    return merged
+
+
+def _with(entry: object, given: Mapping[str, Any]) -> object:
+    """An entry of `scopes` in which what the environment sets is set so."""
+    if not isinstance(entry, dict):
+        return entry
+    changed = {key: dict(value) if isinstance(value, dict) else value for key, value in entry.items()}
+    for path, value in given.items():
+        section, _, name = path.rpartition(".")
+        into = changed.get(section) if section else changed
+        if isinstance(into, dict) and name in into:
+            into[name] = value
+    return changed
+
+
+def value_of(config: RecallConfig, path: str) -> Any:
+    """The value of a setting."""
+    section, _, name = path.rpartition(".")
+    return getattr(getattr(config, section) if section else config, name)
+
+
+def _holds(values: Mapping[str, Any], path: str) -> bool:
+    section, _, name = path.rpartition(".")
+    held = values.get(section) if section else values
+    return isinstance(held, dict) and name in held
+
+
+def _named(where: Where, says: str) -> str:
+    """The setting that is meant: what a message about several begins with, else the one at that place."""
+    first = says.partition(" ")[0]
+    return first if first in catalogue() else ".".join(map(str, where))
+
+
+def _in_order(mistakes: list[Mistake], written: Written) -> list[Mistake]:
+    """Mistakes in the order of the file, each with its place."""
+    placed = sorted(dict.fromkeys(mistakes), key=lambda mistake: written.place(mistake[0]) or (0, 0))
+    return [(where, f"{written.said(where)}: {says}" if written.name else says) for where, says in placed]

@@ -1,0 +1,206 @@
+"""A file of YAML or JSON as mappings and lists, with the line and column of every key.
+
+JSON is read by the reader of YAML, once it has been checked to be JSON. What is twice in a mapping, a file that grows
+without end when it is read, and what is no plain data are mistakes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from recall_integrations.config.checking import Mistake
+from recall_integrations.errors import ConfigError
+from recall_integrations.records import record
+
+BYTES_MAX = 1_000_000
+VALUES_MAX = 20_000  # aliases counted as often as they stand
+DEPTH_MAX = 20
+BITS_MAX = 1_024  # of a whole number
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")  # YAML 1.1 takes 1e5 for text
+_MERGE, _STR = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:str"
+_MAP, _SEQ = "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"
+Where = tuple[str | int, ...]
+Place = tuple[int, int]  # line and column, from 1
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a file holds.
+
+    Args:
+        name: of the file, for messages.
+        values: mappings, lists and plain values; `None` = nothing.
+        places: of each key and item, by the keys on the way to it.
+        mistakes: of keys that are there twice.
+    """
+
+    name: str
+    values: Any
+    places: dict[Where, Place]
+    mistakes: tuple[Mistake, ...] = ()
+
+    def place(self, where: Where) -> Place | None:
+        """Of a key, or of the next above it that is written there."""
+        for end in range(len(where), -1, -1):
+            if where[:end] in self.places:
+                return self.places[where[:end]]
+        return None
+
+    def said(self, where: Where) -> str:
+        """Where that is: "recall.yaml, line 7, column 5"."""
+        place = self.place(where)
+        return self.name if place is None else f"{self.name}, line {place[0]}, column {place[1]}"
+
+
+def read(path: str | Path) -> Written:
+    """What a file holds.
+
+    Raises:
+        ConfigError: it cannot be read, is too large, not UTF-8, or neither YAML nor JSON.
+    """
+    name = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(BYTES_MAX + 1)
+    except (OSError, ValueError) as e:
+        why = getattr(e, "strerror", None) or e
+        raise ConfigError(f"Cannot read the configuration file {name}: {why}. Check the path.") from e
+    if len(content) > BYTES_MAX:
+        raise ConfigError(f"The configuration file {name} has more than {BYTES_MAX:,} bytes. Is it the right one?")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        line = content.count(b"\n", 0, e.start) + 1
+        raise ConfigError(f"{name}, line {line}: this is not UTF-8. Save the file as UTF-8.") from e
+    return parsed(text, name)
+
+
+def parsed(text: str, name: str) -> Written:
+    """What a text holds.
+
+    Raises:
+        ConfigError: it is neither YAML nor JSON.
+    """
+    import yaml
+
+    if name.lower().endswith(".json") or text.lstrip().startswith("{"):
+        text = _json_as_yaml(text, name)
+    loader: Any = None
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        return Written(name=name, values=None, places={}) if node is None else _Walk(loader, name).all(node)
+    except yaml.MarkedYAMLError as e:
+        mark = e.problem_mark or e.context_mark
+        at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+        raise ConfigError(f"{name}{at}: this is not YAML: {e.problem or e.context}.{_advice(e.problem)}") from e
+    except ConfigError:
+        raise
+    except (yaml.YAMLError, ValueError, RecursionError) as e:  # characters that may not be; no such day; too deep
+        why = "it is too deep" if isinstance(e, RecursionError) else str(e).splitlines()[0]
+        raise ConfigError(f"{name}: this is not YAML: {why}.") from e
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+def _advice(problem: str | None) -> str:
+    return " Indent with spaces." if problem and "\\t" in problem else ""
+
+
+def _json_as_yaml(text: str, name: str) -> str:
+    """JSON with spaces for its tabs, which are between values only; YAML that begins with a brace as it is."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as e:
+        if not name.lower().endswith(".json"):
+            return text  # a mapping of YAML
+        at = f", line {e.lineno}, column {e.colno}: {e.msg}" if isinstance(e, json.JSONDecodeError) else f": {e}"
+        raise ConfigError(f"{name}{at}: this is not JSON.") from e
+    return text.replace("\t", " ")
+
+
+class _Walk:
+    """From nodes to values."""
+
+    def __init__(self, loader: Any, name: str) -> None:
+        self._loader, self._name = loader, name
+        self._places: dict[Where, Place] = {}
+        self._mistakes: list[Mistake] = []
+        self._left = VALUES_MAX
+
+    def all(self, node: Any) -> Written:
+        values = self._value(node, ())
+        return Written(name=self._name, values=values, places=self._places, mistakes=tuple(self._mistakes))
+
+    def _value(self, node: Any, where: Where) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise self._wrong(node, f"the file holds more than {VALUES_MAX:,} values, aliases counted where they stand")
+        if len(where) > DEPTH_MAX:
+            raise self._wrong(node, f"a value stands in more than {DEPTH_MAX} others")
+        self._places.setdefault(where, (node.start_mark.line + 1, node.start_mark.column + 1))
+        if node.id != "scalar" and node.tag not in (_MAP, _SEQ):
+            raise self._wrong(node, f"{node.tag} is no plain data")
+        if node.id == "mapping":
+            return self._mapping(node, where)
+        if node.id == "sequence":
+            return [self._value(item, (*where, i)) for i, item in enumerate(node.value)]
+        if node.style is None and node.tag == _STR and _NUMBER.fullmatch(node.value):
+            return float(node.value)
+        return self._plain(node)
+
+    def _plain(self, node: Any) -> Any:
+        try:
+            value = self._loader.construct_object(node)
+        except (KeyError, AttributeError, TypeError) as e:  # of a tag that says what the text is not
+            raise self._wrong(node, f"{node.value[:40]!r} is no {node.tag.rpartition(':')[2]}") from e
+        if isinstance(value, int) and value.bit_length() > BITS_MAX:  # nobody could even print it
+            raise self._wrong(node, f"a number that begins with {node.value[:20]} is too long")
+        return value
+
+    def _wrong(self, node: Any, says: str) -> ConfigError:
+        return ConfigError(f"{self._name}, line {node.start_mark.line + 1}: {says}.")
+
+    def _mapping(self, node: Any, where: Where) -> dict[Any, Any]:
+        values: dict[Any, Any] = {}
+        for _, merged in [pair for pair in node.value if pair[0].tag == _MERGE]:
+            for part in reversed(merged.value if merged.id == "sequence" else [merged]):  # the first has its way
+                values.update(self._merged(part, where))
+        seen: dict[Any, int] = {}
+        for key_node, value_node in [pair for pair in node.value if pair[0].tag != _MERGE]:
+            line, key = key_node.start_mark.line + 1, self._key(key_node)
+            here = (*where, key)
+            if key in seen:
+                says = f"{_path(here)} is there twice: line {seen[key]} has it already. Leave one of them out."
+                self._mistakes.append((here, says))
+            seen[key] = line
+            self._places[here] = (line, key_node.start_mark.column + 1)
+            values[key] = self._value(value_node, here)
+        return values
+
+    def _merged(self, node: Any, where: Where) -> dict[Any, Any]:
+        """What `<<: *other` brings along."""
+        if node.id != "mapping":
+            raise self._wrong(node, "<< takes a mapping, or a list of them")
+        found = self._value(node, where)
+        assert isinstance(found, dict)
+        return found
+
+    def _key(self, node: Any) -> Any:
+        if node.id != "scalar":
+            raise self._wrong(node, "a key must be a plain name")
+        return self._plain(node)
+
+
+def _path(where: Where) -> str:
+    return "".join(_parts(where))
+
+
+def _parts(where: Where) -> Iterator[str]:
+    for i, key in enumerate(where):
+        yield f"[{key}]" if isinstance(key, int) else f".{key}" if i else str(key)

@@ -1,0 +1,217 @@
+"""`RecallConfig`: all settings."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+from zoneinfo import ZoneInfo
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from recall_integrations.config.asking import PlannerConfig, QueryConfig, RetrievalConfig, SpecificityConfig
+from recall_integrations.config.bounds import BreakerConfig, BudgetsConfig, CacheConfig, LimitsConfig
+from recall_integrations.config.checking import (
+    Mistake,
+    Text,
+    in_range,
+    refusal,
+    refuse,
+    section,
+    validated,
+    with_strategy_of,
+)
+from recall_integrations.config.names import quiet
+from recall_integrations.config.ordering import (
+    FALLBACK,
+    FUSION_READ_BY,
+    FUSIONS,
+    RANKERS,
+    RANKING_READ_BY,
+    STRATEGIES,
+    FallbackFusionConfig,
+    RankingConfig,
+    RerankConfig,
+)
+from recall_integrations.config.privacy import PrivacyConfig
+from recall_integrations.config.rewriting import RewritingConfig
+from recall_integrations.config.scopes import ENTRIES, ScopeSettings, acting, by_pattern
+from recall_integrations.errors import ConfigError
+from recall_integrations.types import Scope
+
+
+@section("")
+class RecallConfig:
+    """Everything that can be set, by stage.
+
+    Args:
+        mode: `rule` (every recall is computed) or `cached` (an answer is given again for a short time, see `cache`).
+        timezone: IANA name in which "yesterday" and "last week" are read.
+        week_start: first day of the week, 0 = Monday … 6 = Sunday.
+        scopes: settings for some scopes only, which stand over the others (docs/configuration.md).
+    """
+
+    query: QueryConfig = field(default_factory=QueryConfig)
+    planner: PlannerConfig = field(default_factory=PlannerConfig)
+    specificity: SpecificityConfig = field(default_factory=SpecificityConfig)
+    retrieval: RetrievalConfig = field(default_factory=RetrievalConfig)
+    ranking: RankingConfig = field(default_factory=RankingConfig)
+    fallback_fusion: FallbackFusionConfig = field(default_factory=FallbackFusionConfig)
+    rewriting: RewritingConfig = field(default_factory=RewritingConfig)
+    rerank: RerankConfig = field(default_factory=RerankConfig)
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+    budgets: BudgetsConfig = field(default_factory=BudgetsConfig)
+    breakers: BreakerConfig = field(default_factory=BreakerConfig)
+    cache: CacheConfig = field(default_factory=CacheConfig)
+    mode: Literal["rule", "cached"] = "rule"
+    privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
+    timezone: Text = "UTC"
+    week_start: Annotated[int, in_range(0, 6)] = 0
+    scopes: Annotated[tuple[ScopeSettings, ...], ENTRIES] = ()
+
+    def __post_init__(self) -> None:
+        try:
+            ZoneInfo(self.timezone)
+        except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
+            raise ConfigError(f"timezone must be an IANA name such as 'Europe/Berlin', not {self.timezone!r}.") from e
+        set_there = (*self.cache.unread, *(() if self.cache.enabled else ("enabled",)))
+        if self.mode != "cached" and set_there:
+            raise ConfigError(
+                f"cache.{set_there[0]} has no effect with mode {self.mode!r}. Leave it out, or set mode: cached."
+            )
+        if self.scopes:
+            _check_scopes(self)
+
+    def with_settings(self, settings: Iterable[tuple[str, Any]]) -> RecallConfig:
+        """The same with other values.
+
+        Args:
+            settings: path and value: `("rerank.top_n", 10)`.
+
+        Raises:
+            ConfigError: an unknown path, a bad value.
+        """
+        values: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        for path, value in settings:
+            section, _, name = path.partition(".")
+            if not name:
+                values[section] = value
+                continue
+            if not isinstance(values.get(section), dict):
+                held = values.get(section)
+                values[section] = {f.name: getattr(held, f.name) for f in fields(held)} if is_dataclass(held) else {}
+            values[section][name] = value
+        return RecallConfig.from_mapping(values)
+
+    def for_scope(self, scope: Scope) -> tuple[RecallConfig, ScopeSettings | None]:
+        """The settings that hold in a scope, which have no `scopes`, and the entry of `scopes` that acts there."""
+        entry = acting(by_pattern(self.scopes), scope) if self.scopes else None
+        return self.with_entry(entry), entry
+
+    def with_entry(self, entry: ScopeSettings | None) -> RecallConfig:
+        """The settings where an entry of `scopes` acts; where none does, for `None`. They have no `scopes`."""
+        plain = replace(self, scopes=()) if self.scopes else self
+        return plain if entry is None else plain.with_settings(entry.settings)
+
+    @property
+    def caches(self) -> bool:
+        """Whether answers are kept."""
+        return self.mode == "cached" and self.cache.enabled
+
+    @property
+    def strategy(self) -> str:
+        """What orders the candidates, of `STRATEGIES`; where words are not in memory, `fallback_fusion` does."""
+        ranked = self.ranking.features and self.ranking.strategy in RANKERS
+        return self.ranking.strategy if ranked else self.fallback_fusion.strategy
+
+    def with_strategy(self, strategy: str) -> RecallConfig:
+        """The same with another of `STRATEGIES`; what that does not read has its default, and so has `weights`.
+
+        Raises:
+            ConfigError: there is no such strategy, or it needs `ranking.features`.
+        """
+        if strategy not in STRATEGIES:
+            raise ConfigError(f"There is no strategy {strategy!r}. Known: {', '.join(STRATEGIES)}.")
+        if strategy in FUSIONS:
+            fusion = with_strategy_of(self.fallback_fusion, strategy, FUSION_READ_BY)
+            ranking = with_strategy_of(self.ranking, FALLBACK, RANKING_READ_BY)
+            return replace(self, ranking=ranking, fallback_fusion=fusion)
+        if not self.ranking.features:
+            raise ConfigError(f"The strategy {strategy!r} needs ranking.features, which are off.")
+        return replace(self, ranking=with_strategy_of(self.ranking, strategy, RANKING_READ_BY, "weights"))
+
+    @property
+    def fingerprint(self) -> str:
+        """A short digest of all settings; part of cache keys."""
+        return hashlib.blake2b(to_json(self), digest_size=8).hexdigest()
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> RecallConfig:
+        """Build from nested mappings, as a YAML or JSON file gives them.
+
+        Raises:
+            ConfigError: an unknown key, a wrong type, a value out of range.
+        """
+        try:
+            checked = validated(cast(Hashable, cls))
+            made: RecallConfig = checked.validate_python(dict(values) if isinstance(values, Mapping) else values)
+        except ValidationError as e:
+            refuse(cls, "", e)
+        return made
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> RecallConfig:
+        """What a file of YAML or JSON says, and nothing else: `load` reads the environment too (docs/configuration.md).
+
+        Raises:
+            ConfigError: the file cannot be read, or with all mistakes in it, each with its line and column.
+        """
+        from recall_integrations.config.loading import loaded
+
+        return loaded(path, environ={}).config
+
+    @classmethod
+    def load(cls, path: str | Path | None = None) -> RecallConfig:
+        """What a file and the environment say: `RECALL_PLANNER__PRECISE_THRESHOLD` stands over the file.
+
+        Args:
+            path: YAML or JSON; default what `RECALL_CONFIG` names, else none.
+
+        Raises:
+            ConfigError: as `from_yaml`; names in the environment that begin with `RECALL_` and are none.
+        """
+        from recall_integrations.config.loading import loaded
+
+        return loaded(path).config
+
+
+def _check_scopes(config: RecallConfig) -> None:
+    """Each entry of `scopes` gives settings that may be."""
+    mistakes: list[Mistake] = []
+    for i, entry in enumerate(config.scopes):
+        try:
+            config.with_entry(entry)
+        except ConfigError as e:  # noqa: PERF203 - all of them are told
+            mistakes += [(("scopes", i, *where), f"In scopes[{i}]: {says}") for where, says in e.mistakes]
+    if mistakes:
+        raise refusal(mistakes)
+
+
+def checked_config(config: object) -> RecallConfig:
+    """The settings; for `None`, those that the environment gives, as `RecallConfig.load` reads it.
+
+    Raises:
+        ConfigError: something else.
+    """
+    if config is None:
+        return RecallConfig() if quiet(os.environ) else RecallConfig.load()
+    if not isinstance(config, RecallConfig):
+        raise ConfigError(
+            f"config must be a RecallConfig, not {type(config).__name__}. RecallConfig.from_mapping makes one of a "
+            "mapping, RecallConfig.load of a file."
+        )
+    return config

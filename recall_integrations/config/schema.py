@@ -1,0 +1,225 @@
+"""What editors, the page of settings and a new file are made of: the JSON schema, a table, a commented example."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from recall_integrations.config.catalogue import Setting, catalogue, sections
+from recall_integrations.config.scopes import ANY, NOT_PER_SCOPE, PARTS, shown
+from recall_integrations.config.shapes import LEARNED, OWN, PIPELINE, SECTIONS
+
+FILE = Path(__file__).with_name(
+    "schema.json"
+)  # in the wheel; `python -m recall_integrations.config.schema [PAGE]` writes it
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+WIDTH = 100
+HEAD = ("| setting | may be | default | what it does |", "|---|---|---|---|")
+# What more can be said of a setting than its type and its range.
+_MORE: dict[str, dict[str, Any]] = {
+    "planner.arms": {"minItems": 1},
+    "rewriting.prompt": {"pattern": r"^$|\{query\}"},
+    "privacy.patterns": {"propertyNames": {"pattern": "^[a-z][a-z0-9_]{0,31}$"}},
+}
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a file of settings."""
+    held = _sections()
+    own = {name: {"$ref": f"#/$defs/{name}"} for name in held}
+    return {
+        "$schema": DRAFT,
+        "title": "Settings of recall-integrations",
+        "type": "object",
+        "properties": {OWN: _or_nothing(_object(own)), PIPELINE: _or_nothing(_pipeline()), **own},
+        "$defs": held,
+    }
+
+
+def _sections() -> dict[str, Any]:
+    """All settings by section, and `scopes`."""
+    found: dict[str, Any] = {}
+    for path, setting in catalogue().items():
+        if not setting.section:
+            found[path] = _typed(setting)
+            continue
+        if setting.section not in found:
+            found[setting.section] = {"description": sections()[setting.section], **_object({})}
+        found[setting.section]["properties"][setting.name] = _typed(setting)
+    found["scopes"] = {
+        "description": "Settings for some scopes only, which stand over the others. The most specific entry acts.",
+        "type": "array",
+        "items": _entry(),
+    }
+    return found
+
+
+def _entry() -> dict[str, Any]:
+    inside: dict[str, Any] = {
+        part: {"description": 'The part of the scope; * = any, "" = scopes without one.', "type": "string"}
+        for part in PARTS
+    }
+    for path, setting in catalogue().items():
+        section = setting.section
+        if path in NOT_PER_SCOPE or section in NOT_PER_SCOPE:
+            continue
+        if not section:
+            inside[path] = _reference(path)
+            continue
+        if section not in inside:
+            inside[section] = {"description": sections()[section], **_object({})}
+        inside[section]["properties"][setting.name] = _reference(path)
+    named = [{"required": [part], "properties": {part: {"not": {"const": ANY}}}} for part in PARTS]
+    sets = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in inside if key not in PARTS]
+    return {**_object(inside), "allOf": [{"anyOf": named}, {"anyOf": sets}]}
+
+
+def _pipeline() -> dict[str, Any]:
+    """The other shape: each setting is one of ours."""
+    inside: dict[str, Any] = {"mode": _reference("mode")}
+    for section, names in SECTIONS.items():
+        inside[section] = _object({name: _reference(path) for name, path in names.items()})
+    inside["learned"] = _object({name: {"const": value} for name, value in LEARNED.items()})
+    return _object({"optimizer": _object(inside)})
+
+
+def _reference(path: str) -> dict[str, str]:
+    return {"$ref": f"#/$defs/{path.replace('.', '/properties/')}"}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+def _or_nothing(about: dict[str, Any]) -> dict[str, Any]:
+    return {**about, "type": ["object", "null"]}
+
+
+def _typed(setting: Setting) -> dict[str, Any]:
+    """What a setting may be."""
+    about = {"description": setting.says, "default": _plain(setting.default), **_MORE.get(setting.path, {})}
+    if setting.kind is tuple:
+        return {**about, "type": "array", "items": {"enum": list(setting.names)}}
+    if setting.kind is dict:
+        return {**about, "type": "object", "additionalProperties": {"type": "string"}}
+    kind = _TYPES[setting.kind]
+    about["type"] = [kind, "null"] if setting.optional else kind
+    if setting.names:
+        about["enum"] = list(setting.names)
+    if setting.low is not None:
+        about.update(minimum=setting.low, maximum=setting.high)
+    return about
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def as_text(made: dict[str, Any]) -> str:
+    """The schema as a file has it."""
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+# -- for people ------------------------------------------------------------------------------------------------------
+
+
+def table() -> str:
+    """Every setting with its range and default, in Markdown, a table for each section."""
+    parts: list[str] = []
+    for section in ("", *sections()):
+        rows = [setting for setting in catalogue().values() if setting.section == section]
+        title = f"### {section}\n\n{sections()[section]}" if section else "### At the top"
+        lines = [f"| `{s.name}` | {_range(s)} | {_default(s)} | {_escaped(s.says)} |" for s in rows]
+        parts.append(
+            "\n".join([title, "", "| setting | may be | default | what it does |", "|---|---|---|---|", *lines])
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _range(setting: Setting) -> str:
+    if setting.low is not None and setting.high is not None:
+        said = f"{_number(setting.low)} to {_number(setting.high)}" + (", whole" if setting.kind is int else "")
+        return f"{said}, or nothing" if setting.optional else said
+    if setting.names:
+        names = ", ".join(f"`{name}`" for name in setting.names)
+        return f"some of {names}" if setting.kind is tuple else names
+    return setting.range
+
+
+def _number(value: float) -> str:
+    return f"{value:,.10g}"
+
+
+def _default(setting: Setting) -> str:
+    if setting.kind is tuple:
+        left = [name for name in setting.names if name not in setting.default]
+        return f"all but `{'`, `'.join(left)}`" if left else "all"
+    if setting.kind in (int, float) and setting.default is not None:
+        return _number(setting.default)
+    return f"`{shown(setting.default)}`" if setting.default not in ("", None, {}) else "nothing"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def example(schema_at: str = "") -> str:
+    """A file of all settings with their defaults, each a comment; uncommenting a line sets it.
+
+    Args:
+        schema_at: where the schema is, for editors.
+    """
+    lines = [f"# yaml-language-server: $schema={schema_at}"] if schema_at else []
+    lines += ["# Settings of recall-integrations. What stands behind a # has its default.", f"{OWN}:"]
+    section = ""
+    for setting in catalogue().values():
+        if setting.section != section:
+            section = setting.section
+            lines += ["", *_comment(sections()[section], "  # # "), f"  # {section}:"]
+        indent = "  #   " if section else "  # "
+        lines += _comment(f"{setting.says} ({_plainly(setting)})", f"{indent}# ")
+        lines.append(f"{indent}{setting.name}: {_written(setting.default)}")
+    lines += ["", *_comment(_ABOUT_SCOPES, "  # # ")]
+    lines += ["  # scopes:", "  #   - namespace: support", "  #     rerank: {top_n: 10}"]
+    return "\n".join(lines) + "\n"
+
+
+_ABOUT_SCOPES = (
+    "Settings for some scopes only. Each entry names user_id, agent_id or namespace; the one that names most acts."
+)
+
+
+def _plainly(setting: Setting) -> str:
+    return _range(setting).replace("`", "")
+
+
+def _written(value: Any) -> str:
+    """A value in YAML."""
+    if isinstance(value, float):
+        return _number(value).replace(",", "")
+    plain = json.dumps(_plain(value), ensure_ascii=False)
+    return plain.replace('"', "") if value not in ("", {}) else plain
+
+
+def _comment(text: str, indent: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False)
+
+
+BEGIN, END = "<!-- settings -->\n", "<!-- /settings -->"
+
+
+def written_into(page: str) -> str:
+    """A page with the table between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}{table()}{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    FILE.write_text(as_text(schema()), encoding="utf-8")
+    for name in sys.argv[1:]:
+        Path(name).write_text(written_into(Path(name).read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,160 @@
+"""Settings for some scopes: which scopes an entry of `scopes` means, and what it may set.
+
+One entry acts on a scope: of those that fit, the one with the most parts named; of two with as many, the one that names
+the user, then the one that names the agent. It stands over the file, and nothing of other entries does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BeforeValidator
+
+from recall_integrations.config.checking import Mistake, refusal
+from recall_integrations.errors import ConfigError
+from recall_integrations.records import record
+from recall_integrations.types import Scope
+
+ANY = "*"
+PARTS = ("user_id", "agent_id", "namespace")
+# Which parts are named, most specific first.
+SPECIFICITY = (
+    (True, True, True),
+    (True, True, False),
+    (True, False, True),
+    (False, True, True),
+    (True, False, False),
+    (False, True, False),
+    (False, False, True),
+)
+# What one scope cannot have otherwise than another, and why.
+OF_THE_STORE = "the store is opened with it"
+OF_ALL = "all scopes share it"
+NOT_PER_SCOPE: Mapping[str, str] = {
+    **dict.fromkeys(("retrieval.exact_max", "retrieval.cache_mb", "retrieval.semantic_remote"), OF_THE_STORE),
+    **dict.fromkeys(("ranking.features", "query.spelling_threshold", "query.spelling_learned_max"), OF_THE_STORE),
+    **dict.fromkeys(
+        ("limits.query_chars_max", "limits.workers", "mode", "scopes", "breakers", "cache", "privacy"), OF_ALL
+    ),
+    **dict.fromkeys(("rewriting.cache_s", "rewriting.cache_entries", "rewriting.fallback_max"), OF_ALL),
+    **dict.fromkeys(("rewriting.empty_max", "rewriting.median_max_ms"), OF_ALL),
+}
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class ScopeSettings:
+    """An entry of `scopes`.
+
+    Args:
+        user_id, agent_id, namespace: the part that a scope must have; `*` = any. "" is the part of a scope without it.
+        settings: path and value of each setting, by path.
+    """
+
+    user_id: str = ANY
+    agent_id: str = ANY
+    namespace: str = ANY
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def pattern(self) -> tuple[str, str, str]:
+        """The three parts."""
+        return self.user_id, self.agent_id, self.namespace
+
+    def __str__(self) -> str:
+        """What it fits, and what it sets: "namespace support: rerank.top_n 10"."""
+        named = [f"{part} {value}" for part, value in zip(PARTS, self.pattern, strict=True) if value != ANY]
+        return f"{', '.join(named)}: {', '.join(f'{path} {shown(value)}' for path, value in self.settings)}"
+
+
+def shown(value: object) -> str:
+    """A value as a file has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(str, value))}]"
+    return "nothing" if value is None else str(value)
+
+
+def entries_of(given: object) -> tuple[ScopeSettings, ...]:
+    """The entries of a list of mappings.
+
+    Raises:
+        ConfigError: with all mistakes of all entries. Whether the values are ones that may be is not looked at.
+    """
+    if not isinstance(given, list | tuple):
+        raise ConfigError(f"scopes must be a list of mappings, not {type(given).__name__}.")
+    mistakes: list[Mistake] = []
+    made = [
+        entry if isinstance(entry, ScopeSettings) else _entry(entry, ("scopes", i), mistakes)
+        for i, entry in enumerate(given)
+    ]
+    seen: dict[tuple[str, str, str], int] = {}
+    for i, entry in enumerate(made if not mistakes else ()):
+        if entry.pattern in seen:
+            says = f"scopes[{i}] is for the same scopes as scopes[{seen[entry.pattern]}]. Write one of them."
+            mistakes.append((("scopes", i), says))
+        seen[entry.pattern] = i
+    if mistakes:
+        raise refusal(mistakes)
+    return tuple(made)
+
+
+ENTRIES = BeforeValidator(entries_of)
+
+
+def _entry(given: object, where: tuple[str | int, ...], mistakes: list[Mistake]) -> ScopeSettings:
+    here = f"scopes[{where[1]}]"
+    if not isinstance(given, Mapping):
+        mistakes.append((where, f"{here} must be a mapping, not {type(given).__name__}."))
+        return ScopeSettings()
+    parts, settings = _read(given)
+    wrong: list[Mistake] = []
+    for key, value in parts.items():
+        if not isinstance(value, str):
+            says = f'{here}.{key} must be text, not {value!r}: a name, * for any, or "" for scopes without one.'
+            wrong.append(((*where, key), says))
+    for path in settings:
+        why = NOT_PER_SCOPE.get(path) or NOT_PER_SCOPE.get(path.partition(".")[0])
+        if why:
+            says = f"{here}.{path} cannot be set for some scopes: {why}. Write it outside of scopes."
+            wrong.append(((*where, *path.split(".")), says))
+    if all(value == ANY for value in parts.values()):
+        wrong.append((where, f"{here} fits every scope. Name one of {', '.join(PARTS)}, or write it above."))
+    if not settings:
+        wrong.append((where, f"{here} sets nothing. Leave it out."))
+    if wrong:
+        mistakes += wrong
+        return ScopeSettings()
+    return ScopeSettings(**parts, settings=tuple(sorted(settings.items(), key=lambda pair: pair[0])))
+
+
+def _read(given: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parts of the scope that are named, and the settings by their paths."""
+    settings: dict[str, Any] = {}
+    for key, value in given.items():
+        if isinstance(value, Mapping):
+            settings.update({f"{key}.{name}": _frozen(each) for name, each in value.items()})
+        elif key not in PARTS:
+            settings[str(key)] = _frozen(value)
+    return {part: given[part] for part in PARTS if part in given}, settings
+
+
+def _frozen(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def by_pattern(entries: Iterable[ScopeSettings]) -> dict[tuple[str, str, str], ScopeSettings]:
+    """The entries by their patterns, for `acting`."""
+    return {entry.pattern: entry for entry in entries}
+
+
+def acting(entries: Mapping[tuple[str, str, str], ScopeSettings], scope: Scope) -> ScopeSettings | None:
+    """The entry that acts on a scope; `None` = there is none."""
+    for user, agent, namespace in SPECIFICITY:
+        found = entries.get(
+            (scope.user_id if user else ANY, scope.agent_id if agent else ANY, scope.namespace if namespace else ANY)
+        )
+        if found is not None:
+            return found
+    return None

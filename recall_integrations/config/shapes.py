@@ -1,0 +1,142 @@
+"""The two shapes in which a file may hold settings, and what is where in them.
+
+    recall:                            read_pipeline:
+      planner: {…}                       optimizer:
+      cache: {…}                           mode: cached
+                                           rule: {…}, cache: {…}, learned: {…}
+
+A file may use both, each setting in one of them; without either, all of it is settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from recall_integrations.config.checking import Mistake, fields_of, unknown
+from recall_integrations.config.reading import Where, Written
+from recall_integrations.config.recall_config import RecallConfig
+from recall_integrations.config.scopes import shown
+
+OWN, PIPELINE = "recall", "read_pipeline"
+# Of `read_pipeline.optimizer` → ours.
+RULE = {name: f"planner.{name}" for name in ("precise_threshold", "exploratory_threshold", "entity_confidence_min")}
+CACHE = {
+    name: f"cache.{name}"
+    for name in ("enabled", "ttl_seconds", "max_entries", "normalize_casing", "normalize_punctuation")
+}
+SECTIONS: Mapping[str, Mapping[str, str]] = {"rule": RULE, "cache": CACHE}
+# Weights that follow use are not there yet: what is set of them must be what does nothing.
+LEARNED: Mapping[str, object] = {
+    "enabled": False,
+    "min_queries_per_signature": 30,
+    "update_cadence": "weekly",
+    "rollback_on_ndcg_regression": True,
+    "traffic_fraction_for_new_weights": 0.1,
+}
+INSTEAD = (
+    "Weights that follow use are not there yet; `recall train` learns some from labelled queries (docs/ranking.md)."
+)
+
+
+class Shaped:
+    """Settings out of a file.
+
+    Attributes:
+        values: as `RecallConfig.from_mapping` takes them.
+        mistakes: of the shape; where they are in the file.
+    """
+
+    def __init__(self, written: Written) -> None:
+        self.values: dict[str, Any] = {}
+        self.mistakes: list[Mistake] = []
+        self._from: dict[Where, Where] = {}
+        whole = {} if written.values is None else written.values
+        if not isinstance(whole, dict):
+            self.mistakes.append(((), f"The file must hold a mapping, not {_kind(whole)}."))
+            return
+        if OWN not in whole and PIPELINE not in whole:
+            self._own(whole, ())
+            return
+        known = fields_of(RecallConfig)
+        for key in whole:
+            if key in known:
+                says = f"{key} stands beside {OWN if OWN in whole else PIPELINE}, where nothing reads it. "
+                self.mistakes.append(((key,), f"{says}Move it under {OWN}."))
+        self._own(whole.get(OWN), (OWN,))
+        if PIPELINE in whole:
+            self._pipeline(whole[PIPELINE])
+
+    def where(self, ours: Where) -> Where:
+        """Where in the file a setting stands, or what is above it."""
+        for end in range(len(ours), -1, -1):
+            if ours[:end] in self._from:
+                return (*self._from[ours[:end]], *ours[end:])
+        return ours
+
+    def _own(self, values: object, where: Where) -> None:
+        self._from[()] = where
+        if values is None:
+            return
+        if not isinstance(values, dict):
+            self.mistakes.append((where, f"{OWN} must be a mapping, not {_kind(values)}."))
+            return
+        self.values = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
+
+    def _pipeline(self, values: object) -> None:
+        for path, _, value in self._known(values, (PIPELINE,), ("optimizer",)):
+            for inside, key, held in self._known(value, path, ("mode", *SECTIONS, "learned")):
+                if key == "mode":
+                    self._mode(held, inside)
+                elif key == "learned":
+                    self._learned(held, inside)
+                else:
+                    for place, name, given in self._known(held, inside, SECTIONS[key]):
+                        self._put(SECTIONS[key][name], given, place)
+
+    def _known(self, values: object, where: Where, known: Any) -> Iterator[tuple[Where, str, Any]]:
+        """What is in a mapping whose keys are known."""
+        path = ".".join(map(str, where))
+        if values is None:
+            return
+        if not isinstance(values, dict):
+            self.mistakes.append((where, f"{path} must be a mapping, not {_kind(values)}."))
+            return
+        for key, value in values.items():
+            if key in known:
+                yield (*where, key), key, value
+            else:
+                says = unknown(str(key), path, list(known))
+                if where[1:] == ("optimizer",):
+                    says += f" All other settings are under {OWN}."
+                self.mistakes.append(((*where, key), says))
+
+    def _put(self, path: str, value: object, where: Where) -> None:
+        section, _, name = path.rpartition(".")
+        into = self.values.setdefault(section, {}) if section else self.values
+        if not isinstance(into, dict):
+            return  # named as a mistake of its own
+        if name in into:
+            says = f"{'.'.join(map(str, where))} is {path}, which stands under {OWN} too. Leave one of them out."
+            self.mistakes.append((where, says))
+            return
+        into[name] = value
+        self._from[(section, name) if section else (name,)] = where
+
+    def _mode(self, value: object, where: Where) -> None:
+        if value == "learned":
+            self.mistakes.append((where, f"mode: learned cannot be chosen. {INSTEAD}"))
+        else:
+            self._put("mode", value, where)
+
+    def _learned(self, values: object, where: Where) -> None:
+        for place, name, value in self._known(values, where, LEARNED):
+            if value != LEARNED[name] or isinstance(value, bool) != isinstance(LEARNED[name], bool):
+                says = f"{'.'.join(map(str, place))} can only be {shown(LEARNED[name])}. {INSTEAD}"
+                self.mistakes.append((place, says))
+
+
+def _kind(value: object) -> str:
+    return {list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}.get(
+        type(value), type(value).__name__
+    )
