@@ -1,1 +1,1 @@
-"""What long work shows of itself."""
+"""What long work shows of itself, and what is told of recalls: metrics, traces, logs."""

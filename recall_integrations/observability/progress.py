@@ -1,21 +1,171 @@
-"""A progress bar for long work, on standard error."""
+"""How far long work is: a bar with rate and remaining time on a terminal, elsewhere a line every few seconds.
+
+Everything goes to standard error. Work that is done before the first line would be due says nothing.
+"""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
+
+Told = Callable[[str, int, "int | None"], None]
+"""Called with what is being done, how much of it is done, and how much there is; `None` = nobody knows."""
+
+FIRST_S, EVERY_S = 5.0, 10.0  # when the first line is written, and how long after it the next
+
+
+def _nothing(_what: str, _done: int, _total: int | None) -> None:
+    pass
 
 
 @contextmanager
-def progress_bar(title: str, total: int | None, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Gives a function to call with the number of items done; without `shown`, it does nothing."""
-    if not shown:
-        yield lambda _n: None
+def telling(
+    progress: bool | Told, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Told]:
+    """What long work tells how far it is.
+
+    Args:
+        progress: whether to show it; or somebody else who is told instead.
+        stream: where; default standard error.
+        clock: monotonic seconds.
+    """
+    if not isinstance(progress, bool):
+        yield progress
         return
+    if not progress:
+        yield _nothing
+        return
+    target = sys.stderr if stream is None else stream
+    if target.isatty():
+        with _bars(target) as bars:
+            yield _Bars(bars)
+    else:
+        yield Lines(target, clock)
+
+
+@contextmanager
+def counted(title: str, total: int | None, progress: bool | Told) -> Iterator[Callable[[int], None]]:
+    """Gives a function to call with the number of items that were done since.
+
+    Args:
+        title: what is being done.
+        total: how many items there are; `None` = nobody knows.
+        progress: as for `telling`.
+    """
+    with telling(progress) as tell:
+        done = 0
+        tell(title, done, total)
+
+        def advance(n: int) -> None:
+            nonlocal done
+            done += n
+            tell(title, done, total)
+
+        yield advance
+
+
+class Lines:
+    """Says how far work is in lines, some seconds apart.
+
+    Args:
+        stream: where.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._begun: dict[str, tuple[float, int]] = {}
+        self._due: dict[str, float] = {}
+        self._said: set[str] = set()
+
+    def __call__(self, what: str, done: int, total: int | None) -> None:
+        """As `Told`."""
+        now = self._clock()
+        began, first = self._begun.setdefault(what, (now, done))
+        over = what in self._said and total is not None and done >= total
+        if now < self._due.setdefault(what, began + FIRST_S) and not over:
+            return
+        self._due[what] = now + EVERY_S
+        (self._said.discard if over else self._said.add)(what)
+        print(line(what, done, total, now - began, first), file=self._stream, flush=True)
+
+
+def line(what: str, done: int, total: int | None, seconds: float, first: int = 0) -> str:
+    """How far work is, in words: "Importing: 12,000 of 100,000 (12 %), 850 a second, 1:43 left".
+
+    Args:
+        what: the work.
+        done, total: of it.
+        seconds: since it began.
+        first: how much was done then.
+    """
+    said = f"{done:,}" if total is None else f"{done:,} of {total:,}"
+    if total:
+        said += f" ({100 * min(done, total) // total} %)"
+    rate = (done - first) / seconds if seconds > 0 else 0.0
+    if rate > 0:
+        said += f", {rate_words(rate)}"
+        if total is not None and done < total:
+            said += f", {clock_words((total - done) / rate)} left"
+    return f"{what}: {said}"
+
+
+def rate_words(rate: float) -> str:
+    """How many a second, with as many digits as say something."""
+    return (
+        f"{rate:,.0f} a second" if rate >= 10 else f"{rate:.2g} a second" if rate >= 0.1 else f"{1 / rate:.0f} s each"
+    )
+
+
+def clock_words(seconds: float) -> str:
+    """A time as a clock has it: "1:43", "2:01:05"."""
+    minutes, rest = divmod(round(min(seconds, 1e9)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class _Bars:
+    """Tells a terminal: a bar for each work."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, Any] = {}
+
+    def __call__(self, what: str, done: int, total: int | None) -> None:
+        if what not in self._tasks:
+            self._tasks[what] = self._bars.add_task(what, total=total)
+        self._bars.update(self._tasks[what], completed=done, total=total)
+
+
+def _bars(stream: TextIO) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=False) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda n: bar.advance(task, n)
+    columns: tuple[ProgressColumn, ...] = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _rate_column(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=Console(file=stream), transient=False)
+
+
+def _rate_column() -> ProgressColumn:
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """How many a second."""
+
+        def render(self, task: Task) -> Text:
+            rate = task.finished_speed or task.speed
+            return Text(rate_words(rate) if rate else "", style="progress.data.speed")
+
+    return Rate()

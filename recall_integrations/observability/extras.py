@@ -1,0 +1,27 @@
+"""The one gate to the packages that only metrics and traces need."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from recall_integrations.errors import MissingExtra
+
+
+def needed(module: str, extra: str, what: str) -> Any:
+    """Import `module`.
+
+    Args:
+        module: its name.
+        extra: the extra that brings it.
+        what: what is made of it, for the message.
+
+    Raises:
+        MissingExtra: it, or something it imports, is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as e:
+        raise MissingExtra(
+            f"{what} needs another package ({e}). Install it with: pip install 'recall-integrations[{extra}]'"
+        ) from e

@@ -1,0 +1,199 @@
+"""Every metric there is: its name, what it says, its labels and its buckets. docs/metrics.md has a row for each.
+
+The names of the first block are those that the optimizer's design gave them, units and all; the others have base units.
+Prometheus adds `_total` to the name of a counter.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from recall_integrations.observability import labels
+from recall_integrations.observability.labels import Series
+
+# Of a recall that takes some milliseconds, and of one that waits for an LLM.
+SECONDS = (0.001, 0.003, 0.005, 0.008, 0.015, 0.030, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+MILLISECONDS = (
+    1.0,
+    2.0,
+    5.0,
+    8.0,
+    10.0,
+    15.0,
+    20.0,
+    25.0,
+    30.0,
+    50.0,
+    75.0,
+    100.0,
+    150.0,
+    250.0,
+    500.0,
+    1e3,
+    2.5e3,
+    6e3,
+)
+STEP_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 6.0)
+SCORES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+class Computed(NamedTuple):
+    """A metric that is computed when somebody asks: its name, what it says, and its labels."""
+
+    name: str
+    says: str
+    labels: tuple[str, ...] = ()
+
+
+THROUGHPUT = Computed("l4_retrieval_throughput_qps", "Recalls a second, over the last minute.", ("instance_id",))
+CACHE_RATE = Computed(
+    "recall_cache_hit_rate", "Share of look-ups in the result cache that found an answer, over the last five minutes."
+)
+OVERLAP = Computed(
+    "l4_entity_overlap_effectiveness",
+    "Mean score of hits, by how many of the entities that the query names they have.",
+    ("overlap_range",),
+)
+MEMORIES = Computed("recall_store_memories", "Memories in the store.", ("store",))
+SCOPES = Computed("recall_store_scopes", "Scopes in the store.", ("store",))
+BYTES = Computed("recall_store_bytes", "Bytes of the store on disk.", ("store",))
+CHANGES = Computed("recall_store_changes", "Memories written and removed since the store was made.", ("store",))
+UP = Computed("recall_store_up", "Whether the store can be read: 1 or 0.", ("store",))
+LAG = Computed("recall_index_lag", "Changes that an index lacks.", ("store", "index"))
+HYDRATION = Computed(
+    "recall_hydration_lookups",
+    "Memories that were to be delivered, by whether they were in memory (hit) or read from the database (miss).",
+    ("store", "outcome"),
+)
+BREAKER = Computed(
+    "recall_breaker_state", "1 for the state in which the breaker of a component is.", ("component", "state")
+)
+ACTIVE = Computed("recall_component_active_calls", "Calls of a component that somebody waits for.", ("component",))
+HANGING = Computed(
+    "recall_component_hanging_calls", "Calls of a component that were given up and have not returned.", ("component",)
+)
+
+
+def filled(family: Any, what: Computed, values: Iterable[tuple[Sequence[str], float]]) -> Any:
+    """A computed metric with its values, by those of its labels."""
+    made = family(what.name, what.says, labels=what.labels)
+    for own, value in values:
+        made.add_metric(list(own), value)
+    return made
+
+
+class Families:
+    """The metrics that are counted as recalls end.
+
+    Args:
+        library: `prometheus_client`.
+        registry: where they are registered.
+        names: of stages and arms of the user's own.
+
+    Raises:
+        ValueError: the registry has one of them already.
+    """
+
+    def __init__(self, library: Any, registry: Any, names: frozenset[str]) -> None:
+        stages, arms = labels.STAGES | names, labels.ARMS | names
+
+        def counter(name: str, says: str, **known: Any) -> Series:
+            return Series(library.Counter(name, says, list(known), registry=registry), *known.values())
+
+        def histogram(name: str, says: str, buckets: Sequence[float], **known: Any) -> Any:
+            made = library.Histogram(name, says, list(known), buckets=buckets, registry=registry)
+            return Series(made, *known.values()) if known else made
+
+        plan = labels.PLANS
+        self.plans = counter("recall_optimizer_plan_selected", "Plans that were chosen.", plan=plan)
+        self.latency_ms = histogram(
+            "recall_retrieval_latency_ms", "Time of a recall in milliseconds, by its plan.", MILLISECONDS, plan=plan
+        )
+        self.lookups = counter("recall_cache_lookups", "Look-ups in the result cache.", outcome=("hit", "miss"))
+        self.rerank_ms = histogram(
+            "recall_reranker_latency_ms", "Time of a rerank in milliseconds, where there was one.", MILLISECONDS
+        )
+        ndcg = library.Gauge(
+            "recall_ndcg_by_plan", "nDCG of labelled questions, by the plan they led to.", ["plan"], registry=registry
+        )
+        self.ndcg = Series(ndcg, plan)
+        self.latency_s = histogram(
+            "l4_retrieval_latency_seconds",
+            "Time of a recall in seconds.",
+            SECONDS,
+            query_complexity=labels.COMPLEXITIES,
+            privacy_mode=labels.PRIVACY_MODES,
+            degradation_applied=("true", "false"),
+        )
+        self.scores = histogram("l4_hybrid_scoring_distribution", "Scores of hits.", SCORES)
+        self.degradations = counter(
+            "l4_degradation_trigger_rate",
+            "What recalls had to do without, by its reason; `rate()` of it is the rate.",
+            degradation_type=labels.REASONS,
+        )
+        self._of_operation(counter, histogram, stages, arms)
+        self._begin()
+
+    def _of_operation(self, counter: Any, histogram: Any, stages: frozenset[str], arms: frozenset[str]) -> None:
+        """What operators need besides."""
+        self.recalls = counter("recall_recalls", "Recalls, by what became of them.", outcome=labels.OUTCOMES)
+        self.errors = counter("recall_errors", "Recalls that raised, by the code of the error.", code=labels.CODES)
+        self.stage_seconds = histogram(
+            "recall_stage_latency_seconds", "Time of a stage of a recall.", STEP_SECONDS, stage=stages
+        )
+        self.arm_seconds = histogram("recall_arm_latency_seconds", "Time of an arm.", STEP_SECONDS, arm=arms)
+        self.arm_hits = counter("recall_arm_hits", "Hits that an arm had found.", arm=arms)
+        self.degraded = counter(
+            "recall_degraded",
+            "Entries of `degraded`, those too that were asked for.",
+            stage=stages | arms | labels.PLACES,
+            reason=labels.REASONS,
+        )
+        self.admissions = counter(
+            "recall_admissions", "Recalls by how much was left out under pressure, 0 = nothing.", level=labels.LEVELS
+        )
+        self.rewrites = counter("recall_rewrites", "What became of rewrites by the LLM.", reason=labels.REWRITES)
+        self.rewrite_seconds = histogram(
+            "recall_rewrite_latency_seconds", "How long an LLM was waited for, where it was asked.", SECONDS
+        )
+        self.reranks = counter("recall_reranks", "What became of reranks.", reason=labels.RERANKS)
+        self.private = counter(
+            "recall_privacy_hits",
+            "Hits of recalls under `redact` and `block`, by what was shown of them.",
+            privacy_mode=labels.PRIVACY_MODES,
+            outcome=("shown", "redacted", "withheld"),
+        )
+
+    def _begin(self) -> None:
+        """Series that alerts look at are there from the begin: the first count of an absent one is no increase."""
+        for series, values in (
+            (self.plans, labels.PLANS),
+            (self.lookups, ("hit", "miss")),
+            (self.recalls, labels.OUTCOMES),
+            (self.rewrites, labels.REWRITES),
+            (self.degradations, labels.STEPS | {"timeout", "error", "llm_error", "skip.breaker", "skip.budget"}),
+        ):
+            for value in sorted(values):
+                series.of(value)
+
+
+class Means:
+    """Mean values by a label. Threads share it."""
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self._sums = {value: [0.0, 0] for value in values}
+        self._lock = threading.Lock()
+
+    def add(self, value: str, number: float) -> None:
+        """One more."""
+        with self._lock:
+            own = self._sums[value]
+            own[0] += number
+            own[1] += 1
+
+    def means(self) -> list[tuple[str, float]]:
+        """Of those that have any."""
+        with self._lock:
+            return [(value, total / count) for value, (total, count) in self._sums.items() if count]

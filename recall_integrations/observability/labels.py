@@ -1,0 +1,113 @@
+"""The values that labels may have. Whatever else comes is `other`, so that a metric has a bounded number of series.
+
+A label never holds a scope, a text or an id. Names of stages and arms of your own are those that you name
+(`Metrics(names=[...])`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+OTHER = "other"
+KEPT_MAX = 4_096  # combinations of values whose series is at hand
+
+PLANS = frozenset({"precise", "entity_centric", "temporal", "precision", "exploratory", "balanced"})
+PRIVACY_MODES = frozenset({"allow", "redact", "block"})
+STAGES = frozenset("parse plan ask embed arms rank rewrite rerank arrange deliver cache".split())
+ARMS = frozenset({"semantic", "lexical", "graph", "temporal", "type_filter"})
+# Of `degraded`, besides stages and arms.
+PLACES = frozenset({"admission", "context", "filters", "llm", "load", "observer", "pack", "privacy", "store"})
+# What opens a breaker by itself.
+COMPONENTS = frozenset(
+    {"rewrite", "spelling", "entities", "rerank", "embed", "ranker", "stage.rank"} | {f"arm.{name}" for name in ARMS}
+)
+STEPS = frozenset({"reduced_top_k", "simplified_scoring", "minimal"})
+CODES = frozenset(
+    """
+    recall_error invalid_input invalid_query invalid_argument invalid_memory invalid_scope invalid_filter invalid_config
+    missing_extra missing_benchmark not_found store_error store_path store_locked store_version store_corrupt
+    store_closed embedding_mismatch embedding_error index_unavailable timeout degradation_failed privacy_violation
+    llm_error rerank_error
+    """.split()
+)
+# What was asked for, and is no sign of trouble.
+WANTED = frozenset({"abstain", "score_min", "budget.tokens", "query.long"})
+REWRITES = frozenset(
+    """
+    success cache_hit circuit_open skip.disabled skip.privacy skip.specific skip.plan skip.literal_query skip.identifier
+    skip.command skip.short_query skip.sure skip.no_memories skip.budget skip.busy skip.slo failure.timeout
+    failure.error failure.cancelled failure.empty failure.off_topic
+    """.split()
+)
+RERANKS = frozenset(
+    """
+    success success.partial skip.disabled skip.plan skip.few skip.privacy skip.breaker skip.busy skip.cold skip.certain
+    skip.stable skip.budget skip.slow failure.timeout failure.error failure.load
+    """.split()
+)
+REASONS = (
+    CODES
+    | STEPS
+    | WANTED
+    | REWRITES
+    | RERANKS
+    | frozenset(
+        """
+        error empty off_topic cancelled failure.answer skip.no_vector partial memory.damaged index.behind index.rebuilt
+        unavailable
+        """.split()
+    )
+)
+LEVELS = frozenset("01234")
+OUTCOMES = frozenset({"ok", "degraded", "empty", "error", "refused"})
+COMPLEXITIES = frozenset({"simple", "moderate", "complex"})
+OVERLAPS = ("none", "some", "most", "all")
+
+
+class Series:
+    """The series of one metric, by the values of its labels.
+
+    Args:
+        metric: of `prometheus_client`, with labels.
+        known: of each label, the values that it may have.
+    """
+
+    def __init__(self, metric: Any, *known: Collection[str]) -> None:
+        self._metric, self._known = metric, known
+        self._children: dict[tuple[str, ...], Any] = {}
+
+    def of(self, *values: str) -> Any:
+        """The series with these values, those that are not known replaced."""
+        child = self._children.get(values)
+        if child is None:
+            bounded = tuple(
+                [value if value in known else OTHER for value, known in zip(values, self._known, strict=True)]
+            )
+            child = self._metric.labels(*bounded)
+            if bounded == values and len(self._children) < KEPT_MAX:
+                self._children[values] = child
+        return child
+
+
+def complexity(specificity: float, precise: float, exploratory: float) -> str:
+    """How much a query leaves open: `simple` it says what it wants, `complex` it is vague, `moderate` between them.
+
+    Args:
+        specificity: of the query.
+        precise, exploratory: the thresholds of the planner.
+    """
+    return "simple" if specificity >= precise else "complex" if specificity < exploratory else "moderate"
+
+
+def overlap(named: Sequence[Collection[str]], held: Collection[str]) -> str:
+    """How many of the entities that a query names a memory has.
+
+    Args:
+        named: of each, the names that it goes by, in small letters.
+        held: names of the memory's entities, likewise.
+    """
+    shared = sum(any(name in held for name in names) for names in named)
+    if not shared:
+        return OVERLAPS[0]
+    return OVERLAPS[3] if shared == len(named) else OVERLAPS[2] if 2 * shared >= len(named) else OVERLAPS[1]

@@ -1,0 +1,242 @@
+"""What recalls did, for Prometheus.
+
+    metrics = Metrics()
+    optimizer = QueryOptimizer(store, observers=[metrics])
+    metrics.watch(store)
+    metrics.text()            # what `GET /metrics` answers
+
+A recall is counted once, when it has ended. Every metric, and what to do about it: docs/metrics.md.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from recall_integrations.errors import InvalidArgument, RecallError
+from recall_integrations.observability import families, labels
+from recall_integrations.observability.extras import needed
+from recall_integrations.observability.labels import OTHER, PLANS
+from recall_integrations.observability.sources import DEFAULT_STORE, Figures, Sources
+from recall_integrations.observability.windows import Window
+from recall_integrations.types import Hit, RecallResult
+from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
+
+ARM = "arm."
+RATE_SECONDS, CACHE_SECONDS = 60.0, 300.0
+_PLACEHOLDER = re.compile(r"\[[a-z][a-z0-9_-]*-\d+\]")
+
+
+class Metrics(RecallObserver):
+    """Counts recalls, for one registry. Threads share it; several optimizers may.
+
+    A forked process goes on with copies of all counts, and locks that another thread held: make one in each worker,
+    after the fork.
+
+    Args:
+        registry: of `prometheus_client`; default one of its own, so that several may be in one process.
+        instance: value of the label `instance_id`; default the host and the process.
+        names: stages and arms of your own that may be values of labels; others are `other`.
+        clock: monotonic seconds.
+
+    Attributes:
+        registry: where the metrics are.
+        content_type: of `text()`.
+
+    Raises:
+        MissingExtra: `prometheus_client` is not installed.
+        InvalidArgument: the registry has these metrics already.
+    """
+
+    def __init__(
+        self,
+        registry: Any = None,
+        *,
+        instance: str | None = None,
+        names: Iterable[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._library = library = needed("prometheus_client", "metrics", "Metrics")
+        self._core = needed("prometheus_client.core", "metrics", "Metrics")
+        self.registry = library.CollectorRegistry() if registry is None else registry
+        self.content_type = str(library.CONTENT_TYPE_LATEST)
+        self.instance = instance or f"{socket.gethostname()}:{os.getpid()}"
+        self._names = frozenset(names)
+        self._recent = Window(1, RATE_SECONDS, clock=clock)
+        self._lookups = Window(2, CACHE_SECONDS, clock=clock)
+        self._overlap = families.Means(labels.OVERLAPS)
+        self._sources = Sources(self._names)
+        try:
+            self.registry.register(self)  # the first of its registry that is asked: see `collect`
+            self._of = families.Families(library, self.registry, self._names)
+        except ValueError as e:
+            raise InvalidArgument(
+                f"The registry has metrics of these names already ({e}). Give every Metrics one of its own, or none."
+            ) from e
+
+    def __reduce__(self) -> Any:
+        """A copy, in a worker process, counts by itself."""
+        return _copy, (tuple(self._names),)
+
+    def attached(self, source: object) -> None:
+        """An optimizer that reports here: the state of its breakers is shown as well."""
+        self._sources.optimizer(source)
+
+    def watch(self, store: Figures, name: str = DEFAULT_STORE) -> None:
+        """Show the size of a store, what was written to it, and what its indexes lack.
+
+        Args:
+            store: a `MemoryStore`. It may be closed; it is not shown from then on.
+            name: value of the label `store`; of two stores with one name the later one is shown.
+
+        Raises:
+            InvalidArgument: it is no store.
+        """
+        self._sources.store(store, name)
+
+    def set_ndcg(self, plan: str, value: float) -> None:
+        """Set `recall_ndcg_by_plan`, which is absent until then.
+
+        Args:
+            plan: a plan.
+            value: nDCG of labelled questions that went that way, in [0, 1].
+
+        Raises:
+            InvalidArgument: no such plan, or no such value.
+        """
+        if plan not in PLANS:
+            raise InvalidArgument(f"{plan!r} is not a plan. Give one of {', '.join(sorted(PLANS))}.")
+        if not (isinstance(value, int | float) and 0 <= value <= 1):
+            raise InvalidArgument(f"An nDCG is a number from 0 to 1, not {value!r}.")
+        self._of.ndcg.of(plan).set(value)
+
+    def text(self) -> bytes:
+        """All metrics of the registry as Prometheus reads them, `content_type`."""
+        found: bytes = self._library.generate_latest(_WithoutTimes(self.registry))
+        return found
+
+    # -- as an observer --------------------------------------------------------------------------------------------
+
+    def recalled(self, event: RecallEvent, look: Look | None) -> None:
+        """Count a recall."""
+        of, result = self._of, event.result
+        self._recent.add(1)
+        if event.error is not None:
+            of.errors.of(_code(event.error)).inc()
+        for part in event.parts:
+            of.admissions.of(str(part.level)).inc()
+            for arm in part.arms:
+                if arm.placed > 0:
+                    of.arm_hits.of(arm.name).inc(arm.placed)
+        if result is None:
+            of.recalls.of("error").inc()
+            return
+        self._answer(event, result)
+        for one in result.parts or (result,):
+            self._part(one)
+        self._hits(result, event.privacy)
+
+    def refused(self, error: Exception) -> None:
+        """Count a recall whose arguments were wrong."""
+        self._of.recalls.of("refused").inc()
+        self._of.errors.of(_code(error)).inc()
+
+    def _answer(self, event: RecallEvent, result: RecallResult) -> None:
+        """What holds for the recall as a whole."""
+        of, thresholds = self._of, event.thresholds
+        trouble = [d for d in result.degraded if d.reason not in labels.WANTED]
+        answered = "degraded" if trouble else "ok" if result.hits else "empty"
+        of.recalls.of(answered if event.error is None else "error").inc()
+        of.latency_ms.of(result.plan.name).observe(event.took_ms)
+        kind = labels.complexity(
+            result.query.specificity, thresholds.get("precise", 0.8), thresholds.get("exploratory", 0.4)
+        )
+        of.latency_s.of(kind, event.privacy, "true" if trouble else "false").observe(event.took_ms / 1e3)
+        for problem in result.degraded:
+            stage = problem.stage.partition(".")[0]
+            of.degraded.of(stage, problem.reason).inc()
+            if problem.reason not in labels.WANTED:
+                of.degradations.of(problem.reason).inc()
+
+    def _part(self, part: RecallResult) -> None:
+        """What was done in one scope."""
+        of, cache = self._of, part.cache
+        of.plans.of(part.plan.name).inc()
+        if cache.strategy != "disabled":
+            self._lookups.add(cache.hit, 1)
+            of.lookups.of("hit" if cache.hit else "miss").inc()
+        for name, ms in part.timings_ms.items():
+            if name.startswith(ARM):
+                of.arm_seconds.of(name[len(ARM) :]).observe(ms / 1e3)
+            elif name != "total":
+                of.stage_seconds.of(name).observe(ms / 1e3)
+        if cache.hit:
+            return  # what it says of the LLM and the reranker is of an earlier recall
+        rewrite, rerank = part.rewrite, part.rerank
+        of.rewrites.of(rewrite.reason).inc()
+        if rewrite.duration_ms:
+            of.rewrite_seconds.observe(rewrite.duration_ms / 1e3)
+        of.reranks.of(rerank.reason).inc()
+        if rerank.duration_ms:
+            of.rerank_ms.observe(rerank.duration_ms)
+
+    def _hits(self, result: RecallResult, privacy: str) -> None:
+        observe = self._of.scores.observe
+        named = [{ref.name.casefold(), ref.mention.casefold()} for ref in result.query.entity_refs if ref.mention]
+        for hit in result.hits:
+            observe(hit.score)
+            if named:
+                held = {name.casefold() for name in hit.memory.entities}
+                self._overlap.add(labels.overlap(named, held), hit.score)
+        if privacy != "allow":
+            for hit in result.hits:
+                self._of.private.of(privacy, _shown(hit, privacy)).inc()
+
+    # -- as a collector of the registry ----------------------------------------------------------------------------
+
+    def describe(self) -> Iterable[Any]:
+        """Nothing, so that registering it does not ask a store."""
+        return ()
+
+    def collect(self) -> Iterator[Any]:
+        """What is computed when somebody asks. Whatever has ended by then is counted first."""
+        self._sources.flush()
+        gauge = self._core.GaugeMetricFamily
+        (recalls,), seconds = self._recent.sums()
+        (hits, lookups), _ = self._lookups.sums()
+        yield families.filled(gauge, families.THROUGHPUT, [((self.instance,), recalls / seconds)])
+        if lookups:
+            yield families.filled(gauge, families.CACHE_RATE, [((), hits / lookups)])
+        yield families.filled(gauge, families.OVERLAP, [((r,), mean) for r, mean in self._overlap.means()])
+        yield from self._sources.collect(self._core)
+
+
+class _WithoutTimes:
+    """A registry without the times at which series were made: a line for each series that nobody asks for."""
+
+    def __init__(self, registry: Any) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Any]:
+        for family in self._registry.collect():
+            family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
+            yield family
+
+
+def _copy(names: tuple[str, ...]) -> Metrics:
+    return Metrics(names=names)
+
+
+def _code(error: BaseException) -> str:
+    return error.code.lower() if isinstance(error, RecallError) else OTHER
+
+
+def _shown(hit: Hit, privacy: str) -> str:
+    text = hit.memory.text
+    if privacy == "block" or not text:
+        return "withheld"
+    return "redacted" if "[" in text and _PLACEHOLDER.search(text) else "shown"
