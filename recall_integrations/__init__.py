@@ -1,6 +1,7 @@
 """Find the right memory: one retriever for LangChain and LlamaIndex over a query optimizer.
 
-    remember   Memory ─ validate ─ entities ─▶ one SQL transaction ─▶ tantivy (BM25) and Chroma (vectors) follow
+    remember   Memory ─ validate ─ entities, words, vector ─▶ one SQL transaction ─▶ tantivy follows, and Chroma where
+                    a scope outgrows what is scanned
     recall     text ─ parse ─▶ ParsedQuery ─ plan ─▶ RetrievalPlan ─▶ arms under one deadline
                     ─▶ candidates ─ fuse ─▶ rank ─▶ privacy ─ pack ─ explain ─▶ RecallResult
 
@@ -15,7 +16,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recall_integrations import errors
-    from recall_integrations.config import RecallConfig
+    from recall_integrations.config import (
+        BreakerConfig,
+        BudgetsConfig,
+        CacheConfig,
+        FallbackFusionConfig,
+        LimitsConfig,
+        PlannerConfig,
+        PrivacyConfig,
+        QueryConfig,
+        RankingConfig,
+        RecallConfig,
+        RerankConfig,
+        RetrievalConfig,
+        RewritingConfig,
+        SpecificityConfig,
+    )
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.retriever import OptimizedRecallRetriever
     from recall_integrations.store.memory_store import MemoryStore
@@ -36,20 +52,33 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BreakerConfig",
+    "BudgetsConfig",
+    "CacheConfig",
     "EntityRef",
+    "FallbackFusionConfig",
     "Filters",
     "Hit",
+    "LimitsConfig",
     "Memory",
     "MemoryStore",
     "MemoryType",
     "OptimizedRecallRetriever",
     "ParsedQuery",
+    "PlannerConfig",
+    "PrivacyConfig",
+    "QueryConfig",
     "QueryOptimizer",
+    "RankingConfig",
     "RecallConfig",
     "RecallResult",
     "Relation",
+    "RerankConfig",
+    "RetrievalConfig",
     "RetrievalPlan",
+    "RewritingConfig",
     "Scope",
+    "SpecificityConfig",
     "TemporalWindow",
     "errors",
 ]
@@ -57,9 +86,13 @@ __all__ = [
 _RECORDS = (
     "EntityRef Filters Hit Memory MemoryType ParsedQuery RecallResult Relation RetrievalPlan Scope TemporalWindow"
 ).split()
+_SETTINGS = (
+    "BreakerConfig BudgetsConfig CacheConfig FallbackFusionConfig LimitsConfig PlannerConfig PrivacyConfig QueryConfig"
+    " RankingConfig RecallConfig RerankConfig RetrievalConfig RewritingConfig SpecificityConfig"
+).split()
 _HOMES = {
     **dict.fromkeys(_RECORDS, "recall_integrations.types"),
-    "RecallConfig": "recall_integrations.config",
+    **dict.fromkeys(_SETTINGS, "recall_integrations.config"),
     "QueryOptimizer": "recall_integrations.optimizer",
     "MemoryStore": "recall_integrations.store.memory_store",
     "OptimizedRecallRetriever": "recall_integrations.retriever",

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.base import Arm, ArmRequest, ArmResult
+from recall_integrations.arms.fan_out import whole
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.resilience.deadline import Deadline
@@ -161,7 +162,7 @@ class ArmContract:
 
     def arm(self, store: MemoryStore) -> Arm:
         """The arm under test over `store`."""
-        return self.spec.make(store, store.config)()
+        return whole(self.spec.make(store, store.config))
 
     def memories(self) -> list[Memory]:
         """Forty memories that every arm finds something in, several of them equal but for the id."""

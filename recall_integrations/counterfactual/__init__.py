@@ -1,0 +1,1 @@
+"""What a recall would have returned without an arm, a kind of evidence or a rule."""

@@ -1,0 +1,71 @@
+"""Counterfactuals as plain data, for `--json` and the page. Keys are only ever added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recall_integrations.counterfactual.parts import Part
+from recall_integrations.counterfactual.recalls import Counterfactuals, LeftOut
+
+TEXT_CHARS = 240  # of a memory that comes in
+DECIMALS = 6
+
+
+def counterfactuals_data(found: Counterfactuals) -> dict[str, Any]:
+    """`{parts, hits, without, took_ms}`.
+
+    `parts` are `{key, kind, name, label}`; `hits`, those of the whole recall, `{id, score}`; each of `without` is
+    `{parts, label, reached, plan, effect, summary, gone, come, shifted, degraded, moves}`, and a move
+    `{id, text, before, after, hit_before, hit_after, score_before, score_after}`.
+    """
+    return {
+        "parts": [part_data(part) for part in found.parts],
+        "hits": [{"id": hit.memory.id, "score": round(hit.score, DECIMALS)} for hit in found.whole.hits],
+        "without": [_left_out(one, found) for one in found.without],
+        "took_ms": found.took_ms,
+    }
+
+
+def part_data(part: Part) -> dict[str, str]:
+    """Something that can be left out."""
+    return {"key": part.key, "kind": part.kind, "name": part.name, "label": part.label}
+
+
+def _left_out(one: LeftOut, found: Counterfactuals) -> dict[str, Any]:
+    less = one.result
+    texts = {hit.memory.id: hit.memory.text for hit in (*found.whole.hits, *(less.hits if less is not None else ()))}
+    return {
+        "parts": [part.key for part in one.parts],
+        "label": one.label,
+        "reached": less is not None,
+        "plan": None if less is None else less.plan.name,
+        "effect": one.effect,
+        "summary": one.summary,
+        "gone": one.gone,
+        "come": one.come,
+        "shifted": one.shifted,
+        "degraded": [
+            {"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in (() if less is None else less.degraded)
+        ],
+        "moves": [
+            {
+                "id": move.id,
+                "text": _short(texts.get(move.id, "")),
+                "before": move.before,
+                "after": move.after,
+                "hit_before": move.hit_before,
+                "hit_after": move.hit_after,
+                "score_before": _rounded(move.score_before),
+                "score_after": _rounded(move.score_after),
+            }
+            for move in one.moves
+        ],
+    }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= TEXT_CHARS else f"{text[:TEXT_CHARS].rstrip()}…"
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, DECIMALS)

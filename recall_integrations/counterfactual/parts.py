@@ -1,0 +1,181 @@
+"""What can be left out of a recall: arms, kinds of evidence, rules. Each has a key, and a name for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.records import record
+from recall_integrations.types import ParsedQuery, RecallResult
+
+ARM, FEATURE, RULE = "arm", "feature", "rule"
+LEAST_ADDED = 0.005  # of a kind of evidence, in the ranker's units: less is not worth a recall
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Something that can be left out.
+
+    Args:
+        kind: `arm`, `feature` or `rule`.
+        name: of the arm; of the kind of evidence, or of a single feature; of the rule.
+        label: what people call it.
+    """
+
+    kind: str
+    name: str
+    label: str
+
+    @property
+    def key(self) -> str:
+        """As it is given: `arm:lexical`, `feature:words`, `rule:negation`."""
+        return f"{self.kind}:{self.name}"
+
+
+_ARMS = {
+    "semantic": "search by meaning",
+    "lexical": "search by words",
+    "graph": "search by names",
+    "temporal": "search by time",
+    "type_filter": "search by type",
+}
+# Kinds of evidence: as they are given → the group of features, and what people call it.
+_GROUPS = {
+    "words": ("word", "the query's words"),
+    "alike": ("soft match", "words alike in meaning"),
+    "letters": ("spelling", "words spelled alike"),
+    "pairs": ("pair", "pairs of words"),
+    "length": ("length", "length of the text"),
+    "around": ("neighbour", "what stands around it"),
+    "thread": ("thread", "its conversation"),
+    "shared": ("feedback", "words shared with the best matches"),
+    "meaning": ("vector", "meaning"),
+    "speaker": ("speaker", "who said it"),
+    "answers": ("question", "questions and their answers"),
+    "dates": ("date", "dates in the text"),
+    "links": ("graph", "links between names"),
+    "newness": ("recency", "newness and importance"),
+}
+RULES = {
+    "filters": "the filters you set",
+    "names": "names read as people and things",
+    "time": "the time read from the query",
+    "session": "the conversation asked for",
+    "negation": "what the query excludes",
+    "types": "the type of memory asked for",
+    "spelling": "corrected spelling",
+    "identifiers": "ids letter by letter",
+    "newer": "newer ones preferred",
+    "router": "the kind of memory preferred",
+    "rewrite": "other words for the query",
+    "rerank": "the reranker",
+    "diversity": "variety of the hits",
+    "repeats": "repeats folded away",
+}
+
+
+def part_of(key: str, known: FeatureSet) -> Part:
+    """The part that a key names: `arm:lexical`, `feature:words`, `feature:cosine`, `rule:time`; an arm or a rule may be
+    given by its name alone.
+
+    Raises:
+        InvalidArgument: there is no such part.
+    """
+    kind, sign, name = key.strip().partition(":")
+    if not sign:
+        kind, name = (RULE if kind in RULES else ARM), kind
+    if kind == ARM and name.isidentifier():
+        return Part(kind=ARM, name=name, label=_ARMS.get(name, f"search by {name.replace('_', ' ')}"))
+    if kind == RULE and name in RULES:
+        return Part(kind=RULE, name=name, label=RULES[name])
+    if kind == FEATURE and (name in known.main or members(name, known)):
+        return Part(kind=FEATURE, name=name, label=_evidence(name))
+    raise InvalidArgument(
+        f"There is no part {key!r} of a recall to leave out. Arms: arm:{', arm:'.join(_ARMS)}. Kinds of evidence: "
+        f"feature:{', feature:'.join(_names_of_groups(known))}, or a single feature. "
+        f"Rules: rule:{', rule:'.join(RULES)}."
+    )
+
+
+def members(name: str, known: FeatureSet) -> tuple[str, ...]:
+    """The features that a kind of evidence, or the name of one feature, stands for."""
+    group = _GROUPS[name][0] if name in _GROUPS else name.replace("_", " ")
+    found: tuple[str, ...] = known.groups.get(group, ())
+    return found or ((name,) if name in known.main else ())
+
+
+def acting(result: RecallResult, known: FeatureSet, *, filtered: bool, weighed: bool) -> tuple[Part, ...]:
+    """The parts that had a hand in a recall: arms that were asked, evidence that counted in a hit, rules that applied.
+
+    Args:
+        result: of the recall.
+        known: the features that its ranker looks at.
+        filtered: whether it was asked with filters.
+        weighed: whether the order is a sum of features, so that one can be taken out of it.
+    """
+    return tuple(
+        part_of(key, known)
+        for key in (
+            *(f"{ARM}:{name}" for name in _asked(result)),
+            *((f"{FEATURE}:{name}" for name in _counting(result, known)) if weighed else ()),
+            *(f"{RULE}:{name}" for name in RULES if (filtered if name == "filters" else _APPLIED[name](result))),
+        )
+    )
+
+
+def _asked(result: RecallResult) -> Iterator[str]:
+    """Arms of the plan that were asked, in its order."""
+    failed = {problem.stage for problem in result.degraded}
+    for arm in result.plan.arms:
+        if f"arm.{arm.name}" in result.timings_ms or arm.name in failed:
+            yield arm.name
+
+
+def _counting(result: RecallResult, known: FeatureSet) -> Iterator[str]:
+    """Kinds of evidence that added something to one of the hits, or took something from it."""
+    counted = {c.source for hit in result.hits for c in hit.contributions if abs(c.added) >= LEAST_ADDED}
+    for name in _names_of_groups(known):
+        if counted.intersection(members(name, known)):
+            yield name
+
+
+def _names_of_groups(known: FeatureSet) -> list[str]:
+    named = {group: name for name, (group, _) in _GROUPS.items()}
+    return [named.get(group, group.replace(" ", "_")) for group in known.groups]
+
+
+def _evidence(name: str) -> str:
+    return _GROUPS[name][1] if name in _GROUPS else name.replace("_", " ")
+
+
+def is_named(parsed: ParsedQuery) -> bool:
+    """Whether the query names somebody or something."""
+    return any(ref.stage != IMPLICIT for ref in parsed.entity_refs)
+
+
+_APPLIED: Mapping[str, Callable[[RecallResult], bool]] = {
+    "names": lambda r: is_named(r.query),
+    "time": lambda r: r.query.temporal_window is not None,
+    "session": lambda r: r.query.session is not None,
+    "negation": lambda r: bool(r.query.negations) or _moved(r, "negation"),
+    "types": lambda r: bool(r.plan.type_hints),
+    "spelling": lambda r: bool(r.query.corrections),
+    "identifiers": lambda r: r.plan.exact_match,
+    "newer": lambda r: r.plan.time_bias,
+    "router": lambda r: bool(r.plan.prefers),
+    "rewrite": lambda r: r.rewrite.used,
+    "rerank": lambda r: r.rerank.used,
+    "diversity": lambda r: r.plan.diversity,
+    "repeats": lambda r: any(hit.duplicates for hit in r.hits),
+}
+
+
+def _moved(result: RecallResult, source: str) -> bool:
+    return any(c.source == source for hit in result.hits for c in hit.contributions)
+
+
+def names(parts: Iterable[Part], kind: str) -> frozenset[str]:
+    """The names of the parts of one kind."""
+    return frozenset(part.name for part in parts if part.kind == kind)

@@ -1,0 +1,200 @@
+"""What requests may hold, and reading it. Values are checked where they are used; here, that they are of their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field, FiniteFloat, model_validator
+
+from recall_integrations.adapters.filters import as_filters
+from recall_integrations.adapters.scopes import SYNTAX, parse_scope
+from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput
+from recall_integrations.serving.limits import Limits
+from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope
+
+PRIVACY = Literal["allow", "redact", "block"]
+WHERE = f"The tenant: {SYNTAX} Or an object with `user_id`, `agent_id`, `namespace`. With a token: default its scope."
+Time = Annotated[
+    str,
+    Field(description="ISO 8601 with an offset.", examples=["2026-03-01T12:00:00+00:00"], max_length=64),
+]
+
+
+T = TypeVar("T")
+
+
+class _First(FailFast):
+    """`FailFast` that may stand in a union, whose members must be hashable."""
+
+    def __hash__(self) -> int:
+        return hash(_First)
+
+
+Listed = Annotated[list[T], _First()]  # the first mistake is told: a million of them would hold up everybody
+UNKNOWN_TOLD = 5  # keys that are told one by one, for the same reason
+
+
+class Asked(BaseModel):
+    """A body: no other keys than these, and no text for a number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_unknown(cls, given: Any) -> Any:
+        if isinstance(given, dict) and len(given) > len(cls.model_fields) + UNKNOWN_TOLD:
+            raise ValueError(f"{len(given):,} keys are given, and there are {len(cls.model_fields)}")
+        return given
+
+
+class ScopeParts(Asked):
+    """A scope by its parts."""
+
+    user_id: str = ""
+    agent_id: str = ""
+    namespace: str = ""
+
+
+WhichScope = Annotated[str | ScopeParts | None, Field(description=WHERE, examples=["u1"])]
+
+
+class WindowGiven(Asked):
+    """A time: from `start`, until before `end`; what is left out is open."""
+
+    start: Time | None = None
+    end: Time | None = None
+
+
+class RecallAsked(Asked):
+    """A recall."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"examples": [{"query": "What did Priya say about the deploy?", "k": 3, "scope": "u1"}]},
+    )
+
+    query: str = Field(min_length=1, description="A question, or words.")
+    k: int = Field(5, ge=1, description="How many hits.")
+    scope: WhichScope = None
+    scopes: Listed[str | ScopeParts] | None = Field(
+        None, max_length=32, description="Instead of `scope`: what is found in each of them, in one ranking."
+    )
+    filters: dict[str, Any] | None = Field(
+        None,
+        description="Hard conditions: `types`, `entities`, `actors`, `roles`, `channels`, `threads`, `after`, "
+        "`before`, `recency_days`; any other key is one of the metadata.",
+        examples=[{"types": ["fact"], "source": "wiki", "year": {"$gte": 2020}}],
+    )
+    now: Time | None = Field(None, description="What 'yesterday' is relative to; default the clock.")
+    timezone: str | None = Field(None, description="Where 'yesterday' is read.", examples=["Europe/Berlin"])
+    window: WindowGiven | Literal[False] | None = Field(
+        None, description="The time that is asked for, instead of what the query says; false: no dates are read."
+    )
+    time_budget_ms: FiniteFloat | None = Field(None, gt=0, description="The deadline, waiting for a place included.")
+    tokens_max: int | None = Field(None, ge=1, description="Keep the texts together within so many tokens.")
+    privacy: PRIVACY | None = Field(None, description="What is withheld; default the least that the server withholds.")
+    context: int = Field(0, ge=0, le=50, description="Memories before and after each hit in its thread.")
+    query_vector: Listed[FiniteFloat] | None = Field(None, description="The query's embedding, if you have it.")
+    score_min: float | None = Field(None, ge=0, le=1, description="Leave out hits that score less.")
+    highlights: bool = Field(False, description="Say which places of the texts speak for them.")
+    strict: bool = Field(False, description="An error where the default leaves something out and names it.")
+
+    def arguments(self, limits: Limits) -> dict[str, Any]:
+        """Those of `QueryOptimizer.recall` but for the scope, the privacy mode and the time.
+
+        Raises:
+            InvalidInput: one of them cannot be used.
+        """
+        return {
+            "query": self.query,
+            "k": at_most(self.k, limits.k_max, "k"),
+            "filters": filters_of(self.filters),
+            "now": moment(self.now, "now"),
+            "timezone": self.timezone,
+            "window": window_of(self.window),
+            "tokens_max": self.tokens_max,
+            "context": self.context,
+            "query_vector": self.query_vector,
+            "score_min": self.score_min,
+            "strict": self.strict,
+        }
+
+
+# -- reading them ------------------------------------------------------------------------------------------------------
+
+
+def at_most(value: int, most: int, name: str) -> int:
+    """A number that this server does not find too large.
+
+    Raises:
+        InvalidArgument: it is.
+    """
+    if value > most:
+        raise InvalidArgument(f"{name} is {value:,}; this server gives at most {most:,} at once. Ask for fewer.")
+    return value
+
+
+def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgument) -> datetime | None:
+    """A time.
+
+    Raises:
+        InvalidInput: it is none, or has no offset.
+    """
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise error(f"{name} must be a time with an offset, such as 2026-03-01T12:00:00+00:00.")
+    return found
+
+
+def scope_of(given: str | ScopeParts | None) -> Scope | None:
+    """The scope that is named; `None` where none is.
+
+    Raises:
+        InvalidScope: it is none.
+    """
+    if given is None:
+        return None
+    return parse_scope(given) if isinstance(given, str) else checked_scope(given.model_dump())
+
+
+def filters_of(given: Mapping[str, Any] | None) -> Filters | None:
+    """Filters, with times as text.
+
+    Raises:
+        InvalidFilter: they cannot be applied.
+    """
+    if not given:
+        return None
+    times = {name: given[name] for name in ("after", "before") if isinstance(given.get(name), str)}
+    read = {name: moment(text, f"filters.{name}", InvalidFilter) for name, text in times.items()}
+    return as_filters({key: value for key, value in {**given, **read}.items() if value is not None})
+
+
+def window_of(given: WindowGiven | Literal[False] | None) -> TemporalWindow | Literal[False] | None:
+    """The window that is asked for.
+
+    Raises:
+        InvalidArgument: its times cannot be used.
+    """
+    if not isinstance(given, WindowGiven):
+        return given
+    return TemporalWindow(start=moment(given.start, "window.start"), end=moment(given.end, "window.end"))
+
+
+def budget_of(asked_ms: float | None, usual_ms: float, limits: Limits) -> float:
+    """The time that a recall has.
+
+    Raises:
+        InvalidArgument: it is more than this server gives.
+    """
+    if asked_ms is not None and asked_ms > limits.time_ms_max:
+        raise InvalidArgument(f"A recall may have {limits.time_ms_max:,.0f} ms here. Give it less.")
+    return usual_ms if asked_ms is None else asked_ms

@@ -1,0 +1,237 @@
+"""`RecallClient`: a served store as a retriever of both frameworks, and its write side.
+
+from recall_integrations.serving import RecallClient
+
+retriever = RecallClient("http://127.0.0.1:8000", k=3)   # was: OptimizedRecallRetriever(optimizer=…, k=3)
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from recall_integrations.adapters.filters import FiltersLike
+from recall_integrations.adapters.rows import memory_of, row_of
+from recall_integrations.errors import InvalidArgument, NotFound, ServerError
+from recall_integrations.observability.progress import Told, counted
+from recall_integrations.retriever import OptimizedRecallRetriever
+from recall_integrations.serving.remote import RemoteOptimizer, filters_data, scope_data, understood
+from recall_integrations.serving.wire import RETRIES, Asked, Wire
+from recall_integrations.store.clock import utc_now
+from recall_integrations.store.given import Chat, check_many, checked, checked_wish
+from recall_integrations.types import Memory, Scope, ScopeLike, checked_scope, unchecked_memory
+
+AT_ONCE = 500  # memories in one request
+BYTES_AT_ONCE = 2_000_000  # of their texts, about
+
+
+class RecallClient(OptimizedRecallRetriever):
+    """A retriever of both frameworks over a store that a server has open, and what writes to it.
+
+    Whatever takes an `OptimizedRecallRetriever` takes this, and gets the same documents, nodes and results.
+    `client.optimizer` is for whatever takes a `QueryOptimizer`.
+
+    Args:
+        url: of the server, such as `http://127.0.0.1:8000`.
+        token: of it, where it wants one. It is never shown; a pickle holds it.
+        timeout: seconds that a request may take with its retries, 30 by default; a recall with a `time_budget_ms` has
+            that and a quarter of a second.
+        retries: how often a request is sent again where the server is away or has no place (429, 503): after what it
+            says (`Retry-After`), or after a tenth of a second, doubled each time, as far as the time reaches.
+        on_error: `raise` (the default), or `empty`: where the server is away or late, nothing is found, and
+            `result.degraded` has `server: unavailable` or `server: timeout`. Writes always raise.
+        transport, async_transport: of httpx, instead of sockets.
+        fields: those of `OptimizedRecallRetriever`: `k`, `scope`, `filters`, … Without a scope, it is the token's.
+
+    Raises:
+        InvalidArgument: an argument cannot be used. Nothing is asked of the server yet.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        token: str | None = None,
+        timeout: float = 30.0,
+        retries: int = RETRIES,
+        on_error: str = "raise",
+        transport: httpx.BaseTransport | None = None,
+        async_transport: httpx.AsyncBaseTransport | None = None,
+        **fields: Any,
+    ) -> None:
+        if isinstance(fields.get("optimizer"), RemoteOptimizer):  # a copy of one
+            super().__init__(**fields)
+            return
+        if "optimizer" in fields or url is None:
+            raise InvalidArgument('RecallClient takes the address of a server: RecallClient("http://127.0.0.1:8000").')
+        wire = Wire(url, token, retries=retries, transport=transport, async_transport=async_transport)
+        super().__init__(optimizer=RemoteOptimizer(wire, timeout, on_error), **fields)
+
+    @property
+    def remote(self) -> RemoteOptimizer:
+        """What asks the server."""
+        assert isinstance(self.optimizer, RemoteOptimizer)
+        return self.optimizer
+
+    async def aclose(self) -> None:
+        """End the connections of this event loop and of threads."""
+        await self.remote.wire.aclose()
+
+    def __enter__(self) -> RecallClient:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def remember(self, memory: Any, *, scope: ScopeLike | None = None, on_duplicate: str = "keep") -> str:
+        """Store one memory and return its id, as `MemoryStore.remember` does."""
+        return self.remember_many([memory], scope=scope, on_duplicate=on_duplicate)[0]
+
+    def remember_many(
+        self,
+        memories: Iterable[Any],
+        *,
+        scope: ScopeLike | None = None,
+        progress: bool | Told = False,
+        on_duplicate: str = "keep",
+    ) -> list[str]:
+        """Store memories and return their ids in order, as `MemoryStore.remember_many` does, in parts.
+
+        They are durable when this returns; where it raises, the parts before stand. Asked again, the same memories
+        change nothing more: those without an id get theirs here.
+
+        Args:
+            memories: `Memory` objects, plain texts, chat messages. A `thread=` does not travel: give each its own.
+            scope: the tenant; default that of this client, or the token's.
+            progress: show how far it is; or what is told of it.
+            on_duplicate: `keep`, `skip` or `replace`, as in `MemoryStore.remember_many`.
+
+        Raises:
+            InvalidMemory: one cannot be stored; the message says which.
+            ServerError: the server is away, does not let this client in, or fails.
+        """
+        check_many(memories, AT_ONCE, None)
+        chat = Chat(on_duplicate=checked_wish(on_duplicate))
+        total = len(memories) if isinstance(memories, Sequence) else None
+        source: Iterable[Memory] = checked(memories, None, chat, utc_now)
+        ids: list[str] = []
+        with counted("Remembering", total, progress) as advance:
+            for part in _parts(source if total is None else list(source)):
+                rows = [row_of(memory) for memory in part]
+                for row in rows if on_duplicate == "keep" else ():
+                    row["id"] = row["id"] or str(uuid.uuid4())
+                body = {"memories": [_given(row) for row in rows], "on_duplicate": on_duplicate}
+                reply = self._asks("POST", "/remember", {**body, **self._where(scope)})
+                with understood(self.remote.wire.address):
+                    ids.extend(map(str, reply["ids"]))
+                advance(len(part))
+        return ids
+
+    def forget(
+        self,
+        ids: str | Iterable[str] | None = None,
+        *,
+        scope: ScopeLike | None = None,
+        filters: FiltersLike = None,
+        user_id: str | None = None,
+    ) -> int:
+        """Remove memories everywhere, and return how many were there, as `MemoryStore.forget` does.
+
+        Raises:
+            InvalidArgument: nothing says what to forget, or two things do that exclude each other.
+        """
+        if ids is None and scope is None and filters is None and user_id is None:
+            raise InvalidArgument("Say what to forget: ids, filters, a scope, or user_id=...")
+        body: dict[str, Any] = {"filters": filters_data(filters)}
+        if user_id is not None:
+            if scope is not None or ids is not None:
+                raise InvalidArgument("user_id means all scopes of a user: leave out scope and ids.")
+            return self._number("/forget", {**body, "user_id": user_id}, "forgotten")
+        where = self._where(scope)
+        if ids is not None:
+            listed = [ids] if isinstance(ids, str) else list(ids)
+            parts = [listed[i : i + AT_ONCE] for i in range(0, len(listed), AT_ONCE)]
+            bodies = [{**body, **where, "ids": part} for part in parts]
+        else:
+            bodies = [{**body, **where, "everything": body["filters"] is None}]
+        return sum(self._number("/forget", one, "forgotten") for one in bodies)
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def get(self, memory_id: str, *, scope: ScopeLike | None = None) -> Memory | None:
+        """The memory with this id, as the server shows it; `None` where there is none."""
+        try:
+            row = self._asks("GET", f"/memories/{quote(memory_id, safe='')}", params=self._named(scope))
+        except NotFound:
+            return None
+        with understood(self.remote.wire.address):
+            return _memory(row)
+
+    def count(self, *, scope: ScopeLike | None = None, filters: FiltersLike = None) -> int:
+        """How many memories a scope has, or how many of them meet filters."""
+        body = {"filters": filters_data(filters), **self._where(scope)}
+        return self._number("/count", body, "count")
+
+    def about(self) -> dict[str, Any]:
+        """How the server is set: `timezone`, `embedding`, `dimensions`, `time_budget_ms`."""
+        return dict(self._asks("GET", "/about"))
+
+    def _asks(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, params: Mapping[str, str] | None = None
+    ) -> Any:
+        remote = self.remote
+        given = None if body is None else {key: value for key, value in body.items() if value is not None}
+        writes: Callable[[float], Mapping[str, Any]] | None = None if given is None else lambda _left: given
+        asked = Asked(method=method, path=path, body=writes, params=params or {}, seconds=remote.timeout)
+        found = remote.wire.ask(asked)
+        if not isinstance(found, dict):
+            raise ServerError(f"{remote.wire.address} does not answer as a recall server does. Is that its address?")
+        return found
+
+    def _number(self, path: str, body: Mapping[str, Any], name: str) -> int:
+        reply = self._asks("POST", path, body)
+        with understood(self.remote.wire.address):
+            return int(reply[name])
+
+    def _where(self, scope: ScopeLike | None) -> dict[str, Any]:
+        """The scope of a call, which else is this client's; nothing = the token's."""
+        given = self.scope if scope is None else scope
+        return {} if given is None else {"scope": scope_data(checked_scope(given))}
+
+    def _named(self, scope: ScopeLike | None) -> dict[str, str]:
+        from recall_integrations.adapters.scopes import scope_text
+
+        given = self.scope if scope is None else scope
+        return {} if given is None else {"scope": scope_text(checked_scope(given))}
+
+
+def _parts(memories: Iterable[Memory]) -> Iterator[list[Memory]]:
+    """Memories in parts of which each fits into a request."""
+    part: list[Memory] = []
+    size = 0
+    for memory in memories:
+        part.append(memory)
+        size += len(memory.text)
+        if len(part) == AT_ONCE or size >= BYTES_AT_ONCE:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _given(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def _memory(row: Mapping[str, Any]) -> Memory:
+    """A memory as the server shows it; of one that is withheld there is no text."""
+    if row["text"]:
+        return memory_of(row, Scope())[1]
+    memory = memory_of({**row, "text": "-"}, Scope())[1]
+    return unchecked_memory(**{name: getattr(memory, name) for name in Memory.__dataclass_fields__} | {"text": ""})

@@ -1,0 +1,268 @@
+"""What stands before every request: where it comes from, who sends it, how often, and how much. Plain ASGI.
+
+    host, origin ─▶ token ─▶ rate ─▶ body, counted while it arrives ─▶ the application
+
+It is also where a reply gets its request's id, and where an error that nobody foresaw ends: the client is told that
+there was one, the log which kind and where, and neither what it says, since that may quote a memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import math
+import re
+import time
+import traceback
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from recall_integrations.errors import ConfigError, RecallError
+from recall_integrations.serving.auth import HEADER, SEND_TOKEN, STATE, Caller
+from recall_integrations.serving.problems import MEDIA_TYPE, Refused, headers_of, packed, problem_of, status_of
+from recall_integrations.serving.served import Served
+
+log = logging.getLogger(__name__)
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+UNLESS_SAID = (  # no reply is a page, and none is kept on the way, unless it says so itself
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
+)
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Gate:
+    """The application behind a gate.
+
+    Args:
+        app: the application.
+        served: what is served.
+    """
+
+    def __init__(self, app: App, served: Served) -> None:
+        self._app, self._served = app, served
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        began, headers = time.perf_counter(), dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"")
+        request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex.encode()
+        state = scope.setdefault("state", {})
+        state["request_id"] = request_id.decode()
+        reply = _Reply(send, request_id, began)
+        try:
+            caller = self._admitted(scope, headers)
+            state[STATE] = caller
+            body = await self._body(headers, receive, known=caller is not None)
+            await self._app(scope, _replayed(body, receive), reply)
+        except RecallError as e:
+            await reply.problem(e)
+        except Exception as e:  # noqa: BLE001 - the last place where a client can be told; its message may quote
+            last = traceback.extract_tb(e.__traceback__)[-1]
+            log.error("%s failed: %s in %s, line %s", state["request_id"], type(e).__name__, last.name, last.lineno)
+            await reply.problem(Refused(500, "INTERNAL", "Something failed that should not. Its kind is in the log."))
+        if log.isEnabledFor(logging.INFO):  # the path without what is asked for, which comes after it
+            route = getattr(scope.get("route"), "path", "-")
+            took = (time.perf_counter() - began) * 1e3
+            log.info("%s %s %s %d %.1f ms", state["request_id"], scope["method"], route, reply.status, took)
+
+    def _admitted(self, scope: Message, headers: Mapping[bytes, bytes]) -> Caller | None:
+        """Who asks; `None` = nobody who has a token.
+
+        Raises:
+            Refused: not from there, not with this token, not so often.
+        """
+        served = self._served
+        host = headers.get(b"host", b"").decode("latin-1")
+        if served.tokens is None and not _is_here(host, served.settings.hosts):
+            raise Refused(
+                421,
+                "WRONG_HOST",
+                "This server answers to names of this machine only, such as 127.0.0.1. Serve with tokens for others.",
+            )
+        origin = headers.get(b"origin")
+        if origin is not None and not _same(origin.decode("latin-1"), host):
+            raise Refused(403, "CROSS_ORIGIN", "Pages of other origins may not ask this server.")
+        address = (scope.get("client") or ("",))[0]
+        caller = self._caller(headers, str(address))
+        self._count(caller.name if caller is not None else str(address))
+        return caller
+
+    def _count(self, caller: str) -> None:
+        """One more request of somebody.
+
+        Raises:
+            Refused: it is one too many.
+        """
+        wait_s = self._served.rates.wait_s(caller)
+        if wait_s:
+            raise Refused(
+                429,
+                "TOO_MANY_REQUESTS",
+                f"More than {self._served.limits.rate:g} requests a second. Ask again in {wait_s:.2f} seconds.",
+                headers={"Retry-After": str(math.ceil(wait_s))},
+            )
+
+    def _caller(self, headers: Mapping[bytes, bytes], address: str) -> Caller | None:
+        served = self._served
+        if served.tokens is None:
+            return Caller(name=address or "here", privacy=served.settings.privacy)
+        given = headers.get(b"authorization")
+        if given is None:
+            return None
+        kind, _, token = given.decode("latin-1").partition(" ")
+        try:
+            found = served.tokens.find(token.strip()) if kind.lower() == "bearer" else None
+        except ConfigError as e:  # it names files of ours, and whoever asks may be anybody
+            log.error("Nobody is let in: %s", e)
+            raise Refused(503, "NOT_READY", "The tokens of this server cannot be read. Its log says why.") from None
+        if found is None:
+            self._count(address)  # who guesses is counted as well
+            raise Refused(
+                401,
+                "UNAUTHORIZED",
+                "That is no token of this server, or it is over. Make one: recall token add",
+                headers=HEADER,
+            )
+        return Caller.with_token(found, served.settings.privacy)
+
+    async def _body(self, headers: Mapping[bytes, bytes], receive: Receive, *, known: bool) -> bytes | None:
+        """The body, if it is not too large; it is refused as soon as that is known. `None`: the client has gone.
+
+        Args:
+            headers, receive: of the request.
+            known: whether somebody sends it who has a token; nobody else's takes memory of ours.
+        """
+        limits = self._served.limits
+        said = headers.get(b"content-length", b"0")
+        if said.isdigit() and int(said) > limits.body_max:
+            raise _too_large(limits.body_max)
+        if said == b"0" and b"transfer-encoding" not in headers:
+            return b""
+        if not known:
+            raise Refused(401, "UNAUTHORIZED", SEND_TOKEN, headers=HEADER | {"Connection": "close"})
+        try:
+            return await asyncio.wait_for(_read(receive, limits.body_max), limits.body_s)
+        except asyncio.TimeoutError:
+            raise Refused(
+                408,
+                "TOO_SLOW",
+                f"The request did not arrive within {limits.body_s:g} seconds. Send it again, or less at once.",
+                headers={"Connection": "close"},
+            ) from None
+
+
+async def _read(receive: Receive, most: int) -> bytes | None:
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        part = message.get("body", b"")
+        size += len(part)
+        if size > most:
+            raise _too_large(most)
+        parts.append(part)
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large(most: int) -> Refused:
+    # Closed, since what is left of the body is not read.
+    return Refused(
+        413,
+        "BODY_TOO_LARGE",
+        f"A request may have {most:,} bytes. Send less at once.",
+        headers={"Connection": "close"},
+    )
+
+
+def _replayed(body: bytes | None, receive: Receive) -> Receive:
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        if body is None:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+class _Reply:
+    """Sends a reply with what all of them have."""
+
+    def __init__(self, send: Send, request_id: bytes, began: float) -> None:
+        self._send, self._request_id, self._began = send, request_id, began
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            took = (time.perf_counter() - self._began) * 1e3
+            given = list(message.get("headers", ()))
+            said = {name for name, _ in given}
+            message["headers"] = [
+                *given,
+                *(header for header in UNLESS_SAID if header[0] not in said),
+                (b"x-request-id", self._request_id),
+                (b"server-timing", b"total;dur=%.1f" % took),
+                (b"x-content-type-options", b"nosniff"),
+            ]
+        await self._send(message)
+
+    async def problem(self, error: RecallError) -> None:
+        """An error, where nothing was sent yet."""
+        if self.status:
+            return
+        body = packed(problem_of(error))
+        headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers_of(error).items()]
+        plain = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+        await self({"type": "http.response.start", "status": status_of(error), "headers": [*plain, *headers]})
+        await self({"type": "http.response.body", "body": body})
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a name or address is one of this machine, which nobody else can have."""
+    if name.lower() in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_here(host: str, others: tuple[str, ...]) -> bool:
+    """Whether a request was meant for this machine. A page may have its own name point to 127.0.0.1."""
+    name = _name(host)
+    return name is not None and (is_loopback(name) or name in others)
+
+
+def _name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _same(origin: str, host: str) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()

@@ -1,0 +1,84 @@
+"""How much one may ask for, and how often."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+from recall_integrations.errors import InvalidArgument
+
+CALLERS_MAX = 10_000  # whose rates are known; who has not asked for longest is forgotten first
+BURST = 2.0  # seconds' worth of requests that may come at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Bounds of a server. Zero is no value of any but `rate`.
+
+    Args:
+        body_max: bytes of a request.
+        k_max: hits, and memories of a page.
+        text_max: characters of one memory.
+        memories_max: memories, or ids, in one request.
+        time_ms_max: longest time that a recall may be given.
+        rate: requests per second of each token, or of each address where there are no tokens; 0 = as many as they like.
+        concurrency: requests that are worked on at once.
+        queue: requests that wait for that; more are sent away with 503.
+        wait_s: longest wait.
+        body_s: longest time in which a body must arrive.
+
+    Raises:
+        InvalidArgument: one is no positive number.
+    """
+
+    body_max: int = 8_000_000
+    k_max: int = 100
+    text_max: int = 200_000
+    memories_max: int = 1_000
+    time_ms_max: float = 60_000.0
+    rate: float = 0.0
+    concurrency: int = 16
+    queue: int = 256
+    wait_s: float = 10.0
+    body_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 0 if field.name == "rate" else 1e-9
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
+                raise InvalidArgument(f"{field.name} must be a positive number, not {value!r}.")
+
+
+class Rates:
+    """A bucket of tokens for each caller. Used by the event loop only.
+
+    Args:
+        per_s: how fast a bucket fills; 0 = nobody is counted.
+        clock: monotonic seconds.
+    """
+
+    def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_s, self._clock = per_s, clock
+        self._most = max(1.0, per_s * BURST)
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_s(self, caller: str) -> float:
+        """0 if this request may go on, which counts it; else after how many seconds it may."""
+        if not self._per_s:
+            return 0.0
+        now = self._clock()
+        left, when = self._left.pop(caller, (self._most, now))
+        left = min(self._most, left + (now - when) * self._per_s)
+        lacking = 0.0 if left >= 1 else (1 - left) / self._per_s
+        self._left[caller] = (left if lacking else left - 1, now)
+        if len(self._left) > CALLERS_MAX:
+            self._left.popitem(last=False)
+        return lacking
+
+    def __len__(self) -> int:
+        """How many callers are known."""
+        return len(self._left)

@@ -1,0 +1,120 @@
+"""What goes wrong, as HTTP says it: a status, a stable code, a message that says what to do. Never a traceback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from recall_integrations import errors
+from recall_integrations.errors import RecallError
+
+MEDIA_TYPE = "application/problem+json"
+OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
+BUSY_S = 1  # after that, who was sent away may ask again
+# The first class that fits; those that come before are more special.
+_STATUS: tuple[tuple[type[RecallError], int], ...] = (
+    (errors.NotFound, 404),
+    (errors.InvalidInput, 422),
+    (errors.RecallTimeout, 504),
+    (errors.MissingExtra, 501),
+    (errors.ConfigError, 500),
+    (errors.StoreCorrupt, 500),
+    (errors.StoreError, 503),
+    (errors.EmbeddingError, 503),
+    (errors.IndexUnavailable, 503),
+    (errors.DegradationFailed, 503),
+    (errors.PrivacyViolation, 503),
+)
+TITLES = {
+    400: "Bad request",
+    401: "No valid token",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "Too slow",
+    413: "Too large",
+    415: "Not JSON",
+    421: "Wrong host",
+    422: "Cannot be used",
+    429: "Too many requests",
+    500: "Internal error",
+    501: "Not installed",
+    503: "Not available now",
+    504: "Not in time",
+}
+
+
+class Refused(RecallError):
+    """A request that is refused, or that failed.
+
+    Args:
+        status: of HTTP.
+        code: stable, for programs.
+        message: what was wrong, and what to do.
+        headers: of the reply.
+        more: keys of the reply beside those that all have.
+    """
+
+    code = "REFUSED"
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        more: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.said_code = status, code
+        self.headers = dict(headers or {})
+        self.more = dict(more or {})
+
+
+def busy(message: str, seconds: float = BUSY_S) -> Refused:
+    """Nothing is wrong with the request; there is no place for it now."""
+    return Refused(503, "OVERLOADED", message, headers={"Retry-After": str(max(1, round(seconds)))})
+
+
+def status_of(error: RecallError) -> int:
+    """The status of an error."""
+    if isinstance(error, Refused):
+        return error.status
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def problem_of(error: RecallError, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """An error as a problem (RFC 9457): type, title, status, and our `code`, `message`, `options`, `details`, `stats`.
+
+    Args:
+        error: what went wrong.
+        more: further keys.
+    """
+    status = status_of(error)
+    options = list(error.options) or (list(OPTIONS) if status in (503, 504) else [])
+    return {
+        "type": "about:blank",
+        "title": TITLES.get(status, "Error"),
+        "status": status,
+        "code": error.said_code if isinstance(error, Refused) else error.code,
+        "message": str(error.args[0]) if error.args else str(error),
+        "options": options,
+        "details": dict(error.details),
+        "stats": dict(error.stats),
+        **(error.more if isinstance(error, Refused) else {}),
+        **(more or {}),
+    }
+
+
+def packed(payload: object) -> bytes:
+    """Plain data as the body of a reply."""
+    return json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str).encode()
+
+
+def headers_of(error: RecallError) -> dict[str, str]:
+    """Headers that belong to an error."""
+    if isinstance(error, Refused):
+        return error.headers
+    return {"Retry-After": str(BUSY_S)} if status_of(error) == 503 else {}

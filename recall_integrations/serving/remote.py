@@ -1,0 +1,357 @@
+"""`RemoteOptimizer`: recalls that a server answers, for whatever takes a `QueryOptimizer`."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.adapters.filters import as_filters
+from recall_integrations.config import RecallConfig
+from recall_integrations.errors import (
+    InvalidArgument,
+    InvalidQuery,
+    RecallError,
+    RecallTimeout,
+    ServerError,
+    ServerUnavailable,
+)
+from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.recall.checking import checked_window
+from recall_integrations.serving.travel import record_of, with_marks
+from recall_integrations.serving.wire import Asked, Wire
+from recall_integrations.types import (
+    TEXT_CHARS_MAX,
+    Degradation,
+    Filters,
+    ParsedQuery,
+    RecallResult,
+    RetrievalPlan,
+    Scope,
+    TemporalWindow,
+    checked_scope,
+    checked_scopes,
+    checked_text,
+)
+from recall_integrations.types.numbers import is_number, real, whole
+from recall_integrations.types.watching import Step
+
+if TYPE_CHECKING:
+    from recall_integrations.resilience.guard import Health
+
+_NEEDED = {"begin": ("in", "step"), "end": ("step",)}  # numbers of steps
+GRACE_S = 0.25  # beyond the deadline of a recall, for the way there and back
+ON_ERROR = ("raise", "empty")
+_FILTERS = ("types", "entities", "actors", "roles", "channels", "threads")
+_STAYS = "is the server's: it does not travel. Ask where the store is open."
+
+
+@contextmanager
+def understood(address: str) -> Iterator[None]:
+    """Inside, a reply is read that may be anything.
+
+    Raises:
+        ServerError: it is not what a recall server answers.
+    """
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as e:
+        raise ServerError(f"{address} does not answer as a recall server does. Is that its address?") from e
+
+
+class RemoteStore:
+    """Of a store that is served, what retrievers ask for.
+
+    Args:
+        wire: to the server.
+        timeout: seconds that a request may take.
+    """
+
+    def __init__(self, wire: Wire, timeout: float) -> None:
+        self._wire, self._timeout = wire, timeout
+        self.known: Mapping[str, Any] = {}
+
+    @property
+    def embedding(self) -> RemoteStore:
+        """What embeds as the store does."""
+        return self
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the embedding; empty until the server has answered for the first time."""
+        return str(self.known.get("embedding", ""))
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has. Asks the server if it has not answered yet."""
+        if not self.known:
+            known = self._wire.ask(Asked(method="GET", path="/about", seconds=self._timeout))
+            with understood(self._wire.address):
+                int(known["dimensions"])
+            self.known = known
+        with understood(self._wire.address):
+            return int(self.known["dimensions"])
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of texts, `(n, dimensions)`."""
+        body = {"texts": list(texts)}
+        found = self._wire.ask(Asked(method="POST", path="/embed", body=lambda _left: body, seconds=self._timeout))
+        with understood(self._wire.address):
+            return np.asarray(found["vectors"], dtype=np.float32).reshape(len(body["texts"]), -1)
+
+
+class RemoteOptimizer(QueryOptimizer):
+    """Recalls that a server answers. Threads and event loops may share it.
+
+    Args:
+        wire: to the server.
+        timeout: seconds that a recall without a `time_budget_ms` may take, with its retries.
+        on_error: `raise`, or `empty`: where the server is away or late, an empty result whose `degraded` says so.
+
+    `recall` takes what `QueryOptimizer.recall` takes and gives the same answer: hits, scores, reasons, contributions,
+    highlights, plan, timings. What lives on the server is not here: `parse`, `plan`, `stages`, prompts.
+    """
+
+    def __init__(self, wire: Wire, timeout: float = 30.0, on_error: str = "raise") -> None:
+        if not is_number(timeout) or not 0 < timeout < float("inf"):
+            raise InvalidArgument(f"timeout must be a positive number of seconds, not {timeout!r}.")
+        if on_error not in ON_ERROR:
+            raise InvalidArgument(f'on_error must be "raise" or "empty", not {str(on_error)[:40]!r}.')
+        self.wire, self.timeout, self.on_error = wire, float(timeout), on_error
+        self.store: Any = RemoteStore(wire, self.timeout)
+        self._settings = RecallConfig()
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"RemoteOptimizer({self.wire.address!r})"
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.wire, self.timeout, self.on_error)
+
+    @property
+    def config(self) -> RecallConfig:
+        """The defaults, with the server's time zone once it has answered; its other settings do not travel."""
+        return self._settings
+
+    # -- recalls ---------------------------------------------------------------------------------------------------
+
+    def recall(self, query: str, *, watch: Step | None = None, **given: Any) -> RecallResult:
+        """See `QueryOptimizer.recall`.
+
+        With `privacy="allow"`, the default, the server withholds the least that it withholds from this client.
+
+        Raises:
+            ServerUnavailable, ServerRefused, ServerError: the server is away, does not let this client in, or fails.
+            RecallTimeout: it does not answer within the deadline and a quarter of a second.
+        """
+        asked = self._asked(query, given, watch)
+        try:
+            return self._read(self.wire.ask(asked))
+        except RecallError as e:
+            return self._instead(e, query, given)
+
+    async def arecall(self, query: str, *, watch: Step | None = None, **given: Any) -> RecallResult:
+        """`recall` without blocking the event loop. Cancelling it ends the request, and one that is watched there."""
+        asked = self._asked(query, given, watch)
+        try:
+            return self._read(await self.wire.aask(asked))
+        except RecallError as e:
+            return self._instead(e, query, given)
+
+    def _asked(self, query: str, given: Mapping[str, Any], watch: Step | None) -> Asked:
+        body, budget = body_of(query, **given), given.get("time_budget_ms")
+        began = time.monotonic()
+
+        def written(_left: float) -> Mapping[str, Any]:
+            if budget is None:
+                return body
+            return {**body, "time_budget_ms": max(1.0, float(budget) - (time.monotonic() - began) * 1e3)}
+
+        seconds = self.timeout if budget is None else float(budget) / 1e3 + GRACE_S
+        path = "/recall/record" if watch is None else "/recall/record/stream"
+        events = None if watch is None else _Steps(watch)
+        return Asked(method="POST", path=path, body=written, seconds=seconds, events=events)
+
+    def _read(self, reply: Any) -> RecallResult:
+        if not isinstance(reply, dict) or "result" not in reply:
+            raise ServerError(f"{self.wire.address} does not answer as a recall server does. Is that its address?")
+        known = reply.get("server")
+        if isinstance(known, dict) and known != self.store.known:
+            with self._lock:
+                self.store.known = known
+                if known.get("timezone", self._settings.timezone) != self._settings.timezone:
+                    self._settings = replace(self._settings, timezone=known["timezone"])
+        return with_marks(record_of(RecallResult, reply["result"]), reply.get("marks"))
+
+    def _instead(self, error: RecallError, query: str, given: Mapping[str, Any]) -> RecallResult:
+        """What is given where there is an error, unless that is raised."""
+        if isinstance(error.result, dict):  # of a `strict` recall
+            error.result = record_of(RecallResult, error.result)
+        away = isinstance(error, ServerUnavailable) or (isinstance(error, RecallTimeout) and error.result is None)
+        if self.on_error == "raise" or not away or given.get("strict"):
+            raise error
+        reason = "timeout" if isinstance(error, RecallTimeout) else "unavailable"
+        return RecallResult(
+            hits=(),
+            query=ParsedQuery(original=query if given.get("privacy", "allow") == "allow" else "", now=given.get("now")),
+            plan=RetrievalPlan(name="balanced", arms=(), reason="The server was not asked to the end."),
+            degraded=(Degradation(stage="server", reason=reason, detail=str(error)),),
+            confidence=0.0,
+        )
+
+    # -- what lives on the server ----------------------------------------------------------------------------------
+
+    def parse(self, query: str, **given: Any) -> NoReturn:
+        """Does not travel; `recall(…).query` does."""
+        raise InvalidArgument(f"parse {_STAYS} Or read recall(...).query.")
+
+    def plan(self, parsed: ParsedQuery, *, scope: Any = None) -> NoReturn:
+        """Does not travel; `recall(…).plan` does."""
+        raise InvalidArgument(f"plan {_STAYS} Or read recall(...).plan.")
+
+    def config_of(self, scope: Any) -> RecallConfig:
+        """As `config`: what the server has set for a scope does not travel."""
+        return self._settings
+
+    def reload(self, config: RecallConfig | None = None) -> NoReturn:
+        """The server reads its settings anew by itself."""
+        raise InvalidArgument(f"reload {_STAYS}")
+
+    @property
+    def stages(self) -> tuple[Any, ...]:
+        """None of them is here."""
+        return ()
+
+    @property
+    def rewrite_prompt(self) -> str | None:
+        """The server's own; not here."""
+        return None
+
+    @rewrite_prompt.setter
+    def rewrite_prompt(self, template: str) -> None:
+        raise InvalidArgument(f"The prompt {_STAYS}")
+
+    def warm(self, timeout: float | None = None) -> None:
+        """The server has warmed up by itself."""
+
+    def health(self) -> tuple[Health, ...]:
+        """None of what may fail is here; `GET /health/retrieval` says it of the server."""
+        return ()
+
+    def close(self) -> None:
+        """End the connections."""
+        self.wire.close()
+
+
+# -- arguments as JSON -------------------------------------------------------------------------------------------------
+
+
+def body_of(query: str, **given: Any) -> dict[str, Any]:
+    """The arguments of a recall as the server reads them; those that are not given are left out.
+
+    Raises:
+        InvalidInput: one of them cannot be used, or cannot travel.
+    """
+    body: dict[str, Any] = {"query": checked_text(query, "The query", InvalidQuery, limit=TEXT_CHARS_MAX)}
+    known: dict[str, Callable[[Any], Any]] = {
+        "scope": _scope,
+        "scopes": _scopes,
+        "filters": filters_data,
+        "now": _time,
+        "window": _window,
+    }
+    plain = ("k", "tokens_max", "timezone", "context", "strict", "score_min", "time_budget_ms")
+    read: Any
+    for name, value in given.items():
+        if value is None or (name == "privacy" and value == "allow") or (name == "strict" and value is False):
+            continue
+        if name in known:
+            read = known[name](value)
+        elif name == "query_vector":
+            read = np.asarray(value, dtype=np.float64).ravel().tolist()
+        elif name in plain or name == "privacy":
+            read = whole(value) if name in ("k", "tokens_max", "context") else real(value)
+            if isinstance(read, float) and not math.isfinite(read):
+                raise InvalidArgument(f"{name} must be a finite number, not {read}.")
+        else:
+            raise TypeError(f"recall() got an unexpected keyword argument {name!r}")
+        if read is not None:
+            body[name] = read
+    return body
+
+
+def scope_data(scope: Scope) -> dict[str, str]:
+    """A scope by its parts."""
+    return {"user_id": scope.user_id, "agent_id": scope.agent_id, "namespace": scope.namespace}
+
+
+def filters_data(given: Any) -> dict[str, Any] | None:
+    """Filters as the server reads them; `None` = they hold no condition.
+
+    Raises:
+        InvalidFilter: they cannot be applied.
+    """
+    filters: Filters = as_filters(given)
+    if not filters:
+        return None
+    data: dict[str, Any] = {name: list(map(str, held)) for name in _FILTERS if (held := getattr(filters, name))}
+    data.update({name: held.isoformat() for name in ("after", "before") if (held := getattr(filters, name))})
+    if filters.recency_days is not None:
+        data["recency_days"] = filters.recency_days
+    return {**data, "metadata": dict(filters.metadata)} if filters.metadata else data
+
+
+def _scope(given: Any) -> dict[str, str]:
+    return scope_data(checked_scope(given))
+
+
+def _scopes(given: Iterable[Any]) -> list[dict[str, str]]:
+    return [scope_data(one) for one in checked_scopes(given) or ()]
+
+
+def _time(given: Any) -> str:
+    if not isinstance(given, datetime) or given.tzinfo is None:
+        raise InvalidArgument("now must be a time with a time zone, such as datetime.now(timezone.utc).")
+    return given.isoformat()
+
+
+def _window(given: Any) -> dict[str, str] | bool | None:
+    window = checked_window(given)
+    if window is None or window is False:
+        return window
+    if window.confidence != TemporalWindow().confidence:
+        raise InvalidArgument("The confidence of a window does not travel. Leave it out, or ask where the store is.")
+    return {name: at.isoformat() for name in ("start", "end") if (at := getattr(window, name)) is not None}
+
+
+# -- steps that are told of --------------------------------------------------------------------------------------------
+
+
+class _Steps:
+    """Tells somebody who looks on of the events of a stream.
+
+    Args:
+        watch: who.
+    """
+
+    def __init__(self, watch: Step) -> None:
+        self._steps = {0: watch}
+
+    def __call__(self, name: str, data: Any) -> None:
+        if not isinstance(data, dict) or not all(isinstance(data.get(key), int) for key in _NEEDED.get(name, ())):
+            return  # not of this version; the result says what came of it
+        if name == "begin":
+            outer = self._steps.get(data["in"], self._steps[0])
+            self._steps[data["step"]] = outer.begin(str(data.get("name")), data.get("inputs") or {})
+        elif name == "end" and data["step"] in self._steps:
+            said = data.get("error")
+            step = self._steps[0] if not data["step"] else self._steps.pop(data["step"])
+            step.end(data.get("outputs") or {}, None if said is None else RecallError(str(said)))

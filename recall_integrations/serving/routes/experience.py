@@ -1,0 +1,214 @@
+"""`/experience/search`: memories as experience units (slices of `render_context_reply.v0`), under strict budgets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field, FiniteFloat
+
+from recall_integrations.errors import RecallError
+from recall_integrations.recall.strictness import OPTIONS, complaint
+from recall_integrations.serving.asked import PRIVACY, Asked, Listed, WhichScope, at_most, budget_of, scope_of
+from recall_integrations.serving.auth import Caller, Reader
+from recall_integrations.serving.problems import packed
+from recall_integrations.serving.replies import Reply, problems
+from recall_integrations.serving.routes.memories import JSON, Where
+from recall_integrations.serving.routes.recalling import LEAST_MS
+from recall_integrations.serving.served import Served
+from recall_integrations.types import Filters, Hit, RecallResult
+
+TOP_K = 5
+
+
+class Budgets(Asked):
+    """What an answer may take."""
+
+    tokens_max: int | None = Field(None, ge=1)
+    time_ms: FiniteFloat | None = Field(None, gt=0)
+    experience_top_k: int | None = Field(None, ge=1)
+
+
+class ActorAsked(Asked):
+    """Who said it."""
+
+    type: str | None = Field(None, description="A role: user, assistant, system, tool.")
+
+
+class FiltersAsked(Asked):
+    """Hard conditions."""
+
+    entities: Listed[str] | None = None
+    recency_days: FiniteFloat | None = Field(None, gt=0)
+    channel: str | None = None
+    actor: ActorAsked | None = None
+
+
+class ExperienceAsked(Asked):
+    """What an agent is about to do, and what it may cost to look for experience."""
+
+    intent: str = Field(min_length=1)
+    budgets: Budgets | None = None
+    privacy_mode: PRIVACY | None = None
+    filters: FiltersAsked | None = None
+    scope: WhichScope = None
+
+
+class UnitReply(Reply):
+    """An experience unit. Under `block` it has no summary and no reason; references are redacted."""
+
+    unit_id: str
+    summary: str | None = None
+    refs: list[str] | None = None
+    score: float
+    reason: str | None = None
+    privacy_redacted: bool | None = None
+
+
+class StatsReply(Reply):
+    """How it went."""
+
+    t_ms: float
+    time_elapsed_ms: float
+    partial_results: int
+
+
+class ExperienceReply(Reply):
+    """What was found. `error` says why it is not whole, if it is not."""
+
+    request_id: str
+    latency_ms: float
+    experience: list[UnitReply]
+    effective_top_k: int
+    degradation_applied: bool
+    stats: StatsReply
+    error: dict[str, Any] | None = None
+
+
+Text = Annotated[str | None, Query()]
+
+
+def router(served: Served) -> APIRouter:
+    """Experience."""
+    routes = APIRouter(tags=["experience"])
+
+    async def found(asked: ExperienceAsked, caller: Caller, request: Request) -> Response:
+        return await _search(served, asked, caller, request.state.request_id)
+
+    @routes.get(
+        "/experience/search", response_model=ExperienceReply, responses=problems(504), summary="Find experience"
+    )
+    async def search(
+        request: Request,
+        caller: Reader,
+        intent: Annotated[str, Query(min_length=1)],
+        top_k: Annotated[int, Query(ge=1)] = TOP_K,
+        entities: Annotated[str | None, Query(description="Names, with commas between them.")] = None,
+        recency_days: Annotated[FiniteFloat | None, Query(gt=0)] = None,
+        channel: Text = None,
+        actor_type: Text = None,
+        privacy_mode: Annotated[PRIVACY | None, Query()] = None,
+        tokens_max: Annotated[int | None, Query(ge=1)] = None,
+        time_ms: Annotated[FiniteFloat | None, Query(gt=0)] = None,
+        scope: Where = None,
+    ) -> Response:
+        """What was learned when something like it was done."""
+        names = [name.strip() for name in (entities or "").split(",") if name.strip()]
+        asked = ExperienceAsked.model_construct(
+            intent=intent,
+            budgets=Budgets.model_construct(tokens_max=tokens_max, time_ms=time_ms, experience_top_k=top_k),
+            privacy_mode=privacy_mode,
+            filters=FiltersAsked.model_construct(
+                entities=names,
+                recency_days=recency_days,
+                channel=channel,
+                actor=ActorAsked.model_construct(type=actor_type),
+            ),
+            scope=scope,
+        )
+        return await found(asked, caller, request)
+
+    @routes.post(
+        "/experience/search", response_model=ExperienceReply, responses=problems(504), summary="Find experience"
+    )
+    async def search_with(asked: ExperienceAsked, caller: Reader, request: Request) -> Response:
+        """The same with a body."""
+        return await found(asked, caller, request)
+
+    return routes
+
+
+async def _search(served: Served, asked: ExperienceAsked, caller: Caller, request_id: str) -> Response:
+    began, optimizer = time.monotonic(), served.optimizer
+    budgets = asked.budgets or Budgets.model_construct()
+    wanted = asked.filters or FiltersAsked.model_construct()
+    where, mode = caller.where(scope_of(asked.scope)), caller.mode(asked.privacy_mode)
+    k = at_most(budgets.experience_top_k or TOP_K, served.limits.k_max, "top_k")
+    budget = budget_of(budgets.time_ms, optimizer.config_of(where).limits.time_budget_ms, served.limits)
+    entities = wanted.entities or []
+    role = None if wanted.actor is None else wanted.actor.type
+    filters = Filters(
+        entities=entities,
+        recency_days=wanted.recency_days,
+        channels=() if wanted.channel is None else (wanted.channel,),
+        roles=() if role is None else (role,),
+    )
+
+    def answer() -> bytes:
+        left = max(LEAST_MS, budget - (time.monotonic() - began) * 1e3)
+        result = optimizer.recall(
+            asked.intent, k=k, scope=where, filters=filters, time_budget_ms=left,
+            tokens_max=budgets.tokens_max, privacy=mode,
+        )  # fmt: skip
+        error = complaint(result, budget)
+        took = (time.monotonic() - began) * 1e3
+        if error is not None and not result.hits:
+            error.stats = {"partial_results": 0, "time_elapsed_ms": round(took, 3)}
+            raise error
+        return packed(_reply(result, k, mode, entities, request_id, took, error))
+
+    return Response(await served.reads.run(answer), media_type=JSON)
+
+
+def _reply(
+    result: RecallResult,
+    k: int,
+    mode: str,
+    entities: Iterable[str],
+    request_id: str,
+    took: float,
+    error: RecallError | None,
+) -> dict[str, Any]:
+    asked = {name.casefold() for name in entities}
+    reduced = "reduced_top_k" in result.degradation_steps
+    reply: dict[str, Any] = {
+        "request_id": request_id,
+        "latency_ms": round(took, 3),
+        "experience": [_unit(hit, mode, asked) for hit in result.hits],
+        "effective_top_k": min(k, len(result.hits)) if reduced else k,
+        "degradation_applied": bool(result.degraded),
+        "stats": {"t_ms": round(took, 3), "time_elapsed_ms": round(took, 3), "partial_results": len(result.hits)},
+    }
+    if error is not None:
+        options = list(error.options or OPTIONS)
+        said = {"code": error.code, "message": str(error), "details": dict(error.details), "options": options}
+        reply["error"] = said
+    return reply
+
+
+def _unit(hit: Hit, mode: str, asked: set[str]) -> dict[str, Any]:
+    """A hit as a unit. What is compared has passed the door: nothing that was hidden can overlap."""
+    memory = hit.memory
+    unit: dict[str, Any] = {"unit_id": memory.id, "refs": list(memory.refs), "score": round(hit.score, 6)}
+    if mode == "block":
+        return unit
+    names = dict.fromkeys([*memory.entities, *([memory.actor] if memory.actor else [])])
+    shared = [name for name in names if name.casefold() in asked]
+    unit["summary"] = memory.text
+    said = f"entities overlap: {', '.join(shared)}; " if shared and not hit.reason.startswith("entities") else ""
+    unit["reason"] = said + hit.reason
+    if mode == "redact":
+        unit["privacy_redacted"] = True
+    return unit

@@ -1,0 +1,107 @@
+"""`GET /health/live`, `/health/retrieval` and `/metrics`: for who looks after a server, or balances load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from recall_integrations.errors import RecallError
+from recall_integrations.serving.auth import STATE, Admin, Caller
+from recall_integrations.serving.problems import Refused, packed
+from recall_integrations.serving.replies import Reply, problems
+from recall_integrations.serving.served import Served
+from recall_integrations.store.journal import last_seq
+
+JSON = "application/json"
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class LiveReply(Reply):
+    """The process answers."""
+
+    status: str
+
+
+class HealthReply(Reply):
+    """Whether memories can be found.
+
+    `ok`; `degraded`: recalls are answered, and something is left out; `unavailable` (503): they are not. What is left
+    out is told to those who may see it: everybody without tokens, else who has the right `admin`.
+    """
+
+    status: str
+    behind: dict[str, int] | None = None
+    components: list[dict[str, Any]] | None = None
+    waiting: int | None = None
+    active: int | None = None
+
+
+def router(served: Served) -> APIRouter:
+    """How it is."""
+    routes = APIRouter(tags=["operation"])
+
+    @routes.get("/health/live", response_model=LiveReply, responses=problems(), summary="Is the process there?")
+    async def live() -> Response:
+        """It is, whatever the store is like."""
+        return Response(packed({"status": "ok"}), media_type=JSON)
+
+    @routes.get("/health/retrieval", response_model=HealthReply, responses=problems(), summary="Can it recall?")
+    async def retrieval(request: Request) -> Response:
+        """Cheap: asked every few seconds, it costs one look into the database."""
+        caller: Caller | None = getattr(request.state, STATE, None)
+        try:
+            health = await served.health.run(lambda: health_of(served))
+        except RecallError as e:
+            health = {"status": "unavailable", "code": e.code}
+        if caller is None or "admin" not in caller.rights:
+            health = {"status": health["status"]}
+        status = 503 if health["status"] == "unavailable" else 200
+        return Response(packed(health), status_code=status, media_type=JSON)
+
+    @routes.get(
+        "/metrics",
+        response_class=Response,
+        responses={**problems(404), 200: {"description": "Prometheus' text format.", "content": {"text/plain": {}}}},
+        summary="Metrics",
+    )
+    async def metrics(_caller: Admin) -> Response:
+        """Of all scopes together."""
+        if served.metrics is None:
+            raise Refused(
+                404, "MISSING_EXTRA", "There are no metrics. Install them: pip install 'recall-integrations[metrics]'"
+            )
+        kind = getattr(served.metrics, "content_type", METRICS)
+        return Response(await served.health.run(served.metrics.text), headers={"content-type": kind})
+
+    return routes
+
+
+def health_of(served: Served) -> dict[str, Any]:
+    """What there is to say of the store and of what an optimizer relies on.
+
+    Raises:
+        StoreError: the database cannot be read, or the store is closed.
+    """
+    with served.store.reading(), served.store.engine.connect() as connection:
+        last_seq(connection)
+    behind = {name: lag for name, lag in served.store.indexes.lag.items() if lag}
+    components = [
+        {
+            "component": one.component,
+            "breaker": one.breaker,
+            "failures": one.failures,
+            "active": one.active,
+            "hanging": one.hanging,
+            "median_ms": one.median_ms,
+        }
+        for one in served.optimizer.health()
+    ]
+    well = not behind and all(one["breaker"] == "closed" for one in components) and served.ready
+    return {
+        "status": "ok" if well else "degraded" if served.ready else "unavailable",
+        "behind": behind,
+        "components": components,
+        "waiting": served.reads.waiting + served.writes.waiting,
+        "active": served.reads.active + served.writes.active,
+    }

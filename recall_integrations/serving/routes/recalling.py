@@ -1,0 +1,75 @@
+"""`POST /recall`."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from recall_integrations.delivery.as_data import result_data
+from recall_integrations.errors import RecallError
+from recall_integrations.serving.asked import RecallAsked, budget_of, scope_of
+from recall_integrations.serving.auth import Caller, Reader
+from recall_integrations.serving.problems import Refused, packed, problem_of, status_of
+from recall_integrations.serving.replies import RecallReply, problems
+from recall_integrations.serving.served import Served
+from recall_integrations.types import RecallResult, Scope
+
+JSON = "application/json"
+LEAST_MS = 1.0  # what is left to a recall that has waited for longer than it has: it gives the least there is
+
+
+def router(served: Served) -> APIRouter:
+    """Recalls."""
+    routes = APIRouter(tags=["recall"])
+
+    @routes.post("/recall", response_model=RecallReply, responses=problems(504), summary="Find memories")
+    async def recall(asked: RecallAsked, caller: Reader) -> Response:
+        """The memories that answer a query, best first, with why each is there."""
+        began, optimizer = time.monotonic(), served.optimizer
+        arguments, scopes = arguments_of(served, asked, caller)
+        budget = budget_of(asked.time_budget_ms, optimizer.config_of(scopes[0]).limits.time_budget_ms, served.limits)
+
+        def answer() -> bytes:
+            left = max(LEAST_MS, budget - (time.monotonic() - began) * 1e3)
+            try:
+                return packed(recalled(optimizer.recall(**arguments, time_budget_ms=left), scopes, asked))
+            except RecallError as e:
+                raise with_result(e, scopes, asked) from None
+
+        return Response(await served.reads.run(answer), media_type=JSON)
+
+    return routes
+
+
+def arguments_of(served: Served, asked: RecallAsked, caller: Caller) -> tuple[dict[str, Any], list[Scope]]:
+    """What a recall is given but for its time, and the scopes that it searches.
+
+    Raises:
+        InvalidInput: an argument cannot be used.
+        Refused: the caller may not go there.
+    """
+    arguments = asked.arguments(served.limits) | {"privacy": caller.mode(asked.privacy)}
+    if asked.scopes is None:
+        scopes = [caller.where(scope_of(asked.scope))]
+        return arguments | {"scope": scopes[0]}, scopes
+    if asked.scope is not None or not asked.scopes:
+        raise Refused(422, "INVALID_SCOPE", "Give `scope`, or some `scopes`, and not both.")
+    scopes = [caller.where(scope_of(one)) for one in asked.scopes]
+    return arguments | {"scopes": scopes}, scopes
+
+
+def recalled(result: RecallResult, scopes: list[Scope], asked: RecallAsked) -> dict[str, Any]:
+    """The reply to a recall."""
+    return result_data(result, scopes[0], asked.k, highlights=asked.highlights)
+
+
+def with_result(error: RecallError, scopes: list[Scope], asked: RecallAsked) -> RecallError:
+    """An error of a `strict` recall, with what was found as `result`."""
+    if error.result is None:
+        return error
+    problem = problem_of(error, {"result": recalled(error.result, scopes, asked)})
+    standard = ("status", "code", "message")
+    more = {key: value for key, value in problem.items() if key not in standard}
+    return Refused(status_of(error), problem["code"], problem["message"], more=more)

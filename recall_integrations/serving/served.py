@@ -1,0 +1,68 @@
+"""What a server serves, and how: the one thing that routes are given. Nothing of it is global."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.privacy.modes import check_mode
+from recall_integrations.serving.limits import Limits, Rates
+from recall_integrations.serving.looking.live import Live
+from recall_integrations.serving.pool import Pool
+from recall_integrations.serving.tokens import Tokens
+from recall_integrations.store.memory_store import MemoryStore
+
+WRITES = 2  # at once: a store lets one write at a time, and the next can be made ready meanwhile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a server behaves, beside its limits.
+
+    Args:
+        privacy: the least that everybody is withheld: `allow`, `redact` or `block`.
+        hosts: names by which it may be asked where there are no tokens, beside those of this machine.
+    """
+
+    privacy: str = "allow"
+    hosts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_mode(self.privacy)
+
+
+@dataclass(kw_only=True)
+class Served:
+    """A store that is served.
+
+    Args:
+        store: its memories; stays open.
+        optimizer: over it; its `reload` changes the settings while requests are under way.
+        tokens: who may ask; `None` = whoever is on this machine.
+        limits: of requests.
+        settings: the rest.
+        metrics: what gives the text for `/metrics` (`text() -> bytes`); `None` = there is none.
+        live: what the page shows of the last minutes, where it is an observer of the optimizer.
+        ready: whether requests are answered; not so while the server is shut down.
+    """
+
+    store: MemoryStore
+    optimizer: QueryOptimizer
+    tokens: Tokens | None = None
+    limits: Limits = field(default_factory=Limits)
+    settings: Settings = field(default_factory=Settings)
+    metrics: Any = None
+    live: Live = field(default_factory=Live)
+    ready: bool = True
+    reads: Pool = field(init=False)
+    writes: Pool = field(init=False)
+    health: Pool = field(init=False)
+    rates: Rates = field(init=False)
+
+    def __post_init__(self) -> None:
+        limits = self.limits
+        self.reads = Pool("serve-read", limits.concurrency, limits.queue, limits.wait_s)
+        self.writes = Pool("serve-write", min(WRITES, limits.concurrency), limits.queue, limits.wait_s)
+        self.health = Pool("serve-health", 1, limits.queue, limits.wait_s)  # answers when all others are busy
+        self.rates = Rates(limits.rate)

@@ -1,0 +1,221 @@
+"""Starting and stopping a server: what `recall serve` does.
+
+open the store ─▶ make the optimizer ─▶ listen ─▶ serve ─▶ SIGTERM: what runs may end ─▶ close the store
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
+from recall_integrations.frameworks.extras import extra
+from recall_integrations.serving.app import create_app
+from recall_integrations.serving.served import Served
+from recall_integrations.serving.tokens import Tokens
+
+if TYPE_CHECKING:
+    from recall_integrations.observability.metrics import Metrics
+    from recall_integrations.observability.tracing import Tracing
+    from recall_integrations.store.memory_store import MemoryStore
+
+STOP_S = 15  # what runs may end within that
+BACKLOG = 2_048
+KEEP_ALIVE_S = 30  # that a connection may wait for the next request
+
+
+def load(name: str, what: str) -> Any:
+    """What `MODULE:NAME` names.
+
+    Args:
+        name: a module that can be imported, and a name in it.
+        what: what it is, for messages.
+
+    Raises:
+        InvalidArgument: there is no such module, or it has no such name.
+    """
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise InvalidArgument(f"{what} must be MODULE:NAME, such as my_app.models:llm, not {name!r}.")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as e:
+        raise InvalidArgument(f"{what} {name!r} cannot be loaded: {e}. Is it on PYTHONPATH?") from e
+    return found
+
+
+def check_installed() -> None:
+    """Say what is missing before anything else is done.
+
+    Raises:
+        MissingExtra: the packages of the extra `serve` are not installed.
+    """
+    with extra("serve", "Serving over HTTP"):
+        for name in ("fastapi", "uvicorn"):
+            importlib.import_module(name)
+
+
+def metrics_of(store: MemoryStore) -> Metrics | None:
+    """The observer that counts for `/metrics`; `None` where the extra `metrics` is not installed."""
+    from recall_integrations.observability.metrics import Metrics
+
+    try:
+        metrics = Metrics()
+    except MissingExtra:
+        return None
+    metrics.watch(store)
+    return metrics
+
+
+def tracing_if_there() -> Tracing | None:
+    """The observer that makes spans, of whatever provider the process has; `None` where OpenTelemetry is not there."""
+    from recall_integrations.observability.tracing import Tracing
+
+    try:
+        return Tracing()
+    except MissingExtra:
+        return None
+
+
+def check_access(host: str, tokens: Tokens | None) -> None:
+    """Whether a server may listen there.
+
+    Raises:
+        InvalidArgument: others reach it, and there are no tokens.
+        ConfigError: the tokens cannot be read.
+    """
+    from recall_integrations.serving.gate import is_loopback
+
+    known = None if tokens is None else tokens.list()
+    if known is None and not is_loopback(host):
+        raise InvalidArgument(
+            f"Whoever reaches {host} could read and change these memories. Make tokens (recall token add FILE --scope "
+            "u1) and serve with --tokens FILE, or listen on 127.0.0.1."
+        )
+    if tokens is not None and not known:
+        raise InvalidArgument(
+            f"{tokens.path} holds no token, so nobody could ask. Make one: recall token add {tokens.path} --scope u1"
+        )
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens: requests that come from now on are answered, as soon as the server is ready.
+
+    Args:
+        host: name or address.
+        port: 0 = a free one.
+
+    Raises:
+        InvalidArgument: somebody else has it, or there is no such address.
+    """
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        found = socket.socket(family, kind, proto)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+        found.listen(BACKLOG)
+    except OSError as e:
+        raise InvalidArgument(f"Cannot listen on {host}, port {port}: {e.strerror or e}. Choose another.") from e
+    return found
+
+
+def address_of(listener: socket.socket) -> str:
+    """Where a server is, as a browser takes it."""
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{shown}:{port}"
+
+
+def serve(
+    served: Served,
+    listener: socket.socket,
+    *,
+    reload: Callable[[], str] | None = None,
+    said: Callable[[str], None] = lambda _line: None,
+    stop_s: float = STOP_S,
+) -> None:
+    """Answer requests until SIGTERM or SIGINT; what runs then may end. In the main thread, signals are handled.
+
+    Args:
+        served: what is served; stays open.
+        listener: where.
+        reload: called after SIGHUP, in a thread; gives what is said of it.
+        said: gets lines for whoever started it.
+        stop_s: how long what runs may take to end.
+
+    Raises:
+        MissingExtra: the packages of the extra `serve` are not installed.
+    """
+    server = server_of(served, stop_s)
+    with _signals(reload, said):
+        server.run(sockets=[listener])
+    served.ready = False
+
+
+def server_of(served: Served, stop_s: float = STOP_S) -> Any:
+    """The server itself (`uvicorn.Server`), for who runs it elsewhere than in the main thread."""
+    with extra("serve", "Serving over HTTP"):
+        import uvicorn
+
+    config = uvicorn.Config(
+        create_app(served),
+        log_config=None,
+        log_level="warning",
+        access_log=False,  # it would hold what is asked for
+        server_header=False,
+        http="h11",  # httptools takes headers without end, from whoever reaches the server
+        proxy_headers=False,  # whoever asks could name another address
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=max(1, round(stop_s)),
+        timeout_keep_alive=KEEP_ALIVE_S,
+        backlog=BACKLOG,
+    )
+    return uvicorn.Server(config)
+
+
+@contextmanager
+def _signals(reload: Callable[[], str] | None, said: Callable[[str], None]) -> Iterator[None]:
+    """Inside, a signal to stop ends the server and not the process: the store is closed after it.
+
+    Uvicorn raises the signal again when it has stopped, for whoever handled it before.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stopped(_number: int, _frame: FrameType | None) -> None: ...
+
+    one_at_a_time = threading.Lock()  # else what was read first could be set last
+
+    def renew() -> None:
+        try:
+            with one_at_a_time:
+                if reload is not None:
+                    said(reload())
+        except RecallError as e:
+            said(f"Settings stay as they were: {e}")
+        except Exception as e:  # noqa: BLE001 - whoever sent the signal has no other way to know
+            said(f"Settings stay as they were: {type(e).__name__}: {e}")
+
+    def again(_number: int, _frame: FrameType | None) -> None:
+        threading.Thread(target=renew, name="recall-reload", daemon=True).start()
+
+    handlers: dict[int, Any] = {signal.SIGTERM: stopped, signal.SIGINT: stopped}
+    if os.name == "posix" and reload is not None:
+        handlers[signal.SIGHUP] = again
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

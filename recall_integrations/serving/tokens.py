@@ -1,0 +1,307 @@
+"""Tokens: who may ask, for which scopes, and what. The file holds only digests; a token is shown once.
+
+    recall_<id>_<43 characters>     256 random bits; the id is no secret, and names it in lists and logs
+
+A digest needs no salt and no slow hash: nobody guesses 256 bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from recall_integrations.adapters.scopes import SYNTAX, parse_scope, scope_text
+from recall_integrations.errors import ConfigError, InvalidArgument, InvalidScope, NotFound
+from recall_integrations.privacy.modes import check_mode
+from recall_integrations.types import Scope, checked_time
+
+FORMAT = 1
+PREFIX = "recall_"
+RIGHTS = ("read", "write", "admin")
+MODE = 0o600
+LOCK_S = 10.0  # a change waits for another one
+ANY = "*"
+_ID = re.compile(r"[0-9a-f]{8}")
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Scopes that a token reaches.
+
+    Args:
+        scope: one of them; with `prefix`, the parts in which they agree.
+        prefix: which part only begins as written (`user_id`, `agent_id`, `namespace`); the parts behind it may be
+            anything. Empty = exactly this scope.
+    """
+
+    scope: Scope
+    prefix: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> Grant:
+        """Read a scope, or one whose last part ends in `*`: `u1/-/team-*`, `u1/*`, `*`.
+
+        Raises:
+            InvalidScope: it is none.
+        """
+        if ANY in text[:-1]:
+            raise InvalidScope(
+                f"In {text!r} a '*' stands before the end. It means 'any', at the end only: u1/*. In a name, write %2A."
+            )
+        if not text.endswith(ANY):
+            return cls(parse_scope(text))
+        parts = text[:-1].split("/")
+        if len(parts) > 3:
+            raise InvalidScope(f"The scope {text!r} has {len(parts)} parts. Write {SYNTAX} A '*' at the end: any.")
+        return cls(parse_scope(text[:-1]), ("user_id", "agent_id", "namespace")[len(parts) - 1])
+
+    def __str__(self) -> str:
+        written = scope_text(self.scope).replace(ANY, "%2A")  # one that belongs to a name is not one that means any
+        if not self.prefix:
+            return written
+        place = ("user_id", "agent_id", "namespace").index(self.prefix)
+        parts = written.split("/")[: place + 1]
+        return "/".join((*parts[:-1], "" if parts[-1] == "-" else parts[-1])) + ANY
+
+    def holds(self, scope: Scope) -> bool:
+        """Whether it reaches a scope."""
+        if not self.prefix:
+            return scope == self.scope
+        for name in ("user_id", "agent_id", "namespace"):
+            own, asked = getattr(self.scope, name), getattr(scope, name)
+            if name == self.prefix:
+                return bool(asked.startswith(own))
+            if own != asked:
+                return False
+        return False
+
+    def covers(self, user_id: str) -> bool:
+        """Whether it reaches every scope of a user."""
+        own = self.scope
+        if self.prefix == "user_id":
+            return user_id.startswith(own.user_id)
+        return self.prefix == "agent_id" and own.user_id == user_id and not own.agent_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """What is known of a token; not the token.
+
+    Args:
+        id: names it.
+        digest: SHA-256 of it, in hexadecimal.
+        name: what it is for.
+        grants: scopes that it reaches; the first is where requests go that name none.
+        rights: `read`, `write`, `admin` (metrics and details of health).
+        privacy: the least that requests with it withhold.
+        created_at: when it was made.
+        expires_at: from when on it is refused.
+    """
+
+    id: str
+    digest: str
+    name: str = ""
+    grants: tuple[Grant, ...] = ()
+    rights: tuple[str, ...] = ("read",)
+    privacy: str = "allow"
+    created_at: datetime
+    expires_at: datetime | None = None
+
+    def expired(self, now: datetime) -> bool:
+        """Whether it is over."""
+        return self.expires_at is not None and now >= self.expires_at
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Tokens:
+    """The tokens of a file. What another process changes is seen with the next request.
+
+    Args:
+        path: the file; it need not be there.
+        clock: what says which are over.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], clock: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
+    ) -> None:
+        self.path, self._clock = Path(path), clock
+        self._seen: tuple[int, ...] | None = None
+        self._tokens: tuple[Token, ...] = ()
+
+    def list(self) -> tuple[Token, ...]:
+        """All of them, in the order in which they were made.
+
+        Raises:
+            ConfigError: the file cannot be read, others may read it, or it is none.
+        """
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            self._seen, self._tokens = None, ()
+            return ()
+        except OSError as e:
+            raise ConfigError(f"Cannot read the tokens in {self.path}: {e.strerror}. Check its permissions.") from e
+        seen = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+        if seen != self._seen:
+            if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
+                raise ConfigError(
+                    f"Others may read {self.path}; a file of tokens is its owner's. Run: chmod 600 {self.path}"
+                )
+            self._tokens, self._seen = self._read(), seen
+        return self._tokens
+
+    def find(self, token: str) -> Token | None:
+        """Which one it is; `None` where it is none of them, or over. Takes as long whichever it is.
+
+        Raises:
+            ConfigError: as `list`.
+        """
+        given, found = _digest(token), None
+        for one in self.list():
+            if hmac.compare_digest(given, one.digest):
+                found = one
+        return None if found is None or found.expired(self._clock()) else found
+
+    def add(
+        self,
+        *,
+        scopes: Iterable[str],
+        name: str = "",
+        rights: Iterable[str] = ("read", "write"),
+        privacy: str = "allow",
+        expires_at: datetime | None = None,
+    ) -> tuple[str, Token]:
+        """Make a token, and note its digest; returns the token, which is nowhere else, and what is known of it.
+
+        Raises:
+            InvalidScope, InvalidArgument: nothing was written.
+            ConfigError: the file cannot be read or written.
+        """
+        grants = tuple(dict.fromkeys(map(Grant.of, scopes)))
+        if not grants:
+            raise InvalidArgument("A token needs a scope. Give one: u1, or u1/* for all scopes of u1.")
+        wanted = tuple(right for right in RIGHTS if right in (given := set(rights)))
+        if len(wanted) != len(given) or not wanted:
+            raise InvalidArgument(f"Rights are some of {', '.join(RIGHTS)}, not {', '.join(sorted(given)) or 'none'}.")
+        if not name.isprintable():
+            raise InvalidArgument("The name of a token holds what cannot be printed. Give it a plain one.")
+        now = self._clock()
+        if expires_at is not None and checked_time(expires_at, "expires_at", InvalidArgument) <= now:
+            raise InvalidArgument("A token must end in the future.")
+        made = secrets.token_hex(4)
+        token = f"{PREFIX}{made}_{secrets.token_urlsafe(32)}"
+        noted = Token(
+            id=made, digest=_digest(token), name=name, grants=grants, rights=wanted, privacy=check_mode(privacy),
+            created_at=now, expires_at=expires_at,
+        )  # fmt: skip
+        with self._changing():
+            self._write((*self.list(), noted))
+        return token, noted
+
+    def revoke(self, wanted: str) -> Token:
+        """Forget a token, by its id or its name.
+
+        Raises:
+            NotFound: there is none, or several have that name.
+        """
+        with self._changing():
+            known = self.list()
+            found = [one for one in known if one.id == wanted] or [one for one in known if one.name == wanted]
+            if len(found) != 1:
+                has = ", ".join(one.id for one in known) or "none"
+                what = "Several tokens are" if found else "No token is"
+                raise NotFound(f"{what} called {wanted!r}. There are: {has}.")
+            self._write(one for one in known if one is not found[0])
+        return found[0]
+
+    # -- the file --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Inside, nobody else changes the file: a token that is revoked would come back with one that is added.
+
+        Raises:
+            ConfigError: somebody else does so for long, or it cannot be written there.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(f"{self.path}.lock", timeout=LOCK_S, mode=MODE)
+            lock.acquire()
+        except Timeout as e:
+            raise ConfigError(f"Somebody else is changing {self.path}. Try again in a moment.") from e
+        except OSError as e:
+            raise ConfigError(f"Cannot write the tokens to {self.path}: {e.strerror}.") from e
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _read(self) -> tuple[Token, ...]:
+        try:
+            data = json.loads(self.path.read_text(encoding="utf-8"))
+            if data["format"] != FORMAT:
+                raise ValueError(f"its format is {data['format']!r}")
+            return tuple(map(_token, data["tokens"]))
+        except OSError as e:
+            raise ConfigError(f"Cannot read the tokens in {self.path}: {e.strerror}. Check its permissions.") from e
+        except (ValueError, KeyError, TypeError, AttributeError) as e:
+            raise ConfigError(f"{self.path} is no file of tokens ({e}). Make one with `recall token add`.") from e
+
+    def _write(self, tokens: Iterable[Token]) -> None:
+        """All or nothing: a server that reads it meanwhile sees the old file or the new one."""
+        rows = [_row(token) for token in tokens]
+        try:
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:  # `mkstemp` makes it readable for nobody else
+                    json.dump({"format": FORMAT, "tokens": rows}, file, indent=1)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(name).replace(self.path)
+            finally:
+                Path(name).unlink(missing_ok=True)  # there only where it was not written whole
+        except OSError as e:
+            raise ConfigError(f"Cannot write the tokens to {self.path}: {e.strerror}.") from e
+
+
+def _row(token: Token) -> dict[str, Any]:
+    row = asdict(replace(token, grants=()))
+    return {
+        **row,
+        "grants": [str(grant) for grant in token.grants],
+        "created_at": token.created_at.isoformat(),
+        "expires_at": None if token.expires_at is None else token.expires_at.isoformat(),
+    }
+
+
+def _token(row: Mapping[str, Any]) -> Token:
+    ends, known = row["expires_at"], set(row["rights"])
+    if not _ID.fullmatch(row["id"]) or len(row["digest"]) != 64 or not known <= set(RIGHTS) or not row["grants"]:
+        raise ValueError(f"the token {str(row['id'])[:8]!r} is none")
+    return Token(
+        id=row["id"],
+        digest=row["digest"],
+        name=str(row["name"]),
+        grants=tuple(map(Grant.of, row["grants"])),
+        rights=tuple(row["rights"]),
+        privacy=check_mode(row["privacy"]),
+        created_at=checked_time(datetime.fromisoformat(row["created_at"]), "created_at", InvalidArgument),
+        expires_at=None if ends is None else checked_time(datetime.fromisoformat(ends), "expires_at", InvalidArgument),
+    )

@@ -1,0 +1,184 @@
+"""Records of `types/` as JSON and back, with nothing lost: how a whole recall travels to a `RecallClient`.
+
+What a record is, its annotations say: no field is named here, so one that is added travels too. Fields with their
+default are left out. A number that JSON lacks travels as text, a time with its offset instead of its zone's name.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass, replace
+from datetime import datetime
+from enum import Enum
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from recall_integrations.delivery.highlights import Marking
+from recall_integrations.errors import ServerError
+from recall_integrations.types import (
+    Hit,
+    Memory,
+    ParsedQuery,
+    RecallResult,
+    hit_marked_later,
+    marks_of,
+    unchecked_memory,
+)
+
+T = TypeVar("T")
+_PLAIN = (str, int, bool, type(None))
+
+
+def packed_record(value: Any) -> Any:
+    """A record, or what one holds, as plain data."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): packed_record(item) for key, item in value.items()}
+    if is_dataclass(value):
+        later = "highlights" if isinstance(value, Hit) and _made_elsewhere(value) is not None else ""
+        return {
+            name: packed_record(held)
+            for name, default in _shape(cast(Any, type(value)))
+            if name != later
+            and (held := getattr(value, name)) is not default
+            and (default is MISSING or held != default)
+        }
+    if isinstance(value, Sequence):
+        return [packed_record(item) for item in value]
+    raise TypeError(f"{type(value).__name__} does not travel.")
+
+
+def record_of(kind: type[T], data: Any) -> T:
+    """The record of a class that `packed_record` made this of.
+
+    Raises:
+        ServerError: the data are not of one, as those of a server of another version may not be.
+    """
+    try:
+        return cast(T, _read(kind, data))
+    except ServerError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as e:
+        raise ServerError(
+            f"The reply holds no {kind.__name__} of this version ({type(e).__name__}: {e}). "
+            "Use the same version of recall-integrations on both sides."
+        ) from e
+
+
+def packed_marks(result: RecallResult) -> dict[str, Any]:
+    """What the highlights of a result are made of, where nobody has read them yet: each once, and which hit has which.
+
+    So they are made where they are read. Where something was redacted, the result itself has them.
+    """
+    found = [_made_elsewhere(hit) for hit in result.hits]
+    distinct = list(dict.fromkeys(marks for marks in found if marks is not None))
+    makers = []
+    for marks in distinct:
+        assert marks.made_of is not None
+        parsed, names, near = marks.made_of
+        query = None if parsed == result.query else packed_record(parsed)
+        makers.append({"query": query, "names": packed_record(names), "near": near})
+    return {"makers": makers, "of": [None if marks is None else distinct.index(marks) for marks in found]}
+
+
+def with_marks(result: RecallResult, data: Any) -> RecallResult:
+    """The result with highlights that are made when somebody reads them.
+
+    Args:
+        result: as it came.
+        data: what `packed_marks` made of the one that was sent.
+
+    Raises:
+        ServerError: the data are no such.
+    """
+    try:
+        makers = [_marking(result, one["query"], one["names"], one["near"]) for one in data["makers"]]
+        hits = [
+            hit if which is None else hit_marked_later(hit, makers[which])
+            for hit, which in zip(result.hits, data["of"], strict=True)
+        ]
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError) as e:
+        raise ServerError(f"The reply does not say what highlights are made of ({type(e).__name__}).") from e
+    return replace(result, hits=tuple(hits))
+
+
+def _marking(result: RecallResult, query: Any, names: Mapping[str, Sequence[str]], near: bool) -> Marking:
+    return Marking(result.query if query is None else record_of(ParsedQuery, query), names, near=near)
+
+
+def _made_elsewhere(hit: Hit) -> Marking | None:
+    marks = marks_of(hit)
+    return marks if isinstance(marks, Marking) and marks.made_of is not None else None
+
+
+@functools.cache
+def _shape(kind: type) -> tuple[tuple[str, Any], ...]:
+    """Name and default of each field that a record is made with."""
+    return tuple(
+        (f.name, f.default if f.default is not MISSING else _made(f.default_factory)) for f in fields(kind) if f.init
+    )
+
+
+def _made(factory: Any) -> Any:
+    return MISSING if factory is MISSING else factory()
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _read(kind: Any, data: Any) -> Any:
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return _one_of(get_args(kind), data)
+    if origin is Literal:
+        return data
+    if origin is tuple:
+        of = get_args(kind)
+        if len(of) == 2 and of[1] is Ellipsis:
+            return tuple(_read(of[0], item) for item in data)
+        return tuple(_read(part, item) for part, item in zip(of, data, strict=True))
+    if origin is not None and issubclass(origin, Mapping):
+        of = get_args(kind)[1]
+        return {key: _read(of, item) for key, item in data.items()}
+    if kind is Any:
+        return data
+    if is_dataclass(kind):
+        return _record(cast(type, kind), data)
+    return _value(kind, data)
+
+
+def _one_of(kinds: tuple[Any, ...], data: Any) -> Any:
+    """Of `X | None` and the like: what is there is of the first that is not `None`."""
+    return None if data is None else _read(next(kind for kind in kinds if kind is not type(None)), data)
+
+
+def _value(kind: Any, data: Any) -> Any:
+    if kind is float and isinstance(data, int | float | str) and not isinstance(data, bool):
+        return float(data)
+    if kind is datetime:
+        return datetime.fromisoformat(data)
+    if issubclass(kind, Enum):
+        return kind(data)
+    if not isinstance(data, kind) or (kind is int and isinstance(data, bool)):
+        raise TypeError(f"{data!r:.40} is no {kind.__name__}")
+    return data
+
+
+def _record(kind: type, data: Any) -> Any:
+    hints = _hints(kind)
+    given = {name: _read(hints[name], held) for name, held in data.items() if name in hints}
+    if kind is not Memory:
+        return kind(**given)
+    values = {f.name: f.default if f.default is not MISSING else _made(f.default_factory) for f in fields(Memory)}
+    return unchecked_memory(**values | given)  # of one that is withheld there is no text

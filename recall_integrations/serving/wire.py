@@ -1,0 +1,409 @@
+"""Asking a server: connections, retries, the deadline, and what goes wrong as errors of our tree.
+
+`exchange` decides and does nothing itself: it says what to send or how long to wait, and is told what came of it. So
+one path serves both `Wire.ask`, which blocks, and `Wire.aask`, which does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import threading
+import time
+import weakref
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+import httpx
+
+from recall_integrations.errors import (
+    InvalidArgument,
+    RecallError,
+    RecallTimeout,
+    ServerError,
+    ServerRefused,
+    ServerUnavailable,
+    from_code,
+)
+from recall_integrations.patterns import regex
+
+CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=30.0)
+RETRIES = 3
+PAUSE_S = 0.1  # before the first retry, doubled for each further one; a random half of it is left out
+BUSY = frozenset({429, 502, 503})
+AWAY = frozenset({"OVERLOADED", "TOO_MANY_REQUESTS"})
+STATUS = range(400, 600)  # of what went wrong
+TOKEN = regex(r"[!-~]+")
+Event = Callable[[str, Any], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A request.
+
+    Args:
+        method, path: of HTTP.
+        body: what is sent, from the seconds that are left; `None` = nothing.
+        params: behind the path.
+        seconds: that it may take, with its retries.
+        events: told of each event but the last, where the reply is a stream of them.
+    """
+
+    method: str
+    path: str
+    body: Callable[[float], Mapping[str, Any]] | None = None
+    params: Mapping[str, str] = field(default_factory=dict)
+    seconds: float
+    events: Event | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Send:
+    """Something to send, and the monotonic second by which its answer must be there."""
+
+    asked: Asked
+    content: bytes | None
+    until: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """A pause."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What came back: the status, after how many seconds to ask again, and the JSON."""
+
+    status: int
+    again_s: float | None
+    data: Any
+
+
+Flow: TypeAlias = Generator["Send | Wait", "Answer | Exception | None", Any]
+
+
+def exchange(
+    address: str,
+    asked: Asked,
+    *,
+    retries: int = RETRIES,
+    clock: Callable[[], float] = time.monotonic,
+    jitter: Callable[[], float] = random.random,
+) -> Flow:
+    """What is done to have a request answered; returns the JSON.
+
+    Raises:
+        ServerUnavailable: it cannot be reached, or has no place for the request, until the time is over.
+        RecallTimeout: it does not answer in time.
+        RecallError: what the server says, as an error of the class that it has there.
+    """
+    until = clock() + asked.seconds
+    for attempt in range(retries + 1):
+        left = until - clock()
+        content = None if asked.body is None else _written(asked.body(left))
+        came = yield Send(asked=asked, content=content, until=until)
+        if isinstance(came, Answer) and came.status < 400:
+            return came.data
+        error, again_s = _error(address, asked, came)
+        pause = PAUSE_S * 2**attempt * (0.5 + 0.5 * jitter())
+        if again_s is not None:
+            pause += again_s
+        elif not isinstance(error, ServerUnavailable) or asked.events is not None:
+            raise error  # steps that were told of are not told of again
+        if attempt == retries or clock() + pause >= until:
+            raise error
+        yield Wait(seconds=pause)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _error(address: str, asked: Asked, came: Answer | Exception | None) -> tuple[RecallError, float | None]:
+    """What went wrong, and after how many seconds the server wants to be asked again; `None` = it does not say."""
+    if isinstance(came, httpx.TimeoutException) and not isinstance(came, httpx.ConnectTimeout):
+        late = (
+            f"The server at {address} did not answer within {asked.seconds:g} s. Give it more time, or look after it."
+        )
+        return RecallTimeout(late), None
+    if isinstance(came, Exception):
+        kind = type(came).__name__
+        away = f"The server at {address} cannot be reached ({kind})."
+        return ServerUnavailable(f"{away} Start it (recall serve STORE), or give another address."), None
+    assert isinstance(came, Answer)
+    error = _told(address, came)
+    may_change = came.status in BUSY and error.result is None
+    return error, came.again_s if may_change else None
+
+
+def _told(address: str, came: Answer) -> RecallError:
+    """The error that a reply tells of."""
+    data = came.data
+    if not isinstance(data, dict) or not isinstance(data.get("code"), str):
+        away = came.status in BUSY or came.status == 504
+        kind = ServerUnavailable if away else ServerError
+        error: RecallError = kind(
+            f"{address} answered {came.status}, and not as a recall server does. Is that its address?"
+        )
+    else:
+        code, message = data["code"], str(data.get("message", ""))
+        error = from_code(code, message) or _kind_of(came.status, code)(f"{message} ({code})")
+        details, options, stats = (data.get(name) for name in ("details", "options", "stats"))
+        error.details = details if isinstance(details, dict) else {}
+        error.options = tuple(map(str, options)) if isinstance(options, list) else ()
+        error.stats = stats if isinstance(stats, dict) else {}
+        error.result = data.get("result")
+    if isinstance(error, ServerError):
+        error.status = came.status
+    return error
+
+
+def _kind_of(status: int, code: str) -> type[ServerError]:
+    if code in AWAY:
+        return ServerUnavailable
+    return ServerRefused if status in (401, 403, 413, 415, 421) else ServerError
+
+
+def _written(body: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+    except (TypeError, ValueError, UnicodeEncodeError) as e:
+        raise InvalidArgument(f"This cannot be sent as JSON: {e}") from e
+
+
+class Wire:
+    """Connections to one server. Threads and event loops may share it.
+
+    Args:
+        address: of the server: scheme, host, port, and a path where it is behind another server.
+        token: of it; `None` = none.
+        retries: how often a request is sent again where the server is away or busy.
+        transport, async_transport: of httpx, instead of sockets.
+
+    Raises:
+        InvalidArgument: no address, or one that holds a password.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        token: str | None = None,
+        *,
+        retries: int = RETRIES,
+        transport: httpx.BaseTransport | None = None,
+        async_transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.address = _checked(address)
+        token = token.strip() if isinstance(token, str) else token  # a file that holds one ends its line
+        if token is not None and (not isinstance(token, str) or TOKEN.fullmatch(token) is None):
+            raise InvalidArgument("token must be the text that `recall token add` printed.")
+        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+            raise InvalidArgument(f"retries must be a whole number from 0 on, not {retries!r}.")
+        self._token, self._retries = token, retries
+        self._transport, self._async_transport = transport, async_transport
+        self._lock = threading.Lock()
+        self._client: httpx.Client | None = None
+        self._of_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+        self._of_loops = weakref.WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        return f"Wire({self.address!r}{', token=…' if self._token else ''})"
+
+    def __reduce__(self) -> Any:
+        """Pickles the address and the token. Connections are made anew."""
+        return _again, (self.address, self._token, self._retries)
+
+    def ask(self, asked: Asked) -> Any:
+        """The JSON that answers a request. Raises as `exchange` does."""
+        flow = exchange(self.address, asked, retries=self._retries)
+        came: Answer | Exception | None = None
+        try:
+            step = next(flow)
+            while True:
+                if isinstance(step, Wait):
+                    time.sleep(step.seconds)
+                    came = None
+                else:
+                    try:
+                        came = self._sent(step)
+                    except httpx.HTTPError as e:
+                        came = e
+                step = flow.send(came)
+        except StopIteration as done:
+            return done.value
+
+    async def aask(self, asked: Asked) -> Any:
+        """`ask` without blocking the event loop. Cancelling it ends the request."""
+        flow = exchange(self.address, asked, retries=self._retries)
+        came: Answer | Exception | None = None
+        try:
+            step = next(flow)
+            while True:
+                if isinstance(step, Wait):
+                    await asyncio.sleep(step.seconds)
+                    came = None
+                else:
+                    try:
+                        left = max(step.until - time.monotonic(), 0.001)
+                        came = await asyncio.wait_for(self._asent(step), left)
+                    except asyncio.TimeoutError:
+                        came = httpx.ReadTimeout("late")
+                    except httpx.HTTPError as e:
+                        came = e
+                step = flow.send(came)
+        except StopIteration as done:
+            return done.value
+
+    def close(self) -> None:
+        """End the connections; a later request makes new ones. Those of an event loop end with `aclose` in it."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    async def aclose(self) -> None:
+        """End the connections of this event loop, and those of threads."""
+        client = self._of_loops.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+        self.close()
+
+    # -- sending ---------------------------------------------------------------------------------------------------
+
+    def _sent(self, step: Send) -> Answer:
+        reading = Reading(step)
+        with self._connected().stream(**self._request(step)) as reply:
+            reading.begin(reply)
+            for part in reply.iter_bytes():
+                reading.more(part)
+        return reading.answer()
+
+    async def _asent(self, step: Send) -> Answer:
+        reading = Reading(step)
+        async with self._aconnected().stream(**self._request(step)) as reply:
+            reading.begin(reply)
+            async for part in reply.aiter_bytes():
+                reading.more(part)
+        return reading.answer()
+
+    def _request(self, step: Send) -> dict[str, Any]:
+        headers = {"accept": "application/json, text/event-stream"}
+        if step.content is not None:
+            headers["content-type"] = "application/json"
+        if self._token is not None:
+            headers["authorization"] = f"Bearer {self._token}"
+        left = max(step.until - time.monotonic(), 0.001)
+        return {
+            "method": step.asked.method,
+            "url": f"{self.address}{step.asked.path}",
+            "params": dict(step.asked.params),
+            "content": step.content,
+            "headers": headers,
+            "timeout": httpx.Timeout(left),
+        }
+
+    def _connected(self) -> httpx.Client:
+        with self._lock:
+            if self._client is None:
+                self._client = httpx.Client(limits=CONNECTIONS, transport=self._transport)
+            return self._client
+
+    def _aconnected(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        found = self._of_loops.get(loop)
+        if found is None:
+            found = self._of_loops[loop] = httpx.AsyncClient(limits=CONNECTIONS, transport=self._async_transport)
+        return found
+
+
+class Reading:
+    """A reply while it comes in, which must be whole in time however slowly its parts come.
+
+    Args:
+        step: what it answers.
+    """
+
+    def __init__(self, step: Send) -> None:
+        self._step = step
+        self._status, self._streamed = 0, False
+        self._again_s: float | None = None
+        self._parts: list[bytes] = []
+        self._last: tuple[str, Any] = ("", None)
+
+    def begin(self, reply: httpx.Response) -> None:
+        """The head of it is there."""
+        self._status = reply.status_code
+        self._again_s = _seconds(reply.headers.get("retry-after"))
+        self._streamed = reply.headers.get("content-type", "").startswith("text/event-stream")
+
+    def more(self, part: bytes) -> None:
+        """A part of it is there.
+
+        Raises:
+            httpx.ReadTimeout: that is too late.
+        """
+        if time.monotonic() > self._step.until:
+            raise httpx.ReadTimeout("late")
+        if not self._streamed:
+            self._parts.append(part)
+            return
+        *whole, rest = b"".join([*self._parts, part]).split(b"\n\n")
+        self._parts = [rest]
+        for event in whole:
+            self._tell(event)
+
+    def answer(self) -> Answer:
+        """All of it is there."""
+        if not self._streamed:
+            return Answer(status=self._status, again_s=self._again_s, data=_json(b"".join(self._parts)))
+        name, data = self._last
+        if name == "problem" and isinstance(data, dict):
+            status: Any = data.get("status")
+            return Answer(status=int(status) if status in STATUS else 500, again_s=None, data=data)
+        if name != "result":
+            raise httpx.RemoteProtocolError("the stream ended before its result")
+        return Answer(status=self._status, again_s=None, data=data)
+
+    def _tell(self, event: bytes) -> None:
+        lines = dict(line.partition(b": ")[::2] for line in event.split(b"\n"))
+        name = lines.get(b"event", b"").decode("utf-8", "replace")
+        self._last = name, _json(lines.get(b"data", b""))
+        if name not in ("result", "problem") and self._step.asked.events is not None:
+            self._step.asked.events(*self._last)
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _seconds(text: str | None) -> float | None:
+    return float(text) if text is not None and text.isascii() and text.isdigit() else None
+
+
+def _checked(address: object) -> str:
+    """An address as requests are made to it.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    text = address.rstrip("/") if isinstance(address, str) else ""
+    try:
+        parts = urlsplit(text)
+        named = bool(parts.hostname) and parts.scheme in ("http", "https") and (parts.port or 1) > 0
+    except ValueError:
+        named, parts = False, urlsplit("")
+    if parts.username is not None or parts.password is not None:
+        raise InvalidArgument("The address of a server holds no name and no password. Give token=...")
+    if not named or parts.query or parts.fragment:
+        raise InvalidArgument(f'The address of a server reads as "http://127.0.0.1:8000", not {str(address)[:80]!r}.')
+    return text
+
+
+def _again(address: str, token: str | None, retries: int) -> Wire:
+    return Wire(address, token, retries=retries)
