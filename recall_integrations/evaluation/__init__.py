@@ -1,4 +1,34 @@
 """Measuring recall on labelled data of one's own: data sets, metrics, quality, abstention, what is read of queries.
 
-What compares with other libraries, or measures what only the makers look at, is in `benchmarks/` of the repository.
+    from recall_integrations.evaluation import evaluate, compare, tune
+
+`evaluate` says how good recalls of one's own store are, `compare` which of several configurations is better, `tune`
+looks for a better one (docs/evaluate.md). What compares with other libraries, or measures what only the makers look at,
+is in `benchmarks/` of the repository.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recall_integrations.evaluation.labelled.comparison import Comparison, compare
+    from recall_integrations.evaluation.labelled.evaluation import Evaluation, evaluate
+    from recall_integrations.evaluation.labelled.intervals import labels_needed
+    from recall_integrations.evaluation.tuning.tune import Tuning, tune
+
+__all__ = ["Comparison", "Evaluation", "Tuning", "compare", "evaluate", "labels_needed", "tune"]
+
+_HOMES = {
+    **dict.fromkeys(("Comparison", "compare"), "labelled.comparison"),
+    **dict.fromkeys(("Evaluation", "evaluate"), "labelled.evaluation"),
+    "labels_needed": "labelled.intervals",
+    **dict.fromkeys(("Tuning", "tune"), "tuning.tune"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

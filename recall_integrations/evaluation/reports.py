@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
+import shutil
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -58,7 +60,7 @@ def checked_output(path: str | Path | None) -> Path | None:
         return None
     file = Path(path)
     if file.is_dir():
-        raise InvalidArgument(f"{file} is a folder. Give the name of a JSON file in it.")
+        raise InvalidArgument(f"{file} is a folder. Give the name of a file in it.")
     if not file.parent.is_dir():
         raise InvalidArgument(f"The folder {file.parent} does not exist. Make it first.")
     return file
@@ -83,9 +85,39 @@ def write_json(path: Path, payload: Mapping[str, Any]) -> None:
     """
     parts = [f" {json.dumps(key)}: {_lines(value)}" for key, value in payload.items()]
     try:
-        path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+        write_whole(path, "{\n" + ",\n".join(parts) + "\n}\n")
     except OSError as e:
         raise InvalidArgument(f"Cannot write the report {path}: {e}") from e
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a file, all of it or nothing: what was there stays until the new one is on disk.
+
+    A pipe or a device is written to, and so is a file that can be written but not replaced; a link stays one.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    file = Path(path)
+    if file.exists() and not file.is_file():
+        file.write_text(text, encoding="utf-8")
+        return
+    file = file.resolve()
+    draft = file.with_name(f".{file.name[:100]}.{os.getpid()}.draft")
+    try:
+        with draft.open("w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        if file.exists():
+            shutil.copymode(file, draft)
+        draft.replace(file)
+    except OSError as e:
+        if e.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY):  # of the folder, or of what is mounted there
+            raise
+        file.write_text(text, encoding="utf-8")
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _lines(value: Any) -> str:

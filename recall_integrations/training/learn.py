@@ -12,9 +12,8 @@ that a busy machine changes nothing; there is no reranker.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,10 +21,13 @@ from datetime import datetime
 import numpy as np
 
 from recall_integrations import __version__
-from recall_integrations.adapters.scopes import find_scope, scope_text
+from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.datasets.questions import Question
+from recall_integrations.evaluation.labelled.figures import figures
+from recall_integrations.evaluation.labelled.folds import folds_of
+from recall_integrations.evaluation.labelled.placing import placed
 from recall_integrations.evaluation.metrics import Interval, paired_difference
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.registry import FEATURES
@@ -38,7 +40,6 @@ from recall_integrations.training.calibration import Outcome
 from recall_integrations.training.linear import Example, fit_linear
 from recall_integrations.training.trees import fit_trees
 from recall_integrations.training.watched import K, Recaller
-from recall_integrations.types import Scope
 
 KINDS = ("linear", "trees")
 METRICS = ("recall@5", "ndcg@10")
@@ -152,26 +153,10 @@ def _gains(learned: Scores, fixed_weights: Scores, seed: int) -> dict[str, Inter
 # -- what is asked -----------------------------------------------------------------------------------------------------
 
 
-def _placed(store: MemoryStore, questions: Sequence[Question], scope: str | None) -> tuple[list[Question], int]:
+def _placed(store: MemoryStore, questions: Sequence[Question], scope: str | None) -> tuple[tuple[Question, ...], int]:
     """Queries with their scope and the labels that exist there, and how many labels do not."""
-    known = store.scopes()
-    only = known[0][0] if len(known) == 1 else None
-    placed, forgotten = [], 0
-    for question in questions:
-        where = question.scope
-        if where == Scope():
-            where = only if scope is None and only is not None else find_scope(scope, known)
-        scope_id = store.scope_id(where)
-        if scope_id is None or where not in {s for s, _ in known}:
-            raise InvalidArgument(
-                f"Query {question.id!r} is asked of the scope {scope_text(where)}, which the store does not have."
-            )
-        there = store.fetch_ids(scope_id, question.relevant)
-        relevant = tuple(r for r in question.relevant if r in there)
-        forgotten += len(question.relevant) - len(relevant)
-        if relevant:
-            placed.append(replace(question, scope=where, relevant=relevant))
-    return placed, forgotten
+    found = placed(store, questions, scope)
+    return found.questions, sum(map(len, found.missing.values()))
 
 
 def _enough(count: int, what: str) -> None:
@@ -265,27 +250,9 @@ def _split(asked: Sequence[Question], usable: Sequence[bool], folds: int, seed: 
     return "query", folds_of([q.id for q in asked], folds, seed)
 
 
-def folds_of(groups: Sequence[str], folds: int, seed: int) -> list[int]:
-    """A fold per item: groups stay whole, the largest are placed first, each into the fold that is emptiest."""
-    sizes = Counter(groups)
-    names = sorted(sizes)
-    shuffled = [names[i] for i in np.random.default_rng(seed).permutation(len(names)).tolist()]
-    filled = [0] * min(folds, len(names))
-    place = {}
-    for name in sorted(shuffled, key=lambda n: -sizes[n]):
-        place[name] = filled.index(min(filled))
-        filled[place[name]] += sizes[name]
-    return [place[g] for g in groups]
-
-
-def _measured(ids: Sequence[str], relevant: Collection[str]) -> dict[str, float]:
-    """As `evaluation.metrics` defines them; counted here, so that training needs no extra."""
-    gains = [1 / math.log2(place + 2) for place in range(K)]
-    found = [place for place, one in enumerate(ids[:K]) if one in relevant]
-    return {
-        "recall@5": sum(place < 5 for place in found) / len(relevant),
-        "ndcg@10": sum(gains[place] for place in found) / sum(gains[: len(relevant)]),
-    }
+def _measured(ids: Sequence[str], relevant: Sequence[str]) -> dict[str, float]:
+    found = figures(ids, dict.fromkeys(relevant, 1.0), K)
+    return {name: found[name] for name in METRICS}
 
 
 def _means(scores: Scores) -> dict[str, float]:

@@ -113,7 +113,12 @@ class Recaller:
             ConfigError: recalls of this scope have no ranking features.
         """
         result = self._optimizer.recall(
-            question.text, k=K, scope=question.scope, now=question.asked_at or now, time_budget_ms=TIME_BUDGET_MS
+            question.text,
+            k=K,
+            scope=question.scope,
+            filters=question.filters,
+            now=question.asked_at or now,
+            time_budget_ms=TIME_BUDGET_MS,
         )
         seen = self._watched.taken()
         if seen is None:
@@ -129,7 +134,7 @@ class Recaller:
         frequency = frequency_of(view, lambda: self._store.lexical)
         return Recalled(
             ids=[hit.memory.id or "" for hit in result.hits],
-            example=Example(features=features, relevant=relevant, group=scope_text(question.scope)),
+            example=Example(features=features.whole(), relevant=relevant, group=scope_text(question.scope)),
             scores=ranking.scores,
             unknown=unknown_share(result.query.terms, frequency, view.count),
         )

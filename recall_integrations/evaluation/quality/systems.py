@@ -86,6 +86,7 @@ class RecallSystem:
             question.text,
             k=k,
             scope=question.scope,
+            filters=question.filters,
             now=question.asked_at,
             window=self._window,
             time_budget_ms=self._budget,

@@ -1,0 +1,327 @@
+"""How good recalls are on a user's own questions: `recall eval`.
+
+labels ─ place in scopes ─ recall each once ─▶ figures, intervals, groups, latency, calibration
+                               └─ those that went worst: what came instead, and where the expected one was
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from recall_integrations.adapters.scopes import scope_text
+from recall_integrations.config import RecallConfig
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation.labelled.asking import (
+    Answered,
+    Latency,
+    Progress,
+    answered,
+    latency_of,
+    made_ready,
+    recalled,
+    silent,
+    uncached,
+)
+from recall_integrations.evaluation.labelled.calibration import Bin, bins_of, error_of
+from recall_integrations.evaluation.labelled.figures import names
+from recall_integrations.evaluation.labelled.intervals import SAMPLES, deviation, intervals, labels_for_width
+from recall_integrations.evaluation.labelled.labels import Labels, Read, read_labels
+from recall_integrations.evaluation.labelled.placing import Placed, placed
+from recall_integrations.evaluation.metrics import OVERALL, Interval
+from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.store.clock import utc_now
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.text.one_line import plain
+
+DEPTH = 100  # places in which an expected memory is looked for
+SHOWN = 280  # characters of a memory in a report
+WIDTHS = (0.05, 0.02, 0.01)  # half widths of intervals, for which labels are counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Came:
+    """A hit of a question that went wrong."""
+
+    id: str
+    score: float
+    relevant: bool
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """A relevant memory; `place` from 1, looked for among the first `DEPTH`; `None` = it is not there."""
+
+    id: str
+    text: str
+    place: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worst:
+    """A question that went wrong: what came, and what should have."""
+
+    id: str
+    query: str
+    scope: str
+    group: str
+    value: float
+    plan: str
+    came: tuple[Came, ...]
+    expected: tuple[Expected, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """How good recalls are.
+
+    Args:
+        k: hits that were asked for.
+        questions: that were asked.
+        averages: group (`overall` first) → figure → mean with its 95 % interval.
+        sizes: group → questions.
+        latency: of the recalls.
+        calibration: scores against the relevant share.
+        worst: by nDCG, the worst first.
+        answers: of every question.
+        missing: question id → labels that name no memory of its scope; they were left out.
+        unanswerable: questions of which no label was left; they were not asked.
+        unwritten, unlabelled: lines without a query, and without a relevant id.
+        degraded: `stage:reason` → recalls in which something was left out.
+    """
+
+    k: int
+    questions: int
+    averages: Mapping[str, Mapping[str, Interval]]
+    sizes: Mapping[str, int]
+    latency: Latency
+    calibration: tuple[Bin, ...]
+    worst: tuple[Worst, ...]
+    answers: tuple[Answered, ...]
+    missing: Mapping[str, tuple[str, ...]]
+    unanswerable: tuple[str, ...] = ()
+    unwritten: int = 0
+    unlabelled: int = 0
+    degraded: Mapping[str, int]
+
+    @property
+    def calibration_error(self) -> float:
+        """How far scores and relevant shares are apart on the average."""
+        return error_of(self.calibration)
+
+    @property
+    def labels_needed(self) -> dict[float, int]:
+        """Half width of the interval of nDCG → questions for it, by how much single questions differ."""
+        spread = deviation([a.figures[f"ndcg@{self.k}"] for a in self.answers])
+        return {width: labels_for_width(spread, width) for width in WIDTHS}
+
+    def table(self) -> str:
+        """For a terminal or a notebook."""
+        from recall_integrations.evaluation.labelled.tables import of_evaluation, text_of
+
+        return text_of(of_evaluation(self))
+
+    def html(self) -> str:
+        """A page that stands alone."""
+        from recall_integrations.evaluation.sheets.of_evaluation import page
+
+        return page(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "format": 1,
+            "k": self.k,
+            "questions": self.questions,
+            "averages": {
+                group: {"questions": self.sizes[group], **{name: asdict(one) for name, one in row.items()}}
+                for group, row in self.averages.items()
+            },
+            "latency_ms": asdict(self.latency),
+            "calibration": {"error": self.calibration_error, "bins": [asdict(one) for one in self.calibration]},
+            "labels_needed": {str(width): count for width, count in self.labels_needed.items()},
+            "missing": {question: list(ids) for question, ids in self.missing.items()},
+            "unanswerable": list(self.unanswerable),
+            "unwritten": self.unwritten,
+            "unlabelled": self.unlabelled,
+            "degraded": dict(self.degraded),
+            "worst": [asdict(one) for one in self.worst],
+            "answers": {a.question.id: _answer(a) for a in self.answers},
+        }
+
+    def to_json(self) -> str:
+        """`as_dict` as text."""
+        return json.dumps(self.as_dict(), ensure_ascii=False, indent=1)
+
+
+def _answer(one: Answered) -> dict[str, Any]:
+    return {
+        "group": one.question.category,
+        "relevant": one.question.graded,
+        "ids": one.ids,
+        "scores": [hit.score for hit in one.hits],
+        "plan": one.plan,
+        "ms": round(one.ms, 3),
+        **one.figures,
+    }
+
+
+def evaluate(
+    source: MemoryStore | QueryOptimizer,
+    labels: Labels,
+    *,
+    k: int = 5,
+    scope: str | None = None,
+    now: datetime | None = None,
+    config: RecallConfig | None = None,
+    worst: int = 10,
+    texts: bool = True,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Evaluation:
+    """Ask labelled questions, and measure the answers.
+
+    Args:
+        source: a store, or an optimizer with whatever it was given (a reranker, an LLM, arms).
+        labels: path of a file with a JSON object a line, or mappings with the same keys: `query`, `relevant` (ids, or
+            id → grade), and optional `scope`, `filters`, `now`, `group`, `id`.
+        k: hits of each recall.
+        scope: of questions that name none, `user/agent/namespace`.
+        now: the present of questions that have none; timezone-aware; default the clock.
+        config: of the recalls, where `source` is a store.
+        worst: how many questions that went wrong are described.
+        texts: whether queries, memories and reasons are in the report; without them it names ids only.
+        samples, seed: of the bootstrap.
+        progress: called with what is done, how much of it, and how much there is.
+
+    Raises:
+        InvalidArgument: a line is wrong, no label is in the store, or a question cannot be asked.
+        InvalidScope, NotFound: the scope is not there.
+    """
+    if isinstance(source, QueryOptimizer) and config is not None:
+        raise InvalidArgument("An optimizer has its configuration. Leave config out, or give the store.")
+    read = read_labels(labels)
+    moment = utc_now() if now is None else now
+    with ExitStack() as stack:
+        optimizer = source
+        if not isinstance(optimizer, QueryOptimizer):
+            settings = uncached(config or optimizer.config)
+            optimizer = stack.enter_context(closing(QueryOptimizer(optimizer, config=settings)))
+        found = placed(optimizer.store, read.questions, scope)
+        refuse_none(found)
+        made_ready([optimizer], found.questions, k, moment)
+        answers = []
+        for question in found.questions:
+            answers.append(answered(optimizer, question, k, moment))
+            progress("Asking", len(answers), len(found.questions))
+        described = tuple(_described(optimizer, a, k, moment, texts) for a in _went_wrong(answers, k)[:worst])
+    return _report(answers, described, found, read, averaged(answers, names(k), samples=samples, seed=seed))
+
+
+def _report(
+    answers: Sequence[Answered],
+    described: tuple[Worst, ...],
+    found: Placed,
+    read: Read,
+    figures: tuple[dict[str, dict[str, Interval]], dict[str, int]],
+) -> Evaluation:
+    averages, sizes = figures
+    reasons = Counter(reason for a in answers for reason in set(a.degraded))
+    return Evaluation(
+        k=answers[0].k,
+        questions=len(answers),
+        averages=averages,
+        sizes=sizes,
+        latency=latency_of([a.ms for a in answers]),
+        calibration=bins_of([(h.score, h.memory.id in a.question.relevant) for a in answers for h in a.hits]),
+        worst=described,
+        answers=tuple(answers),
+        missing=found.missing,
+        unanswerable=found.unanswerable,
+        unwritten=read.unwritten,
+        unlabelled=read.unlabelled,
+        degraded=dict(sorted(reasons.items())),
+    )
+
+
+def refuse_none(found: Placed) -> None:
+    """Something is left to be asked.
+
+    Raises:
+        InvalidArgument: no label names a memory of its scope.
+    """
+    if not found.questions:
+        named = next(iter(found.missing.values()))[0]
+        raise InvalidArgument(
+            f"No label names a memory of its scope ({len(found.unanswerable):,} questions; {named!r} is not there). "
+            "Check the ids, and the scope with --scope or the key 'scope'."
+        )
+
+
+def averaged(
+    answers: Sequence[Answered], wanted: Sequence[str], *, samples: int, seed: int
+) -> tuple[dict[str, dict[str, Interval]], dict[str, int]]:
+    """The means of all questions and of each group, with intervals; and how many questions each has."""
+    groups: dict[str, list[Answered]] = {OVERALL: list(answers)}
+    if len({a.question.category for a in answers}) > 1:
+        for a in sorted(answers, key=lambda a: a.question.category):
+            groups.setdefault(_name(a.question.category), []).append(a)
+    averages = {}
+    for group, own in groups.items():
+        values = np.asarray([[a.figures[name] for name in wanted] for a in own], dtype=np.float64)
+        averages[group] = dict(zip(wanted, intervals(values, samples=samples, seed=seed), strict=True))
+    return averages, {group: len(own) for group, own in groups.items()}
+
+
+def _name(group: str) -> str:
+    return f"group {group}" if group == OVERALL else group
+
+
+def _went_wrong(answers: Sequence[Answered], k: int) -> list[Answered]:
+    value = f"ndcg@{k}"
+    return sorted((a for a in answers if a.figures[value] < 1), key=lambda a: (a.figures[value], a.question.id))
+
+
+def _described(optimizer: QueryOptimizer, one: Answered, k: int, now: datetime, texts: bool) -> Worst:
+    question = one.question
+    deeper, _ = recalled(optimizer, question, max(k, DEPTH), now)
+    places = {hit.memory.id: place for place, hit in enumerate(deeper.hits, start=1)}
+    places |= {hit.memory.id: place for place, hit in enumerate(one.hits, start=1)}
+    scope_id = optimizer.store.scope_id(question.scope)
+    held = {} if scope_id is None else optimizer.store.fetch_ids(scope_id, question.relevant)
+
+    def shown(text: str) -> str:
+        return plain(text, SHOWN) if texts else ""
+
+    return Worst(
+        id=question.id,
+        query=shown(question.text),
+        scope=scope_text(question.scope),
+        group=question.category,
+        value=one.figures[f"ndcg@{k}"],
+        plan=one.plan,
+        came=tuple(
+            Came(
+                id=hit.memory.id or "",
+                score=hit.score,
+                relevant=hit.memory.id in question.relevant,
+                text=shown(hit.memory.text),
+                reason=shown(hit.reason),
+            )
+            for hit in one.hits
+        ),
+        expected=tuple(
+            Expected(id=i, text=shown(held[i].text) if i in held else "", place=places.get(i))
+            for i in question.relevant
+        ),
+    )

@@ -1,0 +1,117 @@
+"""Reports as tables for a terminal of 100 columns; the console prints them, `.table()` gives their text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from recall_integrations.evaluation.metrics import Interval
+from recall_integrations.evaluation.terminal import compact_table
+from recall_integrations.text.one_line import plain
+
+if TYPE_CHECKING:
+    from recall_integrations.evaluation.labelled.evaluation import Evaluation, Worst
+
+WIDTH = 100
+HEADS = {"recall": "R", "precision": "P", "ndcg": "nDCG", "mrr": "MRR", "hit": "hit"}
+WORST_SHOWN, CAME_SHOWN, TEXT_SHOWN = 3, 3, 90
+FEW = 30  # questions, below which a bootstrap has seen too little to say how sure a mean is
+
+
+def text_of(parts: Iterable[RenderableType]) -> str:
+    """The text of what a terminal would show, without colours."""
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=WIDTH,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        color_system=None,
+        force_jupyter=False,  # in a notebook it would show itself, and leave the text empty
+    )
+    for part in parts:
+        console.print(part)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def head(name: str) -> str:
+    """Of a figure: `R@5` for `recall@5`; how far MRR looks is left out."""
+    kind, _, cut = name.partition("@")
+    return HEADS.get(kind, kind) if kind == "mrr" else f"{HEADS.get(kind, kind)}@{cut}"
+
+
+def change(one: Interval) -> str:
+    """Mean and interval of a difference."""
+    return f"{one.mean:+.3f} ({one.low:+.3f} {one.high:+.3f})"
+
+
+def of_evaluation(found: Evaluation) -> list[RenderableType]:
+    """What `recall eval` shows."""
+    parts = _averages(found)
+    ms = found.latency
+    parts.append(f"Latency: p50 {ms.p50:.1f} ms, p95 {ms.p95:.1f} ms of {ms.recalls:,} recalls")
+    parts.append(f"Scores are off by {found.calibration_error:.3f} on the average (expected calibration error)")
+    if found.questions < FEW:
+        parts.append(f"Fewer than {FEW} questions: intervals are narrower than they should be. Label more.")
+    else:
+        needed = ", ".join(f"± {width:g}: {count:,}" for width, count in found.labels_needed.items())
+        parts.append(f"Labelled questions for an interval of nDCG of {needed}")
+    parts += [Text(line) for line in left_out(found)]
+    if found.worst:
+        parts.append(Text(f"\nWorst {min(WORST_SHOWN, len(found.worst))} of {len(found.worst)} in the report:"))
+        parts += [_worst(one) for one in found.worst[:WORST_SHOWN]]
+    return parts
+
+
+def left_out(found: Evaluation) -> list[str]:
+    """What was not measured, and why."""
+    lines = []
+    gone = sum(map(len, found.missing.values()))
+    if gone:
+        first = next(iter(found.missing.values()))[0]
+        lines.append(f"Labels that name no memory of their scope, left out: {gone:,} (such as {plain(first, 60)!r})")
+    if found.unanswerable:
+        some = ", ".join(plain(one, 40) for one in found.unanswerable[:5])
+        lines.append(f"Questions without any label in the store, not asked: {len(found.unanswerable):,} ({some})")
+    if found.unwritten or found.unlabelled:
+        lines.append(f"Lines without a query: {found.unwritten:,}; without a relevant id: {found.unlabelled:,}")
+    if found.degraded:
+        said = ", ".join(f"{reason} {count}" for reason, count in found.degraded.items())
+        lines.append(f"Recalls in which something was left out: {said}")
+    return lines
+
+
+def _averages(found: Evaluation) -> list[RenderableType]:
+    overall = next(iter(found.averages.values()))
+    table = compact_table(f"{found.questions:,} questions, k = {found.k}")
+    for name in ("", "mean", "95 % interval"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, one in overall.items():
+        table.add_row(head(name), f"{one.mean:.3f}", f"{one.low:.3f} to {one.high:.3f}")
+    if len(found.averages) == 1:
+        return [table]
+    groups = compact_table("By group")
+    groups.add_column("", overflow="fold")
+    for name in ("asked", *map(head, overall)):
+        groups.add_column(name, justify="right")
+    for group, row in found.averages.items():
+        groups.add_row(plain(group, 24), f"{found.sizes[group]:,}", *(f"{one.mean:.3f}" for one in row.values()))
+    return [table, groups]
+
+
+def _worst(one: Worst) -> Text:
+    lines = [f"  {plain(one.id, 40)} [{one.plan}] {plain(one.query, TEXT_SHOWN)}"]
+    for wanted in one.expected[:CAME_SHOWN]:
+        place = "not found" if wanted.place is None else f"at {wanted.place}"
+        lines.append(f"    expected {place}: {plain(wanted.id, 40)}  {plain(wanted.text, TEXT_SHOWN)}")
+    for rank, hit in enumerate(one.came[:CAME_SHOWN], start=1):
+        sign = "+" if hit.relevant else "-"
+        lines.append(f"    {rank} {sign} {hit.score:.2f} {plain(hit.id, 40)}  {plain(hit.text, TEXT_SHOWN)}")
+        if hit.reason:
+            lines.append(f"        {plain(hit.reason, TEXT_SHOWN)}")
+    return Text("\n".join(lines))

@@ -1,0 +1,103 @@
+"""What is compared: the configurations A to D, or a user's own.
+
+A  plain       neither reranked nor read in other words
+B  reranker    A, and the reranker
+C  expansion   A, with the query read in other words where that helps: spelling corrected, and an LLM asked for
+               phrasings where the query is vague and the first answer not sure
+D  both        B and C
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from recall_integrations.config import RecallConfig, RewritingConfig
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation.labelled.asking import uncached
+from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.store.memory_store import MemoryStore
+
+NO_RERANKER = "There is no reranker. Give one to see what it would add."
+NO_LLM = "There is no LLM, so expansion is the correction of spelling alone. Give one to see what its phrasings add."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A configuration that is asked; `own` says whether its optimizer is to be closed here."""
+
+    name: str
+    title: str
+    optimizer: QueryOptimizer
+    own: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """Those that are compared, the first of them with all others; those that are not, and why; what to know besides."""
+
+    asked: tuple[Way, ...]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def close(self) -> None:
+        """Let go of the optimizers that were made for it."""
+        for way in self.asked:
+            if way.own:
+                way.optimizer.close()
+
+
+def plain(config: RecallConfig) -> RecallConfig:
+    """Without any other words for the query."""
+    never = replace(config.rewriting, ask="never", unsure_below=RewritingConfig().unsure_below)
+    return replace(config, query=replace(config.query, spelling=False, entity_llm=False), rewriting=never)
+
+
+def expanding(config: RecallConfig) -> RecallConfig:
+    """With other words for the query, as configured; as by default where that says never."""
+    asked = RewritingConfig() if config.rewriting.ask == "never" else config.rewriting
+    return replace(config, query=replace(config.query, spelling=True), rewriting=asked)
+
+
+def a_to_d(store: MemoryStore, config: RecallConfig, reranker: Any = None, llm: Any = None) -> Ways:
+    """The four configurations over one base, as far as there is what they need."""
+    base = uncached(config)
+    without, other = plain(base), expanding(base)
+    ways = [
+        Way(name="A", title="plain", optimizer=QueryOptimizer(store, config=without)),
+        Way(name="C", title="expansion", optimizer=QueryOptimizer(store, config=other, llm=llm)),
+    ]
+    skipped = {"B (reranker)": NO_RERANKER, "D (both)": NO_RERANKER}
+    if reranker is not None:
+        skipped = {}
+        alone = QueryOptimizer(store, config=without, reranker=reranker)
+        ways.insert(1, Way(name="B", title="reranker", optimizer=alone))
+        both = QueryOptimizer(store, config=other, reranker=reranker, llm=llm)
+        ways.append(Way(name="D", title="both", optimizer=both))
+    return Ways(asked=tuple(ways), skipped=skipped, notes=() if llm is not None else (NO_LLM,))
+
+
+def own_ways(
+    store: MemoryStore,
+    configurations: Mapping[str, RecallConfig | QueryOptimizer],
+    reranker: Any = None,
+    llm: Any = None,
+) -> Ways:
+    """A user's own, the first one being what the others are compared with.
+
+    Raises:
+        InvalidArgument: fewer than two, or an optimizer over another store.
+    """
+    if len(configurations) < 2:
+        raise InvalidArgument(f"A comparison needs two configurations at least, not {len(configurations)}.")
+    ways = []
+    for name, given in configurations.items():
+        if isinstance(given, QueryOptimizer):
+            if given.store is not store:
+                raise InvalidArgument(f"The optimizer {name!r} is over another store. Ask both the same memories.")
+            ways.append(Way(name=name, title="", optimizer=given, own=False))
+        else:
+            made = QueryOptimizer(store, config=uncached(given), reranker=reranker, llm=llm)
+            ways.append(Way(name=name, title="", optimizer=made))
+    return Ways(asked=tuple(ways))

@@ -1,0 +1,1 @@
+"""Looks for settings that are better on a user's own labelled questions, and says whether they hold on others."""
