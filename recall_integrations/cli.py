@@ -13,11 +13,17 @@ import click
 from recall_integrations import __version__
 from recall_integrations.console.commands.ask import demo, explain, search, stats
 from recall_integrations.console.commands.bench import bench
+from recall_integrations.console.commands.config import config
 from recall_integrations.console.commands.doctor import doctor
-from recall_integrations.console.commands.remember import entity, forget, import_, reindex
-from recall_integrations.console.commands.shared import line
+from recall_integrations.console.commands.evaluate import ab, eval_
+from recall_integrations.console.commands.keep import add, compact, export, forget
+from recall_integrations.console.commands.mcp import mcp
+from recall_integrations.console.commands.remember import entity, import_, reindex
+from recall_integrations.console.commands.serve import look, serve, token
+from recall_integrations.console.commands.shared import line, quiet_option
 from recall_integrations.console.commands.train import train
-from recall_integrations.errors import RecallError
+from recall_integrations.console.commands.tune import tune
+from recall_integrations.errors import ConfigError, RecallError
 
 
 class _Recall(click.Group):
@@ -32,7 +38,9 @@ class _Recall(click.Group):
         except RecallError as e:
             if ctx.params.get("debug"):
                 raise
-            click.echo(f"Error: {line(str(e))}", err=True)
+            said = str(e).splitlines() if isinstance(e, ConfigError) else [str(e)]  # a line for each mistake
+            for i, each in enumerate(said):
+                click.echo(f"{'  ' if i else 'Error: '}{line(each)}", err=True)
             ctx.exit(1)
 
 
@@ -43,8 +51,13 @@ def main(debug: bool) -> None:
     """Find the right memory: import memories into a store, search it, and see why each hit is there."""
 
 
-for _command in (demo, import_, entity, forget, reindex, search, explain, stats, doctor, train, bench):
+for _command in (
+    *(demo, add, import_, export, entity, forget, compact, reindex),
+    *(search, explain, stats, doctor, serve, token, look, mcp, eval_, ab, tune, train, bench, config),
+):
     main.add_command(_command)
+for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, tune, train):
+    _command.params.append(quiet_option())
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich import box
@@ -13,17 +13,22 @@ from rich.text import Text
 from recall_integrations.console import demo_data, rendering
 from recall_integrations.console.demo_texts import ENGLISH, DemoTexts, demo_texts
 from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.recall.runner import Observer
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types.observing import RecallObserver
 
 HITS = 3
 
 
 @contextmanager
-def demo_optimizer(language: str = ENGLISH) -> Iterator[QueryOptimizer]:
+def demo_optimizer(
+    language: str = ENGLISH, observers: Sequence[Observer | RecallObserver] = ()
+) -> Iterator[QueryOptimizer]:
     """An optimizer over the demonstration's memories, in a temporary store.
 
     Args:
         language: what the memories are written in, one of `demo_texts.LANGUAGES`.
+        observers: of its recalls.
 
     Raises:
         InvalidArgument: there are none in that language.
@@ -33,7 +38,7 @@ def demo_optimizer(language: str = ENGLISH) -> Iterator[QueryOptimizer]:
         for name, aliases in told.aliases.items():
             store.add_entity(name, aliases=aliases, scope=demo_data.SCOPE)
         store.remember_many(told.memories, scope=demo_data.SCOPE)
-        optimizer = QueryOptimizer(store, clock=lambda: demo_data.NOW)
+        optimizer = QueryOptimizer(store, clock=lambda: demo_data.NOW, observers=observers)
         try:
             yield optimizer
         finally:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from recall_integrations.arms.registry import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
+from recall_integrations.console.highlighting import shown_text
 from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
 from recall_integrations.console.rendering import (
     cache_words,
@@ -370,9 +371,9 @@ def _show_hits(console: Console, hits: Sequence[Hit]) -> None:
     table.add_column(ratio=2, no_wrap=True, overflow="ellipsis", style="dim")
     for place, hit in enumerate(hits, start=1):
         memory = hit.memory
-        text = plain(memory.text, console.width) or "(text withheld)"
-        said = f"{plain(memory.actor)}: {text}" if memory.actor else text
-        table.add_row(f"{place}  {hit.score:.2f}", Text(said), Text(plain(hit.reason)))
+        text = shown_text(console, hit, console.width, signs=True)
+        said = Text(f"{plain(memory.actor)}: ").append_text(text) if memory.actor else text
+        table.add_row(f"{place}  {hit.score:.2f}", said, Text(plain(hit.reason)))
         if moved := moves(hit):
             table.add_row("", "", Text(f"moved: {moved}"))
     console.print(table)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from recall_integrations.adapters.rows import memory_of, parse_line, stable_id
 from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory
+from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.types import Memory, Scope, says_the_same
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class ImportReport:
         replaced: memories that were there and said something else.
         unchanged: memories that were there already.
         bad: lines that were skipped.
+        ended: memories that were left out because they have come to their end.
         scopes: scopes that rows belong to, in order of appearance.
     """
 
@@ -48,6 +50,7 @@ class ImportReport:
     replaced: int = 0
     unchanged: int = 0
     bad: list[BadRow] = field(default_factory=list)
+    ended: int = 0
     scopes: dict[Scope, None] = field(default_factory=dict)
 
     @property
@@ -57,10 +60,17 @@ class ImportReport:
 
 
 class Importer:
-    """Writes memories to a store in batches, leaving out what is there already. `report` is true at every moment."""
+    """Writes memories to a store in batches, leaving out what is there already. `report` is true at every moment.
 
-    def __init__(self, store: MemoryStore, *, batch_size: int = BATCH) -> None:
+    Args:
+        store: where to; `None` = files are only checked.
+        batch_size: memories per transaction.
+        clock: by which memories end.
+    """
+
+    def __init__(self, store: MemoryStore | None, *, batch_size: int = BATCH, clock: Clock = utc_now) -> None:
         self.report = ImportReport()
+        self._clock = clock
         self._store = store
         self._batch_size = batch_size
 
@@ -82,6 +92,7 @@ class Importer:
         self._flush(batch, advance)
 
     def _flush(self, batch: list[tuple[Scope, Memory]], advance: Callable[[int], None]) -> None:
+        assert self._store is not None
         by_scope: dict[Scope, list[Memory]] = {}
         for scope, memory in batch:
             by_scope.setdefault(scope, []).append(memory)
@@ -116,6 +127,21 @@ class Importer:
             InvalidMemory: a bad row, unless `skip_bad`; the message has its line. The rows before it are stored.
             InvalidArgument: the file cannot be read.
         """
+        self.store_all(self._rows(path, scope, skip_bad, advance))
+
+    def check(self, path: Path, scope: Scope, advance: Callable[[int], None] = lambda _n: None) -> None:
+        """Read a JSON Lines file through and store nothing.
+
+        Raises:
+            InvalidMemory: a bad row; the message has its line.
+            InvalidArgument: the file cannot be read.
+        """
+        for _ in self._rows(path, scope, False, advance):
+            pass
+
+    def _rows(
+        self, path: Path, scope: Scope, skip_bad: bool, advance: Callable[[int], None]
+    ) -> Iterator[tuple[Scope, Memory]]:
         seen: dict[tuple[Scope, str], int] = {}
         equal: Counter[str] = Counter()
 
@@ -133,8 +159,13 @@ class Importer:
                 return None
             return where, memory
 
-        found = (checked(number, raw) for number, raw in _lines(path, advance))
-        self.store_all(row for row in found if row is not None)
+        now = self._clock()
+        for number, raw in _lines(path, advance):
+            row = checked(number, raw)
+            if row is not None and row[1].expires_at is not None and row[1].expires_at <= now:
+                self.report.ended += 1
+            elif row is not None:
+                yield row
 
 
 def _lines(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[int, bytes]]:

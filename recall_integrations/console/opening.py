@@ -11,6 +11,7 @@ from recall_integrations.adapters.scopes import find_scope
 from recall_integrations.errors import EmbeddingMismatch, StorePathError
 
 if TYPE_CHECKING:
+    from recall_integrations.config import RecallConfig
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.store.memory_store import MemoryStore
     from recall_integrations.types import Scope
@@ -42,7 +43,9 @@ def check_store(path: Path) -> None:
 
 
 @contextmanager
-def existing_store(path: Path, embedding: str | None = None) -> Iterator[MemoryStore]:
+def existing_store(
+    path: Path, embedding: str | None = None, config: RecallConfig | None = None
+) -> Iterator[MemoryStore]:
     """The store at `path`, closed at the end.
 
     Raises:
@@ -53,7 +56,7 @@ def existing_store(path: Path, embedding: str | None = None) -> Iterator[MemoryS
 
     check_store(path)
     try:
-        store = MemoryStore.open(path, embedding=embedding)
+        store = MemoryStore.open(path, embedding=embedding, config=config)
     except EmbeddingMismatch as e:
         raise EmbeddingMismatch(f"{e} On the command line: --embedding NAME.") from e
     with store:
@@ -61,8 +64,30 @@ def existing_store(path: Path, embedding: str | None = None) -> Iterator[MemoryS
 
 
 @contextmanager
+def nothing_left(path: Path, done: Callable[[], int]) -> Iterator[None]:
+    """If what is inside fails before anything was stored, no store is left where none was.
+
+    Args:
+        path: of the store.
+        done: how many memories were stored.
+    """
+    there, empty = path.exists(), path.is_dir() and not any(path.iterdir())
+    try:
+        yield
+    except BaseException:
+        if not done() and (not there or empty) and path.is_dir():
+            from recall_integrations.store.epochs import remove
+
+            for child in path.iterdir():
+                remove(child)
+            if not there:
+                path.rmdir()
+        raise
+
+
+@contextmanager
 def existing_optimizer(
-    path: Path, embedding: str | None = None, scope: str | None = None
+    path: Path, embedding: str | None = None, scope: str | None = None, config: RecallConfig | None = None
 ) -> Iterator[tuple[QueryOptimizer, Scope]]:
     """An optimizer over the store at `path`, and the scope that is meant. Optimizer and store are closed at the end.
 
@@ -72,27 +97,33 @@ def existing_optimizer(
     """
     from recall_integrations.optimizer import QueryOptimizer
 
-    with existing_store(path, embedding) as store:
+    with existing_store(path, embedding, config) as store:
         where = find_scope(scope, store.scopes())
-        with closing(QueryOptimizer(store)) as optimizer:
+        with closing(QueryOptimizer(store, config=config)) as optimizer:
             yield optimizer, where
 
 
-def rebuild(path: Path, embedding: str | None, progress: Callable[[str, int, int], None]) -> str:
+def rebuild(
+    path: Path,
+    embedding: str | None,
+    progress: Callable[[str, int, int | None], None],
+    config: RecallConfig | None = None,
+) -> str:
     """Make the indexes of a store anew; returns the fingerprint of the embedding that its vectors are of.
 
     Args:
         path: the store.
         embedding: name or path of a model; `None` = the bundled one.
         progress: called with what is being made, how much of it is done, and how much there is.
+        config: all settings.
     """
     from recall_integrations.store.memory_store import MemoryStore
 
     check_store(path)
     try:
-        store = MemoryStore.open(path, embedding=embedding)
+        store = MemoryStore.open(path, embedding=embedding, config=config)
     except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
-        with MemoryStore.open(path, embedding=embedding, reindex=True) as store:
+        with MemoryStore.open(path, embedding=embedding, config=config, reindex=True) as store:
             return store.embedding.fingerprint
     with store:
         store.reindex(progress=progress)

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recall_integrations.adapters.scopes import scope_text
+from recall_integrations.console.highlighting import shown_text
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import MOVERS
 from recall_integrations.store.doctor.findings import Findings
@@ -136,13 +137,14 @@ def show_hits(console: Console, hits: Iterable[Hit], scope: Scope, *, ids: bool 
         memory, moment = hit.memory, hit.memory.event_at
         if moment is None and memory.type != MemoryType.CHUNK:  # a document is not of the day it was stored
             moment = memory.created_at
-        text = Text(plain(memory.text, TEXT_CHARS_SHOWN) or "(text withheld)")
+        text = shown_text(console, hit, TEXT_CHARS_SHOWN, signs=details)
         lines = [Text.assemble((f"{plain(memory.actor)}: ", "cyan"), text) if memory.actor else text]
         lines.append(Text(plain(hit.reason), style="green"))
         if details:
             lines.append(Text(_contributions(hit), style="dim"))
-        if ids:
-            lines.append(Text(f"id {plain(memory.id or '')}", style="dim"))
+        elsewhere = "" if hit.scope in (None, scope) else f"  in {plain(scope_text(hit.scope))}"
+        if ids or elsewhere:
+            lines.append(Text(f"id {plain(memory.id or '')}{elsewhere}" if ids else elsewhere.strip(), style="dim"))
         day = f"{moment:%Y-%m-%d}" if moment else ""
         table.add_row(str(place), f"{hit.score:.2f}", Text("\n").join(lines), f"{memory.type}\n{day}")
     if table.row_count:
@@ -152,7 +154,9 @@ def show_hits(console: Console, hits: Iterable[Hit], scope: Scope, *, ids: bool 
 
 
 def show_degraded(console: Console, result: RecallResult) -> None:
-    """What was left out or failed."""
+    """What explains the answer, and what was left out or failed."""
+    for note in result.notes:
+        console.print(Text(plain(note.detail or note.reason), style="yellow"))
     for step in result.degraded:
         words = f"left out: {step.stage} ({step.reason})" + (f": {step.detail}" if step.detail else "")
         console.print(Text(plain(words), style="yellow"))
@@ -254,6 +258,7 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
     grid = pairs()
     types = ", ".join(f"{count:,} {kind}" for kind, count in sorted(stats["types"].items())) or "none"
     lag = ", ".join(f"{name} by {count:,}" for name, count in stats["index_lag"].items() if count)
+    filling = sum(stats.get("collections_lack", {}).values())
     rows = {
         "store": f"{stats['path']} (schema {stats['schema_version']}, {decimal(stats['bytes'])})",
         "embedding": stats["embedding"],
@@ -265,6 +270,7 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         "entities": f"{stats['entities']:,}, {stats['mentions']:,} mentions, {stats['edges']:,} relations",
         "learned": f"{stats.get('corrections', 0):,} spellings",
         "behind": lag or "no index",
+        **({"filling": f"{filling:,} of large scopes are scanned until Chroma has them"} if filling else {}),
     }
     for name, value in rows.items():
         grid.add_row(name, Text(plain(value)))

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recall_integrations.console.commands.shared import (
+    CONFIG,
     EMBEDDING,
     NOW,
     PRIVACY,
     QUERY,
     SCOPE,
     STORE,
+    TIMEZONE,
     console,
+    filter_options,
     k_option,
     moment,
+    settings,
 )
 
+if TYPE_CHECKING:
+    from recall_integrations.config import RecallConfig
+    from recall_integrations.counterfactual.recalls import Counterfactuals
+    from recall_integrations.optimizer import QueryOptimizer
+    from recall_integrations.types import Filters, ParsedQuery, RecallResult, RetrievalPlan, Scope
+
+ALSO = click.option(
+    "--also", metavar="SCOPE", multiple=True, help="Another scope to look in, for one ranking of all; may be repeated."
+)
+SCORE_MIN = click.option(
+    "--score-min", type=click.FloatRange(0, 1), metavar="SCORE", help="Leave out what scores less, from 0 to 1."
+)
 EVERYTHING = click.option("--json", "as_json", is_flag=True, help="Print JSON with everything, see above.")
 
 
@@ -47,23 +63,33 @@ def demo(language: str) -> None:
 @STORE
 @QUERY
 @SCOPE
+@ALSO
 @k_option(5)
 @NOW
+@TIMEZONE
+@filter_options
+@SCORE_MIN
 @PRIVACY
 @click.option(
     "--explain", is_flag=True, help="Show the parsed query, the rules tried, the arms, and what made each score."
 )
 @EVERYTHING
+@CONFIG
 @EMBEDDING
 def search(
     store: Path,
     query: str,
     scope: str | None,
+    also: tuple[str, ...],
     k: int,
     now: str | None,
+    timezone: str | None,
+    filters: Filters | None,
+    score_min: float | None,
     privacy: str,
     explain: bool,
     as_json: bool,
+    config_path: str | None,
     embedding: str | None,
 ) -> None:
     """Find the memories in STORE that answer QUERY.
@@ -72,9 +98,9 @@ def search(
     --json prints one object; keys are only ever added (format is 1):
       format, query, scope, k, now
       plan, reason, confidence
-      hits      [{id, score, reason, memory, contributions}]; memory has the
-                keys of `recall import`, contributions are
-                [{source, rank, score, added}]
+      hits      [{id, score, reason, scope, memory, contributions}]; memory
+                has the keys of `recall import`, contributions are
+                [{source, name, rank, score, added}]; name is in plain words
       parsed    {entities, window, session, talk, negations,
                 predicate_hints, type_hints, terms, rewrites, specificity,
                 features}
@@ -83,15 +109,22 @@ def search(
       rewrite   {strategy, reason}
       cache     {strategy, reason, age_ms}
       degraded  [{stage, reason, detail}]
+      notes     [{reason, detail}]; why nothing is found
       timings_ms  {stage: milliseconds}, arms as arm.NAME, and total
     """
-    from recall_integrations.console import as_json as data
+    from recall_integrations.adapters.scopes import find_scope
     from recall_integrations.console import rendering
     from recall_integrations.console.opening import existing_optimizer
+    from recall_integrations.delivery import as_data as data
 
-    present = moment(now)
-    with existing_optimizer(store, embedding, scope) as (optimizer, where):
-        result = optimizer.recall(query, k=k, scope=where, now=present, privacy=privacy)
+    present, config = moment(now), settings(config_path)
+    with existing_optimizer(store, embedding, scope, config) as (optimizer, where):
+        options: Any = {"filters": filters, "now": present, "timezone": timezone, "privacy": privacy, "scope": where}
+        options["score_min"] = score_min
+        if also:
+            known = optimizer.store.scopes()
+            options.update(scope=None, scopes=[where, *(find_scope(one, known) for one in also)])
+        result = optimizer.recall(query, k=k, **options)
     if as_json:
         click.echo(data.dumps(data.result_data(result, where, k)))
     else:
@@ -105,9 +138,19 @@ def search(
 @k_option(3)
 @NOW
 @PRIVACY
-@click.option("--timezone", metavar="ZONE", help="Where 'yesterday' is read, such as Europe/Berlin. Default: UTC.")
+@TIMEZONE
+@filter_options
+@SCORE_MIN
 @click.option("--no-search", is_flag=True, help="Only read and plan the query.")
+@click.option(
+    "--without",
+    metavar="PART",
+    multiple=True,
+    help="What would be found without it: an arm (lexical), a kind of evidence (feature:words), a rule (time); or "
+    "'each', for all that had a hand in it, one by one. Repeatable.",
+)
 @EVERYTHING
+@CONFIG
 @EMBEDDING
 def explain(
     store: Path,
@@ -117,8 +160,12 @@ def explain(
     now: str | None,
     privacy: str,
     timezone: str | None,
+    filters: Filters | None,
+    score_min: float | None,
     no_search: bool,
+    without: tuple[str, ...],
     as_json: bool,
+    config_path: str | None,
     embedding: str | None,
 ) -> None:
     """Show how QUERY is understood and what is done about it.
@@ -144,38 +191,86 @@ def explain(
       switches  {type_filter, window_filter, time_filter, in_order,
                 exact_match, time_bias, rewrite, rerank, diversity, prefers}
       arms      also {asked, ms}; ms is null where it was not asked
+      without   with --without: {parts, without, took_ms}; see docs/page.md
     """
-    from recall_integrations.console import as_json as data
-    from recall_integrations.console import explain as explanation
     from recall_integrations.console.opening import existing_optimizer
+
+    if without and no_search:
+        raise click.UsageError("--without shows what would be found; leave out --no-search.")
+    present, config = moment(now), settings(config_path)
+    found: RecallResult | ParsedQuery
+    less: Counterfactuals | None = None
+    with existing_optimizer(store, embedding, scope, config) as (optimizer, where):
+        optimizer.store.warm(scope=where)
+        options: Any = {"scope": where, "now": present, "timezone": timezone}
+        if no_search:
+            found, plan = _read(optimizer, query, privacy, options)
+        else:
+            options.update(k=k, privacy=privacy, filters=filters, score_min=score_min)
+            found, plan = _recalled(optimizer, query, options)
+            less = _without(optimizer, query, without, {**options, "now": found.query.now}) if without else None
+    _show_explained((found, plan, less), where, None if no_search else k, as_json, optimizer.config_of(where))
+
+
+def _show_explained(
+    explained: tuple[RecallResult | ParsedQuery, RetrievalPlan, Counterfactuals | None],
+    where: Scope,
+    k: int | None,
+    as_json: bool,
+    config: RecallConfig,
+) -> None:
+    """What `recall explain` found, as JSON or for people."""
+    from recall_integrations.console import explain as explanation
+    from recall_integrations.delivery import as_data as data
+
+    found, plan, less = explained
+    if as_json:
+        from recall_integrations.counterfactual.as_data import counterfactuals_data
+
+        whole = data.explanation_data(found, plan, where, asked=explanation.asked_arms(found, plan), k=k)
+        click.echo(data.dumps(whole if less is None else {**whole, "without": counterfactuals_data(less)}))
+        return
+    explanation.explain(console(), found, plan, config)
+    if less is not None:
+        from recall_integrations.console.without import show_without
+
+        show_without(console(), less)
+
+
+def _without(optimizer: QueryOptimizer, query: str, keys: tuple[str, ...], options: Any) -> Counterfactuals:
+    """The same recall without each of these, and without all of them where there are several."""
+    from recall_integrations.counterfactual.recalls import counterfactuals
+
+    if "each" in keys:
+        return counterfactuals(optimizer, query, **options)
+    together = [keys] if len(keys) > 1 else []
+    return counterfactuals(optimizer, query, leave_out=[*keys, *together], **options)
+
+
+def _read(optimizer: QueryOptimizer, query: str, privacy: str, options: Any) -> tuple[ParsedQuery, RetrievalPlan]:
+    """How a query is understood and planned."""
     from recall_integrations.delivery.withholding import withheld
     from recall_integrations.privacy.door import Door
-    from recall_integrations.types import ParsedQuery, RecallResult
 
-    present = moment(now)
-    with existing_optimizer(store, embedding, scope) as (optimizer, where):
-        optimizer.store.warm(scope=where)
-        found: RecallResult | ParsedQuery
-        if no_search:
-            found = optimizer.parse(query, scope=where, now=present, timezone=timezone)
-            found, plan = withheld(found, optimizer.plan(found), Door(privacy, optimizer.config.privacy.compiled))
-        else:  # twice, so that the times are typical ones; what the first has learned is no news to the second
-            options: Any = {"k": k, "scope": where, "now": present, "timezone": timezone, "privacy": privacy}
-            first = optimizer.recall(query, **options)
-            found = replace(optimizer.recall(query, **options), query=first.query)
-            plan = found.plan
-    if as_json:
-        asked = explanation.asked_arms(found, plan)
-        click.echo(data.dumps(data.explanation_data(found, plan, where, asked=asked, k=None if no_search else k)))
-    else:
-        explanation.explain(console(), found, plan, optimizer.config)
+    parsed = optimizer.parse(query, **options)
+    return withheld(
+        parsed, optimizer.plan(parsed, scope=options["scope"]), Door(privacy, optimizer.config.privacy.compiled)
+    )
+
+
+def _recalled(optimizer: QueryOptimizer, query: str, options: Any) -> tuple[RecallResult, RetrievalPlan]:
+    """A recall, done twice so that the times are typical ones; what the first has learned is no news to the second."""
+    first = optimizer.recall(query, **options)
+    found = replace(optimizer.recall(query, **options), query=first.query)
+    return found, found.plan
 
 
 @click.command("stats")
 @STORE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
+@CONFIG
 @EMBEDDING
-def stats(store: Path, as_json: bool, embedding: str | None) -> None:
+def stats(store: Path, as_json: bool, config_path: str | None, embedding: str | None) -> None:
     """Show what STORE holds.
 
     Scopes, types, sizes, and whether an index is behind.
@@ -188,13 +283,14 @@ def stats(store: Path, as_json: bool, embedding: str | None) -> None:
       first_event, last_event             ISO 8601 or null
       entities, aliases, mentions, edges, vectors
       index_lag   {index: changes not applied yet}
+      collections_lack    {number of a large scope: vectors that Chroma does not have yet}
       notices     repairs made while opening
     """
-    from recall_integrations.console import as_json as data
     from recall_integrations.console import rendering
     from recall_integrations.console.opening import existing_store
+    from recall_integrations.delivery import as_data as data
 
-    with existing_store(store, embedding) as source:
+    with existing_store(store, embedding, settings(config_path)) as source:
         found, scopes = source.stats(), source.scopes()
     if as_json:
         click.echo(data.dumps(data.stats_data(found, scopes)))

@@ -11,11 +11,13 @@ from recall_integrations.console.commands.bench_repository import (
     cache,
     latency,
     misses,
+    observability,
     parse,
     privacy,
     resilience,
     rewriting,
     rules,
+    serve,
 )
 from recall_integrations.console.commands.shared import (
     CONFIG,
@@ -40,8 +42,8 @@ def bench() -> None:
     """Measure quality and speed.
 
     quality, abstention, diff, negation and temporal measure on your own data. cache, latency, misses, parse, privacy,
-    resilience, rewriting and rules live in the repository of recall-integrations and run from a checkout of it. Needs
-    the extra recall-integrations[bench].
+    resilience, rewriting, rules and serve live in the repository of recall-integrations and run from a checkout of it.
+    Needs the extra recall-integrations[bench].
     """
 
 
@@ -241,5 +243,5 @@ def bench_negation(files: tuple[Path, ...], language: str | None, misses: bool) 
     negation_accuracy.run(files, console(), language=language, misses=misses)
 
 
-for _command in (cache, latency, misses, parse, privacy, resilience, rewriting, rules):
+for _command in (cache, latency, misses, observability, parse, privacy, resilience, rewriting, rules, serve):
     bench.add_command(_command)

@@ -30,15 +30,37 @@ from recall_integrations.errors import InvalidArgument
 )
 @click.option("--rounds", default=3, show_default=True, type=click.IntRange(min=1), help="Measured rounds.")
 @seed_option("Of the memories and queries.")
-@click.option("--peers/--no-peers", default=True, show_default=True, help="Measure the frameworks' retrievers too.")
+@click.option("--peers/--no-peers", default=True, show_default=True,
+              help="Measure the frameworks' retrievers too, up to 100,000 memories.")  # fmt: skip
+@click.option("--markdown", "markdown_path", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Write the tables to FILE, as they stand in docs/benchmarks.md.")  # fmt: skip
 @REPORT
-def latency(sizes: tuple[int, ...], queries: int, rounds: int, seed: int, peers: bool, json_path: str | None) -> None:
+def latency(
+    sizes: tuple[int, ...],
+    queries: int,
+    rounds: int,
+    seed: int,
+    peers: bool,
+    markdown_path: str | None,
+    json_path: str | None,
+) -> None:
     """How long remembering and recalling take.
 
-    On made-up memories, in temporary stores.
+    On made-up memories, in temporary stores: recalls through the optimizer and through both frameworks' entry points,
+    next to the frameworks' own retrievers; many threads; single writes and whole imports; what a fresh process pays,
+    resident memory and bytes on disk; queries that are made to be slow. With the targets, and what was met.
+
+    The tables in docs/benchmarks.md take --size 1000 --size 10000 --size 100000 --size 1000000, and an hour.
     """
     benchmark("speed.latency").run(
-        console(), sizes=sizes, queries_per_plan=queries, peers=peers, json_path=json_path, seed=seed, rounds=rounds
+        console(),
+        sizes=sizes,
+        queries_per_plan=queries,
+        peers=peers,
+        json_path=json_path,
+        markdown_path=markdown_path,
+        seed=seed,
+        rounds=rounds,
     )
 
 
@@ -54,6 +76,41 @@ def cache(memories: int, queries: int, seed: int, json_path: str | None) -> None
     """
     benchmark("speed.caching").run(
         console(), memories=memories, queries_per_plan=queries, json_path=json_path, seed=seed
+    )
+
+
+@click.command("observability")
+@click.option("--memories", default=10_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
+@click.option("--queries", default=20, show_default=True, type=click.IntRange(min=1), help="Queries of each plan.")
+@click.option("--rounds", default=5, show_default=True, type=click.IntRange(min=1), help="Measured rounds.")
+@seed_option("Of the memories and queries.")
+@REPORT
+def observability(memories: int, queries: int, rounds: int, seed: int, json_path: str | None) -> None:
+    """What metrics, traces and logs cost a recall.
+
+    On made-up memories, in a temporary store: recalls with each of them on, with all, and with none, in turn.
+    """
+    benchmark("observing.cost").run(
+        console(), memories=memories, queries_per_plan=queries, rounds=rounds, json_path=json_path, seed=seed
+    )
+
+
+@click.command("serve")
+@click.option("--memories", default=10_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
+@click.option("--clients", default=100, show_default=True, type=click.IntRange(1, 10_000), help="At once.")
+@click.option(
+    "--seconds", default=30.0, show_default=True, type=click.FloatRange(min=1), help="Of the load with all of them."
+)
+@seed_option("Of the memories and queries.")
+@REPORT
+def serve(memories: int, clients: int, seconds: float, seed: int, json_path: str | None) -> None:
+    """How long a served recall takes, alone and with many clients.
+
+    On made-up memories, in a temporary store, in a process of its own; beside
+    it, the same recalls without a server.
+    """
+    benchmark("serving.serving").run(
+        console(), memories=memories, clients=clients, seconds=seconds, json_path=json_path, seed=seed
     )
 
 

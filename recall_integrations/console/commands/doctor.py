@@ -32,9 +32,9 @@ def doctor(ctx: click.Context, store: Path, repair: bool, as_json: bool, embeddi
       format, path, clean, repaired
       checks    [{name, state, says, examples, remedy}]
     """
-    from recall_integrations.console import as_json as data
     from recall_integrations.console import rendering
     from recall_integrations.console.interrupt import deferred_interrupt
+    from recall_integrations.delivery import as_data as data
     from recall_integrations.store import doctor as doctoring
 
     with deferred_interrupt() as check, named_progress() as show:

@@ -1,4 +1,4 @@
-"""`recall import`, `entity`, `forget` and `reindex`: what changes a store."""
+"""`recall import`, `entity` and `reindex`: what fills a store and makes it anew."""
 
 from __future__ import annotations
 
@@ -8,11 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX, find_scope, parse_scope, scope_text
-from recall_integrations.console.commands.shared import EMBEDDING, SCOPE, STORE, line, named_progress, progress
-from recall_integrations.errors import InvalidArgument, NotFound, RecallError
+from recall_integrations.console.commands.shared import (
+    CONFIG,
+    EMBEDDING,
+    SCOPE,
+    STORE,
+    line,
+    named_progress,
+    opened_with,
+    progress,
+    settings,
+)
+from recall_integrations.errors import InvalidArgument, InvalidMemory, RecallError
 
 if TYPE_CHECKING:
     from recall_integrations.console.importing import ImportReport
+    from recall_integrations.types import Scope
 
 BAD_ROWS_SHOWN = 100
 
@@ -23,19 +34,32 @@ BAD_ROWS_SHOWN = 100
 @click.option("--format", "kind", type=click.Choice(["jsonl", "locomo"]), required=True, help="What PATH holds.")
 @click.option("--scope", metavar="SCOPE", help=f"Scope of rows that do not say theirs: {SYNTAX}")
 @click.option("--skip-bad", is_flag=True, help="Leave out bad rows and list them, instead of stopping at the first.")
+@CONFIG
 @EMBEDDING
-def import_(path: Path, store: Path, kind: str, scope: str | None, skip_bad: bool, embedding: str | None) -> None:
+def import_(
+    path: Path,
+    store: Path,
+    kind: str,
+    scope: str | None,
+    skip_bad: bool,
+    config_path: str | None,
+    embedding: str | None,
+) -> None:
     """Put the memories in PATH into STORE.
 
     STORE is a directory, made if absent.
+
+    The whole file is read before anything is stored: a bad row leaves STORE
+    as it was, unless --skip-bad leaves the row out. Memories whose expires_at
+    has passed are left out.
 
     An import that was interrupted continues when it is run again: a row that is in the store already is left alone,
     one that has changed replaces what was there.
 
     \b
     jsonl: one JSON object per line. Only "text" is required:
-      text, id, type, actor, role, channel, event_at, created_at, importance,
-      entities, relations, thread, position, refs, metadata
+      text, id, type, actor, role, channel, event_at, created_at, expires_at,
+      importance, entities, relations, thread, position, refs, metadata
       user_id, agent_id, namespace        the scope, each over --scope
     Times are ISO 8601 with an offset (2026-03-01T12:00:00+00:00). relations
     is a list of [subject, predicate, object] or of such with a confidence.
@@ -50,27 +74,45 @@ def import_(path: Path, store: Path, kind: str, scope: str | None, skip_bad: boo
     locomo: the file of the LoCoMo benchmark. Each conversation gets a scope of its own, 'locomo/-/conv-26' for
     the conversation conv-26.
     """
-    from recall_integrations.console.importing import Importer
-    from recall_integrations.console.interrupt import deferred_interrupt
-    from recall_integrations.store.memory_store import MemoryStore
-
     if kind == "locomo" and (scope is not None or skip_bad):
         raise click.UsageError(
             "--scope and --skip-bad are for --format jsonl: LoCoMo has its own scopes and no rows to skip."
         )
     if kind == "jsonl" and path.is_dir():
         raise InvalidArgument(f"{path} is a directory. Give the JSON Lines file itself.")
-    default = parse_scope(scope or "")
+    default, opening = parse_scope(scope or ""), opened_with(embedding, config_path)
     rows = _locomo(path) if kind == "locomo" else None
-    with MemoryStore.open(store, embedding=embedding) as target:
+    total = path.stat().st_size if rows is None else len(rows)
+    if rows is None and not skip_bad:
+        _check(path, default, total)
+    _import(path, store, rows, default, skip_bad=skip_bad, opening=opening, total=total)
+
+
+def _import(
+    path: Path,
+    store: Path,
+    rows: list[Any] | None,
+    default: Scope,
+    *,
+    skip_bad: bool,
+    opening: dict[str, Any],
+    total: int,
+) -> None:
+    """Store rows, or those of a JSON Lines file where none are given."""
+    from recall_integrations.console.importing import Importer, ImportReport
+    from recall_integrations.console.interrupt import deferred_interrupt
+    from recall_integrations.console.opening import nothing_left
+    from recall_integrations.store.memory_store import MemoryStore
+
+    report = ImportReport()
+    with nothing_left(store, lambda: report.rows), MemoryStore.open(store, **opening) as target:
         importer = Importer(target)
-        total = path.stat().st_size if rows is None else len(rows)
+        report = importer.report
         try:
-            with deferred_interrupt() as check, progress() as bar:
-                task = bar.add_task("Importing", total=total)
+            with deferred_interrupt() as check, progress("Importing", total) as shown:
 
                 def advance(done: int) -> None:
-                    bar.advance(task, done)
+                    shown(done)
                     check()
 
                 if rows is None:
@@ -78,9 +120,27 @@ def import_(path: Path, store: Path, kind: str, scope: str | None, skip_bad: boo
                 else:
                     importer.store_all(rows, advance)
         except (RecallError, KeyboardInterrupt):
-            click.echo(_counts(importer.report) + ". Run the command again to continue.", err=True)
+            if report.rows:
+                click.echo(_counts(report) + ". Run the command again to continue.", err=True)
             raise
-    _show_import(importer.report)
+    _show_import(report)
+
+
+def _check(path: Path, default: Scope, total: int) -> None:
+    """Read the whole file before a store is made or changed."""
+    from recall_integrations.console.importing import Importer
+    from recall_integrations.console.interrupt import deferred_interrupt
+
+    with deferred_interrupt() as check, progress("Reading", total) as shown:
+
+        def advance(done: int) -> None:
+            shown(done)
+            check()
+
+        try:
+            Importer(None).check(path, default, advance)
+        except InvalidMemory as e:
+            raise InvalidMemory(f"{e} Nothing was stored. --skip-bad leaves such rows out and lists them.") from e
 
 
 def _locomo(path: Path) -> list[Any]:
@@ -99,6 +159,8 @@ def _show_import(report: ImportReport) -> None:
 
 def _counts(report: ImportReport) -> str:
     words = [f"{report.new:,} new", f"{report.replaced:,} replaced", f"{report.unchanged:,} unchanged"]
+    if report.ended:
+        words.append(f"{report.ended:,} left out that have come to their end")
     if report.bad:
         words.append(f"{len(report.bad):,} skipped")
     scopes = [scope_text(s) for s in report.scopes]
@@ -113,49 +175,34 @@ def _counts(report: ImportReport) -> str:
     "--alias", "aliases", multiple=True, metavar="NAME", help="Another name for it; may be given several times."
 )
 @SCOPE
+@CONFIG
 @EMBEDDING
-def entity(store: Path, name: str, aliases: tuple[str, ...], scope: str | None, embedding: str | None) -> None:
+def entity(
+    store: Path,
+    name: str,
+    aliases: tuple[str, ...],
+    scope: str | None,
+    config_path: str | None,
+    embedding: str | None,
+) -> None:
     """Declare an entity and other names for it.
 
     Queries with any of the names find the memories with any other, in this scope.
     """
     from recall_integrations.console.opening import existing_store
 
-    with existing_store(store, embedding) as target:
+    with existing_store(store, embedding, settings(config_path)) as target:
         where = find_scope(scope, target.scopes())
         entity_id = target.add_entity(name, aliases=aliases, scope=where)
     also = f", also called {', '.join(aliases)}" if aliases else ""
     click.echo(line(f"{name}{also}: {entity_id} in {scope_text(where)}"))
 
 
-@click.command("forget")
-@STORE
-@click.argument("memory_id", metavar="ID")
-@SCOPE
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@EMBEDDING
-def forget(store: Path, memory_id: str, scope: str | None, yes: bool, embedding: str | None) -> None:
-    """Remove the memory ID of a scope, everywhere."""
-    from recall_integrations.console.opening import existing_store
-
-    with existing_store(store, embedding) as target:
-        where = find_scope(scope, target.scopes())
-        memory = target.get(memory_id, scope=where)
-        if memory is None:
-            raise NotFound(f"The scope {scope_text(where)} has no memory {memory_id!r}.")
-        if not yes:
-            click.echo(line(memory.text)[:400])
-            if not click.confirm(f"Forget {line(memory_id)} in {scope_text(where)}?"):
-                click.echo("Nothing was removed.")
-                return
-        target.forget(memory_id, scope=where)
-    click.echo(line(f"Forgot {memory_id} in {scope_text(where)}."))
-
-
 @click.command("reindex")
 @STORE
+@CONFIG
 @EMBEDDING
-def reindex(store: Path, embedding: str | None) -> None:
+def reindex(store: Path, config_path: str | None, embedding: str | None) -> None:
     """Make the indexes of STORE anew.
 
     BM25 is made from the texts in the database, and every vector with the embedding given. This is how a store
@@ -164,11 +211,12 @@ def reindex(store: Path, embedding: str | None) -> None:
     from recall_integrations.console.interrupt import deferred_interrupt
     from recall_integrations.console.opening import rebuild
 
+    config = settings(config_path)
     with deferred_interrupt() as check, named_progress() as show:
 
-        def advance(name: str, done: int, total: int) -> None:
+        def advance(name: str, done: int, total: int | None) -> None:
             show(name.capitalize(), done, total)
             check()
 
-        fingerprint = rebuild(store, embedding, advance)
+        fingerprint = rebuild(store, embedding, advance, config)
     click.echo(f"Rebuilt the indexes of {store} with the embedding {fingerprint}.")

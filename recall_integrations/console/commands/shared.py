@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,11 @@ from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
 
     from recall_integrations.config import RecallConfig
+    from recall_integrations.types import Filters
 
+QUIET_KEY = "recall.quiet"  # in the context of a command: whether it shows how far it is
 STORE = click.argument("store", type=click.Path(path_type=Path))
 QUERY = click.argument("query")
 DATA = click.argument("path", type=click.Path(exists=True, path_type=Path))
@@ -40,10 +43,52 @@ PRIVACY = click.option(
     help="What may be seen: everything; personal data and secrets replaced; ids, refs and scores only.",
 )
 CONFIG = click.option(
-    "--config", "config_path", type=click.Path(exists=True, dir_okay=False), help="YAML file with settings."
+    "--config",
+    "config_path",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    envvar="RECALL_CONFIG",
+    help="Settings, in YAML or JSON (`recall config example`). Default: what RECALL_CONFIG names.",
 )
 REPORT = click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE.")
 LIMIT = click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions, evenly spread.")
+
+
+TIMEZONE = click.option(
+    "--timezone", metavar="ZONE", help="Where 'yesterday' is read, such as Europe/Berlin. Default: UTC."
+)
+FILTERS = (
+    click.option("--type", "types", multiple=True, metavar="TYPE", help="Only memories of this type. Repeatable."),
+    click.option("--actor", "actors", multiple=True, metavar="NAME", help="Only what they said or did. Repeatable."),
+    click.option("--role", "roles", multiple=True, metavar="ROLE", help="Only what was said in it. Repeatable."),
+    click.option("--channel", "channels", multiple=True, metavar="NAME", help="Only what was said there. Repeatable."),
+    click.option("--thread", "threads", multiple=True, metavar="NAME", help="Only of this conversation. Repeatable."),
+    click.option("--entity", "entities", multiple=True, metavar="NAME", help="Only what mentions it. Repeatable."),
+    click.option("--after", metavar="TIME", help="Only from then on: ISO 8601 with an offset."),
+    click.option("--before", metavar="TIME", help="Only before then: ISO 8601 with an offset."),
+    click.option("--last-days", "recency_days", type=float, metavar="DAYS", help="Only of so many days until now."),
+    click.option(
+        "--where", multiple=True, metavar="KEY=VALUE", help="Only with this in its metadata (JSON or text). Repeatable."
+    ),
+)
+
+
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of `Filters`; the command gets them as `filters`, or `None` where none is given."""
+
+    @wraps(command)
+    def filtered(**options: Any) -> Any:
+        given = {name: options.pop(name) for name in _FILTER_NAMES}
+        return command(**options, filters=filters_of(given))
+
+    for option in reversed(FILTERS):
+        filtered = option(filtered)
+    return filtered
+
+
+_FILTER_NAMES = (
+    *("types", "actors", "roles", "channels", "threads", "entities", "after", "before", "recency_days", "where"),
+)
 
 
 def k_option(default: int, what: str = "How many hits.") -> Callable[[Any], Any]:
@@ -59,8 +104,40 @@ def seed_option(what: str) -> Callable[[Any], Any]:
 # -- reading them ------------------------------------------------------------------------------------------------------
 
 
-def moment(text: str | None) -> datetime | None:
-    """The value of `--now`.
+def filters_of(given: Mapping[str, Any]) -> Filters | None:
+    """What the options of `filter_options` say; `None` where none is given.
+
+    Raises:
+        InvalidFilter, InvalidArgument: one of them cannot be applied.
+    """
+    fields = {name: value for name, value in given.items() if value not in ((), None)}
+    if not fields:
+        return None
+    from recall_integrations.types import Filters
+
+    for name in ("after", "before"):
+        if name in fields:
+            fields[name] = moment(fields[name], f"--{name}")
+    if "where" in fields:
+        fields["metadata"] = {"$and": [{key: {"$eq": value}} for key, value in map(_condition, fields.pop("where"))]}
+    return Filters(**fields)
+
+
+def _condition(text: str) -> tuple[str, Any]:
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise InvalidArgument(
+            f"--where {text!r} is no condition. Write KEY=VALUE, for example --where project=kestrel."
+        )
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return key, value
+    return key, found if isinstance(found, str | int | float | bool) else value
+
+
+def moment(text: str | None, option: str = "--now") -> datetime | None:
+    """The value of `--now`, or of another option.
 
     Raises:
         InvalidArgument: no time, or one without an offset.
@@ -73,20 +150,25 @@ def moment(text: str | None) -> datetime | None:
         found = None
     if found is None or found.tzinfo is None:
         raise InvalidArgument(
-            f"--now {text!r} is not a time with an offset. Write, for example, 2026-03-01T12:00:00+00:00."
+            f"{option} {text!r} is not a time with an offset. Write, for example, 2026-03-01T12:00:00+00:00."
         )
     return found
 
 
-def settings(path: str | None) -> RecallConfig | None:
-    """The value of `--config`; `None` where it is not given.
+def settings(path: str | None) -> RecallConfig:
+    """The settings: those of the file of `--config`, with those of the environment over them.
 
     Raises:
-        ConfigError: it cannot be read, or holds something else than settings.
+        ConfigError: with all mistakes in both.
     """
     from recall_integrations.config import RecallConfig
 
-    return None if path is None else RecallConfig.from_yaml(path)
+    return RecallConfig.load(path)
+
+
+def opened_with(embedding: str | None, config_path: str | None) -> dict[str, Any]:
+    """Of `MemoryStore.open`, what the command line says."""
+    return {"embedding": embedding, "config": settings(config_path)}
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------
@@ -106,24 +188,35 @@ def line(text: str) -> str:
     return plain(text)
 
 
-def progress() -> Progress:
-    """A progress bar on standard error; nothing where that is not a terminal."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+@contextmanager
+def named_progress() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Shows how far each thing is that is told of: what it is, how much of it is done, and how much there is."""
+    from recall_integrations.observability.progress import telling
 
-    target = console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=target, disable=not target.is_terminal)
+    with telling(not _is_quiet()) as tell:
+        yield tell
 
 
 @contextmanager
-def named_progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar for each thing that is told of: what it is, how much of it is done, and how much there is."""
-    with progress() as bar:
-        tasks: dict[str, Any] = {}
+def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Shows how far one thing is; gives a function to call with the number of items done since."""
+    from recall_integrations.observability.progress import counted
 
-        def show(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
+    with counted(what, total, not _is_quiet()) as advance:
+        yield advance
 
-        yield show
+
+def _is_quiet() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET_KEY))
+
+
+def _hush(context: click.Context, _option: click.Parameter, quiet: bool) -> None:
+    context.meta[QUIET_KEY] = quiet
+
+
+def quiet_option() -> click.Option:
+    """`--quiet`, for commands that show how far they are."""
+    return click.Option(
+        ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_hush, help="Do not show how far it is."
+    )

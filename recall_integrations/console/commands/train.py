@@ -60,14 +60,14 @@ def train(
     from recall_integrations.console.opening import existing_store
     from recall_integrations.evaluation.datasets.questions import load_jsonl_questions
     from recall_integrations.evaluation.reports import checked_output
-    from recall_integrations.store.parts import utc_now
+    from recall_integrations.store.clock import utc_now
     from recall_integrations.training.learn import learn
 
     present = moment(now) or utc_now()
     checked_output(out)
     config = settings(config_path)
     questions = load_jsonl_questions(queries)
-    with existing_store(store, embedding) as source, named_progress() as show:
+    with existing_store(store, embedding, config) as source, named_progress() as show:
         learned = learn(
             source, questions, now=present, kind=ranker, scope=scope, folds=folds, seed=seed, config=config,
             progress=show,

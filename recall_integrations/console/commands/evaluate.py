@@ -1,0 +1,257 @@
+"""`recall eval` and `recall ab`: is it good on one's own data, and what would be better?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_integrations.adapters.scopes import SYNTAX
+from recall_integrations.console.commands.shared import (
+    CONFIG,
+    EMBEDDING,
+    STORE,
+    console,
+    k_option,
+    line,
+    moment,
+    named_progress,
+    seed_option,
+    settings,
+)
+from recall_integrations.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from recall_integrations.config import RecallConfig
+    from recall_integrations.evaluation.labelled.evaluation import Evaluation
+
+QUESTIONS_SCOPE = click.option("--scope", metavar="SCOPE", help=f"Scope of questions that do not say theirs: {SYNTAX}")
+QUESTIONS_NOW = click.option(
+    "--now", metavar="TIME", help="The present of questions without a time: ISO 8601. Default: the clock."
+)
+PAGE = click.option("--out", "page_path", metavar="FILE.html", help="Write the report as one HTML file.")
+JSON = click.option("--json", "json_path", metavar="FILE", help="Write the report as JSON; - for standard output.")
+RERANKER = click.option(
+    "--reranker", metavar="NAME", help="Cross-encoder (name or path), or module:function (query, texts) -> scores."
+)
+LLM = click.option("--llm", metavar="MODULE:NAME", help="A function from a prompt to an answer, or a framework's LLM.")
+
+EVAL_HELP = """How good recalls are on your own questions.
+
+Asks the questions in QUERIES of the STORE and says how often the right memories come back, how sure that is, by group,
+how long it takes, what scores mean, and what went wrong.
+
+\b
+QUERIES: one JSON object per line:
+  query      the text
+  relevant   ids of the memories that answer it, or {id: grade}
+  scope      as for --scope, or {user_id, agent_id, namespace}
+  filters    as recalls take them, such as {"types": ["fact"]}
+  now        what "yesterday" is relative to: ISO 8601 with an offset
+  group      for averages
+  id         default: the line number
+All but the first two are optional; other keys are ignored.
+
+--make FILE begins such a file: memories drawn from the store, for each of which you write a question; or with --log,
+your users' queries with what was found for each, of which you mark what is right.
+"""
+
+
+@click.command("eval", help=EVAL_HELP)
+@STORE
+@click.argument("queries", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
+@click.option("--make", metavar="FILE", type=click.Path(path_type=Path), help="Begin a file of questions, see above.")
+@click.option("--log", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="With --make: queries, one a line, as text or JSON with a query.")  # fmt: skip
+@click.option("--count", default=50, show_default=True, type=click.IntRange(min=1), help="With --make: lines at most.")
+@k_option(5)
+@QUESTIONS_SCOPE
+@QUESTIONS_NOW
+@click.option(
+    "--worst", default=10, show_default=True, type=click.IntRange(min=0), help="Questions that are described."
+)
+@click.option(
+    "--texts/--no-texts", default=True, show_default=True, help="Whether the report holds texts, or ids only."
+)
+@RERANKER
+@LLM
+@seed_option("Of the intervals, and of what --make draws.")
+@PAGE
+@JSON
+@CONFIG
+@EMBEDDING
+def eval_(store: Path, queries: Path | None, make: Path | None, **options: Any) -> None:
+    """How good recalls are; the help is `EVAL_HELP`."""
+    if (queries is None) == (make is None):
+        raise InvalidArgument("Give a file of QUERIES to measure, or --make FILE to begin one.")
+    if make is not None:
+        _make(store, make, options)
+        return
+    if options["log"] is not None:
+        raise InvalidArgument("--log goes with --make, which begins a file of questions.")
+    _measure(store, queries, options)
+
+
+def _make(store: Path, make: Path, options: dict[str, Any]) -> None:
+    from recall_integrations.console.opening import existing_store
+    from recall_integrations.evaluation.labelled.template import template, write_template
+    from recall_integrations.evaluation.reports import checked_output
+    from recall_integrations.store.clock import utc_now
+
+    checked_output(make)
+    if make.exists():
+        raise InvalidArgument(f"{make} is there already, and may hold labels. Give another name.")
+    config = settings(options["config_path"])
+    with existing_store(store, options["embedding"], config) as source, named_progress() as show:
+        rows = template(
+            source, log=options["log"], scope=options["scope"], count=options["count"],
+            now=moment(options["now"]) or utc_now(), seed=options["seed"], progress=show,
+        )  # fmt: skip
+    write_template(rows, make)
+    what = (
+        'Write a question into each empty "query", in words a user would choose, not those of the memory.'
+        if options["log"] is None
+        else 'Move the ids that answer a query from "found" to "relevant".'
+    )
+    click.echo(f"Wrote {len(rows):,} lines to {line(str(make))}. {what}\nThen: recall eval {store} {line(str(make))}")
+
+
+def _measure(store: Path, queries: Path | None, options: dict[str, Any]) -> None:
+    from recall_integrations.console.objects import given
+    from recall_integrations.console.opening import existing_store
+    from recall_integrations.evaluation.labelled.evaluation import evaluate
+    from recall_integrations.evaluation.labelled.tables import of_evaluation
+    from recall_integrations.optimizer import QueryOptimizer
+
+    assert queries is not None
+    checked_outputs(options)
+    config = settings(options["config_path"])
+    reranker, llm = given(options["reranker"]), given(options["llm"])
+    with existing_store(store, options["embedding"], config) as source, named_progress() as show:
+        optimizer = QueryOptimizer(source, config=config, reranker=reranker, llm=llm)
+        found: Evaluation = evaluate(
+            optimizer, queries, k=options["k"], scope=options["scope"], now=moment(options["now"]),
+            worst=options["worst"], texts=options["texts"], seed=options["seed"], progress=show,
+        )  # fmt: skip
+        optimizer.close()
+    written(found, of_evaluation(found), options)
+
+
+AB_HELP = """Which configuration is better on your own questions.
+
+Asks each question of every configuration in turn and compares them on the same questions, with intervals. QUERIES as
+for eval.
+
+\b
+A  plain: neither reranked nor read in other words
+B  reranker: A with --reranker
+C  expansion: A with the spelling corrected, and with --llm asked for
+   other words where the query is vague and the first answer not sure
+D  both
+
+Or your own: --config name=FILE, twice or more; the first is what the others are compared with. What there is nothing
+for is left out, with a line that says so.
+
+Relevant is what the labels say, or with --judge what a cross-encoder says of all that came back (-10 and above for
+ms-marco-MiniLM-L-6-v2; --threshold for others); then queries need no labels. A warning says where a threshold on the
+cosine would have made the result look better than it is.
+"""
+
+
+@click.command("ab", help=AB_HELP)
+@STORE
+@click.argument("queries", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--config", "configs", multiple=True, metavar="[NAME=]FILE",
+              help="With a name: one of your own. Without: the base of A to D.")  # fmt: skip
+@RERANKER
+@LLM
+@click.option("--judge", metavar="NAME", help="Cross-encoder, or module:function, that says what is relevant.")
+@click.option("--threshold", type=float, help="Score of the judge from which a memory is relevant.")
+@click.option("--cosine", default=0.45, show_default=True, type=click.FloatRange(-1, 1),
+              help="Threshold on the cosine that is looked at.")  # fmt: skip
+@k_option(5)
+@QUESTIONS_SCOPE
+@QUESTIONS_NOW
+@seed_option("Of the intervals.")
+@PAGE
+@JSON
+@EMBEDDING
+def ab(store: Path, queries: Path, configs: tuple[str, ...], **options: Any) -> None:
+    """Which configuration is better; the help is `AB_HELP`."""
+    from recall_integrations.console.objects import given
+    from recall_integrations.console.opening import existing_store
+    from recall_integrations.evaluation.labelled.comparison import compare
+    from recall_integrations.evaluation.labelled.comparison_table import of_comparison
+
+    checked_outputs(options)
+    base, own = _configurations(configs)
+    reranker, llm, judge = given(options["reranker"]), given(options["llm"]), given(options["judge"])
+    with existing_store(store, options["embedding"], base) as source, named_progress() as show:
+        found = compare(
+            source, queries, configurations=own or None, reranker=reranker, llm=llm, judge=judge,
+            threshold=options["threshold"], k=options["k"], scope=options["scope"], now=moment(options["now"]),
+            config=base, cosine=options["cosine"], seed=options["seed"], progress=show,
+        )  # fmt: skip
+    written(found, of_comparison(found), options)
+
+
+def _configurations(given: tuple[str, ...]) -> tuple[RecallConfig | None, dict[str, RecallConfig]]:
+    """The base of A to D, or a user's own by name.
+
+    Raises:
+        InvalidArgument: both, or a name that comes twice.
+        ConfigError: a file cannot be read.
+    """
+    named: dict[str, RecallConfig] = {}
+    base: RecallConfig | None = None
+    for text in given:
+        name, sign, path = text.partition("=")
+        found = settings(path if sign else text)
+        if sign and found is not None and name and name not in named:
+            named[name] = found
+        elif sign or base is not None:
+            raise InvalidArgument(f"--config {text!r}: give each configuration a name of its own, NAME=FILE.")
+        else:
+            base = found
+    if base is not None and named:
+        raise InvalidArgument("--config FILE is the base of A to D. Give every FILE a name to compare your own.")
+    return base, named
+
+
+def checked_outputs(options: dict[str, Any]) -> None:
+    """The files that are to be written can be, before the long run."""
+    from recall_integrations.evaluation.reports import checked_output
+
+    checked_output(options["page_path"])
+    checked_output(None if options["json_path"] == "-" else options["json_path"])
+
+
+def written(found: Any, parts: list[Any], options: dict[str, Any]) -> None:
+    """Show a report, and write what was asked for.
+
+    Args:
+        found: the report.
+        parts: of it, for a terminal.
+        options: of the command: `page_path` and `json_path`.
+
+    Raises:
+        InvalidArgument: a file cannot be written.
+    """
+    from recall_integrations.evaluation.reports import write_whole
+
+    json_path, page_path = options["json_path"], options["page_path"]
+    if json_path == "-":
+        click.echo(found.to_json())
+    else:
+        terminal = console()
+        for part in parts:
+            terminal.print(part)
+    for path, text in ((json_path, found.to_json), (page_path, found.html)):
+        if path is None or path == "-":
+            continue
+        try:
+            write_whole(path, text())
+        except OSError as e:
+            raise InvalidArgument(f"Cannot write the report {path}: {e.strerror or e}.") from e
+        click.echo(f"Report written to {line(path)}", err=json_path == "-")

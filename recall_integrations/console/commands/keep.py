@@ -1,0 +1,281 @@
+"""`recall add`, `export`, `forget` and `compact`: looking after a store by hand."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_integrations.adapters.scopes import find_scope, parse_scope, scope_text
+from recall_integrations.console.commands.shared import (
+    CONFIG,
+    EMBEDDING,
+    SCOPE,
+    STORE,
+    filter_options,
+    line,
+    moment,
+    named_progress,
+    settings,
+)
+from recall_integrations.errors import NotFound
+
+if TYPE_CHECKING:
+    from recall_integrations.store.memory_store import MemoryStore
+    from recall_integrations.types import Filters, Memory, Scope
+
+SHOWN = 10  # memories that are shown of what would go
+CHARS = 200  # of each
+
+
+@click.command("add")
+@STORE
+@click.argument("text")
+@SCOPE
+@click.option("--id", "memory_id", metavar="ID", help="Its id; one that is there already is replaced.")
+@click.option("--type", "kind", default="observation", show_default=True, metavar="TYPE", help="What it is.")
+@click.option("--actor", metavar="NAME", help="Who said or did it.")
+@click.option("--thread", metavar="NAME", help="The conversation it comes from.")
+@click.option("--entity", "entities", multiple=True, metavar="NAME", help="What it is about. Repeatable.")
+@click.option("--at", metavar="TIME", help="When it happened: ISO 8601 with an offset.")
+@click.option("--expires", metavar="TIME", help="From when on it is not there any more.")
+@click.option(
+    "--on-duplicate",
+    type=click.Choice(["keep", "replace", "skip"]),
+    default="keep",
+    show_default=True,
+    help="If another memory says the same.",
+)
+@CONFIG
+@EMBEDDING
+def add(
+    store: Path,
+    text: str,
+    scope: str | None,
+    memory_id: str | None,
+    kind: str,
+    at: str | None,
+    expires: str | None,
+    on_duplicate: Any,
+    config_path: str | None,
+    embedding: str | None,
+    **fields: Any,
+) -> None:
+    """Remember TEXT in STORE and print its id.
+
+    STORE is a directory, made if absent. TEXT "-" is read from standard input.
+    """
+    from recall_integrations.console.opening import nothing_left
+    from recall_integrations.store.memory_store import MemoryStore
+    from recall_integrations.types import Memory
+
+    said = sys.stdin.read() if text == "-" else text
+    fields |= {"event_at": moment(at, "--at"), "expires_at": moment(expires, "--expires")}
+    memory = Memory(said, id=memory_id, type=kind, **fields)
+    where, config = parse_scope(scope or ""), settings(config_path)
+    stored: list[str] = []
+    with (
+        nothing_left(store, lambda: len(stored)),
+        MemoryStore.open(store, embedding=embedding, config=config) as target,
+    ):
+        stored.append(target.remember(memory, scope=where, on_duplicate=on_duplicate))
+    click.echo(line(stored[0]))
+
+
+@click.command("export")
+@STORE
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--scope", metavar="SCOPE", help="Only this scope. Default: all of them.")
+@filter_options
+@CONFIG
+@EMBEDDING
+def export(
+    store: Path,
+    file: str,
+    scope: str | None,
+    filters: Filters | None,
+    config_path: str | None,
+    embedding: str | None,
+) -> None:
+    """Write the memories of STORE to FILE.
+
+    One JSON object a line: `recall import FILE STORE --format jsonl` makes the same memories of it,
+    with their ids, times and scopes. FILE "-" is standard output.
+    """
+    from recall_integrations.console.opening import existing_store
+
+    with existing_store(store, embedding, settings(config_path)) as source:
+        where: Any = "all" if scope is None else find_scope(scope, source.scopes())
+        target: Any = sys.stdout.buffer if file == "-" else file
+        with named_progress() as show:
+            count = source.export(target, scope=where, filters=filters, progress=show)
+    click.echo(f"Exported {_memories(count)}.", err=file == "-")
+
+
+@click.command("forget")
+@STORE
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@SCOPE
+@click.option("--user", metavar="USER", help="All that is known of a user, in every scope of theirs.")
+@click.option("--everything", is_flag=True, help="All of the scope.")
+@filter_options
+@click.option("--dry-run", is_flag=True, help="Only show what would go.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@CONFIG
+@EMBEDDING
+def forget(
+    store: Path,
+    ids: tuple[str, ...],
+    scope: str | None,
+    user: str | None,
+    everything: bool,
+    filters: Filters | None,
+    dry_run: bool,
+    yes: bool,
+    config_path: str | None,
+    embedding: str | None,
+) -> None:
+    """Remove memories from STORE.
+
+    By ID, by what they are, all of a scope, or all of a user. It shows what
+    would go, and asks. What goes is in no recall any more; `recall compact
+    STORE` then removes it from every file.
+
+    \b
+    recall forget STORE m1 m2 --scope u1
+    recall forget STORE --scope u1 --type observation --before 2025-01-01T00:00:00Z
+    recall forget STORE --scope u1 --everything
+    recall forget STORE --user u1
+    """
+    from recall_integrations.console.opening import existing_store
+
+    ways = [bool(ids), user is not None, everything or (filters is not None and user is None and not ids)]
+    if sum(ways) != 1 or (everything and filters is not None) or (ids and filters is not None):
+        raise click.UsageError("Say what to forget: IDs, filters (such as --type), --everything, or --user.")
+    if user is not None and scope is not None:
+        raise click.UsageError("--user means all scopes of a user: leave out --scope, or give only that.")
+    for option, given in (("--user", user), ("--scope", scope)):
+        if given is not None and not given.strip():  # a variable of a script that is not set
+            raise click.UsageError(f"{option} is blank. The default scope is written --scope '-'.")
+    with existing_store(store, embedding, settings(config_path)) as target:
+        chosen = _chosen(target, ids, scope, user, filters)
+        if not chosen.count:
+            if ids:
+                raise NotFound(f"The scope {chosen.where} has no memory {', '.join(map(repr, ids))}.")
+            if filters is None and not dry_run:
+                chosen.go()  # names that were declared there
+            click.echo(line(f"There is nothing to forget in {chosen.where}."))
+            return
+        if not _agreed(chosen, dry_run=dry_run, yes=yes):
+            return
+        if dry_run:
+            return
+        count = chosen.go()
+    click.echo(line(f"Forgot {_memories(count)} in {chosen.where}. `recall compact` removes it from every file."))
+
+
+class _Chosen:
+    """What is to be forgotten.
+
+    Args:
+        where: in words.
+        count: memories.
+        some: the first of them.
+        go: forgets them, and says how many it were.
+    """
+
+    def __init__(self, where: str, count: int, some: list[Memory], go: Callable[[], int]) -> None:
+        self.where, self.count, self.some, self.go = where, count, some, go
+
+
+def _chosen(
+    store: MemoryStore, ids: tuple[str, ...], scope: str | None, user: str | None, filters: Filters | None
+) -> _Chosen:
+    if user is not None:
+        mine = [found for found, _ in store.scopes() if found.user_id == user]
+        return _Chosen(
+            f"{len(mine):,} {'scope' if len(mine) == 1 else 'scopes'} of {user!r}",
+            sum(store.count(scope=one, filters=filters) for one in mine),
+            _some(store, mine, filters),
+            lambda: store.forget(user_id=user, filters=filters),
+        )
+    where = find_scope(scope, store.scopes())
+    if ids:
+        there = [memory for one in dict.fromkeys(ids) if (memory := store.get(one, scope=where)) is not None]
+        return _Chosen(scope_text(where), len(there), there[:SHOWN], lambda: store.forget(ids, scope=where))
+    return _Chosen(
+        scope_text(where),
+        store.count(scope=where, filters=filters),
+        _some(store, [where], filters),
+        lambda: store.forget(scope=where, filters=filters),
+    )
+
+
+def _some(store: MemoryStore, scopes: list[Scope], filters: Filters | None) -> list[Memory]:
+    found: list[Memory] = []
+    for scope in scopes:
+        if len(found) < SHOWN:
+            found += store.list(scope=scope, filters=filters, limit=SHOWN - len(found))
+    return found
+
+
+def _agreed(chosen: _Chosen, *, dry_run: bool, yes: bool) -> bool:
+    """Show what would go, and ask."""
+    if dry_run or not yes:
+        for memory in chosen.some:
+            click.echo(line(f"{memory.id}: {memory.text}")[:CHARS])
+        if chosen.count > len(chosen.some):
+            click.echo(f"… and {chosen.count - len(chosen.some):,} more")
+    if dry_run:
+        click.echo(line(f"Would forget {_memories(chosen.count)} in {chosen.where}. Nothing was removed."))
+        return True
+    if not yes and not click.confirm(line(f"Forget {_memories(chosen.count)} in {chosen.where}?")):
+        click.echo("Nothing was removed.")
+        return False
+    return True
+
+
+def _memories(count: int) -> str:
+    return f"{count:,} {'memory' if count == 1 else 'memories'}"
+
+
+@click.command("compact")
+@STORE
+@CONFIG
+@EMBEDDING
+def compact(store: Path, config_path: str | None, embedding: str | None) -> None:
+    """Remove for good what was forgotten.
+
+    No file of STORE holds it afterwards, nor what has expired. Indexes and
+    database are made anew from what stands, if anything was forgotten since
+    the last time. It takes as much disk again meanwhile. STORE
+    must not be open elsewhere. Stopped on the way, nothing is lost: run it again.
+    """
+    from rich.filesize import decimal
+
+    from recall_integrations.console.interrupt import deferred_interrupt
+    from recall_integrations.console.opening import existing_store
+
+    config = settings(config_path)
+    with (
+        existing_store(store, embedding, config) as target,
+        deferred_interrupt() as check,
+        named_progress() as show,
+    ):
+
+        def advance(name: str, done: int, total: int | None) -> None:
+            show(name.capitalize(), done, total)
+            check()
+
+        done = target.compact(progress=advance)
+    if done.ended:
+        click.echo(f"Removed {_memories(done.ended)} that had expired.")
+    if done.rebuilt:
+        click.echo(f"Compacted {store}: {decimal(done.bytes_before)} before, {decimal(done.bytes_after)} now.")
+    else:
+        click.echo(f"Nothing was forgotten since {store} was last compacted.")
+    for path in done.left:
+        click.echo(f"{path} holds what a repair put aside, as it was found. Remove it if it may go.", err=True)

@@ -1,0 +1,280 @@
+"""`recall serve`: a store over HTTP. `recall token`: who may ask."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from datetime import datetime, timedelta, timezone
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_integrations.adapters.scopes import SYNTAX
+from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE, line, settings
+from recall_integrations.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from recall_integrations.optimizer import QueryOptimizer
+    from recall_integrations.store.memory_store import MemoryStore
+
+FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+
+
+@click.command("serve")
+@STORE
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where it listens; elsewhere needs --tokens.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65_535), help="0 = a free one.")
+@CONFIG
+@click.option("--llm", metavar="MODULE:NAME", help="A language model, for rewrites.")
+@click.option("--reranker", metavar="MODULE:NAME", help="A reranker; or the name of a cross-encoder.")
+@EMBEDDING
+@click.option("--tokens", type=click.Path(dir_okay=False, path_type=Path), help="File of `recall token`.")
+@click.option(
+    "--privacy",
+    type=click.Choice(["allow", "redact", "block"]),
+    default="allow",
+    show_default=True,
+    help="The least that everybody is withheld.",
+)
+@click.option("--rate", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Requests per second of "
+              "each token, or address. 0 = as many as they like.")  # fmt: skip
+@click.option("--concurrency", type=click.IntRange(1, 256), default=16, show_default=True, help="Requests at once.")
+@click.option("--body-max", type=click.IntRange(min=1), default=8_000_000, show_default=True, help="Bytes.")
+@click.option("--k-max", type=click.IntRange(min=1), default=100, show_default=True, help="Hits of one recall.")
+@click.option("--warm/--no-warm", default=True, show_default=True, help="Load every scope before it answers.")
+def serve(
+    store: Path,
+    host: str,
+    port: int,
+    config_path: str | None,
+    embedding: str | None,
+    tokens: Path | None,
+    **options: Any,
+) -> None:
+    """Serve STORE over HTTP, and a page to look at it.
+
+    STORE is a directory, made if absent. Only this machine reaches it, unless
+    --host says otherwise, which needs tokens. SIGTERM lets requests end and
+    closes the store; SIGHUP reads --config again.
+
+    \b
+    recall serve memories/
+    recall token add tokens.json --scope u1
+    recall serve memories/ --host 0.0.0.0 --tokens tokens.json --privacy redact
+    """
+    from recall_integrations.serving import start
+    from recall_integrations.serving.limits import Limits
+    from recall_integrations.serving.looking.live import Live
+    from recall_integrations.serving.served import Served, Settings
+    from recall_integrations.serving.tokens import Tokens
+    from recall_integrations.store.memory_store import MemoryStore
+
+    start.check_installed()
+    known = None if tokens is None else Tokens(tokens)
+    start.check_access(host, known)
+    limits = Limits(
+        rate=options["rate"],
+        concurrency=options["concurrency"],
+        body_max=options["body_max"],
+        k_max=options["k_max"],
+    )
+    settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
+    models = _models(options["llm"], options["reranker"])
+    listener = start.listening(host, port)
+    with closing(listener), MemoryStore.open(store, embedding=embedding, config=settings(config_path)) as memories:
+        live, metrics = Live(), start.metrics_of(memories)
+        watching = tuple(o for o in (live, metrics, start.tracing_if_there()) if o is not None)
+        served = Served(
+            store=memories,
+            optimizer=_optimizer(memories, config_path, {**models, "observers": watching}),
+            tokens=known,
+            limits=limits,
+            settings=Settings(privacy=options["privacy"]),
+            metrics=metrics,
+            live=live,
+        )
+        if options["warm"]:
+            _warm(memories)
+        address = start.address_of(listener)
+        click.echo(f"Serving {store} at {address}", err=True)
+        click.echo(f"  page {address}/ · API {address}/openapi.json · health {address}/health/retrieval", err=True)
+
+        again = partial(_reload, served.optimizer, config_path)
+        start.serve(served, listener, reload=again, said=_said)
+    _said("Stopped. The store is closed.")
+
+
+@click.command("look")
+@click.argument("store", type=click.Path(path_type=Path), required=False)
+@click.option("--demo", is_flag=True, help="Look at the memories of `recall demo`, in a temporary store.")
+@click.option("--port", default=0, show_default=True, type=click.IntRange(0, 65_535), help="0 = a free one.")
+@CONFIG
+@EMBEDDING
+@click.pass_context
+def look(
+    ctx: click.Context, store: Path | None, demo: bool, port: int, config_path: str | None, embedding: str | None
+) -> None:
+    """Look at STORE in a browser.
+
+    Ask it something and see how the question is read, where it is looked for,
+    why each memory is there, and what would be found otherwise. The address is
+    printed; only this machine reaches it. Ctrl-C ends it.
+
+    \b
+    recall look --demo
+    recall look memories/
+    """
+    from recall_integrations.console.opening import check_store
+
+    if demo == (store is not None):
+        raise InvalidArgument("Name one store to look at, such as recall look memories/, or say --demo.")
+    if demo and (config_path or embedding):
+        raise InvalidArgument("--demo takes neither --config nor --embedding. Name a store of yours for these.")
+    if store is None:
+        _look_at_the_demo(port)
+        return
+    check_store(store)
+    ctx.invoke(serve, store=store, port=port, config_path=config_path, embedding=embedding, warm=False)
+
+
+def _look_at_the_demo(port: int) -> None:
+    """The page over the memories of `recall demo`, at the time in which these play."""
+    from recall_integrations.console.demo import demo_optimizer
+    from recall_integrations.serving import start
+    from recall_integrations.serving.looking.live import Live
+    from recall_integrations.serving.served import Served
+
+    start.check_installed()
+    live = Live()
+    with closing(start.listening("127.0.0.1", port)) as listener, demo_optimizer(observers=[live]) as optimizer:
+        _said(f"Serving the memories of recall demo: open {start.address_of(listener)}/ in a browser. Ctrl-C ends it.")
+        _said("Ask: When was Inbox3 fixed on 17 March?")
+        start.serve(Served(store=optimizer.store, optimizer=optimizer, live=live), listener, said=_said)
+    _said("Stopped. The temporary store is gone.")
+
+
+def _said(text: str) -> None:
+    click.echo(line(text), err=True)
+
+
+def _models(llm: str | None, reranker: str | None) -> dict[str, Any]:
+    """The models that the optimizer is given."""
+    from recall_integrations.serving.start import load
+
+    ranks: Any = reranker
+    if reranker is not None and ":" in reranker:
+        ranks = load(reranker, "--reranker")
+    model = None if llm is None else load(llm, "--llm")
+    return {"llm": model, "reranker": ranks}
+
+
+def _optimizer(store: MemoryStore, config_path: str | None, sources: dict[str, Any]) -> QueryOptimizer:
+    from recall_integrations.optimizer import QueryOptimizer
+
+    return QueryOptimizer(store, config=settings(config_path), **sources)
+
+
+def _reload(optimizer: QueryOptimizer, config_path: str | None) -> str:
+    """Read the settings again; what is said of it."""
+    changed = optimizer.reload(settings(config_path))
+    return f"Settings were read again: {', '.join(changed) or 'nothing has changed'}."
+
+
+def _warm(store: MemoryStore) -> None:
+    """What first recalls would load, as far as there is memory for it; the largest scopes last, since these stay."""
+    from recall_integrations.console.commands.shared import progress
+
+    scopes = sorted(store.scopes(), key=lambda item: item[1])[-WARM_MAX:]
+    with progress("Loading scopes", sum(count for _, count in scopes)) as advance:
+        until = time.monotonic() + WARM_S
+        for scope, count in scopes:
+            if time.monotonic() > until:
+                break
+            store.warm(scope=scope)
+            advance(count)
+
+
+WARM_MAX = 200  # scopes that are loaded ahead
+WARM_S = 60.0  # and no longer than that
+
+
+# -- tokens ------------------------------------------------------------------------------------------------------------
+
+
+@click.group("token")
+def token() -> None:
+    """Who may ask `recall serve --tokens FILE`."""
+
+
+@token.command("add")
+@FILE
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    required=True,
+    metavar="SCOPE",
+    help=f"What it reaches: {SYNTAX} With '*' at the end, all that begin so: u1/*. Repeatable.",
+)
+@click.option("--name", default="", help="What it is for.")
+@click.option(
+    "--right",
+    "rights",
+    multiple=True,
+    type=click.Choice(["read", "write", "admin"]),
+    help="Repeatable. Default: read and write.",
+)
+@click.option(
+    "--privacy",
+    type=click.Choice(["allow", "redact", "block"]),
+    default="allow",
+    show_default=True,
+    help="The least that is withheld.",
+)
+@click.option("--days", type=click.FloatRange(min=0, min_open=True), help="It ends after so many days.")
+def add_token(
+    file: Path, scopes: tuple[str, ...], name: str, rights: tuple[str, ...], privacy: str, days: float | None
+) -> None:
+    """Make a token, print it, and note its digest in FILE.
+
+    It is shown once, on standard output. Clients send it as
+    'Authorization: Bearer TOKEN'.
+    """
+    from recall_integrations.serving.tokens import Tokens
+
+    ends = None if days is None else datetime.now(timezone.utc) + timedelta(days=days)
+    made, noted = Tokens(file).add(
+        scopes=scopes, name=name, rights=rights or ("read", "write"), privacy=privacy, expires_at=ends
+    )
+    click.echo(made)
+    click.echo(f"It is shown this once. To take it back: recall token revoke {file} {noted.id}", err=True)
+
+
+@token.command("list")
+@FILE
+def list_tokens(file: Path) -> None:
+    """What is known of the tokens in FILE."""
+    from recall_integrations.serving.tokens import Tokens
+
+    now = datetime.now(timezone.utc)
+    known = Tokens(file).list()
+    if not known:
+        click.echo(line(f"{file} holds no token. Make one: recall token add {file} --scope u1"), err=True)
+    for one in known:
+        ends = "" if one.expires_at is None else f", until {one.expires_at:%Y-%m-%d %H:%M}"
+        over = " (over)" if one.expired(now) else ""
+        scopes, rights = " ".join(map(str, one.grants)), "+".join(one.rights)
+        click.echo(line(f"{one.id}  {one.name or '-'}  {scopes}  {rights}  privacy {one.privacy}{ends}{over}"))
+
+
+@token.command("revoke")
+@FILE
+@click.argument("token_id", metavar="ID")
+def revoke_token(file: Path, token_id: str) -> None:
+    """Take a token back, by its id or name. Servers refuse it from their next request on."""
+    from recall_integrations.serving.tokens import Tokens
+
+    gone = Tokens(file).revoke(token_id)
+    click.echo(line(f"Revoked {gone.id} {gone.name}".rstrip()))
