@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.resilience.matrix import K
 from benchmarks.resilience.samples import FAILED, Figures, Sample, figures, timed, timed_async
-from benchmarks.speed.probe import SCOPE
-from benchmarks.speed.synthetic import END, PLANS, synthetic_queries
+from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_queries
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer

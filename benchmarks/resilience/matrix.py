@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from benchmarks.resilience.faults import EMBEDDER, Fault, optimizer_with, settings, vectors
 from benchmarks.resilience.parts import WELL, Gate
 from benchmarks.resilience.samples import Figures, Sample, figures, timed
-from benchmarks.speed.probe import SCOPE
-from benchmarks.speed.synthetic import END, synthetic_memories, synthetic_queries
+from benchmarks.speed.synthetic import END, SCOPE, synthetic_memories, synthetic_queries
 
 if TYPE_CHECKING:
     from recall_integrations import MemoryStore, QueryOptimizer, RecallResult

@@ -24,8 +24,8 @@ from benchmarks.resilience.faults import EMBEDDER, LLM, RERANKER, optimizer_with
 from benchmarks.resilience.matrix import K, Told, silent
 from benchmarks.resilience.parts import HANGS, MODES, OWN, WELL, Gate, Part
 from benchmarks.resilience.samples import Figures, Ledger, figures, timed
-from benchmarks.speed.probe import SCOPE, resident_mb
-from benchmarks.speed.synthetic import END, PLANS, synthetic_memories, synthetic_queries
+from benchmarks.speed.probe import resident_mb
+from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
 from recall_integrations.config import BreakerConfig
 from recall_integrations.errors import RecallError
 

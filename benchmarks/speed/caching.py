@@ -19,9 +19,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.speed.latency import Percentiles
-from benchmarks.speed.probe import SCOPE
-from benchmarks.speed.synthetic import END, PLANS, synthetic_memories, synthetic_queries
+from benchmarks.speed.asking import Percentiles
+from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
 from benchmarks.speed.timing import frozen
 from recall_integrations.config import CacheConfig, RecallConfig
 from recall_integrations.errors import InvalidArgument

@@ -27,8 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.speed.cast import cast, mixed_queries, populated
-from benchmarks.speed.probe import SCOPE, in_fresh_process
-from benchmarks.speed.synthetic import END
+from benchmarks.speed.probe import in_fresh_process
+from benchmarks.speed.synthetic import END, SCOPE
 from benchmarks.speed.timing import frozen
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import extras

@@ -1,10 +1,4 @@
-"""What a fresh process pays for a store: run as `python -m benchmarks.speed.probe DIRECTORY`.
-
-Prints one JSON object, in milliseconds and in megabytes of 10^6 bytes: `import_ms` (the package), `open_ms`
-(`MemoryStore.open`), `first_recall_ms` (indexes, columns and model are loaded by it), `recall_ms` (median of the
-following ones), `rss_start_mb`, `rss_import_mb` and `rss_mb` (resident memory before the import, after it, and at the
-end).
-"""
+"""Runs something in a fresh process, and reads what it prints."""
 
 from __future__ import annotations
 
@@ -13,78 +7,81 @@ import os
 import statistics
 import subprocess
 import sys
-import time
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import recall_integrations
-from benchmarks.speed.synthetic import END, PLANS, synthetic_queries
+from benchmarks.speed import fresh
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.extras import require
-from recall_integrations.types import Scope
+from recall_integrations.evaluation.extras import PROCESSES, require
 
-SCOPE = Scope(user_id="bench")
-TIMEOUT_S = 300
+TIMEOUT_S = 600
+RUNS = 3
 
 
 def resident_mb() -> float:
-    """Resident memory of this process, in megabytes.
+    """Resident memory of this process, in megabytes of 10^6 bytes.
 
     Raises:
         MissingExtra: `psutil` is not installed.
     """
-    psutil = require("psutil")
-    return float(psutil.Process().memory_info().rss) / 1e6
+    require(PROCESSES)
+    return fresh.resident_mb()
 
 
-def probe(directory: str | Path) -> dict[str, float]:
-    """Open the store and ask a few queries; see the module for the keys."""
-    found = {"rss_start_mb": resident_mb()}
-    start = time.perf_counter()
-    from recall_integrations import MemoryStore, QueryOptimizer
+def fresh_process(directory: str | Path, runs: int = RUNS) -> dict[str, float]:
+    """What a fresh process pays for a store: the keys of `fresh`, medians of `runs` processes.
 
-    found["import_ms"] = (time.perf_counter() - start) * 1e3
-    found["rss_import_mb"] = resident_mb()
-    start = time.perf_counter()
-    with MemoryStore.open(directory) as store:
-        found["open_ms"] = (time.perf_counter() - start) * 1e3
-        optimizer = QueryOptimizer(store)
-        times = []
-        for query in [q for plan in PLANS for q in synthetic_queries(plan, 5, seed=-1)]:
-            start = time.perf_counter()
-            optimizer.recall(query, k=10, scope=SCOPE, now=END)
-            times.append((time.perf_counter() - start) * 1e3)
-        found["first_recall_ms"] = times[0]
-        found["recall_ms"] = statistics.median(times[1:])
-        found["rss_mb"] = resident_mb()
-    return found
+    Each process finds the bytecode of what it imports, as that of an installed package is found: one that is not
+    counted runs first and leaves it in a temporary folder, whatever `PYTHONDONTWRITEBYTECODE` says here.
+
+    With `rss_modules_mb`, what is resident in a process that has only imported the same modules, and `beyond_mb`, what
+    is resident beyond that. The store must be closed here.
+
+    Raises:
+        InvalidArgument: a process failed; the message holds the end of what it said.
+    """
+    with tempfile.TemporaryDirectory(prefix="recall-bench-") as folder:
+        bytecode = Path(folder) / "bytecode"
+        in_fresh_process(directory, fresh.MODULE, bytecode=bytecode)
+        found = [in_fresh_process(directory, fresh.MODULE, bytecode=bytecode) for _ in range(runs)]
+        medians = {key: statistics.median(one[key] for one in found) for key in found[0] if key != "modules"}
+        listed = Path(folder) / "modules.json"
+        listed.write_text(json.dumps(found[0]["modules"]), encoding="utf-8")
+        alone = in_fresh_process(listed, fresh.MODULE, "--modules", bytecode=bytecode)
+    return {**medians, "rss_modules_mb": alone["rss_mb"], "beyond_mb": medians["rss_mb"] - alone["rss_mb"]}
 
 
-def in_fresh_process(directory: str | Path, module: str = "benchmarks.speed.probe") -> dict[str, float]:
-    """What a module prints as JSON when it is run with the directory, in a process of its own; default `probe`.
+def in_fresh_process(path: str | Path, module: str, *options: str, bytecode: Path | None = None) -> dict[str, Any]:
+    """What a module prints as JSON when it is run with options and a path, in a process of its own.
 
-    The process finds the package and the benchmarks that are running here, wherever it was started. The store must be
-    closed here.
+    The process finds the package and the benchmarks that are running here, wherever it was started.
+
+    Args:
+        path, module, options: what is run.
+        bytecode: folder where it keeps the bytecode of what it imports, and looks for it; `None` = as here.
 
     Raises:
         InvalidArgument: the process failed; the message holds the end of what it said.
     """
-    store = Path(directory).resolve()
+    target = Path(path).resolve()
     roots = [Path(recall_integrations.__file__).resolve().parents[1], Path(__file__).resolve().parents[2]]
     paths = [*map(str, roots), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    if bytecode is not None:
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
     done = subprocess.run(
-        [sys.executable, "-m", module, str(store)],
+        [sys.executable, "-m", module, *options, str(target)],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
         check=False,
-        cwd=store.parent,  # the current directory comes first in the search for modules
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        cwd=target.parent,  # the current directory comes first in the search for modules
+        env=environment,
     )
     if done.returncode:
-        raise InvalidArgument(f"Could not open {directory} in a fresh process: {done.stderr.strip()[-500:]}")
-    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+        raise InvalidArgument(f"Could not use {path} in a fresh process: {done.stderr.strip()[-500:]}")
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
-
-
-if __name__ == "__main__":
-    print(json.dumps(probe(sys.argv[1])))

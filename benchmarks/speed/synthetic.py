@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types import Memory, MemoryType, Relation
+from recall_integrations.types import Memory, MemoryType, Relation, Scope
 
+SCOPE = Scope(user_id="bench")
 END = datetime(2026, 1, 1, tzinfo=timezone.utc)
 SPAN_DAYS = 730
 THREAD_LENGTH = 40

@@ -1,0 +1,1 @@
+"""What a served store answers under load."""
