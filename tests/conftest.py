@@ -14,12 +14,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.store.memory_store import MemoryStore
+
+# How long one example takes says nothing on a shared machine.
+hypothesis.settings.register_profile("here", deadline=None)
+hypothesis.settings.load_profile("here")
+os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # read by Chroma, whose clients in memory must agree on it
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 
@@ -93,8 +99,8 @@ def open_store(fast_path: Path, embedding: FakeEmbedding, clock: Callable[[], da
     opened: list[MemoryStore] = []
 
     def open_(name: str = "store", *, config: RecallConfig | None = None, **options: object) -> MemoryStore:
-        options.setdefault("embedding", embedding)
-        store = MemoryStore.open(fast_path / name, config=config, clock=clock, **options)  # type: ignore[arg-type]
+        options = {"embedding": embedding, "clock": clock, **options}
+        store = MemoryStore.open(fast_path / name, config=config, **options)  # type: ignore[arg-type]
         opened.append(store)
         return store
 
@@ -199,9 +205,16 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recalls that say nothing of time have plenty: a test of something else must not depend on a busy machine."""
     from recall_integrations import QueryOptimizer
 
-    recall = QueryOptimizer.recall
+    recall, arecall = QueryOptimizer.recall, QueryOptimizer.arecall
+
+    def patient(given: dict[str, Any]) -> dict[str, Any]:
+        return {**given, "time_budget_ms": given.get("time_budget_ms") or 60_000}
 
     def unhurried(self: QueryOptimizer, query: str, **given: Any) -> Any:
-        return recall(self, query, **{"time_budget_ms": 60_000, **given})
+        return recall(self, query, **patient(given))
 
+    async def aunhurried(self: QueryOptimizer, query: str, **given: Any) -> Any:
+        return await arecall(self, query, **patient(given))
+
+    monkeypatch.setattr(QueryOptimizer, "arecall", aunhurried)
     monkeypatch.setattr(QueryOptimizer, "recall", unhurried)

@@ -8,6 +8,7 @@ the COUNT-th passage of POINT the process sends itself SIGKILL. Hooks are set he
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import random
@@ -24,8 +25,8 @@ from recall_integrations import Memory, MemoryStore, RecallConfig, Scope
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.indexes.vectors import SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex
-from recall_integrations.store import indexes, journal
-from recall_integrations.store.parts import StoreParts
+from recall_integrations.store import collections, compacting, epochs, filling, forgetting, indexes, journal, owed
+from recall_integrations.store.removing import Removing
 
 CONFIG = RecallConfig(retrieval=RetrievalConfig(exact_max=20))
 BIG, SMALL = Scope(user_id="big"), Scope(user_id="small")
@@ -58,7 +59,7 @@ def text_of(memory_id: str, version: int) -> str:
 
 
 def say(**line: Any) -> None:
-    print(json.dumps(line), flush=True)
+    os.write(1, f"{json.dumps(line)}\n".encode())  # at once: a thread that logs must not write into the line
 
 
 def kill_after(
@@ -66,6 +67,7 @@ def kill_after(
 ) -> None:
     """Let the `count`-th call of `owner.name` for which `when` holds be this process's last."""
     real = getattr(owner, name)
+    static = isinstance(inspect.getattr_static(owner, name), staticmethod)
     left = [count]
 
     def hooked(*args: Any, **options: Any) -> Any:
@@ -79,25 +81,28 @@ def kill_after(
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
-    setattr(owner, name, hooked)
-
-
-def own_collection(_self: Any, home: str, nums: Sequence[int], *_: Any) -> bool:
-    return home.startswith("scope-") and len(nums) > 0
+    setattr(owner, name, staticmethod(hooked) if static else hooked)
 
 
 POINTS: dict[str, Callable[[int], None]] = {
-    "sql committed": lambda n: kill_after(StoreParts, "catch_up", n, before=True),
+    "sql committed": lambda n: kill_after(indexes.Indexes, "owe", n, before=True),
+    "lexical index owed": lambda n: kill_after(indexes.Indexes, "owe", n),
     "before lexical": lambda n: kill_after(LexicalIndex, "apply", n, before=True),
     "lexical applied": lambda n: kill_after(LexicalIndex, "apply", n),
     "vectors stored": lambda n: kill_after(SemanticIndex, "apply", n, before=True),
     "chroma applied": lambda n: kill_after(SemanticIndex, "apply", n),
     "cursor not moved": lambda n: kill_after(journal, "move", n, before=True),
     "cursor moved": lambda n: kill_after(journal, "move", n),
-    "promotion copied": lambda n: kill_after(SemanticIndex, "apply", n, when=own_collection),
-    "promotion done": lambda n: kill_after(SemanticIndex, "move", n),
-    "epoch not switched": lambda n: kill_after(indexes, "put_meta", n, before=True),
+    "slice not noted": lambda n: kill_after(collections.Collections, "_reach", n, before=True),
+    "slice noted": lambda n: kill_after(collections.Collections, "_fill", n),
+    "epoch not switched": lambda n: kill_after(epochs, "advance", n, before=True),
     "epoch switched": lambda n: kill_after(indexes.Indexes, "_sweep", n, before=True),
+    "batch forgotten": lambda n: kill_after(Removing, "remove", n),
+    "names not forgotten": lambda n: kill_after(forgetting.Forgetting, "_forget_names", n, before=True),
+    "names forgotten": lambda n: kill_after(forgetting.Forgetting, "_forget_names", n),
+    "swept": lambda n: kill_after(compacting, "_sweep", n),
+    "database not written": lambda n: kill_after(compacting, "write_anew", n, before=True),
+    "database written": lambda n: kill_after(compacting, "write_anew", n),
     "re-embedded": lambda n: kill_after(indexes.Indexes, "embed", n),
 }
 
@@ -136,10 +141,15 @@ def main() -> None:
         Path(path), embedding=ChildEmbedding(name), config=CONFIG, reindex=task == "change embedding"
     )
     say(open=True)
+    forgetting.BATCH = 10
+    owed.WAIT_S, owed.WAIT_MAX_S = 0.02, 0.1  # as often in a second as otherwise in a minute
     if task == "hold":
         sys.stdin.read()
     elif task == "reindex":
         store.reindex()
+    elif task == "forget user":
+        store.forget(user_id=BIG.user_id)
+        store.compact()
     elif task == "write":
         if point:
             POINTS[point[0]](int(point[1]))
@@ -147,4 +157,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    filling.QUIET_S, collections.SLICE, collections.AT_ONCE = 0.0, 8, 3  # many steps, in between what is written
     main()

@@ -102,6 +102,7 @@ def test_explain_as_json_reads_dates_in_the_zone_that_is_given(tmp_path: Path, s
     assert done.returncode == 1 and "time zone 'Nowhere'" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_interrupted_import_leaves_a_sound_store_and_continues(tmp_path: Path) -> None:
     count = 15_000
     rows, store = tmp_path / "rows.jsonl", tmp_path / "store"

@@ -516,11 +516,12 @@ def test_arms_for_which_no_time_is_left(ask: Callable[..., Ask], failing: Failin
 
     recall = ask("own arm", **_own_arm(failing), observers=[spends])
     found = entries(recall(ms=SHORT_MS))
-    assert [entry for entry in found if entry[0] in ("graph", "lexical", "own")] == [
-        ("graph", "skip.budget"),
+    assert [entry for entry in found if entry[0] in ("lexical", "own")] == [
         ("lexical", "timeout"),  # it runs in the thread of the recall, and looks at the clock
         ("own", "skip.budget"),
     ]
+    # The graph is asked there too where all that it needs is in memory, and then has an answer at once.
+    assert [reason for stage, reason in found if stage == "graph"] in ([], ["skip.budget"], ["timeout"])
     assert failing.calls == 0
 
 

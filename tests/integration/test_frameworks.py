@@ -33,6 +33,7 @@ from recall_integrations import (
     errors,
 )
 from recall_integrations.config import LimitsConfig
+from recall_integrations.errors import InvalidArgument, InvalidMemory, InvalidQuery
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
 QUERIES = [
@@ -96,7 +97,7 @@ async def test_parity(retriever, query):
     assert hits
 
     def documents(found):
-        return [(d.id, d.page_content, d.metadata["recall"]["score"]) for d in found]
+        return [(d.id, d.page_content, d.metadata["recall_score"]) for d in found]
 
     def nodes(found):
         return [(n.node.node_id, n.node.text, n.score) for n in found]
@@ -116,7 +117,7 @@ def test_arguments_at_call_time(retriever):
     other = retriever.invoke("database", scope=Scope(user_id="u2"))
     assert other and all(d.id.startswith("second") for d in other)
     only = retriever.invoke("database", filters=Filters(types=["preference"]), k=7)
-    assert [d.metadata["recall"]["type"] for d in only] == ["preference"]
+    assert [d.metadata["recall_type"] for d in only] == ["preference"]
     tomorrow = retriever.recall("what happened yesterday?", now=NOW + timedelta(days=1))
     assert tomorrow.query.temporal_window.holds(NOW)
 
@@ -155,9 +156,9 @@ def test_a_misspelt_argument_is_an_error(retriever):
 def test_user_metadata_is_kept(retriever):
     found = retriever.invoke("which database do we use?", k=1)[0]
     assert found.metadata["n"] == 2
-    assert found.metadata["recall"]["actor"] == "Priya"
-    assert found.metadata["recall"]["reason"]
-    assert retriever.retrieve("which database do we use?")[0].node.reason
+    assert found.metadata["recall_actor"] == "Priya"
+    assert found.metadata["recall_reason"]
+    assert retriever.retrieve("which database do we use?")[0].node.metadata["recall_reason"]
 
 
 def test_in_a_langchain_chain(retriever):
@@ -210,13 +211,6 @@ def test_documents_of_one_memory_are_equal_whatever_the_query(retriever):
     assert len(unique) == len({d.id for d in unique})
 
 
-def test_a_users_own_key_is_kept():
-    made = OptimizedRecallRetriever.from_texts(["Tea is ready"], metadatas=[{"recall": "mine"}])
-    assert made.invoke("tea")[0].metadata["recall"] == "mine"
-    assert made.retrieve("tea")[0].node.metadata["recall"] == "mine"
-    made.close()
-
-
 def test_a_document_that_cannot_be_kept_is_named():
     documents = [
         Document(page_content="fine"),
@@ -236,14 +230,24 @@ def test_nodes_keep_their_hash_between_queries(retriever):
     assert all(hashes["database"][i] == hashes["certificates"][i] for i in shared)
 
 
-def test_a_query_bundle_brings_its_embedding(retriever):
+def test_an_embedding_that_another_retriever_left_in_a_bundle_is_not_the_querys(retriever):
     embed = retriever.optimizer.store.embedding.embed_query
-    given = QueryBundle("what about it", embedding=embed("tea or coffee").tolist())
-    assert retriever.retrieve(given)[0].node.node_id == "first-5"
-    instead = QueryBundle("what about it", custom_embedding_strs=["tea or coffee"])
+    tea = embed("tea or coffee").tolist()
+    expected = [n.node.node_id for n in retriever.retrieve("which database do we use?")]
+    for left in (tea, [1.0, 2.0], [float("nan")] * 256, []):
+        bundle = QueryBundle("which database do we use?", embedding=left)
+        assert [n.node.node_id for n in retriever.retrieve(bundle)] == expected
+    ours = retriever.model_copy(update={"bundle_embedding": True})
+    assert ours.retrieve(QueryBundle("what about it", embedding=tea))[0].node.node_id == "first-5"
+    for foreign in ([1.0, 2.0], [float("nan")] * 256, []):
+        bundle = QueryBundle("which database do we use?", embedding=foreign)
+        assert [n.node.node_id for n in ours.retrieve(bundle)] == expected
+
+
+async def test_strings_that_a_query_bundle_brings_are_embedded_instead(retriever):
+    instead = QueryBundle("what about it", custom_embedding_strs=["tea or coffee"], embedding=[1.0, 2.0])
     assert retriever.retrieve(instead)[0].node.node_id == "first-5"
-    with pytest.raises(errors.InvalidArgument, match="query_vector"):
-        retriever.retrieve(QueryBundle("qqq", embedding=[1.0, 2.0]))
+    assert (await retriever.aretrieve(instead))[0].node.node_id == "first-5"
 
 
 def test_events_reach_langchain_callbacks(retriever):
@@ -353,3 +357,51 @@ def test_from_documents_and_nodes():
     found = made.retrieve("pods restart")[0]
     assert (found.node.node_id, found.node.metadata["x"]) == ("n1", 1)
     made.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"now": "2020"}, "now must be a datetime, not str"),
+        ({"privacy": "no"}, "privacy mode 'no'"),
+        ({"tokens_max": "3"}, "tokens_max must be"),
+        ({"timezone": "Mars"}, "time zone 'Mars'"),
+        ({"score_min": 2}, "score_min must be"),
+        ({"time_budget_ms": 0}, "time_budget_ms must be"),
+        ({"window": "march"}, "window must be"),
+        ({"context": -1}, "context must be"),
+        ({"k": "3"}, "k must be a whole number"),
+        ({"search_kwargs": {"k": 3}}, "Unknown argument search_kwargs"),
+    ],
+)
+def test_what_a_call_refuses_is_refused_when_it_is_made(retriever, tmp_path, given, said):
+    with pytest.raises(InvalidArgument, match=said):
+        OptimizedRecallRetriever(optimizer=retriever.optimizer, **given)
+    with pytest.raises(InvalidArgument, match=said):
+        OptimizedRecallRetriever.from_texts(["Tea is at five"], path=tmp_path / "memories", **given)
+    assert not (tmp_path / "memories").exists()
+
+
+@pytest.mark.parametrize("given", ["hello", None, 5, Document("hello"), TextNode(text="hello"), {"text": "hello"}])
+@pytest.mark.parametrize("made", ["from_texts", "from_documents", "from_nodes"])
+def test_a_single_one_is_no_list(made, given):
+    with pytest.raises(InvalidArgument, match=f"Give a list of .*, not {type(given).__name__}"):
+        getattr(OptimizedRecallRetriever, made)(given)
+
+
+def test_a_text_that_cannot_be_kept_is_named():
+    with pytest.raises(InvalidMemory, match="Text 1: Memory.text is empty"):
+        OptimizedRecallRetriever.from_texts(["a", " "])
+    with pytest.raises(InvalidMemory, match="Text 0: .*Use from_documents"):
+        OptimizedRecallRetriever.from_texts([Document("a")])
+
+
+def test_a_mapping_in_a_chain_says_what_to_do(retriever):
+    with pytest.raises(InvalidQuery, match=r"itemgetter\('question'\)"):
+        retriever.invoke({"question": "what is tea?"})
+
+
+def test_the_key_of_what_is_no_json_is_named():
+    when = datetime(2026, 3, 12, tzinfo=timezone.utc)
+    with pytest.raises(InvalidMemory, match=r"Document 0: Memory.metadata\['when'\] cannot .*isoformat"):
+        OptimizedRecallRetriever.from_documents([Document("a", metadata={"source": "wiki", "when": when})])

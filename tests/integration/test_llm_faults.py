@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.speed.probe import SCOPE
-from benchmarks.speed.synthetic import END, PLANS, synthetic_memories
+from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.config import BreakerConfig
 from tests.integration.openai_server import (

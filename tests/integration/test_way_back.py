@@ -55,6 +55,7 @@ def holds(path: Path, names: list[str], gone: list[str]) -> None:
         scope_id = store.scope_id(SCOPE)
         assert scope_id is not None and store.count(scope=SCOPE) == len(names)
         view, home = store.view(scope_id), store.indexes.home_of(scope_id)
+        assert store.indexes.settle(60)
         for name in names:
             nums, _ = store.lexical.search(scope_id, [name], view.count, 5)
             assert [view.ids[row] for row in view.rows_of(nums)] == [name]
@@ -73,6 +74,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("original") / "store"
     with opened(path) as store:
         put(store, FIRST)
+        assert store.indexes.settle(60)
     return path
 
 
@@ -95,7 +97,7 @@ def flipped(path: Path) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("sealed", [True, False], ids=["closed", "killed"])
+@pytest.mark.parametrize("sealed", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["closed", "killed"])
 @pytest.mark.parametrize("damage", [truncated, flipped, Path.unlink])
 @pytest.mark.parametrize("pattern", ["lexical.0/*.idx", "lexical.0/meta.json", "semantic.0/chroma.sqlite3"])
 def test_damaged_index_files(path: Path, pattern: str, damage: Callable[[Path], None], sealed: bool) -> None:
@@ -113,6 +115,8 @@ def killed_copy(path: Path, to: Path) -> Iterator[Path]:
     """The directory as a process leaves it that is killed after it has put the later ones."""
     with opened(path) as store:
         put(store, LATER)
+        store.indexes.apply_owed()
+        assert store.indexes.settle(60)
         for name in ("lexical.0", "semantic.0"):
             shutil.copytree(path / name, to / name)
         for name in ("recall.db", "recall.db-wal"):

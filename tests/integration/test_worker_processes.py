@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.quick import only
+
 METHODS = [method for method in ("fork", "spawn") if method in multiprocessing.get_all_start_methods()]
 HEAD = """
 import multiprocessing, pickle, sys
@@ -70,11 +72,11 @@ def lines(tmp_path: Path, method: str, code: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", only(METHODS, METHODS[0]))
 def test_a_pool_returns_while_the_store_is_open_here(tmp_path: Path, method: str) -> None:
     assert lines(tmp_path, method, OPEN) == ["['StoreLocked', 'StoreLocked']", "StoreLocked True", "1"]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", only(METHODS, METHODS[0]))
 def test_a_copy_in_a_worker_has_its_store_and_the_extractor(tmp_path: Path, method: str) -> None:
     assert lines(tmp_path, method, CLOSED) == ["[(['the kestrel flew'], 1)]"]

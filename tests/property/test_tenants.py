@@ -17,6 +17,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.config import STRATEGIES, RankingConfig, RetrievalConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
+from tests.quick import only
 
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)
 MINE, THEIRS = Scope(user_id="mine"), Scope(user_id="theirs")
@@ -175,7 +176,7 @@ CONFIGS: dict[str, Callable[[], RecallConfig]] = {
 }
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", only(CONFIGS, "fixed_weights", "nothing fits into memory"))
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     mine=st.lists(memories, min_size=12, max_size=30),

@@ -18,6 +18,7 @@ from recall_integrations.query.entities.units import units
 from recall_integrations.query.words import QueryWords
 from recall_integrations.text import analyser, by_language, content, fold, stem, stems, tokenize
 from recall_integrations.text.by_language import LANGUAGES, SEP
+from tests.quick import only
 
 PIECES = st.sampled_from(
     [
@@ -94,7 +95,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.parametrize("kind", only(LONG, "marks", "apostrophes"))
 def test_a_million_characters_cost_in_proportion_to_their_number(
     kind: str, steps: Callable[..., int], comes_back: Callable[..., Any]
 ) -> None:

@@ -33,8 +33,9 @@ from recall_integrations import Memory, MemoryStore, OptimizedRecallRetriever, Q
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import BreakerConfig, QueryConfig, RerankConfig
-from recall_integrations.console import as_json, rendering
 from recall_integrations.console import explain as explanation
+from recall_integrations.console import rendering
+from recall_integrations.delivery import as_data
 from recall_integrations.errors import RecallError
 from recall_integrations.privacy.door import Door
 from recall_integrations.recall import RecallState, Stage, StageEvent, Turn
@@ -321,9 +322,9 @@ def ask_all(store: MemoryStore, items: Sequence[Planted], mode: str, rng: random
 def shown_result(ways: Ways, result: Any) -> None:
     """A result as itself, as data, and on a terminal."""
     ways.tell("the result", result)
-    ways.tell("--json", as_json.dumps(as_json.result_data(result, Scope(), 3)))
+    ways.tell("--json", as_data.dumps(as_data.result_data(result, Scope(), 3)))
     asked = explanation.asked_arms(result, result.plan)
-    ways.tell("explain --json", as_json.dumps(as_json.explanation_data(result, result.plan, Scope(), asked=asked, k=3)))
+    ways.tell("explain --json", as_data.dumps(as_data.explanation_data(result, result.plan, Scope(), asked=asked, k=3)))
     out = StringIO()
     console = Console(file=out, width=500)
     rendering.show_result(console, result, Scope(), explain=True)

@@ -73,9 +73,8 @@ def test_a_bad_row_stops_the_import_with_its_line(tmp_path: Path, recall: Recall
     path.write_text('{"text": "one"}\n{"text": "two", "who": "Ann"}\n{"text": "three"}\n')
     result = recall("import", path, "--format", "jsonl", tmp_path / "s")
     assert result.exit_code == 1
-    counts, error = result.stderr.splitlines()
-    assert counts == "Memories: 1 new, 0 replaced, 0 unchanged in -/-/-. Run the command again to continue."
-    assert error.startswith("Error: ") and "line 2: unknown key 'who'. Put other data into 'metadata'" in error
+    failed(result, "line 2: unknown key 'who'. Did you mean 'actor'?", "Nothing was stored.", "--skip-bad")
+    assert not (tmp_path / "s").exists()
 
 
 def test_bad_rows_are_skipped_and_listed_if_wanted(tmp_path: Path, recall: Recall) -> None:
@@ -253,7 +252,7 @@ def test_an_alias_finds_what_the_name_is_in(store: Path, recall: Recall) -> None
 def test_forget_asks(store: Path, recall: Recall) -> None:
     kept = recall("forget", store, "b", input="n\n")
     assert kept.exit_code == 0 and "K-20417" in kept.stdout and "Nothing was removed" in kept.stdout
-    assert "Forgot b" in recall("forget", store, "b", input="y\n").stdout
+    assert "Forgot 1 memory in -/-/-." in recall("forget", store, "b", input="y\n").stdout
     failed(recall("forget", store, "b", "--yes"), "no memory 'b'")
     with MemoryStore.open(store) as opened:
         assert opened.count() == 2
@@ -291,7 +290,11 @@ def test_an_interrupt_has_its_exit_code(monkeypatch: pytest.MonkeyPatch, store: 
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["import"], ["search"], ["stats"], ["reindex"], ["entity"], ["forget"], ["demo"], ["bench"]]
+    "command",
+    [
+        *([], ["import"], ["search"], ["stats"], ["reindex"], ["entity"], ["forget"], ["demo"], ["bench"]),
+        *(["add"], ["export"], ["compact"]),
+    ],
 )
 def test_help_is_there(recall: Recall, command: list[str]) -> None:
     result = recall(*command, "--help")

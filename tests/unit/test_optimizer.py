@@ -32,6 +32,7 @@ from recall_integrations.config import (
 )
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.reranking.reranker import RerankError
+from recall_integrations.resilience.breaker import BREAKERS_FILE
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
 U1 = Scope(user_id="u1")
@@ -58,6 +59,12 @@ def store():
     with MemoryStore.open() as opened:
         opened.remember_many(MEMORIES, scope=U1)
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def nothing_known_of_failures(store):
+    """What is known of a failing arm stays beside the store, which these tests share."""
+    (store.path / BREAKERS_FILE).unlink(missing_ok=True)
 
 
 @pytest.fixture
@@ -220,7 +227,11 @@ def test_k(optimizer, k):
         {"tokens_max": 0},
         {"tokens_max": 1.5},
         {"privacy": "secret"},
-        {"filters": {"types": ["event"]}},
+        {"filters": {"types": ["thought"]}},
+        {"filters": {"source": ["a", "b"]}},
+        {"filters": "wiki"},
+        {"scope": {"user": "u1"}},
+        {"scopes": [U1]},
         {"scope": "u1"},
         {"query_vector": [1.0]},
         {"query_vector": "x"},
@@ -326,7 +337,7 @@ def test_a_reading_that_fails_is_named(optimizer, monkeypatch):
         raise RuntimeError("calendar on fire")
 
     monkeypatch.setattr("recall_integrations.query.wanted_times.parse_window", fail)
-    result = optimizer.recall("who does Sam report to?", scope=U1)
+    result = optimizer.recall("who did Sam report to in March?", scope=U1)
     assert [(d.stage, d.reason) for d in result.degraded] == [("parse.temporal", "error")]
     assert ids(result)[0] == "rel"
 
@@ -677,6 +688,27 @@ def test_below_the_confidence_asked_for_nothing_is_returned(store, strategy):
         assert [(d.stage, d.reason) for d in found.degraded] == ([] if some else [("deliver", "abstain")])
         unsure.close()
     plain.close()
+
+
+@pytest.mark.parametrize("strategy", ["fixed_weights", "weighted"])
+def test_hits_below_the_score_asked_for_are_left_out_one_by_one(store, strategy):
+    config = RecallConfig().with_strategy(strategy)
+    plain = QueryOptimizer(store, config=config)
+    whole = plain.recall("we met about", scope=U1, k=7, now=NOW)
+    least = whole.hits[2].score
+    some = plain.recall("we met about", scope=U1, k=7, now=NOW, score_min=least)
+    assert ids(some) == [h.memory.id for h in whole.hits if h.score >= least]
+    assert 0 < len(some.hits) < len(whole.hits)
+    assert [(d.stage, d.reason) for d in some.degraded] == [("deliver", "score_min")]
+    config = replace(config, ranking=replace(config.ranking, score_min=least))
+    always = QueryOptimizer(store, config=config)
+    assert ids(always.recall("we met about", scope=U1, k=7, now=NOW)) == ids(some)
+    assert ids(always.recall("we met about", scope=U1, k=7, now=NOW, score_min=0)) == ids(whole)
+    for bad in (-0.1, 1.1, "high", True, float("nan")):
+        with pytest.raises(errors.InvalidArgument, match="score_min"):
+            plain.recall("we met about", scope=U1, score_min=bad)
+    plain.close()
+    always.close()
 
 
 async def test_five_hits_come_where_nobody_says_how_many(optimizer):

@@ -19,7 +19,7 @@ Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]
 
 
-def arm(store: MemoryStore, **limits: int) -> GraphRetriever:
+def arm(store: MemoryStore, **limits: float) -> GraphRetriever:
     given: dict[str, Any] = {"hops": 2, "neighbours": 10, "mentions": 50, **limits}
     return GraphRetriever(store.engine, store.entities, **given)
 
@@ -55,6 +55,12 @@ def family(store: MemoryStore) -> MemoryStore:
 def test_named_entity_brings_its_memories(family: MemoryStore, ask: Ask, ids: Ids) -> None:
     request = ask(family, "Lee", entities={"Lee": 0.9})
     assert ids(request, arm(family).search(request)) == ["lee"]
+
+
+def test_a_hop_is_worth_as_much_as_the_settings_say(family: MemoryStore, ask: Ask) -> None:
+    request = ask(family, "Priya", entities={"Priya": 0.9})
+    found = {f: by_id(request, arm(family, hop_factor=f).search(request)) for f in (0.5, 0.25)}
+    assert all(scores["sam"] == pytest.approx(f * scores["priya"], rel=1e-5) for f, scores in found.items())
 
 
 def test_edges_are_walked_two_hops_at_most(family: MemoryStore, ask: Ask, ids: Ids) -> None:
@@ -128,6 +134,33 @@ def test_filters_forgotten_and_other_scopes(family: MemoryStore, ask: Ask, ids: 
     assert ids(request, arm(family).search(request)) == ["fact"]
     request = ask(family, "Priya", entities={"Priya": 1.0}, filters=Filters(types=(MemoryType.EVENT,)))
     assert ids(request, arm(family).search(request)) == []
+
+
+def test_what_anchors_lead_to_is_found_once_a_snapshot(
+    family: MemoryStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, walked = arm(family), []
+    expand = GraphRetriever._expand
+
+    def counted(self: GraphRetriever, *given: Any) -> None:
+        walked.append(1)
+        expand(self, *given)
+
+    monkeypatch.setattr(GraphRetriever, "_expand", counted)
+    request = ask(family, "Priya", entities={"Priya": 1.0})
+    first = ids(request, graph.search(request))
+    assert ids(request, graph.search(request)) == first and len(walked) == 1
+    only = np.asarray([name == "sam" for name in request.view.ids[: request.view.size]])
+    assert ids(request, graph.search(replace(request, allowed=only))) == ["sam"] and len(walked) == 1
+    assert ids(request, arm(family, hops=1).search(request)) != first and len(walked) == 2, (
+        "other settings, another walk"
+    )
+    less = ask(family, "Priya", entities={"Priya": 0.5})
+    graph.search(less)
+    assert len(walked) == 3, "how sure the name is counts"
+    family.remember(Memory("Priya is back", id="back"))
+    newer = ask(family, "Priya", entities={"Priya": 1.0})
+    assert "back" in ids(newer, graph.search(newer)) and len(walked) == 4
 
 
 def test_mentions_in_memory_follow_the_store(family: MemoryStore, ask: Ask, ids: Ids) -> None:

@@ -10,6 +10,7 @@ import pytest
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.lexical import LexicalRetriever
 from recall_integrations.errors import IndexUnavailable, RecallTimeout
+from recall_integrations.indexes import bm25
 from recall_integrations.indexes.words import LexicalIndex, idf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
@@ -53,6 +54,36 @@ def test_query_text_is_never_syntax(store: MemoryStore, ask: Ask, ids: Ids, quer
     store.remember_many([Memory("a kestrel hovers", id="a"), Memory("an owl sleeps", id="b")])
     request = ask(store, query)
     assert ids(request, arm(store).search(request)) == ["a"]
+
+
+@pytest.mark.parametrize("forgotten", [0, 3, 150])
+def test_a_large_scope_gives_what_a_small_one_gives(
+    store: MemoryStore, ask: Ask, monkeypatch: pytest.MonkeyPatch, forgotten: int
+) -> None:
+    names = ["Priya", "Priya Raman", "Sam Okafor", "Sam"]
+    said = [f"{names[i % 4]} saw kestrel {i % 7} {'kestrel ' * (i % 3)} near harbour {i % 40}" for i in range(300)]
+    store.remember_many(Memory(text, id=f"m{i}", actor=names[i % 3], type="event") for i, text in enumerate(said))
+    store.remember(Memory("Priya Raman left harbour 7", id="late"))  # a list of its own
+    for i in range(forgotten):
+        store.forget(f"m{2 * i}")
+    queries = [
+        "kestrel 3",
+        "Priya Raman harbour 7",
+        "Sam Okafor kestrel near harbour",
+        "saw",
+        "Raman kestrel harbour 39",
+    ]
+    for filters in (None, Filters(types=(MemoryType.EVENT,)), Filters(actors=("Sam Okafor",))):
+        for query in queries:
+            found = []
+            for large in (1_000_000, 0):
+                monkeypatch.setattr(bm25, "LARGE", large)
+                request = ask(store, query, filters=filters, limit=20)
+                found.append(arm(store).search(request))
+            small, big = found
+            assert len(small.rows)
+            assert small.rows.tolist() == big.rows.tolist()
+            assert small.scores.tolist() == big.scores.tolist()
 
 
 @pytest.mark.parametrize("query", ["\" AND : * '; --", "the of and", "~ ~ ~", "1:1", "🎉", "x" * 100_000])

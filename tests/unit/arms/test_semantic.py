@@ -13,7 +13,7 @@ from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.semantic import SemanticRetriever
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.errors import IndexUnavailable, RecallTimeout
-from recall_integrations.indexes.vectors import SHARED, SemanticIndex
+from recall_integrations.indexes.vectors import SemanticIndex
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Memory, MemoryType, Scope
@@ -26,7 +26,7 @@ START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 
 
 def arm(store: MemoryStore) -> SemanticRetriever:
-    return SemanticRetriever(lambda: store.semantic, store.indexes.home_of, overfetch=3.0)
+    return SemanticRetriever(lambda: store.semantic, store.indexes.home_of, store.indexes.home_until, overfetch=3.0)
 
 
 def fill(store: MemoryStore) -> None:
@@ -61,10 +61,12 @@ def filled(request: pytest.FixtureRequest, open_store: OpenStore) -> MemoryStore
     fill(store)
     scope_id = store.scope_id(BIG)
     assert scope_id is not None
-    assert (store.indexes.home_of(scope_id) == SHARED) == ("hnsw" not in request.param)
+    assert bool(store.indexes.home_of(scope_id)) == ("hnsw" in request.param)
+    assert store.indexes.settle(60)
+    assert bool(store.indexes.home_until(scope_id)) == ("hnsw" in request.param)
     view = store.view(scope_id)
-    kind = None if view.vectors is None else view.vectors.dtype
-    assert kind == {"exact": np.float32, "hnsw": np.float16}.get(request.param)
+    kind = None if view.vectors is None else "scanned" if view.exact else "kept"
+    assert kind == {"exact": "scanned", "hnsw": "kept"}.get(request.param)
     return store
 
 
@@ -105,6 +107,49 @@ def test_filters(filled: MemoryStore, ask: Ask, ids: Ids, monkeypatch: pytest.Mo
         assert len(set(got) & set(expected)) >= 0.9 * len(expected)
 
 
+def test_what_is_allowed_may_lie_apart_from_what_is_near(
+    open_store: OpenStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(config=RecallConfig(retrieval=RetrievalConfig(exact_max=50)))
+    fill(store)
+    assert store.indexes.settle(60)
+    monkeypatch.setattr(semantic, "SUBSET_MAX", 0)
+    monkeypatch.setattr(semantic, "FETCH_MAX", 20)
+    query = "question 3"
+    request = ask(store, query, scope=BIG)
+    far = set(by_hand(store, query, BIG, lambda _i: True, 200)[100:])
+    allowed = np.asarray([request.view.ids[row] in far for row in range(request.view.size)])
+    found = arm(store).search(replace(request, allowed=allowed))
+    assert found.note == "exact subset"
+    assert ids(request, found) == by_hand(store, query, BIG, lambda i: f"m{i:03}" in far, 10)
+
+
+@pytest.mark.parametrize(("fetch_max", "note"), [(2_000, "hnsw"), (20, "exact subset")])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_what_has_ended_hides_nothing_that_is_there(
+    open_store: OpenStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch, loaded: bool, fetch_max: int, note: str
+) -> None:
+    now, query = [START], "question 3"
+    config = RecallConfig(retrieval=RetrievalConfig(exact_max=50))
+    store = open_store(config=config, clock=lambda: now[0])
+    fill(store)
+    near = by_hand(store, query, BIG, lambda _: True, 40)
+    store.remember_many(
+        [Memory(f"text {int(i[1:])}", id=i, expires_at=START + timedelta(hours=1)) for i in near], scope=BIG
+    )
+    assert store.indexes.settle(60)
+    if loaded:
+        ask(store, query, scope=BIG)
+    now[0] += timedelta(hours=1)
+    monkeypatch.setattr(semantic, "SUBSET_MAX", 0)
+    monkeypatch.setattr(semantic, "FETCH_MAX", fetch_max)
+    request = ask(store, query, scope=BIG)
+    found = arm(store).search(request)
+    assert found.note == note
+    expected = by_hand(store, query, BIG, lambda i: f"m{i:03}" not in near, 10)
+    assert len(set(ids(request, found)) & set(expected)) >= 9
+
+
 def test_small_scope_beside_a_large_one(
     filled: MemoryStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +182,7 @@ def test_rewrites_count_with_their_best(filled: MemoryStore, ask: Ask, ids: Ids)
 
 
 def test_scope_that_grew_while_the_limit_shrank(open_store: OpenStore, ask: Ask, ids: Ids) -> None:
-    """Opened with a smaller `exact_max`, a large scope still lies among others in the shared collection."""
+    """Opened with a smaller `exact_max`, a large scope has a collection that is being filled."""
     store = open_store()
     fill(store)
     store.close()
@@ -146,8 +191,30 @@ def test_scope_that_grew_while_the_limit_shrank(open_store: OpenStore, ask: Ask,
     assert ids(request, arm(store).search(request)) == by_hand(store, "a question", BIG, lambda _: True, 10)
     store.remember(Memory("one more", id="x"), scope=BIG)
     scope_id = store.scope_id(BIG)
-    assert scope_id is not None and store.indexes.home_of(scope_id) != SHARED
-    assert store.semantic.count() == 221
+    assert scope_id is not None and store.indexes.home_of(scope_id)
+    assert store.indexes.settle(60) and store.semantic.count() == 201
+
+
+def test_what_the_collection_lacks_is_compared_one_by_one(
+    open_store: OpenStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(semantic, "SUBSET_MAX", 0)
+    monkeypatch.setattr(semantic, "SCANNED_AT_ONCE", 30)
+    store = open_store(config=RecallConfig(retrieval=RetrievalConfig(exact_max=50)))
+    fill(store)
+    request = ask(store, "text 190", scope=BIG)
+    held = int(request.view.nums[99])
+
+    class Behind:
+        def nearest(self, home: str, vector: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+            nums, scores = store.semantic.nearest(home, vector, limit)
+            return nums[nums <= held], scores[nums <= held]
+
+    late = SemanticRetriever(Behind, store.indexes.home_of, lambda _scope: held, overfetch=3.0)  # type: ignore[arg-type,return-value]
+    wanted = by_hand(store, "text 190", BIG, lambda i: i >= 100, 5)
+    assert [i for i in ids(request, late.search(request)) if i >= "m100"][:5] == wanted
+    few = replace(request, allowed=request.view.nums > int(request.view.nums[150]))
+    assert ids(few, late.search(few)) == by_hand(store, "text 190", BIG, lambda i: i > 150, 10)
 
 
 def test_no_vector_is_an_error_and_no_memory_is_none(store: MemoryStore, ask: Ask) -> None:
@@ -178,10 +245,11 @@ def test_index_alone(tmp_path: Path) -> None:
     assert index.count() == 3
     nums, cosines = index.nearest("shared", vectors[1], 10)
     assert nums[0] == 1 and cosines[0] == pytest.approx(1.0)
-    index.move("scope-1", "shared", iter([([3], vectors[2:3])]))
-    assert index.count() == 3
+    index.apply("scope-1", [3], vectors[2:3], [])
     assert index.nearest("scope-1", vectors[2], 5)[0].tolist() == [3]
-    assert 3 not in index.nearest("shared", vectors[2], 5)[0]
+    index.drop("scope-1")
+    index.drop("scope-1")
+    assert index.count() == 3
     assert index.nearest("never-seen", vectors[0], 5)[0].tolist() == []
     index.close()
     index.close()
@@ -223,7 +291,7 @@ def test_no_more_neighbours_are_asked_for_than_an_index_gives_well(ask: Ask, sto
         alive=np.ones(size, dtype=np.bool_),
         vectors=None,
     )
-    told = SemanticRetriever(Told, lambda _scope: "own", overfetch=3.0)  # type: ignore[arg-type,return-value]
+    told = SemanticRetriever(Told, lambda _scope: "own", lambda _scope: 10**9, overfetch=3.0)  # type: ignore[arg-type,return-value]
     told.search(replace(request, view=many, allowed=None, limit=10))
     told.search(replace(request, view=many, allowed=np.arange(size) % 5 != 0, limit=800))  # 3 · 800 / 0.8 is more
     assert asked == [10, 2_000]

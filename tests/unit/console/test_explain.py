@@ -15,11 +15,11 @@ from rich.console import Console
 
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.console import demo_data
-from recall_integrations.console.as_json import dumps, explanation_data, result_data
 from recall_integrations.console.demo import demo_optimizer
 from recall_integrations.console.explain import asked_arms, explain
 from recall_integrations.console.marking import Mark, marks, show_query
 from recall_integrations.console.rendering import show_result
+from recall_integrations.delivery.as_data import dumps, explanation_data, result_data
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.knowledge import ScopeKnowledge
@@ -411,7 +411,8 @@ def test_whatever_a_store_or_a_user_says_is_shown_as_text(text: str, width: int)
 
 
 def test_markup_in_a_query_or_a_memory_is_text(result: RecallResult) -> None:
-    hit = replace(result.hits[0], memory=Memory("[bold]x[/bold] :smile:", id="m"), reason="[red]why[/red]")
+    memory = Memory("[bold]x[/bold] :smile:", id="m")
+    hit = replace(result.hits[0], memory=memory, reason="[red]why[/red]", highlights=())
     text = shown(replace(result, hits=(hit,), query=replace(result.query, original="[bold]x[/bold]", tokens=())))
     assert "  [bold]x[/bold]\n" in text and "[bold]x[/bold] :smile:" in text and "[red]why[/red]" in text
 

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from rich.console import Console
 
-from recall_integrations.console.as_json import dumps, result_data
 from recall_integrations.console.rendering import moves, show_result, window_words
+from recall_integrations.delivery.as_data import dumps, result_data
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import (
     ArmPlan,
@@ -105,7 +105,9 @@ def test_explain_shows_what_moved_a_hit_and_hides_what_added_next_to_nothing() -
     assert moves(hit) == "negation -2.100; diversity -0.500"
     assert moves(RESULT.hits[0]) == ""
     data = result_data(replace(RESULT, hits=(hit,)), Scope("ann"), 5)["hits"][0]["contributions"]
-    assert {"source": "negation", "rank": None, "score": 0.7, "added": -2.1} in data
+    (negation,) = [part for part in data if part["source"] == "negation"]
+    assert {**negation, "name": ""} == {"source": "negation", "name": "", "rank": None, "score": 0.7, "added": -2.1}
+    assert negation["name"]
 
 
 def test_memory_text_is_never_markup() -> None:
@@ -157,11 +159,15 @@ def test_json_has_the_documented_keys_and_no_number_that_json_lacks() -> None:
     data = json.loads(dumps(result_data(result, Scope("ann"), 5)))
     assert list(data) == [
         "format", "query", "scope", "k", "now", "plan", "reason", "confidence", "hits", "parsed", "arms", "rules",
-        "rewrite", "cache", "degraded", "timings_ms",
+        "rewrite", "rerank", "cache", "degraded", "notes", "timings_ms",
     ]  # fmt: skip
     assert data["scope"] == "ann/-/-" and data["now"] == "2026-03-01T00:00:00+00:00"
-    assert list(data["hits"][0]) == ["id", "score", "reason", "memory", "contributions"]
-    assert data["hits"][0]["contributions"] == [{"source": "lexical", "rank": 1, "score": None, "added": 0.5}]
+    assert list(data["hits"][0]) == [
+        *("id", "score", "reason", "scope", "memory", "contributions", "duplicates", "context", "highlights"),
+    ]
+    assert data["hits"][0]["contributions"] == [
+        {"source": "lexical", "name": "found by its words", "rank": 1, "score": None, "added": 0.5}
+    ]
     assert list(data["parsed"]) == [
         "entities", "window", "session", "talk", "negations", "predicate_hints", "type_hints", "terms", "rewrites",
         "specificity", "features",

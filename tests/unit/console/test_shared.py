@@ -1,16 +1,20 @@
-"""What commands share: reading a time, and bars for several things."""
+"""What commands share: reading a time, and how far long work is."""
 
 from __future__ import annotations
 
-import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 
+import click
 import pytest
-from rich.console import Console
-from rich.progress import Progress, TextColumn
+from click.testing import CliRunner
 
+from recall_integrations.cli import main
+from recall_integrations.config import RecallConfig
 from recall_integrations.console.commands import shared
 from recall_integrations.errors import ConfigError, InvalidArgument
+from recall_integrations.observability import progress
 
 
 def test_a_time_has_an_offset() -> None:
@@ -22,19 +26,31 @@ def test_a_time_has_an_offset() -> None:
 
 
 def test_settings_are_read_where_a_file_is_given() -> None:
-    assert shared.settings(None) is None
+    assert shared.settings(None) == RecallConfig()
     with pytest.raises(ConfigError, match="Cannot read"):
         shared.settings("/nowhere/recall.yaml")
 
 
-def test_each_thing_has_a_bar_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    bar = Progress(TextColumn("{task.description}"), console=Console(file=io.StringIO()))
-    monkeypatch.setattr(shared, "progress", lambda: bar)
-    with shared.named_progress() as show:
-        for what, done in (("Words", 1), ("Vectors", 2), ("Words", 3)):
-            show(what, done, 4)
-    assert [(t.description, t.completed, t.total) for t in bar.tasks] == [("Words", 3, 4), ("Vectors", 2, 4)]
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_takes_long_is_shown_unless_somebody_wants_quiet(monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
+    asked: list[bool] = []
+
+    @contextmanager
+    def telling(shown: bool) -> Iterator[Callable[..., None]]:
+        asked.append(shown)
+        yield lambda *_given: None
+
+    @click.command(params=[shared.quiet_option()])
+    def work() -> None:
+        with shared.named_progress() as show, shared.progress("Words", 4) as advance:
+            show("Vectors", 1, 4)
+            advance(1)
+
+    monkeypatch.setattr(progress, "telling", telling)
+    done = CliRunner().invoke(work, ["--quiet"] if quiet else [], catch_exceptions=False)
+    assert done.exit_code == 0 and asked == [not quiet] * 2
 
 
-def test_bars_are_not_drawn_where_there_is_no_terminal() -> None:
-    assert shared.progress().disable
+def test_long_commands_can_be_quiet() -> None:
+    for name in ("import", "export", "compact", "reindex", "doctor", "serve", "eval", "ab", "train"):
+        assert any("--quiet" in option.opts for option in main.commands[name].params), name

@@ -185,8 +185,8 @@ class FakeGliner:
 
 
 def test_resolve_extractor() -> None:
-    assert isinstance(resolve_extractor(None), RuleExtractor)
-    assert resolve_extractor(False) is None
+    assert resolve_extractor(None) is None and resolve_extractor(False) is None  # nothing means nothing
+    assert isinstance(resolve_extractor("rules"), RuleExtractor)
     mine = RuleExtractor()
     assert resolve_extractor(mine) is mine
     assert isinstance(resolve_extractor(FakeSpacy()), SpacyExtractor)

@@ -189,6 +189,23 @@ CHAT = [
 ]
 
 
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4), st.integers(0, 4), st.integers(0, 50)), max_size=40))
+def test_counting_all_at_once_is_counting_one_after_the_other(given_rows: list[tuple[int, int, int, int]]) -> None:
+    threads, actors, roles, lengths = np.asarray(given_rows, dtype=np.int32).reshape(-1, 4).T
+    counter = KindCounter()
+    for row in range(len(threads)):
+        part = slice(row, row + 1)
+        counter.add(threads[part], actors[part], roles[part], lengths[part])
+    counted_all = KindCounter.counted(threads, actors, roles, lengths)
+    read = KindCounter.of(counted_all)
+    assert read.kind() == counter.kind()
+    for other in (read, counter):
+        other.add(threads[::2], actors[::2], roles[::2], lengths[::2])
+        other.remove(threads[1::2], actors[1::2], roles[1::2], lengths[1::2])
+    assert read.kind() == counter.kind()
+
+
 def test_columns_know_their_kind() -> None:
     kind = columns_of(CHAT, Lexicon()).kind
     assert (kind.pairs, kind.roles, kind.threaded, kind.named) == (2 / 4, 1 / 4, 2 / 4, 3 / 4)

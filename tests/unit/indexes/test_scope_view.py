@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
+from recall_integrations.indexes import scope_view
 from recall_integrations.indexes.scope_view import TYPE_CODES, ScopeView, of_types
+from recall_integrations.indexes.vector_column import VectorColumn
+from recall_integrations.store.ahead import Ahead
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Scope
 
@@ -25,7 +28,7 @@ def living(view: ScopeView) -> list[str]:
     return [view.ids[row] for row in np.flatnonzero(view.alive)]
 
 
-def plain(n: int = 5, vectors: np.ndarray | None = None) -> ScopeView:
+def plain(n: int = 5, vectors: np.ndarray | None = None, *, scanned: bool = True) -> ScopeView:
     return ScopeView(
         scope_id=1,
         version=1,
@@ -37,7 +40,7 @@ def plain(n: int = 5, vectors: np.ndarray | None = None) -> ScopeView:
         types=np.zeros(n, dtype=np.int8),
         importance=np.ones(n, dtype=np.float32),
         alive=np.asarray([i != 2 for i in range(n)]),
-        vectors=vectors,
+        vectors=None if vectors is None else VectorColumn.of(vectors, scanned=scanned),
     )
 
 
@@ -68,6 +71,20 @@ def test_top_breaks_ties_by_id_also_on_a_plateau() -> None:
     assert rows.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("few", [0, 1_000])
+def test_order_and_top_are_those_of_sorting_by_score_and_id(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scope_view, "FEW_SORTED", few)
+    view, rng = plain(60), np.random.default_rng(7)
+    for values in (2, 5, 20, 1_000):
+        rows = rng.permutation(60)[: rng.integers(1, 60)]
+        scores = rng.integers(0, values, len(rows)).astype(np.float32)
+        pairs = list(zip(scores.tolist(), rows.tolist(), strict=True))
+        expected = [row for _, row in sorted(pairs, key=lambda pair: (-pair[0], view.ids[pair[1]]))]
+        assert rows[view.order_by_id(rows, scores)].tolist() == expected
+        for limit in (1, 3, 10, 100):
+            assert view.top(rows, scores, limit)[0].tolist() == expected[:limit]
+
+
 def test_similarity() -> None:
     vectors = np.eye(5, dtype=np.float32)
     view = plain(vectors=vectors)
@@ -76,8 +93,8 @@ def test_similarity() -> None:
     assert view.similarity(np.asarray([0]), np.ones(4, dtype=np.float32)) is None
     assert plain().similarity(np.asarray([0]), vectors[0]) is None
     best = view.scan(np.stack([vectors[0], vectors[4]]))
-    assert best is not None and best.tolist() == [1, 0, 0, 0, 1]
-    assert plain(vectors=vectors.astype(np.float16)).scan(vectors[:1]) is None
+    assert best is not None and best.of(np.arange(5)).tolist() == [1, 0, 0, 0, 1]
+    assert plain(vectors=vectors, scanned=False).scan(vectors[:1]) is None
 
 
 def test_views_are_snapshots(store: MemoryStore) -> None:
@@ -124,8 +141,8 @@ def test_many_dead_rows_are_dropped(open_store: OpenStore, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("config", "kind"),
     [
-        (RetrievalConfig(), np.float32),
-        (RetrievalConfig(exact_max=10), np.float16),
+        (RetrievalConfig(), "scanned"),
+        (RetrievalConfig(exact_max=10), "kept"),
         (RetrievalConfig(cache_mb=0), None),
     ],
 )
@@ -138,7 +155,7 @@ def test_vectors_fit_their_budget_also_after_growing(
     for part in range(3):
         store.remember_many([Memory(f"text {part} {i}", id=f"m{part}-{i}") for i in range(10)])
         view = view_of(store)
-    held = None if view.vectors is None else view.vectors.dtype
+    held = None if view.vectors is None else "scanned" if view.exact else "kept"
     assert held == kind
     rows = np.asarray([25, 3, 14])
     vectors = view.vectors_of(rows)
@@ -193,6 +210,7 @@ def test_view_read_in_the_middle_of_a_write_is_whole_later(store: MemoryStore, m
         real(*given)
 
     monkeypatch.setattr(store.indexes, "_apply_semantic", slow)
+    monkeypatch.setattr(Ahead, "vectors_of", lambda *_: None)  # nearly always they are committed with the memory
     writer = threading.Thread(target=store.remember, args=(Memory("second", id="b"),))
     writer.start()
     assert reached.wait(10)
@@ -204,7 +222,7 @@ def test_view_read_in_the_middle_of_a_write_is_whole_later(store: MemoryStore, m
     store.remember(Memory("third", id="c"))
     view = store.view(scope_id)
     assert living(view) == ["a", "b", "c"]
-    assert view.vectors is not None and view.vectors.any(axis=1).all()
+    assert view.vectors is not None and view.vectors.halves.any(axis=1).all()
 
 
 def test_view_loaded_while_its_scope_was_dropped_is_not_kept(

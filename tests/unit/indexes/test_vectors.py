@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.vectors import SHARED, SemanticIndex, torn
+from recall_integrations.indexes.vectors import SemanticIndex, torn
 
+HOME = "scope-1"
 EAST, NORTH, WEST = [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]
 
 
@@ -29,30 +30,33 @@ def matrix(*rows: list[float]) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 def test_neighbours_come_with_their_cosines_nearest_first(index: SemanticIndex) -> None:
     assert not index.opened
-    index.apply(SHARED, [7, 8, 9], matrix(NORTH, WEST, EAST), [])
+    index.apply(HOME, [7, 8, 9], matrix(NORTH, WEST, EAST), [])
     assert index.opened
-    nums, cosines = index.nearest(SHARED, matrix(EAST)[0], 3)
+    nums, cosines = index.nearest(HOME, matrix(EAST)[0], 3)
     assert nums.tolist() == [9, 7, 8]
     assert cosines.tolist() == pytest.approx([1, 0, -1], abs=1e-6)
-    index.apply(SHARED, [9], matrix(NORTH), [7])
-    assert sorted(index.nearest(SHARED, matrix(EAST)[0], 3)[0].tolist()) == [8, 9]
+    index.apply(HOME, [9], matrix(NORTH), [7])
+    assert sorted(index.nearest(HOME, matrix(EAST)[0], 3)[0].tolist()) == [8, 9]
     assert index.count() == 2
 
 
-def test_what_moves_is_in_its_new_home_alone(index: SemanticIndex) -> None:
-    index.apply(SHARED, [1, 2, 3], matrix(EAST, NORTH, WEST), [])
-    index.move("own", SHARED, iter([([1], matrix(EAST)), ([2], matrix(NORTH))]))
-    assert index.nearest("own", matrix(EAST)[0], 5)[0].tolist() == [1, 2]
-    assert index.nearest(SHARED, matrix(EAST)[0], 5)[0].tolist() == [3]
-    index.move("own", SHARED, iter([([1], matrix(EAST))]))  # after a crash
-    assert index.count() == 3
+def test_collections_that_nobody_needs_are_removed(index: SemanticIndex) -> None:
+    for home in ("one", "two", "three"):
+        index.apply(home, [1, 2], matrix(EAST, NORTH), [])
+    index.keep(["one", "three", "four"])
+    assert sorted(index.nums()) == ["recall-one", "recall-three"]
+    index.drop("three")
+    index.drop("two")
+    assert sorted(index.nums()) == ["recall-one"]
+    index.apply("three", [3], matrix(WEST), [])
+    assert index.nearest("three", matrix(EAST)[0], 5)[0].tolist() == [3]
 
 
 def test_closed_and_asked_again_it_opens_anew(index: SemanticIndex) -> None:
-    index.apply(SHARED, [1], matrix(EAST), [])
+    index.apply(HOME, [1], matrix(EAST), [])
     index.close()
     assert not index.opened
-    assert index.nearest(SHARED, matrix(EAST)[0], 1)[0].tolist() == [1]
+    assert index.nearest(HOME, matrix(EAST)[0], 1)[0].tolist() == [1]
     assert index.opened, "a collection of the client that was closed"
 
 

@@ -13,7 +13,8 @@ from recall_integrations.indexes.columns import WORDS_MAX, asked_words
 from recall_integrations.indexes.lexicon import content_words
 from recall_integrations.store import journal
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Memory, Scope
+from recall_integrations.text import language_of, stems
+from recall_integrations.types import Memory, Scope, indexed_text
 
 OpenStore = Callable[..., MemoryStore]
 PHRASE = "\ufdfa"  # one letter whose normal form is four words
@@ -195,3 +196,23 @@ def test_fill_leaves_what_is_there_and_refill_does_not(store: MemoryStore) -> No
     assert list(stored(store).values()) == ["old", "sam\nsings", "priya\nwaits"]
     store.reindex()
     assert list(stored(store).values()) == ["kestrel\nships", "sam\nsings", "priya\nwaits"]
+
+
+@given(st.text(max_size=200), st.sampled_from([None, "Ida", "José Müller", "小明", "O'Brien's"]))
+def test_stems_of_a_row_are_those_of_the_text(said: str, actor: str | None) -> None:
+    found = words.stems_of(words.cut_row(said, actor))
+    assert sorted(found) == sorted(stems(indexed_text(said, actor), language_of(said)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Häuser und Gärten am See sind für die Kinder schön",
+        "她昨天去了北京大学",
+        "Я была в кино вчера",
+        "word " * 3_000,
+    ],
+)
+def test_stems_of_a_row_in_any_language(said: str) -> None:
+    found = words.stems_of(words.cut_row(said, "Ida"))
+    assert sorted(found) == sorted(stems(indexed_text(said, "Ida"), language_of(said)))

@@ -10,7 +10,7 @@ import pytest
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import PLAN_RULES, PlannerConfig
 from recall_integrations.console import explain
-from recall_integrations.console.as_json import explanation_data
+from recall_integrations.delivery.as_data import explanation_data
 from recall_integrations.types import Scope
 
 START = datetime(2023, 5, 8, 10, tzinfo=timezone.utc)

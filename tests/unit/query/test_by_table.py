@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.console.as_json import dumps, explanation_data
 from recall_integrations.console.explain import explain
+from recall_integrations.delivery.as_data import dumps, explanation_data
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.tables import SECTIONS

@@ -458,3 +458,12 @@ def test_resolve_stays_fast_with_many_names(measure: ModuleType) -> None:
     index = world.index()
     median, _ = measure.latency(index, [world.case() for _ in range(300)])
     assert median < 3  # ms; ten times the target, for slow machines
+
+
+def test_similar_words_are_found_anew_when_one_has_come() -> None:
+    index = TrigramIndex()
+    index.add("kestrel")
+    assert index.similar("kestral") == [("kestrel", 1)] == index.similar("kestral")
+    index.add("kestran")
+    assert index.similar("kestral") == [("kestran", 1), ("kestrel", 1)]
+    assert index.similar("kestral", limit=1) == [("kestran", 1)]

@@ -415,6 +415,7 @@ def test_listed_misspellings_find_their_word(measure: ModuleType) -> None:
     assert sum(is_known(w) for w, _ in asked) / len(asked) < 0.05
 
 
+@pytest.mark.slow
 def test_most_of_the_recall_that_typos_cost_comes_back(measure: ModuleType) -> None:
     pairs = measure.read_pairs(DATA / "spelling/dev.tsv")
     run = measure.Run(measure.load_locomo(DATA).collections, whole=False)

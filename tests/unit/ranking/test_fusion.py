@@ -11,6 +11,7 @@ from recall_integrations.arms.base import ArmResult
 from recall_integrations.config import FallbackFusionConfig
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.vector_column import VectorColumn
 from recall_integrations.ranking.fusion import BOOSTS, FusionInput, fuse, lifted
 from recall_integrations.types import ArmPlan, RetrievalPlan, TemporalWindow
 
@@ -30,7 +31,7 @@ def view(n: int = 5, vectors=None, at=None) -> ScopeView:
         types=np.zeros(n, dtype=np.int8),
         importance=np.full(n, 0.5, dtype=np.float32),
         alive=np.ones(n, dtype=np.bool_),
-        vectors=vectors,
+        vectors=None if vectors is None else VectorColumn.of(vectors),
     )
 
 
@@ -83,15 +84,15 @@ def test_ties_are_broken_by_id(config):
 
 def test_weighted_by_hand():
     config = FallbackFusionConfig(vector=0.6, lexical=0.3, graph=0.0, recency=0.0, importance=0.1)
-    columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32))
+    columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.5, 0.75]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
     fused = fuse(
         [arm("semantic", [0], [1.0]), arm("lexical", [1, 0], [4.0, 1.0])], given(columns=columns, vectors=query), config
     )
     assert [int(r) for r in fused.rows] == [0, 1]
-    # row 0: .6·1 + .3·(1/4) + .1·.5 ; row 1, which semantic did not return: .6·.6 + .3·1 + .1·.5
-    assert fused.scores == pytest.approx([0.725, 0.71], abs=1e-6)
-    assert fused.raw["semantic"] == pytest.approx([1.0, 0.6])
+    # row 0: .6·1 + .3·(1/4) + .1·.5 ; row 1, which semantic did not return: .6·.5 + .3·1 + .1·.5
+    assert fused.scores == pytest.approx([0.725, 0.65], abs=1e-6)
+    assert fused.raw["semantic"] == pytest.approx([1.0, 0.5])
 
 
 def test_weights_of_arms_that_failed_are_left_out():
@@ -144,18 +145,18 @@ def test_rrf_gives_equals_the_mean_of_their_places():
 
 def test_boosts_by_hand():
     """All boosts together are the scale: what matches fully and has every boost would score 1."""
-    columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8]], dtype=np.float32))
+    columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.5, 0.75]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
     config = FallbackFusionConfig(strategy="boosts", vector=0.6, lexical=0.3, graph=0.0, recency=0.0, importance=0.1)
     both = [arm("semantic", [0], [1.0]), arm("lexical", [1, 0], [4.0, 1.0])]
     fused = fuse(both, given(columns=columns, vectors=query), config)
     assert {name for name in BOOSTS if name in fused.added} == {"recency", "importance"}
     whole = 1.05 * 1.05
-    # bases .6·1 + .3·(1/4) and .6·.6 + .3·1; both are of now (recency 1) and of importance .5
+    # bases .6·1 + .3·(1/4) and .6·.5 + .3·1; both are of now (recency 1) and of importance .5
     assert [int(r) for r in fused.rows] == [0, 1]
-    assert fused.scores == pytest.approx([0.675 * 1.05 * 1.025 / whole, 0.66 * 1.05 * 1.025 / whole], rel=1e-5)
-    assert fused.added["semantic"] == pytest.approx([0.6 / whole, 0.36 / whole], rel=1e-5)
-    assert fused.added["recency"] == pytest.approx([0.05 * 0.675 / whole, 0.05 * 0.66 / whole], rel=1e-5)
+    assert fused.scores == pytest.approx([0.675 * 1.05 * 1.025 / whole, 0.6 * 1.05 * 1.025 / whole], rel=1e-5)
+    assert fused.added["semantic"] == pytest.approx([0.6 / whole, 0.3 / whole], rel=1e-5)
+    assert fused.added["recency"] == pytest.approx([0.05 * 0.675 / whole, 0.05 * 0.6 / whole], rel=1e-5)
 
 
 def test_boosts_make_no_match_out_of_nothing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import datetime, timezone
 
 import pytest
@@ -10,6 +11,7 @@ from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.recall import RecallState, Stage, Turn
 from recall_integrations.types import Scope
+from recall_integrations.types.making import changed
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 
@@ -48,3 +50,11 @@ def test_a_stage_that_forgets_to_return_is_named_and_costs_nothing() -> None:
         optimizer.close()
     assert len(result.hits) == 1
     assert [(d.stage, "Return the state" in d.detail) for d in result.degraded] == [("forgets", True)]
+
+
+def test_an_extended_state_is_what_replace_makes_of_it(begun: RecallState) -> None:
+    before = begun
+    after = changed(before, level=2, trust=0.5)
+    assert after == dataclasses.replace(before, level=2, trust=0.5) and before.level == 0
+    with pytest.raises(TypeError, match="colour"):
+        changed(before, colour="red")  # type: ignore[call-arg]

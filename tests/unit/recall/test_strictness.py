@@ -36,7 +36,7 @@ def whole(optimizer: QueryOptimizer) -> RecallResult:
     ("problems", "kind"),
     [
         ([], None),
-        ([("deliver", "abstain"), ("pack", "budget.tokens")], None),
+        ([("deliver", "abstain"), ("deliver", "score_min"), ("pack", "budget.tokens")], None),
         ([("lexical", "timeout")], RecallTimeout),
         ([("admission", "reduced_top_k"), ("rank", "skip.budget")], RecallTimeout),
         ([("rerank", "partial")], RecallTimeout),

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import statistics
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recall_integrations.reranking.history import work_of
-from recall_integrations.resilience.pace import PROBE_EVERY, Estimate, Pace
+from recall_integrations.resilience.pace import PROBE_EVERY, Estimate, Pace, Window, median
 
 
 def test_costs_grow_with_number_and_length_of_texts() -> None:
@@ -29,3 +33,15 @@ def test_a_probe_forgets_what_was_before() -> None:
     assert costs.estimate(100) == Estimate(
         median_ms=pytest.approx(10), p95_ms=pytest.approx(10), low_ms=pytest.approx(10)
     )
+
+
+@given(st.lists(st.tuples(st.floats(0, 5), st.floats(0, 100)), min_size=1, max_size=80), st.integers(1, 20))
+def test_a_window_is_what_sorting_the_last_ones_gives(steps: list[tuple[float, float]], runs: int) -> None:
+    window, now, seen = Window(recent_s=10.0, runs=runs), 0.0, []
+    for later, value in steps:
+        now += later
+        window.add(now, value)
+        seen = [*seen, (now, value)][-runs:]
+        expected = sorted(v for at, v in seen if at >= now - 10.0)
+        assert list(window.sorted(now)) == expected
+        assert median(expected) == statistics.median(expected)

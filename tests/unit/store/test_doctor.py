@@ -53,6 +53,7 @@ def original(tmp_path_factory: pytest.TempPathFactory, module_embedding: object)
         store.remember_many(["Der Hund bellt laut in der Nacht", "¿Quién come el pan?"], scope=OTHER)
         store.remember(Memory("note3 was another one", id="m3"), scope=SCOPE)
         store.forget("m4", scope=SCOPE)
+        assert store.indexes.settle(60)
     return directory
 
 
@@ -96,9 +97,8 @@ def whole(path: Path, embedding: object, count: int = COUNT - 1) -> None:
         assert scope_id is not None
         view = store.view(scope_id)
         assert view.count == count and len(store.lexical.nums()) == count + store.count(scope=OTHER)
-        assert store.lexical.nums().tolist() == sorted(
-            num for nums in store.semantic.nums().values() for num in nums.tolist()
-        )
+        assert store.indexes.settle(60)
+        assert view.nums[view.alive].tolist() == store.semantic.nums()[f"recall-scope-{scope_id}"].tolist()
         store.remember("and it goes on", scope=OTHER)
     assert examine(path, clock=clock).clean
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from recall_integrations.indexes.windows import window_mask
+from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Memory, MemoryType, Scope
 
@@ -51,7 +52,9 @@ def mixed(store: MemoryStore) -> MemoryStore:
         ({"types": ["fact", "event"]}, "abc"),
         ({"types": ["skill"]}, ""),
         ({"actors": ["Priya"]}, "ac"),
-        ({"actors": ["priya"]}, ""),
+        ({"actors": ["priya"]}, "ac"),
+        ({"actors": ["  PRIYA "]}, "ac"),
+        ({"actors": ["Pri"]}, ""),
         ({"channels": ["mail"]}, "bc"),
         ({"threads": ["t1"]}, "ab"),
         ({"entities": ["priya"]}, "ac"),
@@ -187,3 +190,100 @@ def test_roles(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "view", lambda _scope_id: view)
     for roles, ids in expected.items():
         assert passing(store, roles=roles) == set(ids)
+
+
+def held(store: MemoryStore, condition: dict[str, Any]) -> set[str]:
+    return passing(store, metadata=condition)
+
+
+def test_the_index_follows_what_is_written(store: MemoryStore) -> None:
+    store.remember_many([Memory("x", id="a", metadata={"k": 1}), Memory("x", id="b", metadata={"k": 2})])
+    assert held(store, {"k": 1}) == {"a"}
+    store.remember(Memory("x", id="c", metadata={"k": 1, "l": "new"}))
+    assert held(store, {"k": 1}) == {"a", "c"}
+    assert held(store, {"l": "new"}) == {"c"}
+    store.remember(Memory("y", id="a", metadata={"k": 2}))  # which replaces it
+    assert held(store, {"k": 1}) == {"c"} and held(store, {"k": {"$ne": 1}}) == {"a", "b"}
+    store.forget("c")
+    assert held(store, {"k": 1}) == set() and held(store, {"l": {"$exists": True}}) == set()
+
+
+def test_nothing_is_read_again(store: MemoryStore) -> None:
+    from sqlalchemy import event
+
+    store.remember_many([Memory("x", id=str(i), metadata={"k": i % 5, "l": i}) for i in range(50)])
+    statements: list[str] = []
+    event.listen(store.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    assert len(held(store, {"k": 1})) == 10
+    assert len([s for s in statements if "metadata" in s]) == 1
+    assert len(held(store, {"k": 2})) == 10 and len(held(store, {"k": {"$gt": 2}})) == 20
+    assert len([s for s in statements if "metadata" in s]) == 1
+    store.remember(Memory("x", id="new", metadata={"k": 2}))
+    statements.clear()
+    assert len(held(store, {"k": 2})) == 11
+    (again,) = [s for s in statements if "metadata" in s]
+    assert "num >" in again
+
+
+def test_another_tenants_keys_are_not_seen(store: MemoryStore) -> None:
+    other = Scope(user_id="u")
+    store.remember(Memory("x", id="a", metadata={"k": 1}))
+    store.remember(Memory("x", id="b", metadata={"secret": 1, "k": 1}), scope=other)
+    view = store.view(store.scope_id(Scope()) or 0)
+    assert held(store, {"k": 1}) == {"a"}
+    assert store.absent_keys(view, Filters(metadata={"secret": 1, "k": 1})) == ["secret"]
+
+
+def test_values_of_forgotten_memories_leave(tmp_path: Any, embedding: Any) -> None:
+    from recall_integrations.store.memory_store import MemoryStore as Store
+
+    with Store.open(tmp_path / "s", embedding=embedding) as store:
+        store.remember_many([Memory(f"x{i}", id=str(i), metadata={"k": f"value {i}"}) for i in range(1_200)])
+        assert held(store, {"k": "value 1100"}) == {"1100"}
+        for i in range(1_050):
+            store.forget(str(i))
+        assert held(store, {"k": {"$in": ["value 5", "value 1100"]}}) == {"1100"}
+        index = store._reader.filtering._index
+        (scope,) = index._kept.values()
+        assert [len(column) for column in scope.columns.values()] == [150]
+        assert len(next(iter(scope.columns.values()))._values) == 150
+
+
+def test_what_does_not_fit_is_not_kept(store: MemoryStore) -> None:
+    store.remember_many([Memory("x", id=str(i), metadata={"k": i, "l": f"text {i}"}) for i in range(100)])
+    index = store._reader.filtering._index
+    index._budget = 20_000
+    assert held(store, {"k": 7}) == {"7"} and index.bytes > 0
+    assert held(store, {"l": "text 8"}) == {"8"} and 0 < index.bytes <= 20_000
+    index._budget = 0
+    for _ in range(2):
+        assert held(store, {"k": {"$lt": 2}, "l": "text 1"}) == {"1"}
+        assert index.bytes == 0
+
+
+def test_what_does_not_fit_is_read_once_for_a_filter(store: MemoryStore) -> None:
+    from sqlalchemy import event
+
+    store.remember_many([Memory(f"tea {i}", id=str(i), metadata={"k": i}) for i in range(50)])
+    optimizer = QueryOptimizer(store)
+    store._reader.filtering._index._budget = 0
+    statements: list[str] = []
+    event.listen(store.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    for _ in range(3):
+        result = optimizer.recall("tea", filters=Filters(metadata={"k": 7, "none": {"$exists": False}}))
+        assert [hit.memory.id for hit in result.hits] == ["7"]
+        assert [note.reason for note in result.notes] == ["filters.key"]
+        assert len([s for s in statements if "CAST(memories.metadata" in s]) == 1
+
+
+def test_compacting_forgets_what_filters_have_read(tmp_path: Any, embedding: Any) -> None:
+    from recall_integrations.store.memory_store import MemoryStore as Store
+
+    with Store.open(tmp_path / "s", embedding=embedding) as store:
+        store.remember_many([Memory("x", id="a", metadata={"k": "gone"}), Memory("y", id="b", metadata={"k": "here"})])
+        assert held(store, {"k": "gone"}) == {"a"}
+        before = store._reader.filtering
+        store.forget("a")
+        store.compact()
+        assert store._reader.filtering is not before
+        assert held(store, {"k": {"$exists": True}}) == {"b"}

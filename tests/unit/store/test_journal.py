@@ -20,8 +20,8 @@ def engine(tmp_path: Path) -> Engine:
     return engine
 
 
-def put(seq: int, op: str = "put") -> dict[str, object]:
-    return {"seq": seq, "scope_id": 1, "op": op, "num": seq}
+def put(seq: int, op: str = "put") -> journal.Change:
+    return journal.Change(seq=seq, scope_id=1, op=op, num=seq, text=None, actor=None)
 
 
 def test_numbers_survive_pruning(engine: Engine) -> None:
@@ -90,6 +90,7 @@ def test_pruned_store_goes_on(store: MemoryStore) -> None:
 
 def test_applied_entries_go_once_many_have_gathered(store: MemoryStore) -> None:
     store.remember_many([f"memory {i}" for i in range(30)])
+    store.indexes.apply_owed()
     with store.engine.begin() as connection:
         journal.prune_applied(connection, keep=100)
         assert connection.execute(select(func.count()).select_from(schema.changes)).scalar_one() == 30

@@ -12,6 +12,7 @@ import pytest
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.errors import (
+    ConfigError,
     EmbeddingError,
     EmbeddingMismatch,
     InvalidArgument,
@@ -19,7 +20,10 @@ from recall_integrations.errors import (
     InvalidScope,
     StoreClosed,
     StoreLocked,
+    StorePathError,
 )
+from recall_integrations.observability import progress
+from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import journal, seal
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Relation, Scope
@@ -138,7 +142,7 @@ def test_remembering_an_id_again_replaces_it_everywhere(store: MemoryStore) -> N
     assert view_ids(store) == ["m"]
     assert lexical_ids(store, "kestrel") == []
     assert lexical_ids(store, "osprey") == ["m"]
-    assert store.semantic.count() == 1
+    assert store.stats()["vectors"] == 1
     stats = store.stats()
     assert (stats["mentions"], stats["edges"], stats["vectors"]) == (0, 0, 1)
 
@@ -147,24 +151,24 @@ def test_forgotten_is_gone_everywhere_and_stays_so(open_store: OpenStore) -> Non
     store = open_store()
     store.remember(Memory("a kestrel", id="m", actor="Priya"))
     store.remember(Memory("another kestrel", id="n"))
-    assert store.forget("m") is True
-    assert store.forget("m") is False
+    assert store.forget("m") == 1
+    assert store.forget("m") == 0
     for _ in range(2):
         assert store.get("m") is None
         assert store.count() == 1 and view_ids(store) == ["n"]
         assert lexical_ids(store, "kestrel") == ["n"]
-        assert store.semantic.count() == 1
+        assert store.stats()["vectors"] == 1
         assert store.stats()["mentions"] == 0
         store.close()
         store = open_store()
     store.reindex()
-    assert lexical_ids(store, "kestrel") == ["n"] and store.semantic.count() == 1
+    assert lexical_ids(store, "kestrel") == ["n"] and store.stats()["vectors"] == 1
 
 
 def test_scope_never_seen(store: MemoryStore) -> None:
     assert store.get("m", scope=U1) is None
     assert store.count(scope=U1) == 0
-    assert store.forget("m", scope=U1) is False
+    assert store.forget("m", scope=U1) == 0
     assert store.scope_id(U1) is None
     assert store.scopes() == []
 
@@ -184,7 +188,10 @@ def test_scopes_do_not_see_each_other(store: MemoryStore) -> None:
 # -- batches -----------------------------------------------------------------------------------------------------------
 
 
-def test_batches_and_progress(store: MemoryStore, capfd: pytest.CaptureFixture[str]) -> None:
+def test_batches_and_progress(
+    store: MemoryStore, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "FIRST_S", 0)  # where there is no terminal, lines begin later
     ids = store.remember_many((f"note {i}" for i in range(25)), batch_size=10, progress=True)
     assert len(set(ids)) == 25 == store.count()
     out, err = capfd.readouterr()
@@ -310,6 +317,27 @@ def test_failed_open_releases_the_lock(open_store: OpenStore, make_embedding: Ca
     open_store()
 
 
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"path": ""}, StorePathError, "not empty"),
+        ({"path": 5}, StorePathError, "not int"),
+        ({"path": b"memories"}, StorePathError, "not bytes"),
+        ({"config": {"timezone": "UTC"}}, ConfigError, "from_mapping"),
+        ({"clock": 5}, InvalidArgument, "clock must be a function"),
+        ({"new_id": "m1"}, InvalidArgument, "new_id must be a function"),
+    ],
+)
+def test_what_a_store_cannot_be_opened_with_is_named(given: dict[str, Any], error: Any, said: str) -> None:
+    with pytest.raises(error, match=said):
+        MemoryStore.open(**given)
+
+
+def test_settings_of_an_optimizer_are_settings(store: MemoryStore) -> None:
+    with pytest.raises(ConfigError, match="must be a RecallConfig, not dict"):
+        QueryOptimizer(store, config={})  # type: ignore[arg-type]
+
+
 def test_closed_store_says_so(store: MemoryStore) -> None:
     store.remember("hello")
     store.close()
@@ -356,12 +384,12 @@ def test_another_embedding_is_refused_until_reindexed(
         scope_id = store.scope_id(Scope())
         assert scope_id is not None
         home = store.indexes.home_of(scope_id)
-        assert home != "shared"
+        assert home
         vector = store.embedding.embed_query("note7")
         view = store.view(scope_id)
         nums, cosines = store.semantic.nearest(home, vector, 1)  # the scope's own collection was filled again
         assert [view.ids[r] for r in view.rows_of(nums)] == ["m7"] and cosines[0] > 0.99
-        assert store.semantic.count() == 15
+        assert store.semantic.count() == 12
         assert store.stats()["embedding"] == "other:8"
     with pytest.raises(EmbeddingMismatch):
         open_store(config=config)
@@ -380,10 +408,10 @@ def test_reindex_keeps_everything_and_reports_progress(store: MemoryStore) -> No
     store.remember_many([Memory(f"kestrel note{i}", id=f"m{i}") for i in range(10)])
     seen: list[tuple[str, int, int]] = []
     store.reindex(progress=lambda *step: seen.append(step))
-    assert [s[0] for s in seen] == ["lexical", "embedding", "semantic"]
+    assert [s[0] for s in seen] == ["lexical", "embedding"]
     assert all(done == total == 10 for _, done, total in seen)
-    assert len(lexical_ids(store, "kestrel")) == store.semantic.count() == 10
-    assert sorted(p.name for p in store.path.iterdir() if p.is_dir()) == ["lexical.1", "semantic.1"]
+    assert len(lexical_ids(store, "kestrel")) == store.stats()["vectors"] == 10
+    assert sorted(p.name for p in store.path.iterdir() if p.is_dir()) == ["lexical.1"]
     store.remember(Memory("kestrel again", id="m0"))
     assert len(lexical_ids(store, "kestrel")) == 10
 
@@ -397,7 +425,7 @@ def test_reindex_that_fails_leaves_a_store_that_opens(open_store: OpenStore, emb
     assert len(lexical_ids(store, "kestrel")) == 10
     store.close()
     store = open_store()
-    assert store.count() == store.semantic.count() == 10
+    assert store.count() == store.stats()["vectors"] == 10
 
 
 def test_new_store_of_a_failing_embedding_opens_and_names_it(open_store: OpenStore, embedding: object) -> None:
@@ -408,22 +436,24 @@ def test_new_store_of_a_failing_embedding_opens_and_names_it(open_store: OpenSto
 # -- growth ------------------------------------------------------------------------------------------------------------
 
 
-def test_scope_that_outgrows_the_shared_collection_gets_its_own(open_store: OpenStore) -> None:
+def test_scope_that_outgrows_the_exact_scan_gets_a_collection(open_store: OpenStore) -> None:
     config = RecallConfig(retrieval=RetrievalConfig(exact_max=10))
     store = open_store(config=config)
     store.remember_many([Memory(f"note{i}", id=f"m{i}") for i in range(8)])
     store.remember_many([Memory(f"note{i}", id=f"m{i}") for i in range(8)], scope=U1)
     first, second = store.scope_id(Scope()), store.scope_id(U1)
     assert first is not None and second is not None
-    assert store.indexes.home_of(first) == "shared"
+    assert not store.indexes.home_of(first) and not store.indexes.loaded
     store.remember_many([Memory(f"late{i}", id=f"l{i}") for i in range(5)])
-    assert store.indexes.home_of(first) != "shared" and store.indexes.home_of(second) == "shared"
-    assert store.semantic.count() == 21
+    assert store.indexes.home_of(first) and not store.indexes.home_of(second)
+    assert store.indexes.settle(60)
+    assert store.semantic.count() == 13
     store.forget("m0")
+    assert store.indexes.settle(60) and store.semantic.count() == 12
     store.close()
     store = open_store(config=config)
-    assert store.indexes.home_of(first) != "shared"
-    assert store.semantic.count() == 20
+    assert store.indexes.home_of(first) and store.indexes.home_until(first)
+    assert store.semantic.count() == 12
     assert store.stats()["notices"] == []
 
 
@@ -459,7 +489,7 @@ def test_writers_and_readers_in_many_threads(store: MemoryStore) -> None:
             store._views.drop(scope_id)  # as if memory were short
             view = store.view(scope_id)
             assert view.vectors is not None
-            assert view.vectors[view.alive].any(axis=1).all()
+            assert view.vectors.halves[view.alive].any(axis=1).all()
 
     def guarded(call: Callable[..., None], *args: str) -> None:
         try:
@@ -479,7 +509,7 @@ def test_writers_and_readers_in_many_threads(store: MemoryStore) -> None:
     assert problems == []
     assert store.count(scope=U1) == len(view_ids(store, U1)) == 25
     assert len(lexical_ids(store, "kestrel", U1)) == 24
-    assert store.semantic.count() == 25
+    assert store.stats()["vectors"] == 25
 
 
 def test_the_extractor_is_asked_for(fast_path: Path) -> None:
@@ -487,7 +517,7 @@ def test_the_extractor_is_asked_for(fast_path: Path) -> None:
     with MemoryStore.open(fast_path / "without") as plain:
         plain.remember(text)
         assert plain.stats()["entities"] == 0
-    with MemoryStore.open(fast_path / "with", extractor=None) as finding:
+    with MemoryStore.open(fast_path / "with", extractor="rules") as finding:
         finding.remember(text)
         assert finding.entities(1).index.lookup("Project Kestrel")
         assert finding.stats()["edges"] >= 1
@@ -522,6 +552,7 @@ def test_a_seal_comes_off_before_the_words_are_written(open_store: OpenStore) ->
 
     store.indexes.lexical.apply = apply  # type: ignore[method-assign]
     store.remember(Memory("two", id="b"))
+    store.indexes.apply_owed()
     assert seen == [False]
     store.close()
     assert sealed.exists()
@@ -530,6 +561,7 @@ def test_a_seal_comes_off_before_the_words_are_written(open_store: OpenStore) ->
 @pytest.mark.parametrize("name", [journal.LEXICAL, journal.SEMANTIC])
 def test_a_rebuild_moves_the_cursor_to_what_it_holds(store: MemoryStore, name: str) -> None:
     store.remember_many([Memory("one", id="a"), Memory("two", id="b")])
+    store.indexes.apply_owed()
     with store.engine.begin() as connection:  # as if it had missed the second
         head = journal.last_seq(connection)
         journal.move(connection, name, head - 1)

@@ -325,8 +325,8 @@ def test_both_frameworks_show_the_role() -> None:
         store.remember_many(CHAT, thread="chat-1")
         retriever = OptimizedRecallRetriever(optimizer=QueryOptimizer(store), k=1)
         document = retriever.invoke("peanuts that I cannot eat")[0]
-        assert document.metadata["recall"]["role"] == "user"
+        assert document.metadata["recall_role"] == "user"
         node = retriever.retrieve("recommend the lentil soup")[0].node
-        assert node.metadata["recall"]["role"] == "assistant"
+        assert node.metadata["recall_role"] == "assistant"
         store.remember(Memory("Peonies need sun", actor="Kim"))
-        assert "role" not in retriever.invoke("peonies sun")[0].metadata["recall"]
+        assert retriever.invoke("peonies sun")[0].metadata["recall_role"] == ""

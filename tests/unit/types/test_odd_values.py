@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from recall_integrations.types.numbers import real, shown, whole
 @pytest.fixture
 def optimizer(store: MemoryStore) -> QueryOptimizer:
     store.remember_many([Memory("tea is ready", id="a", metadata={"n": 5}), Memory("tea is cold", id="b")])
-    return QueryOptimizer(store)
+    return QueryOptimizer(store, clock=lambda: datetime(2026, 11, 22, tzinfo=timezone.utc))
 
 
 def nested(depth: int) -> dict[str, object]:

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import inspect, text
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Scope, errors
-from recall_integrations.console.as_json import memory_data
 from recall_integrations.console.importing import Importer
 from recall_integrations.database import schema
 from recall_integrations.database.engine import open_sqlite
+from recall_integrations.delivery.as_data import memory_data
 from recall_integrations.indexes.columns import ColumnsBuilder, TextRow
 from recall_integrations.indexes.lexicon import Lexicon, query_terms
 from recall_integrations.query.entities import EntityIndex

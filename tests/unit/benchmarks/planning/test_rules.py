@@ -138,6 +138,7 @@ def test_what_acts_counts_and_a_reason_does_not(change: Callable[[RecallResult],
     assert rules.asked_as(result) != rules.asked_as(change(result))
 
 
+@pytest.mark.slow
 def test_the_tables_and_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "load", lambda _path, name: replace(toy(), name=name))
     out = console()

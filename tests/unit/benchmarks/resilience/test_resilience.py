@@ -34,8 +34,7 @@ from benchmarks.resilience.parts import (
     arm_of,
 )
 from benchmarks.resilience.samples import ANSWERED, FAILED, NAMED, Ledger, Sample, figures, timed
-from benchmarks.speed.probe import SCOPE
-from benchmarks.speed.synthetic import END, synthetic_memories
+from benchmarks.speed.synthetic import END, SCOPE, synthetic_memories
 from recall_integrations import MemoryStore, QueryOptimizer, cli
 from recall_integrations.errors import InvalidArgument
 
@@ -165,6 +164,7 @@ def test_figures() -> None:
 # -- runs -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_whole_report(tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
     out = tmp_path / "r.json"
@@ -246,6 +246,7 @@ def test_threads_are_waited_for() -> None:
     assert resilience.settled(0, 0, naps.append) == threading.active_count()
 
 
+@pytest.mark.slow
 def test_a_soak_ends_with_figures(tmp_path: Path) -> None:
     found = soak.measure(tmp_path, 0.02, 60, lambda _wanted: 3)
     assert found.reads is not None and found.reads.recalls > 0 and found.faults > 0

@@ -19,6 +19,7 @@ def test_wrong_arguments_are_refused(wrong: dict[str, int]) -> None:
         caching.run(Console(file=io.StringIO()), **wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_whole_run_on_a_tiny_scope(tmp_path: Path) -> None:
     out, file = Console(file=io.StringIO(), width=160), tmp_path / "cache.json"
     report = caching.run(out, memories=60, queries_per_plan=2, json_path=file)

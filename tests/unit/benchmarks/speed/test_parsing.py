@@ -43,6 +43,7 @@ def test_wrong_arguments_are_refused(wrong: dict[str, int]) -> None:
         parsing.run(Console(file=io.StringIO()), **wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_whole_run_on_a_tiny_scope(tmp_path: Path) -> None:
     out = Console(file=io.StringIO(), width=160)
     file = tmp_path / "parse.json"

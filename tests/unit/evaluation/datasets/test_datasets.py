@@ -207,7 +207,7 @@ class TestJsonLines:
             ('{"query": "Q", "relevant": ["a"], "asked_at": "soon"}', "line 2"),
             ('{"query": "Q", "relevant": ["a"], "asked_at": 3}', "line 2"),
             ('{"query": "Q", "relevant": ["a"], "scope": {"tenant": "x"}}', "tenant"),
-            ('{"query": "Q", "relevant": ["a"], "scope": "x"}', "line 2"),
+            ('{"query": "Q", "relevant": ["a"], "scope": "a/b/c/d"}', "line 2"),
             ('{"query": "Q", "relevant": ["a"], "scope": null}', "line 2"),
             ('{"id": "1", "query": "Q", "relevant": ["a"]}', "line 2: the question id '1' comes twice"),
         ],

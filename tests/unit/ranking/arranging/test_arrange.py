@@ -10,6 +10,7 @@ import pytest
 
 from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.vector_column import VectorColumn
 from recall_integrations.ranking.arranging.arrange import (
     FOLD_POOL,
     NEGATION_POOL,
@@ -37,7 +38,7 @@ def view(vectors: Sequence[Sequence[float]] | None, size: int | None = None) -> 
         types=np.zeros(n, dtype=np.int8),
         importance=np.full(n, 0.5, dtype=np.float32),
         alive=np.ones(n, dtype=np.bool_),
-        vectors=None if vectors is None else np.asarray(vectors, dtype=np.float32),
+        vectors=None if vectors is None else VectorColumn.of(np.asarray(vectors, dtype=np.float32)),
     )
 
 
@@ -264,8 +265,8 @@ def test_close_vectors_alone_are_no_repeat_and_far_ones_cost_no_text() -> None:
 
 
 def test_a_cosine_right_at_the_threshold_is_close() -> None:
-    at = [0.9, float(np.sqrt(1 - 0.81))]
-    _, into = folded(fused([0.9, 0.8, 0.7]), view([EAST, at, WEST]), saying(["tea", "tea", "x"]), 2, 0.9)
+    at = [0.875, float(np.sqrt(1 - 0.875**2))]  # eighths are the same in float16
+    _, into = folded(fused([0.9, 0.8, 0.7]), view([EAST, at, WEST]), saying(["tea", "tea", "x"]), 2, 0.875)
     assert into == {0: [1]}
     _, into = folded(fused([0.9, 0.8, 0.7]), view([EAST, at, WEST]), saying(["tea", "tea", "x"]), 2, 0.91)
     assert into == {}

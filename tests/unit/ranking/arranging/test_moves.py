@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations.delivery.deliver import contributions
+from recall_integrations.delivery.sheet import Sheet
 from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.vector_column import VectorColumn
 from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.arranging import arrange
 from recall_integrations.ranking.arranging.moves import HAIR, giving, longest_falling, moved, placed, sums
@@ -39,7 +40,7 @@ def view(vectors: list[list[float]]) -> ScopeView:
         types=np.zeros(n, dtype=np.int8),
         importance=np.full(n, 0.5, dtype=np.float32),
         alive=np.ones(n, dtype=np.bool_),
-        vectors=np.asarray(vectors, dtype=np.float32),
+        vectors=VectorColumn.of(np.asarray(vectors, dtype=np.float32)),
     )
 
 
@@ -58,7 +59,8 @@ def test_a_negation_takes_from_what_is_about_it_and_from_nothing_else() -> None:
     assert fused.added["negation"].tolist() == pytest.approx([0, 0, -3 - HAIR, 0])
     assert total(fused) == pytest.approx([3, 2, 2 - HAIR, 1])
     assert np.isnan(fused.raw["negation"]).tolist() == [True, True, False, False]
-    made = contributions(fused, range(4), {}, {})
+    sheet = Sheet(fused, range(4), {}, {})
+    made = {place: sheet.contributions(place) for place in range(4)}
     says = {place: [c for c in parts if c.source == "negation"] for place, parts in made.items()}
     assert [len(says[place]) for place in range(4)] == [0, 0, 1, 1]
     assert says[2][0].score > 0.6  # how much it is about it
@@ -160,6 +162,7 @@ def test_an_order_that_only_leaves_some_out_moves_nothing() -> None:
 def test_what_a_reranker_says_stands_for_what_it_added() -> None:
     fused = giving(candidates(2, 1), "rerank", np.asarray([-1.0, 1.0]))
     said = Contribution(source="rerank", rank=1, score=0.4, added=1.0)
-    made = contributions(fused, [0, 1], {1: said}, {})
+    sheet = Sheet(fused, [0, 1], {1: said}, {})
+    made = {place: sheet.contributions(place) for place in (0, 1)}
     assert [c for c in made[1] if c.source == "rerank"] == [said]
     assert [c.added for c in made[0] if c.source == "rerank"] == [-1]

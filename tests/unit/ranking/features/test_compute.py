@@ -13,7 +13,7 @@ from recall_integrations.indexes.lexicon import TERMS_MAX, Lexicon, QueryTerms, 
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.ranking.features import match as features
+from recall_integrations.ranking.features import pool as features
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.registry import FEATURES

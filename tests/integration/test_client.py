@@ -1,0 +1,429 @@
+"""`RecallClient` against a server on loopback: an app moves from embedded to served by one line."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import pickle
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langchain_core.retrievers import BaseRetriever as LangChainRetriever
+from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
+from llama_index.core.schema import QueryBundle
+
+from recall_integrations import (
+    Filters,
+    Memory,
+    MemoryStore,
+    OptimizedRecallRetriever,
+    QueryOptimizer,
+    RecallResult,
+    Relation,
+    Scope,
+    TemporalWindow,
+    errors,
+)
+from recall_integrations.delivery.highlights import Marking
+from recall_integrations.serving import RecallClient, start
+from recall_integrations.serving.app import create_app
+from recall_integrations.serving.served import Served
+from recall_integrations.serving.tokens import Tokens
+from recall_integrations.types import RecallResult as Result
+
+U1, U2 = Scope("u1"), Scope("u 2/x", "agent")
+NOW = datetime(2026, 3, 20, 12, tzinfo=timezone.utc)
+SAID = [
+    ("Priya", "The deploy slipped to March 12, since the certificate had expired"),
+    ("Sam", "Call me at 415-555-0132 about the deploy"),
+    ("Priya", "I prefer written updates over meetings"),
+    ("Sam", "数据库在周二迁移了"),
+    ("Priya", "We adopted a puppy. " + "Nothing else happened on that day in the office. " * 15),
+]
+QUERIES = ["what did Priya say about the deploy in March?", "数据库迁移", "do they have a dog?", "not meetings", "zzz"]
+
+
+@contextmanager
+def running(served: Served) -> Iterator[str]:
+    """A server in a thread; its address."""
+    listener = start.listening("127.0.0.1", 0)
+    server = start.server_of(served, stop_s=5)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield start.address_of(listener)
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listener.close()
+
+
+def fill(store: MemoryStore) -> None:
+    at = datetime(2026, 3, 1, tzinfo=timezone.utc)
+    store.remember_many(
+        [
+            Memory(
+                text,
+                id=f"m{i}",
+                actor=actor,
+                event_at=at + timedelta(days=3 * i),
+                thread="t",
+                position=i,
+                metadata={"n": i, "tags": ["a", None]},
+                relations=[Relation("Priya", "works_with", "Sam")],
+                refs=["doc:1"],
+            )
+            for i, (actor, text) in enumerate(SAID)
+        ],
+        scope=U1,
+    )
+    store.add_entity("Priya Raman", aliases=["Priya", "PR"], scope=U1)
+    store.remember(Memory("Another tenant's deploy", id="x/1 ä"), scope=U2)
+
+
+@pytest.fixture(scope="module")
+def optimizer() -> Iterator[QueryOptimizer]:
+    with MemoryStore.open() as store:
+        fill(store)
+        yield QueryOptimizer(store, clock=lambda: NOW)
+
+
+@pytest.fixture(scope="module")
+def address(optimizer: QueryOptimizer) -> Iterator[str]:
+    with running(Served(store=optimizer.store, optimizer=optimizer)) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def client(address: str) -> Iterator[RecallClient]:
+    with RecallClient(address, k=3, scope=U1) as client:
+        yield client
+
+
+def same(found: RecallResult, own: RecallResult) -> None:
+    """All but how long it took."""
+    assert found.hits == own.hits
+    assert [(h.score, h.reason, h.contributions, h.highlights) for h in found] == [
+        (h.score, h.reason, h.contributions, h.highlights) for h in own
+    ]
+    assert found.timings_ms.keys() == own.timings_ms.keys()
+    assert replace(found, hits=(), timings_ms={}, parts=()) == replace(own, hits=(), timings_ms={}, parts=())
+    assert [part.query for part in found.parts] == [part.query for part in own.parts]
+
+
+# -- one line ----------------------------------------------------------------------------------------------------------
+
+
+def script(retriever: OptimizedRecallRetriever) -> dict[str, Any]:
+    """What an app does with a retriever, whichever line made it."""
+    return {
+        "documents": [[d.model_dump() for d in retriever.invoke(query)] for query in QUERIES],
+        "fewer": retriever.invoke(QUERIES[0], k=1, document_format="dated", timezone="Asia/Tokyo"),
+        "batch": retriever.batch(QUERIES[:2]),
+        "stream": list(retriever.stream(QUERIES[1])),
+        "async": asyncio.run(_async(retriever)),
+        "nodes": [[(n.node.to_dict(), n.score) for n in retriever.retrieve(query)] for query in QUERIES],
+        "aggregated": [n.score for n in retriever.retrieve(QueryBundle("x", custom_embedding_strs=["the deploy"]))],
+        "redacted": [d.page_content for d in retriever.invoke(QUERIES[0], privacy="redact")],
+        "bound": (retriever | (lambda documents: [d.id for d in documents])).invoke(QUERIES[0]),
+        "prompts": retriever.get_prompts(),
+    }
+
+
+async def _async(retriever: OptimizedRecallRetriever) -> Any:
+    documents = await retriever.ainvoke(QUERIES[0])
+    nodes = await retriever.aretrieve(QUERIES[0])
+    events = [e["event"] async for e in retriever.astream_events(QUERIES[0], version="v2")]
+    return documents, [n.score for n in nodes], events
+
+
+def test_the_same_script_has_the_same_results(optimizer: QueryOptimizer, address: str) -> None:
+    embedded = OptimizedRecallRetriever(optimizer=optimizer, k=3, scope=U1, highlights=True)
+    served = RecallClient(address, k=3, scope=U1, highlights=True)
+    assert script(served) == script(embedded)
+
+
+def test_it_is_a_retriever_of_both_frameworks(client: RecallClient) -> None:
+    assert isinstance(client, OptimizedRecallRetriever)
+    assert isinstance(client, LangChainRetriever) and isinstance(client, LlamaIndexRetriever)
+    assert isinstance(client.optimizer, QueryOptimizer)
+
+
+# -- recalls -----------------------------------------------------------------------------------------------------------
+
+CALLS: list[dict[str, Any]] = [
+    {},
+    {"k": 1, "context": 1},
+    {"filters": {"n": {"$gte": 1}, "actors": ["sam"]}},
+    {
+        "filters": Filters(
+            after=datetime(2026, 3, 3, tzinfo=timezone.utc), roles=(), metadata={"tags": {"$contains": "a"}}
+        )
+    },
+    {"window": TemporalWindow(start=datetime(2026, 3, 1, tzinfo=timezone.utc))},
+    {"window": False, "timezone": "Europe/Berlin"},
+    {"privacy": "redact"},
+    {"privacy": "block", "context": 1},
+    {"tokens_max": 12},
+    {"score_min": 0.3},
+    {"scopes": [U1, U2]},
+    {"time_budget_ms": 60_000},
+    {"now": datetime(2026, 3, 13, 8, tzinfo=timezone(timedelta(hours=2)))},
+    {"scope": {"user_id": "nobody"}},
+]
+
+
+@pytest.mark.parametrize("given", CALLS, ids=[",".join(call) or "plain" for call in CALLS])
+@pytest.mark.parametrize("query", QUERIES[:2])
+def test_a_recall_is_the_same_to_the_last_digit(
+    optimizer: QueryOptimizer, client: RecallClient, query: str, given: dict[str, Any]
+) -> None:
+    own = optimizer.recall(query, **{"k": 3, "scope": None if "scopes" in given else U1, **given})
+    same(client.recall(query, **given), own)
+
+
+def test_highlights_are_made_here_and_only_when_they_are_read(client: RecallClient, monkeypatch: Any) -> None:
+    asked: list[str | None] = []
+    make = Marking.__call__
+    monkeypatch.setattr(Marking, "__call__", lambda self, memory: asked.append(memory.id) or make(self, memory))
+    first = client.recall(QUERIES[0], k=2)
+    assert asked == []
+    assert first.hits[0].highlights and asked == [first.hits[0].memory.id]
+
+
+async def test_asynchronously_too(optimizer: QueryOptimizer, client: RecallClient) -> None:
+    found = await asyncio.gather(*(client.arecall(query) for query in QUERIES * 4))
+    for result, query in zip(found, QUERIES * 4, strict=True):
+        same(result, optimizer.recall(query, k=3, scope=U1))
+
+
+async def test_a_vector_travels_to_the_last_bit(optimizer: QueryOptimizer, client: RecallClient) -> None:
+    vector = optimizer.store.embedding.embed_query("the deploy")
+    same(client.recall("x", query_vector=vector), optimizer.recall("x", k=3, scope=U1, query_vector=vector))
+
+
+@pytest.mark.parametrize(
+    ("query", "given"),
+    [
+        *[("", {}), (7, {}), ("x", {"k": 0}), ("x", {"k": "5"}), ("x", {"privacy": "none"})],
+        *[
+            ("x", {"now": datetime(2026, 1, 1)}),
+            ("x", {"filters": {"year": {"$near": 1}}}),
+            ("x", {"timezone": "Mars"}),
+        ],
+        *[("x", {"window": "March"}), ("x", {"score_min": 2}), ("x", {"context": -1})],
+        ("x", {"time_budget_ms": float("nan")}),
+    ],
+)
+def test_what_cannot_be_used_is_an_error_of_its_kind(
+    optimizer: QueryOptimizer, client: RecallClient, query: Any, given: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.InvalidInput):
+        optimizer.recall(query, **given)
+    with pytest.raises(errors.InvalidInput):
+        client.recall(query, **given)
+
+
+def test_a_strict_recall_brings_what_was_found(optimizer: QueryOptimizer) -> None:
+    class Broken(QueryOptimizer):
+        def recall(self, query: str, **given: Any) -> RecallResult:
+            error = errors.DegradationFailed("The LLM failed.")
+            error.result, error.options = optimizer.recall(query, **{**given, "strict": False}), ("return_minimal",)
+            raise error
+
+    with (
+        running(Served(store=optimizer.store, optimizer=Broken(optimizer.store))) as address,
+        RecallClient(address, scope=U1, on_error="empty") as client,
+        pytest.raises(errors.DegradationFailed, match="The LLM failed") as caught,
+    ):
+        client.recall(QUERIES[0], strict=True, now=NOW)
+    assert isinstance(caught.value.result, Result) and caught.value.options == ("return_minimal",)
+    assert caught.value.result.hits == optimizer.recall(QUERIES[0], scope=U1).hits
+
+
+class Watching:
+    """Writes down the steps it is told of."""
+
+    def __init__(self, told: list[str], name: str = "") -> None:
+        self.told, self.name = told, name
+
+    def begin(self, name: str, inputs: Mapping[str, Any]) -> Watching:
+        return Watching(self.told, f"{self.name}/{name}")
+
+    def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
+        self.told.append(f"{self.name} {sorted(outputs)} {error}")
+
+
+async def test_who_looks_on_is_told_of_the_same_steps(optimizer: QueryOptimizer, client: RecallClient) -> None:
+    own: list[str] = []
+    there: list[str] = []
+    later: list[str] = []
+    result = optimizer.recall(QUERIES[0], k=3, scope=U1, watch=Watching(own))
+    same(client.recall(QUERIES[0], watch=Watching(there)), result)
+    same(await client.arecall(QUERIES[0], watch=Watching(later)), result)
+    assert sorted(there) == sorted(later) == sorted(own)
+    assert any("/arms/arm.lexical" in step for step in there)
+
+
+async def test_the_application_itself_may_be_asked(optimizer: QueryOptimizer) -> None:
+    app = create_app(Served(store=optimizer.store, optimizer=optimizer))
+    client = RecallClient("http://localhost", async_transport=httpx.ASGITransport(app), scope=U1, k=3)
+    same(await client.arecall(QUERIES[0]), optimizer.recall(QUERIES[0], scope=U1, k=3))
+    await client.aclose()
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_written_is_there(address: str, optimizer: QueryOptimizer) -> None:
+    scope, told = Scope("writer"), []
+    with RecallClient(address, scope=scope) as client:
+        one = client.remember("A plain text")
+        memories = [Memory(f"Number {i}", id=f"n{i}", metadata={"i": i}, event_at=NOW) for i in range(1_100)]
+        ids = client.remember_many(memories, progress=lambda *given: told.append(given))
+        assert ids == [m.id for m in memories] and told[-1] == ("Remembering", 1_100, 1_100)
+        assert client.count() == 1_101 == optimizer.store.count(scope=scope)
+        assert client.count(filters={"i": {"$lt": 10}}) == 10
+        assert client.get(one) == optimizer.store.get(one, scope=scope) and client.get("nothing") is None
+        assert client.get("n7", scope=U1) is None
+        assert client.remember("A plain text", on_duplicate="skip") == one
+        assert client.remember_many(iter(["again", "and again"])) != []
+        assert client.forget("n0") == 1 and client.forget(["n1", "n2", "n2"]) == 2 and client.forget("n0") == 0
+        assert client.forget(filters={"i": {"$gte": 500}}) == 600
+        assert client.forget(scope=scope) == 500 and client.count() == 0
+        with pytest.raises(errors.InvalidMemory, match="remember_many takes an iterable"):
+            client.remember_many("one")
+        with pytest.raises(errors.InvalidMemory):
+            client.remember("")
+        with pytest.raises(errors.InvalidArgument, match="Say what to forget"):
+            RecallClient(address).forget()
+
+
+def test_ids_and_scopes_of_any_letters(client: RecallClient, optimizer: QueryOptimizer) -> None:
+    assert client.get("x/1 ä", scope=U2) == optimizer.store.get("x/1 ä", scope=U2)
+    assert [h.memory.id for h in client.recall("deploy", scope=U2).hits] == ["x/1 ä"]
+
+
+# -- tokens, privacy ---------------------------------------------------------------------------------------------------
+
+
+def test_with_a_token_the_scope_is_its_own(optimizer: QueryOptimizer, tmp_path: Path, caplog: Any) -> None:
+    tokens = Tokens(tmp_path / "tokens.json")
+    secret, _ = tokens.add(scopes=["u1"], privacy="redact")
+    caplog.set_level(logging.DEBUG)
+    with running(Served(store=optimizer.store, optimizer=optimizer, tokens=tokens)) as address:
+        client = RecallClient(address, token=secret, k=2)
+        found = client.recall(QUERIES[0])
+        assert found.hits and all(hit.scope == U1 for hit in found.hits)
+        assert "415-555" not in str(client.recall("call Sam", k=5))
+        with pytest.raises(errors.ServerRefused, match="does not reach"):
+            client.recall("x", scope=U2)
+        with pytest.raises(errors.ServerRefused):
+            RecallClient(address, token="rk_no_such_token").recall("x")
+        with pytest.raises(errors.ServerRefused):
+            RecallClient(address).recall("x")
+        shown = f"{client!r} {client} {client.optimizer!r} {client.model_dump()} {client.remote.wire!r}"
+        assert secret not in shown and secret not in caplog.text
+        client.close()
+
+
+# -- what goes wrong ---------------------------------------------------------------------------------------------------
+
+
+def gone() -> str:
+    listener = start.listening("127.0.0.1", 0)
+    address = start.address_of(listener)
+    listener.close()
+    return address
+
+
+async def test_a_server_that_is_away_is_named_or_nothing_is_found() -> None:
+    address = gone()
+    client = RecallClient(address, retries=0, timeout=3)
+    for ask in (lambda: client.recall("x"), lambda: client.invoke("x"), lambda: client.count()):
+        with pytest.raises(errors.ServerUnavailable, match=address):
+            ask()
+    lenient = RecallClient(address, retries=0, on_error="empty")
+    for found in (lenient.recall("x"), await lenient.arecall("x")):
+        assert (found.hits, found.query.original, found.confidence) == ((), "x", 0.0)
+        assert [(d.stage, d.reason) for d in found.degraded] == [("server", "unavailable")]
+        assert address in found.degraded[0].detail
+    assert lenient.invoke("x") == [] and await lenient.aretrieve("x") == []
+    with pytest.raises(errors.ServerUnavailable):
+        lenient.remember("x")
+    with pytest.raises(errors.ServerUnavailable):
+        lenient.recall("x", strict=True)
+
+
+def test_the_deadline_holds_here_too() -> None:
+    asked: list[dict[str, Any]] = []
+
+    def page(request: httpx.Request) -> httpx.Response:
+        import json
+
+        asked.append(json.loads(request.content))
+        raise httpx.ReadTimeout("late", request=request)
+
+    client = RecallClient("http://localhost", transport=httpx.MockTransport(page))
+    with pytest.raises(errors.RecallTimeout):
+        client.recall("x", time_budget_ms=40)
+    assert 1 <= asked[0]["time_budget_ms"] <= 40
+    empty = RecallClient("http://localhost", transport=httpx.MockTransport(page), on_error="empty")
+    assert [(d.stage, d.reason) for d in empty.recall("x").degraded] == [("server", "timeout")]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RecallClient(),
+        lambda: RecallClient("nowhere"),
+        lambda: RecallClient("http://localhost", timeout=0),
+        lambda: RecallClient("http://localhost", timeout=True),
+        lambda: RecallClient("http://localhost", on_error="ignore"),
+        lambda: RecallClient("http://localhost", k=0),
+        lambda: RecallClient("http://localhost", store=1),
+        lambda: RecallClient("http://localhost", token=""),
+    ],
+)
+def test_arguments_are_checked_when_it_is_made(make: Callable[[], RecallClient]) -> None:
+    with pytest.raises(errors.InvalidArgument):
+        make()
+
+
+@pytest.mark.parametrize("reply", [[], {}, {"result": 7}, {"result": {"hits": 3}}, {"result": {"hits": []}}])
+def test_a_reply_that_is_none_is_an_error(reply: Any) -> None:
+    page = httpx.MockTransport(lambda _request: httpx.Response(200, json=reply))
+    with pytest.raises(errors.ServerError):
+        RecallClient("http://localhost", transport=page).recall("x")
+
+
+def test_what_lives_on_the_server_says_so(client: RecallClient) -> None:
+    for ask in (lambda: client.optimizer.parse("x"), lambda: setattr(client.optimizer, "rewrite_prompt", "{query}")):
+        with pytest.raises(errors.InvalidArgument, match="does not travel"):
+            ask()
+    assert client.optimizer.stages == () and client.optimizer.health() == ()
+
+
+def test_copies_ask_the_same_server(client: RecallClient) -> None:
+    own = client.recall(QUERIES[0]).hits
+    for other in (copy.deepcopy(client), pickle.loads(pickle.dumps(client)), client.with_config(tags=["a"]).bound):
+        assert other.recall(QUERIES[0]).hits == own
+        assert (other.k, other.scope) == (3, U1)
+
+
+def test_threads_may_share_one(client: RecallClient) -> None:
+    own, found = client.recall(QUERIES[0]).hits, []
+    threads = [threading.Thread(target=lambda: found.append(client.recall(QUERIES[0]).hits)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [own] * 8

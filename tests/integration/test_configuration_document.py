@@ -1,0 +1,76 @@
+"""docs/configuration.md and docs/tune.md: examples print what stands below them, files are right, tables are whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from recall_integrations import RecallConfig
+from recall_integrations.cli import main
+from recall_integrations.config.changes import FIXED
+from recall_integrations.config.loading import loaded
+from recall_integrations.config.names import OTHER_NAMES, OTHERS
+from recall_integrations.config.schema import table
+from recall_integrations.config.scopes import NOT_PER_SCOPE
+from tests.pages import DOCS, prints_what_it_says
+
+PAGE = (DOCS / "configuration.md").read_text(encoding="utf-8")
+FILES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: Any) -> Path:
+    """The directory in which the page's file is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "recall.yaml").write_text(FILES[0], encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("no_hurry", "written")
+def test_the_examples_print_what_the_page_says() -> None:
+    assert prints_what_it_says("configuration.md") == 5
+
+
+@pytest.mark.usefixtures("no_hurry")
+def test_the_examples_of_tuning_print_what_the_page_says(tmp_path: Path) -> None:
+    assert prints_what_it_says("tune.md") == 1
+    for text in re.findall(r"```yaml\n(.*?)```", (DOCS / "tune.md").read_text(encoding="utf-8"), re.DOTALL):
+        (tmp_path / "t.yaml").write_text(text, encoding="utf-8")
+        assert RecallConfig.from_yaml(tmp_path / "t.yaml") != RecallConfig()
+
+
+@pytest.mark.usefixtures("written")
+def test_the_command_shows_what_the_page_says() -> None:
+    (command, said) = re.findall(r"```console\n\$ recall (.*?)\n(.*?)```", PAGE, re.DOTALL)[0]
+    done = CliRunner().invoke(main, command.split())
+    assert [" ".join(row.split()) for row in done.output.splitlines()] == [
+        " ".join(row.split()) for row in said.splitlines()
+    ]
+
+
+def test_the_files_are_right(tmp_path: Path) -> None:
+    assert len(FILES) == 2
+    for text in FILES:
+        (tmp_path / "r.yaml").write_text(text, encoding="utf-8")
+        loaded(tmp_path / "r.yaml", {})
+    assert RecallConfig.from_yaml(tmp_path / "r.yaml") == RecallConfig(mode="cached")
+
+
+def test_the_table_of_settings_is_the_one_that_there_is() -> None:
+    shown = PAGE.partition("<!-- settings -->\n")[2].partition("<!-- /settings -->")[0]
+    assert shown.strip() == table().strip(), "Run: python -m recall_integrations.config.schema docs/configuration.md"
+
+
+def test_what_must_be_named_is_named() -> None:
+    for path in FIXED:
+        assert f"`{path}`" in PAGE.partition("These need a restart")[2]
+    for path in NOT_PER_SCOPE:
+        assert path.startswith("rewriting.") or path == "scopes" or f"`{path}`" in PAGE
+    for name in OTHER_NAMES:
+        assert f"`{name}" in PAGE
+    for name in OTHERS:
+        assert f"`{name}`" in PAGE or "tests" in OTHERS[name]

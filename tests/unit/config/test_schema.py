@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.config.catalogue import catalogue
+from recall_integrations.config.loading import value_of
+from recall_integrations.config.names import OTHER_NAMES, OTHERS
+from recall_integrations.config.schema import FILE, as_text, example, schema
+from recall_integrations.config.scopes import NOT_PER_SCOPE
+from recall_integrations.config.shapes import SECTIONS
+from recall_integrations.errors import ConfigError
+
+PACKAGE = Path(__file__).resolve().parents[3] / "recall_integrations"
+
+
+def test_the_shipped_schema_is_the_one_of_the_settings() -> None:
+    assert FILE.read_text(encoding="utf-8") == as_text(schema()), "Run: python -m recall_integrations.config.schema"
+
+
+def test_every_setting_is_documented_and_has_its_default() -> None:
+    plain = RecallConfig()
+    for path, setting in catalogue().items():
+        assert setting.says.endswith("."), path
+        assert setting.default == value_of(plain, path), path
+        if setting.kind in (int, float):
+            assert setting.low is not None and setting.high is not None, path
+    assert len(catalogue()) > 80
+
+
+@pytest.mark.parametrize("path", sorted({*OTHER_NAMES.values()} - {"budgets"}))
+def test_what_others_call_it_is_there(path: str) -> None:
+    assert path in catalogue()
+
+
+def test_what_is_named_of_scopes_and_of_the_other_shape_is_there() -> None:
+    known = {*catalogue(), *(path.partition(".")[0] for path in catalogue()), "scopes"}
+    assert set(NOT_PER_SCOPE) <= known
+    assert {path for names in SECTIONS.values() for path in names.values()} <= set(catalogue())
+
+
+def test_the_schema_takes_what_the_settings_take(tmp_path: Path) -> None:
+    from jsonschema import Draft202012Validator
+
+    file = tmp_path / "recall.json"
+    check = Draft202012Validator(json.loads(FILE.read_text(encoding="utf-8")))
+    check.check_schema(check.schema)
+    for right in (
+        {},
+        {"recall": None},
+        {"recall": {"planner": {"arm_limit": 7}, "rerank": {"threshold": None}}, "other": 1},
+        {"read_pipeline": {"optimizer": {"mode": "cached", "rule": {"precise_threshold": 1}, "learned": {}}}},
+        {"scopes": [{"user_id": "x", "ranking": {"score_min": 0.5}}, {"agent_id": "", "timezone": "Asia/Tokyo"}]},
+        {"scopes": [{"user_id": "*", "namespace": "n", "rerank": {}, "planner": {"arm_limit": 3}}]},
+        {"rewriting": {"prompt": "Say {query} otherwise"}, "planner": {"rules": []}},
+        {"rewriting": {"prompt": ""}},
+        {"privacy": {"patterns": {"badge": "B-[0-9]+"}}, "planner": {"arms": ["lexical"]}},
+    ):
+        assert [*check.iter_errors(right)] == [], right
+        file.write_text(json.dumps(right), encoding="utf-8")
+        RecallConfig.from_yaml(file)
+    for wrong in (
+        {"recall": {"planner": {"arm_limit": 0}}},
+        {"recall": {"planer": {}}},
+        {"planner": {"arms": ["magic"]}},
+        {"mode": "learned"},
+        {"scopes": [{"user_id": "x", "cache": {"ttl_seconds": 1}}]},
+        {"scopes": [{"user_id": "x", "ranking": {"features": False}}]},
+        {"read_pipeline": {"optimizer": {"learned": {"enabled": True}}}},
+        {"scopes": [{"user_id": "*", "rerank": {"top_n": 3}}]},
+        {"scopes": [{"rerank": {"top_n": 3}}]},
+        {"scopes": [{"user_id": "x"}]},
+        {"scopes": [{"user_id": "x", "rerank": {}}]},
+        {"planner": {"arms": []}},
+        {"rewriting": {"prompt": "Say it otherwise"}},
+        {"privacy": {"patterns": {"A b": "x"}}},
+    ):
+        assert [*check.iter_errors(wrong)], wrong
+        file.write_text(json.dumps(wrong), encoding="utf-8")
+        with pytest.raises(ConfigError):
+            RecallConfig.from_yaml(file)
+
+
+def test_the_example_is_a_file_that_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "recall.yaml"
+    path.write_text(example("schema.json"), encoding="utf-8")
+    assert path.read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=schema.json\n")
+    assert RecallConfig.from_yaml(path) == RecallConfig()
+    everything = re.sub(r"^(  )# ", r"\1", example(), flags=re.MULTILINE)
+    path.write_text(everything, encoding="utf-8")
+    read = yaml.safe_load(everything)["recall"]
+    assert {f"{s}.{n}" for s, held in read.items() if isinstance(held, dict) for n in held} | {"mode"} <= {*catalogue()}
+    made = RecallConfig.from_yaml(path)
+    assert made.with_entry(None) == RecallConfig() and str(made.scopes[0]) == "namespace support: rerank.top_n 10"
+
+
+def test_names_in_the_environment_are_known() -> None:
+    """Whatever the package reads under `RECALL_…` is a setting or in `config/names.py`."""
+    found = {
+        name
+        for path in PACKAGE.rglob("*.py")
+        for name in re.findall(r"[\"']?\b(RECALL_[A-Z][A-Z_]+)\b(?=[\"'`])", path.read_text(encoding="utf-8"))
+    }
+    known = {*OTHERS, *(f"RECALL_{path.upper().replace('.', '__')}" for path in catalogue()), "RECALL_ERROR"}
+    assert found <= known and {"RECALL_EMBEDDING", "RECALL_CONFIG"} <= found

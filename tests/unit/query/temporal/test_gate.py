@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_integrations.query.temporal.gate import Gate, needs
+from recall_integrations.query.temporal.grammar import Context, Rule
+from recall_integrations.query.temporal.lexicon import CLASSES
+from recall_integrations.query.temporal.parser import _grammar, all_rules
+from recall_integrations.query.temporal.tokens import DateToken, tokenize
+
+NOW = datetime(2024, 5, 15, 12, tzinfo=timezone.utc)
+NAMED = {"A": "xy", "B": "z"}
+
+
+def members(word: str | None, name: str | None) -> frozenset[str]:
+    return frozenset(word[0]) if word else frozenset(NAMED[str(name)])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("A B", ["xy", "z"]),
+        ("A? B", ["z"]),
+        ("A{0,2} B", ["z"]),
+        ("A{2} B{1,3}", ["xy", "z"]),
+        ("(A|B)", ["xyz"]),
+        ("(A|B?)", []),
+        ("(A|B of)", ["xyz"]),  # of each way the rarest
+        ("(?!A) B", ["z"]),
+        ("(?<!A) B (?=of)", ["z", "o"]),
+        ("^ n:A $", ["xy"]),
+        ("(of B)? A", ["xy"]),
+        ("first:(A|B) the", ["xyz", "t"]),
+    ],
+)
+def test_what_a_pattern_cannot_do_without(pattern: str, found: list[str]) -> None:
+    assert needs(pattern, members) == [frozenset(symbols) for symbols in found]
+
+
+def test_a_pattern_with_a_bracket_too_many_is_refused() -> None:
+    with pytest.raises(ValueError, match="unbalanced"):
+        needs("A)", members)
+
+
+def test_a_rule_is_open_where_all_its_needs_are_met() -> None:
+    gate = Gate([[], [frozenset("a")], [frozenset("a"), frozenset("bc")]])
+    assert [gate.open(symbols) for symbols in ("", "a", "ac", "b")] == [0b001, 0b011, 0b111, 0b001]
+
+
+def one_after_the_other(text: str) -> tuple[list[DateToken], list[str]]:
+    """`Grammar.reduce` that tries every rule."""
+    grammar, ctx = _grammar(), Context.of(text, NOW, 0, ())
+    tokens = tokenize(text, grammar.vocabulary, NOW)
+    symbols, fired = "".join(t.symbol for t in tokens), []
+    for rule, pattern in grammar.rules:
+        if pattern.search(symbols) is not None:
+            symbols, tokens = grammar._apply(rule, pattern, symbols, tokens, ctx, fired)
+    return tokens, fired
+
+
+def shown(found: tuple[list[DateToken], list[str]]) -> object:
+    """What can be compared: a value may hold a function that is made anew."""
+    tokens, fired = found
+    return [(t.symbol, t.start, t.end, t.word, t.confidence, t.spelled) for t in tokens], fired
+
+
+def same(text: str) -> None:
+    assert shown(_grammar().reduce(Context.of(text, NOW, 0, ()))) == shown(one_after_the_other(text))
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)
+def test_the_example_of_a_rule_is_read_as_when_all_are_tried(rule: Rule) -> None:
+    same(rule.example)
+
+
+KNOWN = sorted({word for words in CLASSES.values() for word in words})
+OTHERS = (
+    "the of in and to from before a 3 12 2023 5/12 3pm 21st '98 Q3 90s 2024-05-03 12:30 ( ) - , . ? meeting".split()
+)
+
+
+@given(st.lists(st.one_of(st.sampled_from(KNOWN), st.sampled_from(OTHERS)), max_size=12))
+def test_any_words_are_read_as_when_all_rules_are_tried(words: list[str]) -> None:
+    same(" ".join(words))

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.serving.limits import CALLERS_MAX, Limits, Rates
+from recall_integrations.serving.pool import Pool
+from recall_integrations.serving.problems import Refused
+
+
+def test_a_bucket_holds_two_seconds_and_fills_with_time() -> None:
+    now = [0.0]
+    rates = Rates(5, clock=lambda: now[0])
+    assert [rates.wait_s("a") for _ in range(10)] == [0.0] * 10
+    assert rates.wait_s("a") == pytest.approx(0.2)
+    assert rates.wait_s("b") == 0.0  # everybody has their own
+    now[0] = 0.2
+    assert rates.wait_s("a") == 0.0 and rates.wait_s("a") > 0
+    now[0] = 1e6
+    assert sum(rates.wait_s("a") == 0.0 for _ in range(50)) == 10
+
+
+def test_nobody_is_counted_without_a_rate_and_few_are_remembered() -> None:
+    assert all(Rates(0).wait_s("a") == 0.0 for _ in range(1_000))
+    rates = Rates(1, clock=lambda: 0.0)
+    for caller in range(CALLERS_MAX + 10):
+        rates.wait_s(str(caller))
+    assert len(rates) == CALLERS_MAX
+
+
+@pytest.mark.parametrize("bad", [{"k_max": 0}, {"rate": -1}, {"body_max": float("nan")}, {"queue": True}])
+def test_limits_are_positive(bad: dict[str, float]) -> None:
+    with pytest.raises(InvalidArgument):
+        Limits(**bad)
+
+
+async def test_a_pool_takes_turns_and_sends_away_who_would_wait_too_long() -> None:
+    pool, hold = Pool("test", places=1, queue=1, wait_s=0.1), threading.Event()
+    first = asyncio.ensure_future(pool.run(lambda: hold.wait(5)))
+    await asyncio.sleep(0)
+    second = asyncio.ensure_future(pool.run(lambda: 2))
+    await asyncio.sleep(0)
+    with pytest.raises(Refused, match="wait already"):
+        await pool.run(lambda: 3)
+    with pytest.raises(Refused, match="no place within") as refused:
+        await second
+    assert refused.value.status == 503 and refused.value.headers["Retry-After"] == "1"
+    hold.set()
+    assert await first and await pool.run(lambda: 4) == 4
+    assert (pool.active, pool.waiting) == (0, 0)
+
+
+async def test_who_gives_up_frees_the_place_when_the_work_has_ended() -> None:
+    pool, hold = Pool("test", places=1, queue=1, wait_s=5), threading.Event()
+    running = asyncio.ensure_future(pool.run(lambda: hold.wait(5)))
+    await asyncio.sleep(0.01)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert pool.active == 1
+    hold.set()
+    assert await pool.run(lambda: 2) == 2
+
+
+async def test_what_a_call_raises_is_raised_and_frees_the_place() -> None:
+    pool = Pool("test", places=1, queue=0, wait_s=1)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            await pool.run(lambda: 1 / 0)
+    assert pool.active == 0
