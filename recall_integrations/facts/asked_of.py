@@ -109,10 +109,12 @@ def _owned(words: list[str], low: list[str], at: int, owner: str, slots: Slots, 
     """The noun behind an owner; of "my sister's number" the owner is she."""
     for i in range(at, min(len(low) - 1, at + 3)):
         word = low[i]
+        if word.endswith("s'") and low[i + 1 :] == ["names"]:  # "my dogs' names"
+            return _noun(owner, [word[:-1]], slots, sure)
         if word.endswith("'s") and word.removesuffix("'s") in words_of.RELATIONS:
             person = " ".join([*words[at:i], words[i][:-2]])
             if (
-                low[i + 1 :] in (["name"], ["first", "name"])
+                low[i + 1 :] in (["name"], ["first", "name"], ["names"])
                 and slots_called(word.removesuffix("'s"), slots)[0][:5] != OPEN
             ):
                 return _noun(owner, [word.removesuffix("'s")], slots, sure)
@@ -182,12 +184,18 @@ def _told(noun: list[str]) -> tuple[list[str], str]:
 
 def _may_be_open(owner: str, noun: list[str], sure: float) -> bool:
     """Whether a noun phrase that the schema does not have may name a slot."""
-    if sure < SURE or len(noun) > 4 or noun[-1] in words_of.NO_STATES or noun[0] in words_of.NO_STATES:
+    if sure < SURE or len(noun) > 4 or noun[0] in words_of.NO_STATES:
+        return False
+    if noun[-1] in words_of.NO_STATES and not (noun[0].startswith("favo") and noun[-1].startswith("activit")):
         return False
     for word in noun:
         if word in words_of.NOT_IN_NAMES and word != "of":
             return False
-        if not word[:1].isalnum() or (word.endswith(("ing", "ed")) and len(noun) > 1 and word == noun[-1]):
+        if (
+            not word[:1].isalnum()
+            or word.endswith("ly")
+            or (word.endswith(("ing", "ed")) and len(noun) > 1 and word == noun[-1])
+        ):
             return False
     return noun[0] != "of" and noun[-1] != "of"
 

@@ -65,7 +65,7 @@ _OPENING = regex(
     r"(?:can|could|would|will) you|(?:please )?(?P<asks>(?:tell|remind|give|show|send) me(?: again)?(?: of| about)?|"
     r"remember|look up|check|find|let me know|do you (?:happen to |still )?(?:know|remember|recall|have)|"
     r"i(?: have|'ve)? (?:forgot|forgotten)|i (?:can't|cannot|don't) (?:remember|recall|know)|i need(?: to know)?|"
-    r"i(?:'d| would) like to know|i want to know|i wonder|i'm wondering|any idea|what about|how about|what's|what is))"
+    r"i(?:'d| would) like to know|i want to know|i wonder|i'm wondering|any idea|what about|how about))"
     r"[,:!.]* +"
 )
 _STARTS = frozenset(
@@ -122,7 +122,7 @@ def _read(words: list[str], slots: Slots, windowed: bool) -> StateAsked | None:
     asks = False
     for _ in range(5):
         match = _OPENING.match(text.lower()[:80])
-        if match is None or (match["asks"] or "").startswith("what"):
+        if match is None:
             break
         asks = asks or match["asks"] is not None
         text = text[match.end() :]
@@ -206,17 +206,21 @@ class _Question:
             return tense, SURE
         if "history" in kinds:
             return HISTORY, SURE
+        if tense == "used" and self.hints.before is None and not self.hints.during:
+            return PREVIOUS, SURE
         if "then" in kinds or (self.windowed and not kinds & {"now", "again"} and told != "previous"):
             return THEN, SURE
         if told == "first":
             return HISTORY, WEAK
-        if tense == "perfect":
+        if tense in ("perfect", "ever"):
             return HISTORY, SURE
         if told == "previous" or tense == "used":
             return PREVIOUS, SURE
         if "before" in kinds and tense == "past":
             return PREVIOUS, SURE
         if tense == "past" and "again" not in kinds:
+            if name in words_of.LASTING:
+                return NOW, LIKELY
             if noun and (name.startswith(OPEN) or name in words_of.LOOKED_UP):
                 return NOW, WEAK
             return PREVIOUS, LIKELY if not noun else WEAK
@@ -224,8 +228,10 @@ class _Question:
 
     def _of_noun(self, noun: Noun, tense: str, confidence: float = SURE, value: str = "") -> StateAsked | None:
         many = not self.slots.one(noun.slots[0])
-        if noun.told == "all" or (noun.plural and not many and not noun.slots[0].startswith(OPEN)):
-            tense = "now" if many else HISTORY
+        if noun.told == "all" or (noun.plural and tense not in ("now", WHEN) and not many):
+            tense = "now" if many and tense == "now" else HISTORY
+        elif noun.told == "previous" and noun.plural:
+            tense = HISTORY
         return self._answer(
             noun.slots, noun.subject, tense, min(confidence, noun.confidence), value=value, told=noun.told, noun=True
         )
@@ -248,6 +254,11 @@ class _Question:
         if low[-2:] in (["used", "to", "be"][1:], ["to", "be"]) and "use" in low[-3]:  # "what my number used to be"
             noun = self._noun(2 if low[1] == "did" else 1, len(low) - 3)
             return None if noun is None else self._of_noun(noun, "used")
+        if low[1:4] == ["used", "to", "be"]:  # "what used to be my number"
+            noun = self._noun(4)
+            return None if noun is None else self._of_noun(noun, "used")
+        if low == ["what", "should", "i", "be", "called"]:
+            return self._answer(("nickname", "name"), ME, "now", SURE)
         if low[1] in _HAVE:
             found = self._have_been()
             if found is not None:
@@ -259,6 +270,8 @@ class _Question:
             found = self._who_does()
             if found is not None:
                 return found
+        if low in (["who", "am", "i"], ["who", "i", "am"]):
+            return self._answer(("name",), ME, "now", LIKELY)
         table = {"where": words_of.WHERE, "who": words_of.WHO, "whom": words_of.WHO}.get(first, words_of.WHAT)
         found = self._verb(1, table)
         return found if found is not None or first in ("who", "whom", "where") else self._which_noun()
@@ -266,12 +279,12 @@ class _Question:
     def _be_noun(self, first: str) -> StateAsked | None:
         """ "What is my number", "who is Priya's boss", "what is the history of my address"."""
         low = self.low
-        noun = self._noun(2)
-        if noun is not None and self._fits(first, noun):
-            return self._of_noun(noun, _BE[low[1]])
         found = self._listed(2)
         if found is not None:
             return found
+        noun = self._noun(2)
+        if noun is not None and self._fits(first, noun):
+            return self._of_noun(noun, _BE[low[1]])
         if first == "what" and low[-1] in ("called", "named"):  # "what is my dog called"
             for subject, end, sure in subjects_at(self.words, low, 2):
                 if end == len(low) - 1:
@@ -320,15 +333,17 @@ class _Question:
             if not rest:
                 continue
             phrase = forms_of(rest)
-            if phrase == "do" and not noun and tense == "now" and table is words_of.WHAT:
+            if phrase == "do" and tense == "now" and table is words_of.WHAT and rest[0] != "doing":
+                if "then" in self.hints.kinds or self.windowed:
+                    continue  # "what does she do on Sundays"
                 return self._answer(("job",), subject, tense, WEAK)
             names = table.get(f"{prefix}{phrase}")
             if names is not None:
                 return self._born(phrase, names, subject, tense, sure)
             if rest[0] == "from" and phrase == "from":
                 continue
-            if table is words_of.WHERE and forms_of(rest) == "move from":
-                return self._answer(("home",), subject, "used", sure)
+            if table is words_of.WHERE and phrase == "move from":
+                return self._answer(("home",), subject, "used", WEAK)
         return None
 
     def _born(self, phrase: str, names: tuple[str, ...], subject: str, tense: str, sure: float) -> StateAsked | None:
@@ -370,7 +385,12 @@ class _Question:
                 here, rest = "used", rest[2:]
             if here == "perfect" and rest[:1] == ["been"] and rest[1:2]:
                 rest = ["be", *rest[1:]]
-            if len(rest) > 1 and rest[0] == "be" and rest[1].endswith("ing") and rest[1] in words_of.FORMS:
+            if (
+                len(rest) > 1
+                and rest[0] == "be"
+                and rest[1].endswith("ing")
+                and words_of.FORMS.get(rest[1], "do") != "do"
+            ):
                 found.append((subject, here, [words_of.FORMS[rest[1]], *rest[2:]], sure))
             if aux in _DO and rest and rest[0] in words_of.FORMS and words_of.FORMS[rest[0]] != rest[0]:
                 continue
@@ -396,8 +416,13 @@ class _Question:
                 phrase = forms_of(rest)
                 leads = words_of.LEADS_TO.get((plain, phrase))
                 verb = phrase.split()[0] if phrase else ""
+                if rest[-1:] in (["most"], ["best"]) and verb in ("like", "love", "prefer"):  # "what colour do I like most"
+                    leads, rest = self.slots.of_noun.get(f"favourite {plain}"), rest[:-1]
                 name_here = leads or words_of.NOUNS.get(plain, {}).get(verb) or name
                 if name_here is None or verb not in words_of.LIGHT or len(rest) > 3 or not _ends_well(rest):
+                    continue
+                of = words_of.LIGHT[verb]
+                if leads is None and of and name_here not in of:
                     continue
                 if tense == "perfect" and not self.slots.one(name_here):
                     tense = "now"
@@ -430,7 +455,8 @@ class _Question:
             if noun is not None and noun.slots[0] in ("rent", "salary", "price", "budget", "weight"):
                 return self._of_noun(noun, _BE[low[2]])
         if low[1] == "much":
-            return self._verb(2, words_of.HOW, "much ")
+            at = 3 if low[2:3] == ["rent"] else 2
+            return self._verb(at, words_of.HOW, " ".join([*low[1:at], ""]))
         if low[1] in ("old", "tall", "heavy"):
             return self._verb(2, words_of.HOW, f"{low[1]} ")
         return None
@@ -479,11 +505,10 @@ class _Question:
         low = self.low
         if start >= len(low):
             return None
-        if low[start] in ("my", "our", "the", "a", "to") or (subject and low[start] in ("her", "his", "their", "its")):
-            skip = 2 if low[start] == "to" and low[start + 1 : start + 2] == ["a"] else 1
+        if low[start] in ("my", "our", "the", "a") or (subject and low[start] in ("her", "his", "their", "its")):
             if low[start] == "a" and low[start + 1 : start + 2] not in (["new"], ["different"]):
                 return None
-            found = noun_of(["my", *self.words[start + skip : end]], ["my", *low[start + skip : end]], self.slots)
+            found = noun_of(["my", *self.words[start + 1 : end]], ["my", *low[start + 1 : end]], self.slots)
             return None if found is None else found._replace(subject=subject or found.subject)
         found = self._noun(start, end)
         if found is None and not subject:
@@ -525,13 +550,21 @@ class _Question:
         verb = forms_of(rest).split()
         if not verb:
             return None
+        if rest[1:2] == ["to"] and rest[0] in ("switch", "switched", "change", "changed"):
+            verb = [verb[0], *verb[2:]]
+        if rest[:3] in (["stop", "eating", *rest[2:3]], ["start", "eating", *rest[2:3]]) and rest[-1] in words_of.EATEN:
+            return self._answer(("diet",), subject, WHEN, LIKELY)
         if rest[0] in words_of.CHANGE:
             noun = self._own_noun(subject, start + 1)
-            if noun is not None and (rest[0] not in ("get", "got") or not noun.slots[0].startswith(OPEN)):
+            if noun is not None and (rest[0] not in ("get", "got") or noun.slots[0] in words_of.GOT):
                 return self._of_noun(noun, WHEN)
         if verb == ["move"] or verb == ["move", "house"]:
             return self._answer(("home", "address"), subject, WHEN, sure)
-        if verb[0] in ("become", "go", "turn", "get", "be") and len(verb) == 2 and verb[1] in words_of.TOLD:
+        if (
+            verb[0] in ("become", "go", "turn", "get", "be", "switch", "change")
+            and len(verb) == 2
+            and verb[1] in words_of.TOLD
+        ):
             return self._answer((words_of.TOLD[verb[1]],), subject, WHEN, sure, value=verb[1])
         if verb[0] in ("leave", "quit", "lose", "start", "begin") and len(verb) > 1:
             noun = self._own_noun(subject, start + 1)
@@ -541,8 +574,12 @@ class _Question:
             for length in range(min(4, len(verb) - 1), 0, -1):
                 names = table.get(" ".join(verb[:length]))
                 value = self._value(start + length)
-                if names is not None and value and (names[0] not in ("job", "diet") or len(verb) <= 5):
-                    if names == ("diet",) or (names[0] == "marital_status"):
+                if names is not None and value:
+                    if low[start + length] in ("a", "an"):  # "a gym", "a new place"
+                        if names[0] != "home":
+                            continue
+                        value = ""
+                    if names[0] != "home" and not value[0].isupper() and length == 1:
                         continue
                     return self._answer(names, subject, WHEN, min(sure, SURE if length > 1 else LIKELY), value=value)
         return None
@@ -575,7 +612,7 @@ class _Question:
                 return found
             if rest[:1] in (["had"], ["have"], ["used"], ["use"]):
                 noun = self._own_noun(subject, len(low) - len(rest) + 1)
-                if noun is not None:
+                if noun is not None and not noun.slots[0].startswith(OPEN):  # else it is a thing that is had
                     return self._of_noun(noun, WHEN)
         return None
 
@@ -596,9 +633,7 @@ class _Question:
                 noun = self._own_noun(subject, len(low) - len(rest) + 1)
                 if noun is not None and rest[0] not in ("get", "got"):
                     return self._of_noun(noun, HISTORY)
-            if tense == "past":
-                tense = HISTORY
-            found = self._holding(subject, rest, tense, sure)
+            found = self._holding(subject, rest, "ever" if tense in ("past", "perfect") else tense, sure)
             if found is not None:
                 return found
         return None
@@ -626,13 +661,15 @@ class _Question:
             elif not value:
                 return None
             return self._answer(names, subject, tense, sure, value=value)
+        if verb[0] == "eat" and len(verb) == 2 and verb[1] in words_of.EATEN:
+            return self._answer(("diet",), subject, tense, LIKELY)
         if verb == ["live"] and tense == WHEN:
             return self._answer(("home", "address"), subject, tense, WEAK)
         if verb[0] == "have" and verb[1:2] in (["any"], ["a"], ["an"], ["children"], ["kids"], ["pets"], ["siblings"]):
             noun = verb[2:] if verb[1] in ("any", "a", "an") else verb[1:]
-            name = self.slots.of_noun.get(" ".join(noun)) if noun else None
-            name = name or (self.slots.of_noun.get(" ".join(singular(noun))) if noun else None)
-            if name is not None and tense in ("now", HISTORY):
+            called = noun_of(["my", *noun], ["my", *noun], self.slots) if noun else None
+            name = called.slots[-1] if called is not None and not called.slots[-1].startswith(OPEN) else None
+            if name is not None and tense in ("now", "ever"):
                 return self._answer((name,), subject, tense, LIKELY)
         return None
 
