@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from recall_integrations.facts import asking_words as words_of
-from recall_integrations.facts.open_names import slots_called
+from recall_integrations.facts.open_names import singular, slots_called
 from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import OPEN, Slots
 
@@ -198,15 +198,3 @@ def _may_be_open(owner: str, noun: list[str], sure: float) -> bool:
         ):
             return False
     return noun[0] != "of" and noun[-1] != "of"
-
-
-def singular(noun: list[str]) -> list[str]:
-    """A noun phrase whose last word is in the singular."""
-    last = noun[-1]
-    if last.endswith("ies") and len(last) > 4:
-        last = last[:-3] + "y"
-    elif last.endswith(("sses", "xes", "ches", "shes")):
-        last = last[:-2]
-    elif last.endswith("s") and not last.endswith(("ss", "us", "is")):
-        last = last[:-1]
-    return [*noun[:-1], last]

@@ -36,7 +36,9 @@ ADVERBS = _adverbs(
     "full time, full-time, part time, part-time, as of yet, there, mainly, just, quickly, really, even, all",
 )
 CLAUSES = frozenset("before while whilst when during after until till prior as back whenever since".split())
-PREPOSITIONS = frozenset("in on at by around over last throughout from early late mid two three a past".split())
+PREPOSITIONS = frozenset(
+    "in on at by around over last throughout early late mid a past two three four five six seven eight nine ten".split()
+)
 _HARD = frozenset(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
     "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday week weeks weekend month months year "
@@ -48,6 +50,9 @@ _SOFT = frozenset(
     "two three four five six seven eight nine ten a an few couple several some over throughout from to and between my "
     "new year's years' eve half first second third fourth or so about for back".split()
 )
+
+_ANY_TAIL = CLAUSES | PREPOSITIONS | {"yesterday"}
+_ANY_TIME = _ANY_TAIL | frozenset(ADVERBS)
 
 
 class Hints:
@@ -76,9 +81,13 @@ def read_time(words: list[str], low: list[str], windowed: bool) -> tuple[list[st
         windowed: whether it names a time.
     """
     hints = Hints()
+    found = {word.rstrip(",") for word in low}
+    if found.isdisjoint(_ANY_TIME):
+        return words, low, hints
     words, low = _leading(words, low)
-    end = _tail(words, low, windowed, hints)
-    words, low = words[:end], low[:end]
+    if not found.isdisjoint(_ANY_TAIL):
+        end = _tail(words, low, windowed, hints)
+        words, low = words[:end], low[:end]
     kept: list[int] = []
     at = 0
     while at < len(low):
@@ -124,7 +133,7 @@ def _tail(words: list[str], low: list[str], windowed: bool, hints: Hints) -> int
         word = low[at].rstrip(",")
         if word in CLAUSES and _clause(words, low, at, windowed, hints):
             return at
-        if (word in PREPOSITIONS or word == "yesterday" or word.isdigit()) and is_time(low[at:]):
+        if (word in PREPOSITIONS or word == "yesterday") and is_time(low[at:]):
             hints.kinds.add(_THEN)
             return at
     return len(low)

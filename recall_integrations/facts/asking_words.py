@@ -232,6 +232,13 @@ GOT = _set(  # "when did I get my …"
     "nickname medication bank gym landlord"
 )
 LASTING = _set("school major hometown birthday nationality")  # of these "what did I …" does not ask for one before
+# "When did I change my …", of open slots: those that are names and numbers. Tyres and sheets are changed too.
+CHANGED = _set(
+    "code codes password passwords passphrase pin number numbers combination name username handle login account plan "
+    "provider plate address email subscription tariff carrier operator profile picture title signature supplier insurance"
+)
+# "Is my … x?", of what is told by words in lower case; a landlord may be nice, but "nice" is no landlord.
+WORDED = _set("diet marital_status status nationality religion time_zone job")
 DATED = _set("birthday deadline working_hours anniversary")  # "when is my …"
 PLACED = _set("home address location hometown favourite_place")  # "where is my …"
 UNOWNED = _set("wifi_password")  # "what is the …", with nobody's name
@@ -255,7 +262,7 @@ NO_STATES = _set(
     "order task tasks todo agenda excuse secret news update updates difference connection significance importance "
     "meaning inspiration decision decisions choice surprise gift present birthday's weather things thing stuff "
     "way one ones other others lot kind sort type part something anything everything life words word advantage "
-    "advantages benefit benefits activity activities audition moment moments main key biggest greatest long-term short-term next upcoming"
+    "advantages benefit benefits options option chances chance odds luck fault mood mind subject turn activity activities audition moment moments main key biggest greatest long-term short-term next upcoming"
 )
 # A name of a slot has no such words in it.
 NOT_IN_NAMES = _set(
@@ -265,6 +272,22 @@ NOT_IN_NAMES = _set(
     "i you he she it we they me him us them to in on at for as so than then there here very really also just all any some "
     "most more less many much every each"
 )
+
+# A query without one of these, without a noun of a slot and without an owner asks for no state.
+_CUED = _set(
+    "live reside work study drive speak play move relocate come grow eat earn weigh report attend bank exercise train "
+    "major date rent join become quit leave stay settle call"
+)
+CUES = (
+    frozenset([form for form, base in FORMS.items() if base in _CUED])
+    | frozenset(TOLD)
+    | _set(
+        "my our user's based located allergic born old tall heavy married dating engaged seeing employed switch switched "
+        "change changed moved raised history timeline called named reach contact touch hold owns owned leads led runs "
+        "manages supervises employs managed am from team rent single eating history i,"
+    )
+)
+LAST_CUES = _set("do like love enjoy hate dislike who i")
 
 
 def forms_of(words: list[str]) -> str:

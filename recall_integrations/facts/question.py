@@ -18,12 +18,13 @@ the one before. Both are less sure than with a word that says it.
 from __future__ import annotations
 
 from recall_integrations.facts import asking_words as words_of
-from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, Noun, noun_of, singular, subjects_at
+from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, Noun, noun_of, subjects_at
+from recall_integrations.facts.asking_gate import ASKED_KNOW, sentence_of
 from recall_integrations.facts.asking_time import Hints, read_time
 from recall_integrations.facts.asking_words import forms_of
+from recall_integrations.facts.open_names import singular
 from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
-from recall_integrations.patterns import regex
 from recall_integrations.records import record
 
 NOW = "now"  # how it is: "what is my number?", "where does she live now?"
@@ -32,8 +33,6 @@ PREVIOUS = "previous"  # what it was before it became what it is: "my previous n
 HISTORY = "history"  # all of it, in order: "how did my number change", "which cities have I lived in"
 WHEN = "when"  # when it changed or began: "when did I move to Lisbon?"
 MODES = (NOW, THEN, PREVIOUS, HISTORY, WHEN)
-LENGTH_MAX = 300  # characters; a longer query asks for no state
-WORDS_MAX = 30
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -60,27 +59,9 @@ class StateAsked:
     confidence: float = 0.9
 
 
-_OPENING = regex(
-    r"(?:hey|hi|hello|okay|ok|so|and|well|um|uh|sorry|oh|please|but|also|btw|by the way|quick question|just|"
-    r"(?:can|could|would|will) you|(?:please )?(?P<asks>(?:tell|remind|give|show|send) me(?: again)?(?: of| about)?|"
-    r"remember|look up|check|find|let me know|do you (?:happen to |still )?(?:know|remember|recall|have)|"
-    r"i(?: have|'ve)? (?:forgot|forgotten)|i (?:can't|cannot|don't) (?:remember|recall|know)|i need(?: to know)?|"
-    r"i(?:'d| would) like to know|i want to know|i wonder|i'm wondering|any idea|what about|how about))"
-    r"[,:!.]* +"
-)
-_STARTS = frozenset(
-    "what whats what's which who whos who's where wheres where's when when's how how's since for from in at on by during "
-    "as back before after while until am is are was were do does did have has my our the list show all history "
-    "whose whom between last remind tell give send hey hi hello okay ok so and well um uh sorry oh please but also btw "
-    "quick just can could would will remember look check find let any i i'd i've i'm if".split()
-)
-_PLAIN = str.maketrans({"’": "'", "‘": "'", "(": " ", ")": " ", "“": " ", "”": " ", '"': " "})
 _BE = {"is": "now", "are": "now", "am": "now", "was": "past", "were": "past"}
 _DO = {"do": "now", "does": "now", "did": "past"}
 _HAVE = {"have": "perfect", "has": "perfect", "had": "past"}
-_SHORT = {"what's": "what is", "whats": "what is", "who's": "who is", "where's": "where is", "when's": "when is"}
-_SHORT |= {"how's": "how is", "i've": "i have", "i'm": "i am", "what're": "what are", "wheres": "where is"}
-_SHORT |= {"didn't": "did not", "whos": "who is"}
 
 
 def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) -> StateAsked | None:
@@ -91,68 +72,25 @@ def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) ->
         slots: the schema.
         windowed: whether the query names a time, which somebody else has read ("in March", "last year").
     """
-    if len(text) > LENGTH_MAX:
+    sentence = sentence_of(text, slots)
+    if sentence is None:
         return None
-    words = _last_sentence(text)
-    if not words or len(words) > WORDS_MAX:
+    words, low, hints = read_time(sentence.words, sentence.low, windowed)
+    if len(low) < 2 or any([word.endswith((",", ";", ":")) or not word for word in low]):
         return None
-    first = words[0].lower().strip(",")
-    if first not in _STARTS and not first.endswith("'s") and not _owner_soon(words):
-        return None
-    return _read(words, slots, windowed)
-
-
-def _owner_soon(words: list[str]) -> bool:
-    return any(word.endswith(("'s", "s'")) for word in words[1:3])
-
-
-def _last_sentence(text: str) -> list[str]:
-    """The words of the last sentence, if what stands before is short."""
-    text = text.translate(_PLAIN).strip().rstrip("?!. \t\n\"'”)")
-    cut = max(text.rfind(". "), text.rfind("? "), text.rfind("! "), text.rfind("\n"))
-    if cut > 0:
-        if cut > 120:
-            return []
-        text = text[cut + 1 :]
-    return text.split()
-
-
-def _read(words: list[str], slots: Slots, windowed: bool) -> StateAsked | None:
-    text = " ".join(words)
-    asks = False
-    for _ in range(5):
-        match = _OPENING.match(text.lower()[:80])
-        if match is None:
-            break
-        asks = asks or match["asks"] is not None
-        text = text[match.end() :]
-    words = []
-    for word in text.split():
-        short = _SHORT.get(word.lower().rstrip(","))
-        words += short.split() if short else [word]
-    if not words:
-        return None
-    low = [word.lower() for word in words]
-    if low[0] in ("if", "whether") and asks:
-        words, low = words[1:], low[1:]
-    if len(low) < 2:
-        return None
-    words, low, hints = read_time(words, low, windowed)
-    if len(low) < 2 or any(word.endswith((",", ";", ":")) for word in low):
-        return None
-    return _Question(words, low, hints, slots, windowed=windowed, asks=asks).read()
+    return _Question(words, low, hints, slots, windowed=windowed, asked=sentence.asked).read()
 
 
 class _Question:
     """A question without its opening and its time."""
 
-    __slots__ = ("asks", "hints", "low", "slots", "windowed", "words")
+    __slots__ = ("asked", "hints", "low", "slots", "windowed", "words")
 
     def __init__(
-        self, words: list[str], low: list[str], hints: Hints, slots: Slots, *, windowed: bool, asks: bool
+        self, words: list[str], low: list[str], hints: Hints, slots: Slots, *, windowed: bool, asked: int
     ) -> None:
         self.words, self.low, self.hints, self.slots = words, low, hints, slots
-        self.windowed, self.asks = windowed, asks
+        self.windowed, self.asked = windowed, asked
 
     def read(self) -> StateAsked | None:
         low = self.low
@@ -416,7 +354,11 @@ class _Question:
                 phrase = forms_of(rest)
                 leads = words_of.LEADS_TO.get((plain, phrase))
                 verb = phrase.split()[0] if phrase else ""
-                if rest[-1:] in (["most"], ["best"]) and verb in ("like", "love", "prefer"):  # "what colour do I like most"
+                if rest[-1:] in (["most"], ["best"]) and verb in (
+                    "like",
+                    "love",
+                    "prefer",
+                ):  # "what colour do I like most"
                     leads, rest = self.slots.of_noun.get(f"favourite {plain}"), rest[:-1]
                 name_here = leads or words_of.NOUNS.get(plain, {}).get(verb) or name
                 if name_here is None or verb not in words_of.LIGHT or len(rest) > 3 or not _ends_well(rest):
@@ -496,7 +438,7 @@ class _Question:
                 return self._answer(("home", "address"), subject, HISTORY, sure)
             if rest[:1] and rest[0] in words_of.CHANGE and at > 1:
                 noun = self._own_noun(subject, len(low) - len(rest) + 1)
-                if noun is not None:
+                if noun is not None and self._changes(noun):
                     return self._of_noun(noun, HISTORY)
         return None
 
@@ -556,7 +498,9 @@ class _Question:
             return self._answer(("diet",), subject, WHEN, LIKELY)
         if rest[0] in words_of.CHANGE:
             noun = self._own_noun(subject, start + 1)
-            if noun is not None and (rest[0] not in ("get", "got") or noun.slots[0] in words_of.GOT):
+            if noun is not None and (
+                noun.slots[0] in words_of.GOT or (rest[0][:3] != "got" and rest[0] != "get" and self._changes(noun))
+            ):
                 return self._of_noun(noun, WHEN)
         if verb == ["move"] or verb == ["move", "house"]:
             return self._answer(("home", "address"), subject, WHEN, sure)
@@ -583,6 +527,10 @@ class _Question:
                         continue
                     return self._answer(names, subject, WHEN, min(sure, SURE if length > 1 else LIKELY), value=value)
         return None
+
+    def _changes(self, noun: Noun) -> bool:
+        """Whether somebody who changes such a thing changes what holds of it."""
+        return not noun.slots[0].startswith(OPEN) or noun.phrase.split()[-1] in words_of.CHANGED
 
     def _value(self, start: int) -> str:
         """The rest as a value; empty = it is none."""
@@ -631,7 +579,7 @@ class _Question:
         for subject, tense, rest, sure in self._clauses(0):
             if low[0] in ("did", "has", "have") and rest[:1] and rest[0] in words_of.CHANGE:
                 noun = self._own_noun(subject, len(low) - len(rest) + 1)
-                if noun is not None and rest[0] not in ("get", "got"):
+                if noun is not None and rest[0] not in ("get", "got") and self._changes(noun):
                     return self._of_noun(noun, HISTORY)
             found = self._holding(subject, rest, "ever" if tense in ("past", "perfect") else tense, sure)
             if found is not None:
@@ -679,7 +627,7 @@ class _Question:
         for cut in range(len(low) - 1, max(2, len(low) - 5), -1):
             noun = self._noun(1, cut)
             value = self._value(cut)
-            if noun is not None and value and not noun.slots[0].startswith(OPEN):
+            if noun is not None and value and _may_hold(noun.slots[0], value):
                 return self._of_noun(noun, _BE[low[0]], LIKELY, value)
         for subject, end, _sure in subjects_at(self.words, low, 1):
             noun = self._noun(end)
@@ -718,9 +666,14 @@ class _Question:
     def _bare(self) -> StateAsked | None:
         """A noun without a verb: "my wifi password?", "(tell me) Priya's email"."""
         noun = self._noun(0)
-        if noun is None or (noun.slots[0].startswith(OPEN) and not self.asks):
+        if noun is None or (noun.slots[0].startswith(OPEN) and self.asked < ASKED_KNOW):
             return self._listed()
-        return self._of_noun(noun, "now", SURE if self.asks else LIKELY)
+        return self._of_noun(noun, "now", SURE if self.asked else LIKELY)
+
+
+def _may_hold(name: str, value: str) -> bool:
+    """Whether a value that is asked for may be one of the slot, and not a word for how it is."""
+    return value[0].isupper() or value[0].isdigit() or name.startswith("favourite_") or name in words_of.WORDED
 
 
 def _ends_well(rest: list[str]) -> bool:
