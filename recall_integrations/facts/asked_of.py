@@ -126,14 +126,18 @@ def _owned(words: list[str], low: list[str], at: int, owner: str, slots: Slots, 
 def _of_owner(words: list[str], low: list[str], slots: Slots) -> Noun | None:
     """ "the phone number of Priya", "the deadline for Project Kestrel", "the wifi password"."""
     for i in range(1, min(len(low), 5)):
-        if low[i] not in ("of", "for"):
+        if low[i] not in ("of", "for", "to"):
             continue
         noun = low[:i]
+        if noun in (["name"], ["names"]):
+            owned = noun_of(words[i + 1 :], low[i + 1 :], slots)
+            if owned is not None and not owned.slots[0].startswith(OPEN):
+                return owned  # "the name of my dentist"
         for subject, end, sure in subjects_at(words, low, i + 1):
             if end == len(low) and (subject or low[i + 1] in ("me", "us")):
                 found = _noun(subject, noun, slots, sure)
                 return None if found is None or found.slots[0].startswith(OPEN) else found
-        if low[i] == "of" and low[i + 1 : i + 2] in (["my"], ["our"]):
+        if low[i + 1 : i + 2] in (["my"], ["our"]) and (low[i] == "of" or noun[-1] in words_of.CHANGED):
             return _noun(ME, [*low[i + 2 :], *noun], slots, SURE)
     found = _noun(ME, low, slots, SURE)
     if found is not None and found.slots[0] in words_of.UNOWNED:

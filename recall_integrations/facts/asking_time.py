@@ -26,13 +26,13 @@ ADVERBS = _adverbs(
     then="back then, at the time, at that time, in those days, at that point, back in the day, in the old days, at first, "
     "in the beginning, originally, initially, by then",
     before="before, before that, before this, before then, before now, previously, formerly, beforehand, earlier, "
-    "in the past, prior to that, prior to this, last time, earlier on, up to now before",
+    "in the past, prior to that, prior to this, earlier on, up to now before",
     history="so far, over time, over the years, over the months, over the last years, to date, until now, up to now, "
     "up until now, till now, through the years, throughout the years, through time, with time, in my life, "
     "throughout my life, in total, in order, chronologically, ever, all along",
     again="again",
     nothing="please, exactly, actually, anyway, btw, by the way, thanks, thank you, though, usually, precisely, "
-    "for me, if you know, if you remember, do you know, do you remember, do you recall, you know, already, officially, "
+    "for me, if you know, if you remember, do you know, do you remember, do you recall, you know, already, always, officially, "
     "full time, full-time, part time, part-time, as of yet, there, mainly, just, quickly, really, even, all",
 )
 CLAUSES = frozenset("before while whilst when during after until till prior as back whenever since".split())
@@ -51,7 +51,7 @@ _SOFT = frozenset(
     "new year's years' eve half first second third fourth or so about for back".split()
 )
 
-_ANY_TAIL = CLAUSES | PREPOSITIONS | {"yesterday"}
+_ANY_TAIL = CLAUSES | PREPOSITIONS | {"yesterday", "ago"}
 _ANY_TIME = _ANY_TAIL | frozenset(ADVERBS)
 
 
@@ -133,7 +133,7 @@ def _tail(words: list[str], low: list[str], windowed: bool, hints: Hints) -> int
         word = low[at].rstrip(",")
         if word in CLAUSES and _clause(words, low, at, windowed, hints):
             return at
-        if (word in PREPOSITIONS or word == "yesterday") and is_time(low[at:]):
+        if (word in PREPOSITIONS or word == "yesterday" or word.isdigit()) and is_time(low[at:]):
             hints.kinds.add(_THEN)
             return at
     return len(low)
@@ -169,7 +169,10 @@ def _clause(words: list[str], low: list[str], at: int, windowed: bool, hints: Hi
             return rest[1:] not in (["now"], ["today"]) and is_time(rest[1:]) and _then(hints)
         return rest[:1] == ["a"] and rest[1:] in (["child"], ["kid"], ["student"], ["teenager"]) and _then(hints)
     if word == "since":
-        return False
+        if not is_time(rest):
+            return False
+        hints.kinds.add(_HISTORY)
+        return True
     if word in ("until", "till") and rest[:1] == ["now"]:
         return False
     if word == "before":

@@ -83,10 +83,11 @@ LIGHT: dict[str, frozenset[str]] = {
     "move": _set("home address"),
     "come": _set("hometown nationality"),
     "see": _set("doctor dentist therapist"),
-    "be": _set("team version time_zone hometown nationality height age school bank gym"),
+    "be": _set("diet team version time_zone hometown nationality height age school bank gym"),
 }
 # What a noun with a verb asks for, where that is another slot than the noun's own.
 LEADS_TO = {
+    **{(noun, f"be born{on}"): "birthday" for noun in ("year", "day", "date", "month") for on in ("", " in", " on")},
     ("country", "come from"): "hometown",
     ("country", "be from"): "hometown",
     ("city", "come from"): "hometown",
@@ -137,7 +138,10 @@ BEGUN = _table(
         "start work at, start my job at, get hired by, get hired at",
     ),
     ("job", "start working as, start as"),
+    ("car", "start driving"),
 )
+# "How long have I been …", besides `VALUED`.
+BEEN = _table(("employer", "be at, be with"))
 ENDED = _table(
     ("home", "leave, move out of, move away from, move from"),
     ("employer job", "quit, leave, stop working at, stop working for, resign from"),
@@ -259,7 +263,7 @@ NO_STATES = _set(
     "contributions progress result results outcome outcomes effect impact influence purpose motivation intention "
     "intentions concern concerns fear fears challenge challenges struggle struggles achievement achievements memory "
     "memories dream dreams vision mission job's work explanation description summary comment comments feedback request "
-    "order task tasks todo agenda excuse secret news update updates difference connection significance importance "
+    "task tasks todo agenda excuse secret news update updates difference connection significance importance "
     "meaning inspiration decision decisions choice surprise gift present birthday's weather things thing stuff "
     "way one ones other others lot kind sort type part something anything everything life words word advantage "
     "advantages benefit benefits options option chances chance odds luck fault mood mind subject turn activity activities audition moment moments main key biggest greatest long-term short-term next upcoming"

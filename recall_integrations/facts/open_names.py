@@ -38,9 +38,7 @@ _SAME = frozenset(  # a phone number remains one with these before it
     "work office home private personal business mobile cell contact landline telephone main second".split()
 )
 # With these before it a noun is another thing than without: a dream job is no job.
-_OTHER = frozenset(
-    "favourite favorite dream ideal target goal next future first perfect preferred best worst ex".split()
-)
+_OTHER = frozenset("favourite favorite dream ideal target goal next future first perfect best worst ex".split())
 
 
 def open_name(noun_phrase: str) -> str:

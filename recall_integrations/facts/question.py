@@ -95,6 +95,9 @@ class _Question:
     def read(self) -> StateAsked | None:
         low = self.low
         first = low[0]
+        if first in ("in", "at", "for", "to", "on", "with") and low[1] in ("which", "what", "whom"):
+            self.words, self.low = [*self.words[1:], self.words[0]], [*low[1:], low[0]]
+            return self._wh(low[1])
         if first in ("since", "for", "from") and low[1:2] in (["when"], ["how"], ["which"]):
             return self._since(2 if low[1] == "when" else 3)
         if first == "how":
@@ -197,7 +200,7 @@ class _Question:
             return None if noun is None else self._of_noun(noun, "used")
         if low == ["what", "should", "i", "be", "called"]:
             return self._answer(("nickname", "name"), ME, "now", SURE)
-        if low[1] in _HAVE:
+        if low[1] in _HAVE or low[1:3] == ["is", "been"]:
             found = self._have_been()
             if found is not None:
                 return found
@@ -247,7 +250,10 @@ class _Question:
         return True
 
     def _have_been(self) -> StateAsked | None:
-        """ "What have my addresses been", "what has my number been"."""
+        """ "What have my addresses been", "what has been my number"."""
+        if self.low[2:3] == ["been"]:
+            noun = self._noun(3)
+            return None if noun is None else self._of_noun(noun, HISTORY)
         if self.low[-1] != "been":
             return None
         noun = self._noun(2, len(self.low) - 1)
@@ -317,6 +323,8 @@ class _Question:
                 here = "past" if rest[0] in words_of.PAST_FORMS else "now"
                 if rest[0] in _BE:
                     here, rest = _BE[rest[0]], ["be", *rest[1:]]
+                elif rest[0] in _HAVE and len(rest) > 1:
+                    here, rest = "perfect", rest[1:]
             elif aux in _BE:
                 rest = ["be", *rest]
             if rest[:2] in (["use", "to"], ["used", "to"]):
@@ -361,6 +369,10 @@ class _Question:
                 ):  # "what colour do I like most"
                     leads, rest = self.slots.of_noun.get(f"favourite {plain}"), rest[:-1]
                 name_here = leads or words_of.NOUNS.get(plain, {}).get(verb) or name
+                if name_here is None and subject == ME and tense == "now" and rest in (["use"], ["prefer"]):
+                    opened = noun_of(["my", *noun], ["my", *noun], self.slots)  # "which shampoo do I use"
+                    if opened is not None:
+                        return self._of_noun(opened, tense, WEAK)
                 if name_here is None or verb not in words_of.LIGHT or len(rest) > 3 or not _ends_well(rest):
                     continue
                 of = words_of.LIGHT[verb]
@@ -470,11 +482,11 @@ class _Question:
             noun = self._noun(1, len(low) - 1)
             if noun is not None and self._fits("when", noun):
                 return self._of_noun(noun, "now", SURE)
-        if low[1] in ("did", "has") and low[-1] in ("change", "changed"):
-            noun = self._noun(2, len(low) - 1)
+        if low[1] in ("did", "has", "was", "is") and low[-1] in ("change", "changed", "updated"):
+            noun = self._noun(2, len(low) - (2 if low[-2] == "last" else 1))
             if noun is not None:
                 return self._of_noun(noun, WHEN)
-        for subject, tense, rest, sure in self._clauses(1):
+        for subject, tense, rest, sure in self._clauses(5 if low[1:5] == ["was", "the", "last", "time"] else 1):
             if rest == ["be", "born"]:
                 return self._answer(("birthday",), subject, "now", sure)
             if tense not in ("past", "perfect"):
@@ -514,15 +526,18 @@ class _Question:
             noun = self._own_noun(subject, start + 1)
             if noun is not None and noun.slots[0] in ("job", "employer", "school"):
                 return self._of_noun(noun, WHEN)
+        if verb[:2] == ["move", "from"] and "to" in verb[3:]:  # "move from Berlin to Lisbon"
+            value = self._value(start + verb.index("to") + 1)
+            return self._answer(("home",), subject, WHEN, sure, value=value) if value else None
         for table in (words_of.BEGUN, words_of.ENDED):
             for length in range(min(4, len(verb) - 1), 0, -1):
                 names = table.get(" ".join(verb[:length]))
                 value = self._value(start + length)
                 if names is not None and value:
                     if low[start + length] in ("a", "an"):  # "a gym", "a new place"
-                        if names[0] != "home":
+                        if names[0] not in ("home", "car"):
                             continue
-                        value = ""
+                        value = value if names[0] == "car" else ""
                     if names[0] != "home" and not value[0].isupper() and length == 1:
                         continue
                     return self._answer(names, subject, WHEN, min(sure, SURE if length > 1 else LIKELY), value=value)
@@ -553,11 +568,13 @@ class _Question:
                     if noun is not None:
                         return self._of_noun(noun, WHEN, value=self._value(cut + 1))
         for subject, tense, rest, sure in self._clauses(at):
-            if tense not in ("now", "perfect"):
-                continue
             found = self._holding(subject, rest, WHEN, sure)
             if found is not None:
                 return found
+            if rest[:1] == ["be"] and subject:  # "since when is Priya my boss"
+                noun = self._noun(len(low) - len(rest) + 1)
+                if noun is not None and noun.slots[0] in words_of.PEOPLE:
+                    return self._of_noun(noun, WHEN, value=subject)
             if rest[:1] in (["had"], ["have"], ["used"], ["use"]):
                 noun = self._own_noun(subject, len(low) - len(rest) + 1)
                 if noun is not None and not noun.slots[0].startswith(OPEN):  # else it is a thing that is had
@@ -597,10 +614,12 @@ class _Question:
             offset = 1
         else:
             offset = 0
-        if verb[0] == "be" and len(verb) == 2 and verb[1] in words_of.TOLD:
-            return self._answer((words_of.TOLD[verb[1]],), subject, tense, sure, value=verb[1])
+        if verb[0] == "be" and verb[-1] in words_of.TOLD and (len(verb) == 2 or verb[1:-1] == ["a"]):
+            return self._answer((words_of.TOLD[verb[-1]],), subject, tense, sure, value=verb[-1])
         for length in range(min(4, len(verb)), 0, -1):
             names = words_of.VALUED.get(" ".join(verb[:length]))
+            if names is None and tense == WHEN:
+                names = words_of.BEEN.get(" ".join(verb[:length]))
             if names is None:
                 continue
             value = self._value(start + length - offset)
@@ -656,6 +675,10 @@ class _Question:
             noun = self._noun(start, len(low) - 1)
             if noun is not None and not noun.slots[0].startswith(OPEN):
                 return self._of_noun(noun, HISTORY)
+        if at == 0 and low[0] in ("list", "show", "all") and len(rest) > 2 and rest[1] in ("i", "we"):
+            found = self._which_noun_from(start)  # "all the cities I have lived in"
+            if found is not None:
+                return found
         if at == 0 and start > 0 and low[0] in ("list", "show", "all") and rest:
             noun = self._noun(start)
             if noun is not None and (noun.told or not noun.slots[0].startswith(OPEN)):
@@ -679,4 +702,4 @@ def _may_hold(name: str, value: str) -> bool:
 def _ends_well(rest: list[str]) -> bool:
     """Whether behind the verb only a preposition or such stands: "do I work for", "am I on"."""
     ends = ("in", "at", "for", "with", "on", "from", "to", "by", "of", "as", "under", "had", "go", "go to", "been")
-    return all(word in ends or word in words_of.FORMS or word in ("working", "living") for word in rest[1:])
+    return all(word in ends or word in words_of.FORMS or word in ("working", "living", "born") for word in rest[1:])
