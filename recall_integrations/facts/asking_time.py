@@ -43,7 +43,7 @@ _HARD = frozenset(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
     "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday week weeks weekend month months year "
     "years day days quarter spring summer autumn fall winter christmas easter thanksgiving halloween yesterday morning "
-    "evening night afternoon ago decade century childhood college school university birth q1 q2 q3 q4".split()
+    "evening night afternoon eve year's ago decade century childhood college school university birth q1 q2 q3 q4".split()
 )
 _SOFT = frozenset(
     "in on at by around the of early late mid middle beginning start end during last this that past previous next "

@@ -141,7 +141,7 @@ BEGUN = _table(
     ("car", "start driving"),
 )
 # "How long have I been …", besides `VALUED`.
-BEEN = _table(("employer", "be at, be with"))
+BEEN = _table(("employer", "be at"), ("partner employer", "be with"))
 ENDED = _table(
     ("home", "leave, move out of, move away from, move from"),
     ("employer job", "quit, leave, stop working at, stop working for, resign from"),

@@ -169,7 +169,9 @@ class _Question:
 
     def _of_noun(self, noun: Noun, tense: str, confidence: float = SURE, value: str = "") -> StateAsked | None:
         many = not self.slots.one(noun.slots[0])
-        if noun.told == "all" or (noun.plural and tense not in ("now", WHEN) and not many):
+        if many and tense == "past" and "again" not in self.hints.kinds:
+            tense, confidence = "ever", WEAK  # "what were my hobbies?": all that they were
+        elif noun.told == "all" or (noun.plural and tense not in ("now", WHEN) and not many):
             tense = "now" if many and tense == "now" else HISTORY
         elif noun.told == "previous" and noun.plural:
             tense = HISTORY
@@ -598,7 +600,7 @@ class _Question:
                 noun = self._own_noun(subject, len(low) - len(rest) + 1)
                 if noun is not None and rest[0] not in ("get", "got") and self._changes(noun):
                     return self._of_noun(noun, HISTORY)
-            found = self._holding(subject, rest, "ever" if tense in ("past", "perfect") else tense, sure)
+            found = self._holding(subject, rest, "ever" if tense in ("past", "perfect", "used") else tense, sure)
             if found is not None:
                 return found
         return None
