@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recall_integrations.facts import asking_words as words_of
+from recall_integrations.facts.asking_verbs import verbs_of
 from recall_integrations.facts.open_names import plural_of
 from recall_integrations.facts.slots import Slots
 from recall_integrations.patterns import regex
@@ -114,7 +115,7 @@ def _cued(text: str, low: list[str], slots: Slots) -> bool:
 @lru_cache(maxsize=16)
 def _cues(slots: Slots) -> frozenset[str]:
     """Words without one of which a query asks for no state."""
-    cues = set(words_of.CUES)
+    cues = {*words_of.CUES, *verbs_of(slots).cues}
     for noun in slots.of_noun:
         last = noun.split()[-1]
         cues.update((last, plural_of(last)))

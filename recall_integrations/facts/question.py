@@ -21,6 +21,7 @@ from recall_integrations.facts import asking_words as words_of
 from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, Noun, noun_of, subjects_at
 from recall_integrations.facts.asking_gate import ASKED_KNOW, sentence_of
 from recall_integrations.facts.asking_time import Hints, read_time
+from recall_integrations.facts.asking_verbs import kind_of, verbs_of
 from recall_integrations.facts.asking_words import forms_of
 from recall_integrations.facts.open_names import singular
 from recall_integrations.facts.said import ME
@@ -246,9 +247,11 @@ class _Question:
         if first == "where":
             return name in words_of.PLACED
         if first == "when":
-            return name in words_of.DATED
+            return name in words_of.DATED or kind_of(self.slots, name) == "date"
         if first in ("who", "whom"):
-            return name.startswith(OPEN) or name in words_of.PEOPLE or name.startswith("favourite")
+            if name.startswith(OPEN) or name in words_of.PEOPLE or name.startswith("favourite"):
+                return True
+            return kind_of(self.slots, name) == "person"
         return True
 
     def _have_been(self) -> StateAsked | None:
@@ -284,6 +287,8 @@ class _Question:
                     continue  # "what does she do on Sundays"
                 return self._answer(("job",), subject, tense, WEAK)
             names = table.get(f"{prefix}{phrase}")
+            if names is None and not prefix and table is not words_of.WHERE and phrase != "do":
+                names = verbs_of(self.slots).bare.get(phrase)
             if names is not None:
                 return self._born(phrase, names, subject, tense, sure)
             if rest[0] == "from" and phrase == "from":
@@ -400,6 +405,9 @@ class _Question:
                         if names is not None:
                             return self._answer(names, subject, tense, sure)
             return None
+        if low[1:3] == ["long", "ago"] and len(low) > 4:
+            self.words, self.low = ["when", *self.words[3:]], ["when", *low[3:]]
+            return self._when()
         if low[1] == "long" or low[1:3] == ["many", "years"]:
             return self._since(2 if low[1] == "long" else 3)
         if low[1:3] in (["many", "times"],) or low[1] == "often":
@@ -420,7 +428,7 @@ class _Question:
     def _reaching(self) -> list[tuple[str, str, list[str], float]]:
         """ "How can I reach Priya": the subject is whom I reach."""
         low = self.low
-        if low[2] not in ("i", "we"):
+        if low[2:3] not in (["i"], ["we"]):
             return []
         rows = []
         for at in range(4, min(9, len(low))):
@@ -531,7 +539,8 @@ class _Question:
         if verb[:2] == ["move", "from"] and "to" in verb[3:]:  # "move from Berlin to Lisbon"
             value = self._value(start + verb.index("to") + 1)
             return self._answer(("home",), subject, WHEN, sure, value=value) if value else None
-        for table in (words_of.BEGUN, words_of.ENDED):
+        verbs = verbs_of(self.slots)
+        for table in (verbs.begun, verbs.ended):
             for length in range(min(4, len(verb) - 1), 0, -1):
                 names = table.get(" ".join(verb[:length]))
                 value = self._value(start + length)
@@ -575,7 +584,7 @@ class _Question:
                 return found
             if rest[:1] == ["be"] and subject:  # "since when is Priya my boss"
                 noun = self._noun(len(low) - len(rest) + 1)
-                if noun is not None and noun.slots[0] in words_of.PEOPLE:
+                if noun is not None and self._fits("who", noun):
                     return self._of_noun(noun, WHEN, value=subject)
             if rest[:1] in (["had"], ["have"], ["used"], ["use"]):
                 noun = self._own_noun(subject, len(low) - len(rest) + 1)
@@ -619,7 +628,7 @@ class _Question:
         if verb[0] == "be" and verb[-1] in words_of.TOLD and (len(verb) == 2 or verb[1:-1] == ["a"]):
             return self._answer((words_of.TOLD[verb[-1]],), subject, tense, sure, value=verb[-1])
         for length in range(min(4, len(verb)), 0, -1):
-            names = words_of.VALUED.get(" ".join(verb[:length]))
+            names = verbs_of(self.slots).valued.get(" ".join(verb[:length]))
             if names is None and tense == WHEN:
                 names = words_of.BEEN.get(" ".join(verb[:length]))
             if names is None:
