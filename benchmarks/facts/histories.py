@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from benchmarks.facts.chatter import AFTER, BEFORE, REPLIES, chat
 from benchmarks.facts.phrasings import (
@@ -38,10 +39,10 @@ from benchmarks.facts.windows import window
 from recall_integrations.types import Memory, Scope
 
 CELLS = {
-    "known slots, known phrasings": (DEV, DEV),
-    "known slots, new phrasings": (DEV, TEST),
-    "new slots, known phrasings": (TEST, DEV),
-    "new slots, new phrasings": (TEST, TEST),
+    "dev slots, dev words": (DEV, DEV),
+    "dev slots, test words": (DEV, TEST),
+    "test slots, dev words": (TEST, DEV),
+    "test slots, test words": (TEST, TEST),
 }
 SPLITS = {DEV: tuple(CELLS)[:1], TEST: tuple(CELLS)[1:], "all": tuple(CELLS)}
 IN_A_SCOPE = 3
@@ -61,8 +62,8 @@ RELATED = (
 ITEMS = tuple(
     (name, IT)
     for name in (
-        "Project Kestrel", "Project Osprey", "Inbox3", "the summer fair", "the weekly review", "the Lighthouse workshop",
-        "the newsletter", "the Harbour app",
+        "Project Kestrel", "Project Osprey", "Inbox3", "the summer fair", "the weekly review", "the newsletter",
+        "the Lighthouse workshop", "the Harbour app",
     )
 )  # fmt: skip
 
@@ -72,6 +73,7 @@ ONE = (
 )  # fmt: skip
 FIXED = ("is", "is again", "is fix", "is again fix")
 MANY = ("is is", "is is is", "is again is", "is is no", "is is no is", "is no is is", "is is is no", "is is is again")
+ASKED_MAX = 3  # questions about a history
 RESTATED = 0.35  # of the changes are told as if it were for the first time
 
 
@@ -232,8 +234,8 @@ def _room(name: str, cell: str, count: int) -> Room:
     while len(making.memories) < MEMORIES_MIN:
         _chat(making)
     found = []
-    for number, (slot, subject, timeline, values) in enumerate(told):
-        asked = tuple(_questions(making, f"{name}/{number}", slot, subject, timeline, now, values))
+    for number, (slot, subject, timeline, _) in enumerate(told):
+        asked = tuple(_questions(making, f"{name}/{number}", slot, subject, timeline, now))
         found.append(FactHistory(id=f"{name}/{number}", slot=slot, subject=subject, cell=cell, questions=asked))
     memories = making.memories
     if rng.random() < 0.1:  # imported later, in no order
@@ -262,7 +264,7 @@ def _times(making: _Making, count: int) -> list[datetime]:
     """Times of the events of a history, some weeks apart."""
     while True:
         times = sorted(making.moment() for _ in range(count))
-        if all(b - a >= APART for a, b in zip(times, times[1:], strict=False)):
+        if all(b - a >= APART for a, b in pairwise(times)):
             return times
 
 
@@ -291,11 +293,11 @@ class _Teller:
     def again(self, at: datetime, _value: str) -> None:
         """What holds is said again, now and then by the assistant."""
         state = self.timeline.states[-1]
-        if self.actor is None and self.making.user == "user" and self.subject.kind == ME and self.slot.one:
-            if self.slot.noun and self.making.random.random() < 0.4:
-                text = worded("Noted: {my} {n} is {v}.", YOURSELF, self._words(state.value))
-                state.ids.append(self.making.tell(text, at, "assistant"))
-                return
+        answered = self.making.user == "user" and self.subject.kind == ME and self.slot.one and self.slot.noun
+        if answered and self.making.random.random() < 0.4:
+            text = worded("Noted: {my} {n} is {v}.", YOURSELF, self._words(state.value))
+            state.ids.append(self.making.tell(text, at, "assistant"))
+            return
         key = "is" if self.making.random.random() < 0.4 else "again"
         state.ids.append(self._say(key, at, state.value)[0])
 
@@ -394,18 +396,14 @@ def _questions(
     subject: Subject,
     timeline: Timeline,
     now: datetime,
-    values: Sequence[str],
 ) -> Iterator[Asked]:
-    """Questions about a history: two for how it is, and one of each other kind that it can answer."""
+    """Questions about a history: how it is, and some of the other kinds that it can answer."""
     asker = _Asker(making, slot, subject, timeline, now)
-    asks = (asker.now, asker.now, asker.then, asker.previous, asker.history, asker.change, asker.when)
-    seen: set[str] = set()
-    for number, ask in enumerate(asks):
-        found = ask()
-        if found is not None and found[1] not in seen:
-            kind, text, gold = found
-            seen.add(text)
-            yield Asked(id=f"{name}/{number}", text=text, kind=kind, gold=gold)
+    others = [asker.then, asker.previous, asker.history, asker.change, asker.when]
+    making.random.shuffle(others)
+    found = [each for ask in (asker.now, *others) if (each := ask()) is not None]
+    for number, (kind, text, gold) in enumerate(found[:ASKED_MAX]):
+        yield Asked(id=f"{name}/{number}", text=text, kind=kind, gold=gold)
 
 
 _KEYS = {kind: key for key, kind in QUESTIONS.items()}
