@@ -103,6 +103,7 @@ class FactHistory:
         slot: what is told.
         subject: of whom; `actor` speaks for himself, and is asked for by name.
         cell: of `CELLS`.
+        told: what happened, in order (`ONE`, `FIXED`, `MANY`).
         questions: about it.
     """
 
@@ -110,6 +111,7 @@ class FactHistory:
     slot: FactSlot
     subject: Subject
     cell: str
+    told: tuple[str, ...]
     questions: tuple[Asked, ...]
 
 
@@ -229,14 +231,16 @@ def _room(name: str, cell: str, count: int) -> Room:
     for slot in slots:
         subject = making.some(slot.of, (ACTOR, ACTOR, NAMED) if group else (ME, ME, NAMED, KIN))
         told.append((slot, subject, *_told(making, slot, subject)))
-    for slot, _, _, values in told:
+    for slot, _, _, values, _ in told:
         _distract(making, slot, values)
     while len(making.memories) < MEMORIES_MIN:
         _chat(making)
     found = []
-    for number, (slot, subject, timeline, _) in enumerate(told):
+    for number, (slot, subject, timeline, _, script) in enumerate(told):
         asked = tuple(_questions(making, f"{name}/{number}", slot, subject, timeline, now))
-        found.append(FactHistory(id=f"{name}/{number}", slot=slot, subject=subject, cell=cell, questions=asked))
+        found.append(
+            FactHistory(id=f"{name}/{number}", slot=slot, subject=subject, cell=cell, told=script, questions=asked)
+        )
     memories = making.memories
     if rng.random() < 0.1:  # imported later, in no order
         rng.shuffle(memories)
@@ -248,8 +252,8 @@ def _room(name: str, cell: str, count: int) -> Room:
 # -- what is told ------------------------------------------------------------------------------------------------------
 
 
-def _told(making: _Making, slot: FactSlot, subject: Subject) -> tuple[Timeline, list[str]]:
-    """Tell a history of the slot; what held when, and all values that were said."""
+def _told(making: _Making, slot: FactSlot, subject: Subject) -> tuple[Timeline, list[str], tuple[str, ...]]:
+    """Tell a history of the slot; what held when, all values that were said, and what happened."""
     script = making.random.choice(FIXED if slot.fixed else ONE if slot.one else MANY).split()
     times = _times(making, len(script))
     values = slot.distinct(len(script), making.random)
@@ -257,7 +261,7 @@ def _told(making: _Making, slot: FactSlot, subject: Subject) -> tuple[Timeline, 
     teller = _Teller(making, slot, subject, timeline, making.speaker(subject))
     for op, at, value in zip(script, times, values, strict=True):
         getattr(teller, f"{op}_" if op == "is" else op)(at, value)
-    return timeline, values
+    return timeline, values, tuple(script)
 
 
 def _times(making: _Making, count: int) -> list[datetime]:

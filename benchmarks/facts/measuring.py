@@ -40,6 +40,7 @@ FACTS, PLAIN = "recall", "without facts"
 RIGHT, STALE, IN_FIRST, ORDERED = "right first", "superseded first", f"right in first {K}", "in order"
 MEASURES = (RIGHT, STALE, IN_FIRST, ORDERED)
 SHORT = {RIGHT: "right first", STALE: "superseded", IN_FIRST: f"in first {K}", ORDERED: "in order"}  # on a terminal
+LAST = ("is", "new", "back", "again", "was", "fix", "no")  # of `FactHistory.told`
 DEV_CELL = SPLITS[DEV][0]
 Told = Callable[[str, int, int | None], None]
 
@@ -246,6 +247,7 @@ def groups(answers: Sequence[Answer]) -> dict[str, dict[str, list[Answer]]]:
         "now, slots of the schema": _cells([a for a in now if a.history.slot.schema]),
         "now, slots that it lacks": _cells([a for a in now if not a.history.slot.schema]),
         "now, of whom": {kind: [a for a in now if a.history.subject.kind == kind] for kind in SUBJECTS},
+        "now, by what was told last": {op: [a for a in now if a.history.told[-1] == op] for op in LAST},
     }
 
 

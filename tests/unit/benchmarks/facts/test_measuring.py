@@ -25,7 +25,9 @@ A, B, C = frozenset({"a"}), frozenset({"b"}), frozenset({"c"})
 
 def _answer(kind: str, gold: Gold, *ids: str) -> Answer:
     asked = Asked(id="0/0/0", text="?", kind=kind, gold=gold)
-    history = FactHistory(id="0/0", slot=SLOTS[0], subject=MYSELF, cell=measuring.DEV_CELL, questions=(asked,))
+    history = FactHistory(
+        id="0/0", slot=SLOTS[0], subject=MYSELF, cell=measuring.DEV_CELL, told=("is",), questions=(asked,)
+    )
     return Answer(asked=asked, history=history, system=measuring.FACTS, ids=ids, ms=1.0)
 
 
@@ -91,7 +93,12 @@ def test_only_failures_of_the_dev_half_are_shown() -> None:
     other = Answer(
         asked=dev.asked,
         history=FactHistory(
-            id="1/0", slot=SLOTS[-1], subject=MYSELF, cell="test slots, test words", questions=(dev.asked,)
+            id="1/0",
+            slot=SLOTS[-1],
+            subject=MYSELF,
+            cell="test slots, test words",
+            told=("is",),
+            questions=(dev.asked,),
         ),
         system=dev.system,
         ids=("a",),
