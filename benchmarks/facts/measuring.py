@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.facts.histories import CELLS, SPLITS, Asked, FactHistory, Room, rooms
-from benchmarks.facts.phrasings import KINDS, NOW, SUBJECTS, THEN
+from benchmarks.facts.phrasings import CHANGE, HISTORY, KINDS, NOW, SUBJECTS, THEN
 from benchmarks.facts.slots import DEV
 from benchmarks.facts.timeline import Gold
 from recall_integrations.errors import InvalidArgument
@@ -40,6 +40,7 @@ FACTS, PLAIN = "recall", "without facts"
 RIGHT, STALE, IN_FIRST, ORDERED = "right first", "superseded first", f"right in first {K}", "in order"
 MEASURES = (RIGHT, STALE, IN_FIRST, ORDERED)
 SHORT = {RIGHT: "right first", STALE: "superseded", IN_FIRST: f"in first {K}", ORDERED: "in order"}  # on a terminal
+WIDE = 15  # characters of a name beside which four measures do not fit eighty columns
 LAST = ("is", "new", "back", "again", "was", "fix", "no")  # of `FactHistory.told`
 DEV_CELL = SPLITS[DEV][0]
 Told = Callable[[str, int, int | None], None]
@@ -191,9 +192,7 @@ def measure(made: Iterable[Room], config: RecallConfig | None = None, embedding:
             lost += _lost(store, room)
         for optimizer in systems.values():
             optimizer.close()
-    return Report(
-        answers=tuple(answers), histories=histories, memories=memories, lost=lost, write_ms=tuple(writes)
-    )  # fmt: skip
+    return Report(answers=tuple(answers), histories=histories, memories=memories, lost=lost, write_ms=tuple(writes))
 
 
 def without_facts(config: RecallConfig) -> RecallConfig | None:
@@ -244,6 +243,7 @@ def groups(answers: Sequence[Answer]) -> dict[str, dict[str, list[Answer]]]:
         "all kinds": _parts(answers),
         "now": _parts(now),
         "now and then": _parts([a for a in answers if a.asked.kind in (NOW, THEN)]),
+        "history and change": _parts([a for a in answers if a.asked.kind in (HISTORY, CHANGE)]),
         "now, slots of the schema": _cells([a for a in now if a.history.slot.schema]),
         "now, slots that it lacks": _cells([a for a in now if not a.history.slot.schema]),
         "now, of whom": {kind: [a for a in now if a.history.subject.kind == kind] for kind in SUBJECTS},
@@ -270,7 +270,11 @@ def show(report: Report, console: Console) -> None:
         answers = [answer for answer in report.answers if answer.system == system]
         for title, parts in groups(answers).items():
             figures = {name: (len(part), shares(part)) for name, part in parts.items() if part}
+            if not figures:
+                continue
             measures = [each for each in MEASURES if any(each in found for _, found in figures.values())]
+            if len(max(figures, key=len)) > WIDE:  # the report has all of them
+                measures = measures[:3]
             table = compact_table(f"{system}: {title}")
             table.add_column("", no_wrap=True)
             for column in ("asked", *(SHORT[each] for each in measures)):
