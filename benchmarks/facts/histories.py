@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
 from benchmarks.facts.chatter import AFTER, BEFORE, REPLIES, chat
@@ -47,7 +47,7 @@ CELLS = {
 SPLITS = {DEV: tuple(CELLS)[:1], TEST: tuple(CELLS)[1:], "all": tuple(CELLS)}
 IN_A_SCOPE = 3
 MEMORIES_MIN = 20
-BEGIN, END = datetime(2023, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
+BEGIN, END = datetime(2023, 1, 2, tzinfo=timezone.utc), datetime(2026, 1, 1, tzinfo=timezone.utc)
 APART = timedelta(days=25)
 
 HE, SHE, IT = ("he", "his", "him"), ("she", "her", "her"), ("it", "its", "it")
@@ -439,8 +439,8 @@ class _Asker:
             held = [state for state in self.timeline.held if state.start is not None]
             if len(held) < 2 or held[0].value == held[1].value or len({s.value for s in held}) < len(held):
                 return None
-            gold = Gold(first=held[0].all, needed=(frozenset(held[0].ids),))
-            return self._put(THEN, template, gold, next=held[1].value)
+            until = Gold(first=held[0].all, needed=(frozenset(held[0].ids),))
+            return self._put(THEN, template, until, next=held[1].value)
         for _ in range(40):
             found = window(self.making.style, self.making.moment(), self.at, self.making.random)
             gold = None if found is None else self.timeline.at(found[1], found[2])

@@ -22,7 +22,7 @@ from benchmarks.facts.phrasings import (
     sections,
     worded,
 )
-from benchmarks.facts.slots import BY_NAME, DEV, SLOTS, TEST
+from benchmarks.facts.slots import BY_NAME, DEV, SLOTS, TEST, FactSlot
 from recall_integrations.facts.slots import DEFAULT
 
 SISTER = Subject(kind="kin", name="my sister", pronouns=("she", "her", "her"))
@@ -71,7 +71,7 @@ def test_there_are_enough_slots_of_each_sort() -> None:
 
 
 @pytest.mark.parametrize("slot", SLOTS, ids=lambda slot: slot.name)
-def test_every_slot_is_said_and_asked_in_five_ways_or_more(slot) -> None:
+def test_every_slot_is_said_and_asked_in_five_ways_or_more(slot: FactSlot) -> None:
     for style in (DEV, TEST):
         assert len(set(phrasings(slot, style, "is"))) >= 5
         for key in QUESTIONS:
