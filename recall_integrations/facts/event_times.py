@@ -11,6 +11,7 @@ nor what leaves its time open ("soon", "the other day").
 from __future__ import annotations
 
 import functools
+import re
 from datetime import datetime, timedelta, timezone
 
 from recall_integrations.facts import event_words as words
@@ -48,6 +49,11 @@ class ToldTime:
     confidence: float = 0.9
 
 
+def may_tell(text: str) -> bool:
+    """Whether a text may tell a time: a quick look at its words, before its language is read."""
+    return words.may_tell(lowered(text[:CHARS_MAX]))
+
+
 def told_times(text: str, at: datetime, language: str | None = "en") -> tuple[ToldTime, ...]:
     """The times that a text tells, in the order of the text, at most `TIMES_MAX`; none where it tells none.
 
@@ -61,8 +67,6 @@ def told_times(text: str, at: datetime, language: str | None = "en") -> tuple[To
     if language != "en":
         return ()
     low = lowered(text[:CHARS_MAX])
-    if not words.may_tell(low):
-        return ()
     found: list[ToldTime] = []
     quoted: list[tuple[int, int]] | None = None
     for match in words.phrases(low):
