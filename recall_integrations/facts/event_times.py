@@ -64,7 +64,7 @@ def told_times(text: str, at: datetime, language: str | None = "en") -> tuple[To
         at: when it was said, timezone-aware.
         language: of the text. Only English is read so far.
     """
-    if language != "en":
+    if language not in (None, "en"):  # of a short text nothing is known, and the phrases are English anyhow
         return ()
     low = lowered(text[:CHARS_MAX])
     found: list[ToldTime] = []
@@ -140,4 +140,3 @@ def _sentence(low: str, start: int, end: int) -> tuple[str, int, bool]:
     if close is None:
         return low[begin : end + SENTENCE_CHARS], begin, False
     return low[begin : close.start()], begin, close[0] == "?"
-

@@ -17,8 +17,8 @@ _SHORT_DAYS = "mon|tues?|weds?|thur?s?|fri|sat|sun"
 _MONTHS = "|".join(sorted(MONTH, key=len, reverse=True))
 NUMBERS = {**ONES, **dict(list(TEENS.items())[:3]), "a": 1, "an": 1}
 _N = (
-    rf"(?:\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))}|(?:a )?couple(?: of)?|(?:a |quite a )?few|several|"
-    r"half an?)"
+    rf"(?:\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))}|(?:a )?couple(?: of)?|"
+    r"(?:a |quite a )?few|several|half an?)"
 )
 _UNITS = r"(?:day|night|week|fortnight|weekend|month|year|decade)s?"
 _SEASONS = "spring|summer|fall|autumn|winter"
@@ -42,13 +42,13 @@ _TABLE = {
     "rel": rf"(?P<rel_edge>{_EDGE})?(?P<rel>this past|this coming|last|this|next) "
     rf"(?:(?P<rel_u>week|weekend|month|year|quarter)|(?P<rel_s>{_SEASONS})|(?P<rel_d>{WEEKDAYS}|{_SHORT_DAYS}){_PART}?"
     rf"|(?P<rel_m>{_MONTHS}))",
-    "iso": r"(?P<iso>(?:19|20)\d\d-\d\d-\d\d)(?=t\d|\b)",
+    "iso": r"(?P<iso>(?:19|20)\d\d-\d\d-\d\d)(?:t\d\d[\d:.]*(?:z|[+-]\d\d:?\d\d)?)?",
     "slashed": r"(?P<slashed>\d{1,2}/\d{1,2}/(?:(?:19|20)\d\d|\d\d)|\d{1,2}\.\d{1,2}\.(?:19|20)\d\d)(?![/.]?\d)",
     "day_month": rf"(?P<dm_d>\d{{1,2}}){_ORD}?(?: of)? (?P<dm_m>{_MONTHS})(?:\.?,? (?P<dm_y>{_YEAR}))?",
     "month_day": rf"(?P<md_m>{_MONTHS})\.? (?:the )?(?P<md_d>\d{{1,2}}){_ORD}?(?![\d:%/]|[.,]\d|\s?(?:am|pm|hours?|"
     rf"days?|weeks?|months?|years?|people|times?|percent)\b)(?:,? (?:of |in )?(?P<md_y>{_YEAR}))?",
     "month_year": rf"(?P<my_edge>{_EDGE})?(?P<my_m>{_MONTHS})\.?,?(?: of)? (?P<my_y>{_YEAR})",
-    "month": rf"{_BEFORE_MONTH} (?P<m_edge>{_EDGE})?(?P<m>{_MONTHS})",
+    "month": rf"{_BEFORE_MONTH} (?P<m_edge>{_EDGE})?(?P<m>{_MONTHS})(?!\.?,?(?: of| the)? \d)",
     "season_year": rf"(?P<sy_s>{_SEASONS}),?(?: of)? (?P<sy_y>{_YEAR})",
     "year": rf"(?:in|since|during|until|till|by|of|from|around|late|early|mid) (?:the year )?(?P<y>{_YEAR})",
     "weekend": r"(?:on|over|at|during|for|all) the weekend",
@@ -60,8 +60,8 @@ _BEFORE_HOLIDAY = (
 )
 # With what a phrase begins: tried before the phrases themselves, of which there are many.
 _STARTS = (
-    rf"(?=yester|today|toni|tomor|th[ei]|last |next |day |late|earl|mid|end of|beginn|start of|week|month|year|(?:{_SEASONS})\b"
-    rf"|{WEEKDAYS}|(?:{_MONTHS})\b|\d|(?:{'|'.join(NUMBERS)}) |few |quite a|couple|several |half an?\b"
+    rf"(?=yester|today|toni|tomor|th[ei]|last |next |day |late|earl|mid|end of|beginn|start of|week|month|year"
+    rf"|(?:{_SEASONS})\b|{WEEKDAYS}|(?:{_MONTHS})\b|\d|(?:{'|'.join(NUMBERS)}) |few |quite a|couple|several |half an?\b"
     r"|(?:in|on|at|by|of|for|from|over|till?|until|since|during|around|all) )"
 )
 _CUE = (
@@ -118,10 +118,10 @@ def _phrase() -> re.Pattern[str]:
 
 # Verbs and what goes with them. Of those around a phrase the nearest says.
 _TENSE = regex(
-    r"\b(?:(?P<future>will|won['’]t|shall|gonna|going to|(?:plan|plans|planning|hope|hoping|want|wants|need|needs|have|has|"
-    r"aim|supposed|about|would like|scheduled|due|booked|expected|intend|intends) (?:to|for|on|by|in)|must|gotta|wanna|"
-    r"can['’]t wait|looking forward|upcoming|coming up|deadline|due|scheduled|let['’]s|(?:is|are|am|[a-z]+['’](?:s|re|m)) "
-    r"(?:\w+ )?(?!going\b)\w{2,}ing|would|could|until|till|by)"
+    r"\b(?:(?P<future>will|won['’]t|shall|gonna|going to|(?:plan|plans|planning|hope|hoping|want|wants|need|needs|have|"
+    r"has|aim|supposed|about|would like|scheduled|due|booked|expected|intend|intends) (?:to|for|on|by|in)|must|gotta|wanna|"
+    r"can['’]t wait|looking forward|upcoming|coming up|deadline|due|scheduled|let['’]s|"
+    r"(?:is|are|am|[a-z]+['’](?:s|re|m)) (?:\w+ )?(?!going\b)\w{2,}ing|would|could|until|till|by)"
     r"|(?P<no>excited|interested|tired|married|worried|need|needed|indeed|bored|stressed|hundred|speed|feed|bed|red|"
     r"advanced|united|detailed|limited)"
     r"|(?P<past>was|were|wasn['’]t|weren['’]t|did|didn['’]t|had|hadn['’]t|been|went|saw|seen|met|got|gotten|took|taken|"
@@ -188,7 +188,6 @@ def is_other(match: re.Match[str], text: str, low: str) -> bool:
     if kind == "weekday":
         return _OFTEN.search(before) is not None and not before.endswith(("from the ", "and "))
     if kind == "rel":
-        short = match["rel_d"]
         if before.endswith("the ") and match["rel"] in ("last", "next"):
             return True
         return match["rel_m"] == "may" and not text[end - 3].isupper()

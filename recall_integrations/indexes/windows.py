@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.times import to_micros
@@ -18,6 +19,11 @@ def window_mask(view: ScopeView, start: datetime | None, end: datetime | None) -
     if end is not None:
         mask &= view.at < to_micros(end)
     return mask
+
+
+def told_shares(view: ScopeView, start: datetime | None, end: datetime | None) -> NDArray[np.float32]:
+    """Of each row, how much of a time that it tells lies in the window, in [0, 1] (`Told.shares`)."""
+    return view.told.shares(None if start is None else to_micros(start), None if end is None else to_micros(end))
 
 
 def asked_mask(view: ScopeView, start: datetime | None, end: datetime | None) -> Mask:

@@ -182,6 +182,7 @@ def _features(
             count=given.count,
             at=view.at,
             dated=view.dated,
+            told=lambda: view.told,
             cosine=lambda some: _cosines(given.fusion, some),
             graph=_support(by_arm.get("graph"), rows),
             importance=view.importance,

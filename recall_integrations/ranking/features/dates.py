@@ -11,6 +11,7 @@ from recall_integrations.ranking.features.feature import Feature
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.match import Match
 
+TOLD = 0.7  # worth of a memory that tells of the window and is of another time
 AFTER_WINDOW = 0.6  # worth of a memory just after the window: people tell of things later
 AFTER_DAYS = (3.0, 30.0)  # shortest and longest time in which that fades
 DAY = 86_400_000_000
@@ -27,8 +28,22 @@ def date_match(match: Match) -> Values:
     end = np.inf if window.end is None else to_micros(window.end)
     length = min(max((end - start) / DAY, AFTER_DAYS[0]), AFTER_DAYS[1])
     later = AFTER_WINDOW * np.exp(-np.maximum(at - end, 0) / DAY / length)
-    inside = np.where(at < start, 0.0, np.where(at < end, 1.0, later))
-    return (window.confidence * inside * is_dated(given)).astype(np.float32)
+    inside = np.where(at < start, 0.0, np.where(at < end, 1.0, later)) * is_dated(given)
+    if given.told is not None:
+        told = given.told().shares(
+            None if window.start is None else to_micros(window.start),
+            None if window.end is None else to_micros(window.end),
+        )
+        inside = np.maximum(inside, TOLD * told.take(given.rows))
+    return (window.confidence * inside).astype(np.float32)
+
+
+def told_asked(match: Match) -> Values:
+    """Where the query asks when something was, what tells a time may be the answer."""
+    given = match.given
+    if given.told is None or not given.query.when or given.query.window is not None:
+        return match.nothing
+    return given.told().tells().take(given.rows).astype(np.float32)
 
 
 def date_words_asked(match: Match) -> Values:
@@ -55,6 +70,13 @@ DATES = (
         of=date_words_asked,
         group="date",
         weight={"always": 0.2},
+    ),
+    Feature(
+        name="told_asked",
+        formula="1 where the text tells a time and the query asks when, else 0",
+        of=told_asked,
+        group="date",
+        weight={"always": 0.4},
     ),
     Feature(
         name="date_match",
