@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from recall_integrations.facts.event_words import FUTURE, NUMBERS, OPEN, PAST, PRESENT, holiday_names, kind_of
-from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import (
     Cycle,
     Interval,
@@ -114,7 +113,7 @@ def _ago(match: re.Match[str], tense: int, today: datetime) -> Place | None:
             return None
         number = int(least)
         if unit in SEASON:
-            return _of(_season(unit, today.year - number + (0 if today.month > SEASON[unit] + 2 else 0)), GUESSED)
+            return _of(_season(unit, today.year - number), GUESSED)
         last = weekly(WEEKDAY[unit]).last(today, strict=True)
         return None if last is None or last.start is None else _shifted(last.start, -7 * (number - 1))
     if unit == "hour":

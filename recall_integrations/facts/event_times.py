@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import re
 from datetime import datetime, timedelta, timezone
+from itertools import islice
 
 from recall_integrations.facts import event_words as words
 from recall_integrations.facts.event_places import Place, place_of
@@ -22,6 +23,7 @@ from recall_integrations.records import record
 
 VERSION = 1  # stands with the times in a store: those of another one are made anew
 TIMES_MAX = 8  # times of one text
+PHRASES_MAX = 64  # that are looked at for them
 CHARS_MAX = 20_000  # of a text that are read
 SENTENCE_CHARS = 240  # of a sentence that are looked at on each side of a phrase
 CACHED = 4_096  # phrases of a day that are kept
@@ -57,7 +59,8 @@ def may_tell(text: str) -> bool:
 def told_times(text: str, at: datetime, language: str | None = "en") -> tuple[ToldTime, ...]:
     """The times that a text tells, in the order of the text, at most `TIMES_MAX`; none where it tells none.
 
-    Relative dates are of days in the zone of `at`. What stands in quotation marks and in sentences that ask is not told.
+    Relative dates are of days in the zone of `at`. What stands in quotation marks, or in a sentence that asks, is not
+    told. Where speed counts, ask `may_tell` first.
 
     Args:
         text: of a memory.
@@ -69,7 +72,7 @@ def told_times(text: str, at: datetime, language: str | None = "en") -> tuple[To
     low = lowered(text[:CHARS_MAX])
     found: list[ToldTime] = []
     quoted: list[tuple[int, int]] | None = None
-    for match in words.phrases(low):
+    for match in islice(words.phrases(low), PHRASES_MAX):
         start, end = match.span()
         if words.is_other(match, text, low):
             continue
@@ -115,7 +118,7 @@ def _placed(phrase: str, tense: int, year: int, month: int, day: int) -> Place |
 
 def _told(place: Place, span: tuple[int, int], at: datetime) -> ToldTime | None:
     assert at.tzinfo is not None
-    if not (2 <= place.start.year and place.end.year <= 9998):
+    if place.start.year < 2 or place.end.year > 9998:
         return None  # UTC may not reach it
     if at.tzinfo is timezone.utc:
         start, end = place.start.replace(tzinfo=timezone.utc), place.end.replace(tzinfo=timezone.utc)

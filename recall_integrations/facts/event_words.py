@@ -119,8 +119,8 @@ def _phrase() -> re.Pattern[str]:
 # Verbs and what goes with them. Of those around a phrase the nearest says.
 _TENSE = regex(
     r"\b(?:(?P<future>will|won['’]t|shall|gonna|going to|(?:plan|plans|planning|hope|hoping|want|wants|need|needs|have|"
-    r"has|aim|supposed|about|would like|scheduled|due|booked|expected|intend|intends) (?:to|for|on|by|in)|must|gotta|wanna|"
-    r"can['’]t wait|looking forward|upcoming|coming up|deadline|due|scheduled|let['’]s|"
+    r"has|aim|supposed|about|would like|scheduled|due|booked|expected|intend|intends) (?:to|for|on|by|in)|must|gotta|"
+    r"wanna|can['’]t wait|looking forward|upcoming|coming up|deadline|due|scheduled|let['’]s|"
     r"(?:is|are|am|[a-z]+['’](?:s|re|m)) (?:\w+ )?(?!going\b)\w{2,}ing|would|could|until|till|by)"
     r"|(?P<no>excited|interested|tired|married|worried|need|needed|indeed|bored|stressed|hundred|speed|feed|bed|red|"
     r"advanced|united|detailed|limited)"
