@@ -63,6 +63,7 @@ class TemporalRetriever:
         view = request.view
         if (window is None and request.asked is None) or not view.size:
             return ArmResult.empty(self.name, "no window")
+        told: NDArray[np.float32] | None = None
         if window is not None and request.asked is None and request.allowed is None and view.size > COLUMN_MAX:
             start = None if window.start is None else to_micros(window.start)
             end = None if window.end is None else to_micros(window.end)
@@ -79,8 +80,8 @@ class TemporalRetriever:
             if len(rows) > SCAN_MAX:
                 newest = np.argsort(view.at[rows], kind="stable")[-SCAN_MAX:]
                 rows = np.sort(rows[newest])
-            told = _told(request) if request.asked is None else None
-            if told is not None:
+            if request.asked is None:
+                told = _told(request)
                 if request.allowed is not None:
                     told *= request.allowed
                 rows = np.union1d(rows, _most(told))

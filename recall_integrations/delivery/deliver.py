@@ -14,6 +14,7 @@ from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Share
 from recall_integrations.delivery.highlights import NO_NAMES, Marking
 from recall_integrations.delivery.sheet import Sheet
 from recall_integrations.delivery.showing import Showing, Shown
+from recall_integrations.delivery.telling import times_told
 from recall_integrations.delivery.withholding import plainly, seen_query
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
@@ -127,11 +128,13 @@ class Delivery:
             labels=self._labels,
         )
         marking = self._marking(parsed, view) if door.open else None
+        told = times_told(view, parsed, rows) if door.open else {}  # a date is of the text
         hits = []
         for i, ((_, memory), row, score) in enumerate(zip(memories, rows, fused.scores[places].tolist(), strict=True)):
             shown = showing.of(memory)
             words = said[i] if shown.text == memory.text else None
-            why = HitWhy(shared, i, words, row in found.denied, ways.get(row, ""), _when(found, row))
+            when, tells = _when(found, row), told.get(row, "")
+            why = HitWhy(shared, i, words, row in found.denied, ways.get(row, ""), when, tells)
             folded = tuple(view.ids[j] for j in found.folded.get(row, ()))
             hits.append(_hit(shown, score, why, folded, around.get(row, ()), door, request.scope, marking))
         if not door.open:

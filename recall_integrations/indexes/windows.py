@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.told import WORTH
 
 
 def window_mask(view: ScopeView, start: datetime | None, end: datetime | None) -> Mask:
@@ -32,3 +33,12 @@ def asked_mask(view: ScopeView, start: datetime | None, end: datetime | None) ->
     Filters go by `window_mask`: there, the time of storing stands for it.
     """
     return window_mask(view, start, end) & view.dated
+
+
+def asked_shares(view: ScopeView, start: datetime | None, end: datetime | None) -> NDArray[np.float32]:
+    """Of each row, how much it has to do with the window of a query, in [0, 1]: 1 where it is of it, less where it only
+    tells of it (`told.WORTH`)."""
+    told = told_shares(view, start, end)
+    told *= np.float32(WORTH)
+    told[asked_mask(view, start, end)] = 1
+    return told

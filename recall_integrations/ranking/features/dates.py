@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.told import WORTH
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.feature import Feature
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.match import Match
 
-TOLD = 0.7  # worth of a memory that tells of the window and is of another time
 AFTER_WINDOW = 0.6  # worth of a memory just after the window: people tell of things later
 AFTER_DAYS = (3.0, 30.0)  # shortest and longest time in which that fades
 DAY = 86_400_000_000
@@ -34,7 +34,7 @@ def date_match(match: Match) -> Values:
             None if window.start is None else to_micros(window.start),
             None if window.end is None else to_micros(window.end),
         )
-        inside = np.maximum(inside, TOLD * told.take(given.rows))
+        inside = np.maximum(inside, WORTH * told.take(given.rows))
     return (window.confidence * inside).astype(np.float32)
 
 
@@ -73,7 +73,7 @@ DATES = (
     ),
     Feature(
         name="told_asked",
-        formula="1 where the text tells a time and the query asks when, else 0",
+        formula="1 where the text tells a time, the query asks when, and there is no window; else 0",
         of=told_asked,
         group="date",
         weight={"always": 0.4},
@@ -81,7 +81,7 @@ DATES = (
     Feature(
         name="date_match",
         formula="window confidence · (1 inside; .6·exp(−days past the end / length of the window) after it; 0 before, "
-        "and where no time is known)",
+        "and where no time is known; at least .7 · the share of a time that it tells that lies inside)",
         of=date_match,
         group="date",
         weight={"always": 2.1},
