@@ -16,8 +16,8 @@ from recall_integrations.records import record
 
 Rows = NDArray[np.int64]
 Values = NDArray[np.float32]
-# What a memory of another time is worth that tells of the window, where one of that time is worth 1. Chosen on records of
-# phones among .7 and 1; what is told later without a date is worth .6 at most (`ranking.features.dates`).
+# What a memory of another time is worth that tells of the window, where one of that time is worth 1. Chosen among .7
+# and 1 on records of phones; what is said later without a date is worth .6 at most (`ranking.features.dates`).
 WORTH = 0.7
 SHARE_LEAST = 0.1  # of a told time that lies in a window; "this year" tells nothing of a month
 

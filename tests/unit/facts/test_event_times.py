@@ -19,7 +19,8 @@ def days(said: str) -> tuple[datetime, datetime]:
     """ "2023-05-16" a day, "2023-05" a month, "2023" a year, "2023-05-01/2023-05-08" from a day to before another."""
     first, _, last = said.partition("/")
     parts = [int(part) for part in first.split("-")]
-    start = datetime(*[*parts, 1, 1][:3], tzinfo=timezone.utc)  # type: ignore[misc]
+    year, month, day = [*parts, 1, 1][:3]
+    start = datetime(year, month, day, tzinfo=timezone.utc)
     if last:
         return start, days(last)[0]
     if len(parts) == 3:
