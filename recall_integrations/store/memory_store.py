@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.observability.progress import Told
     from recall_integrations.query.spelling import Speller
     from recall_integrations.store.compacting import Compacted
+    from recall_integrations.store.fact_tables import ScopeFacts
     from recall_integrations.store.histories import Remembered
     from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.listing import Listed
@@ -48,6 +49,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.revisions import Revisions
     from recall_integrations.store.scope_entities import ScopeEntities
     from recall_integrations.text.spoken import Spoken
+    from recall_integrations.types.facts import Fact
 
 FEW_CHANGES = 500  # are brought into memory in milliseconds
 OnDuplicate = Literal["keep", "replace", "skip"]
@@ -75,6 +77,7 @@ class MemoryStore:
         self.config = parts.config
         self.embedding = parts.embedding
         self.embedding_source = source
+        self.slots = parts.slots
         self._parts = parts
         self._write_lock = parts.write_lock
         self._closing = threading.RLock()
@@ -194,6 +197,40 @@ class MemoryStore:
             with self._write_lock:
                 parts.let_go()
                 self._finalizer()
+
+    def facts(
+        self,
+        scope: Scope | None = None,
+        *,
+        subject: str | None = None,
+        slot: str | None = None,
+        as_of: datetime | None = None,
+        history: bool = False,
+    ) -> list[Fact]:
+        """What the memories of a scope hold true: by subject (the user first), slot, and when it began to hold.
+
+        Args:
+            scope: the tenant; default `Scope()`.
+            subject: of whom only: a name or an alias; "me" = the user.
+            slot: of what only: the name of a slot, or what people call it.
+            as_of: what held then; default now, by the store's clock.
+            history: also what held before, will hold, or was corrected, whatever the time.
+
+        Raises:
+            InvalidArgument, InvalidScope: an argument cannot be used.
+        """
+        from recall_integrations.store.told_facts import facts_of
+
+        def names(scope_id: int, name: str) -> list[str]:
+            index = self.entities(scope_id).index
+            return [other for entity_id in index.lookup(name) for other in index.names(entity_id)]
+
+        return facts_of(self._parts, scope, names, subject=subject, slot=slot, as_of=as_of, history=history)
+
+    def facts_in(self, view: ScopeView) -> ScopeFacts | None:
+        """What the memories of a scope say of slots; `None` where no facts are kept (`facts.keep`)."""
+        with self._parts.errors():
+            return self._parts.facts.get(view)
 
     def reading(self) -> AbstractContextManager[None]:
         """Around a recall: `close` lets it end. What goes wrong because the store was closed is `StoreClosed`."""
