@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from sqlalchemy import Row, and_, func, select
+from sqlalchemy import and_, func, select
 
 from recall_integrations.adapters.llm import identity_of
 from recall_integrations.database import schema
@@ -49,6 +49,7 @@ COMPONENT = "facts"
 BATCH_CHARS_MAX = 24_000  # of the texts in one call
 PEOPLE_MAX = 200  # names of a thread
 KEPT_MAX = 2_000  # answers to texts that come again: "ok", "thanks"
+wall = time.time
 SMALLER = 4  # a batch that gave nothing is followed by one of this part of its size
 DONE, MORE, BUDGET = "", "more", "budget"
 WEAKER, GONE, UNANSWERED = "weaker than a rule", "gone meanwhile", "unanswered"
@@ -113,13 +114,13 @@ class FactReader:
     Args:
         parts: of the store. It keeps facts.
         llm: text in, text out, as `resolve_llm` gives it.
-        clock: wall seconds.
+        clock: wall seconds; default the machine's.
     """
 
-    def __init__(self, parts: StoreParts, llm: Callable[[str], str], clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, parts: StoreParts, llm: Callable[[str], str], clock: Callable[[], float] | None = None) -> None:
         if parts.slots is None:
             raise InvalidArgument("This store keeps no facts (facts.keep: false), so no LLM can read any.")
-        config = parts.config
+        config, clock = parts.config, wall if clock is None else clock
         self._parts, self._llm, self._slots = parts, llm, parts.slots
         self._settings = config.facts
         self._budget = Budget(config.facts, clock)
@@ -195,7 +196,7 @@ class FactReader:
             answers = Answers()
             if batch.asked:
                 prompt = prompts.prompt_for(batch.asked, self._slots)
-                if hourly and self.wait_s() > 0:
+                if hourly and self._hour_s() > 0:
                     return BUDGET
                 why, found = self._ask(batch, prompt, tally, deadline)
                 if found is None:
@@ -206,9 +207,7 @@ class FactReader:
 
     def wait_s(self) -> float:
         """Seconds until the model may be asked again; 0 = now."""
-        with self._parts.engine.connect() as connection:
-            hour = self._budget.left_s(connection)
-        return max(hour, self._guard.breaker.left_s if self._guard.breaker.refuses else 0.0)
+        return max(self._hour_s(), self._guard.breaker.left_s if self._guard.breaker.refuses else 0.0)
 
     def left(self, scope: Scope | None = None) -> int:
         """How many memories no model has read yet."""
@@ -238,7 +237,7 @@ class FactReader:
                 return _Batch(scope=scope, scope_id=scope_id, messages=messages, asked=asked, keys=keys)
         return None
 
-    def _unread(self, scope_id: int) -> Sequence[Row[Any]]:
+    def _unread(self, scope_id: int) -> Sequence[Any]:
         m = schema.memories.c
         after = self._read_to.get(scope_id, -1)
         left = self._left.get(scope_id, set())
@@ -358,6 +357,11 @@ class FactReader:
         tally.refused.update({WEAKER: weaker} if weaker else {})
         tally.refused.update({GONE: len(nums) - len(there)} if len(nums) > len(there) else {})
 
+    def _hour_s(self) -> float:
+        """Seconds until the hour allows a call."""
+        with self._parts.engine.connect() as connection:
+            return self._budget.left_s(connection)
+
     # -- small things ------------------------------------------------------------------------------------------------
 
     def _keep(self, key: bytes, said: Sequence[Said]) -> None:
@@ -385,7 +389,7 @@ _UNREAD = schema.memories.outerjoin(
 _IS_UNREAD = schema.facts_read.c.num.is_(None)
 
 
-def _message(row: Row[Any], people: frozenset[str], door: Door | None) -> Message:
+def _message(row: Any, people: frozenset[str], door: Door | None) -> Message:
     at = from_micros(row.created_at if row.event_at is None else row.event_at)
     role = role_of(row.actor) if row.role is None else Role(row.role)
     return message_of(row.num, row.text, at, actor=row.actor, role=role, thread=row.thread, people=people, door=door)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, delete, exists, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
@@ -66,7 +66,7 @@ def write(connection: Connection, scope_id: int, made: Sequence[Row]) -> tuple[i
     return len(stored), len(made) - len(stored)
 
 
-def _of(scope_id: int, key: _Key) -> tuple[object, ...]:
+def _of(scope_id: int, key: _Key) -> tuple[ColumnElement[bool], ...]:
     num, subject, slot = key
     return _f.scope_id == scope_id, _f.num == num, _f.subject == subject, _f.slot == slot
 
