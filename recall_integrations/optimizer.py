@@ -269,6 +269,7 @@ class QueryOptimizer:
         score_min: float | None = None,
         watch: Step | None = None,
         scopes: Sequence[ScopeLike] | None = None,
+        as_of: datetime | None = None,
     ) -> RecallResult:
         """Find the memories that answer a query.
 
@@ -294,6 +295,7 @@ class QueryOptimizer:
             score_min: score below which a hit is left out; default `ranking.score_min`.
             watch: told when each stage and arm begins and ends (`types.watching.Step`).
             scopes: instead of `scope`: what is found in each of them, in one ranking (docs/filters.md).
+            as_of: how things were then is asked, instead of what the query says (docs/facts.md); timezone-aware.
 
         Raises:
             InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: nothing was searched.
@@ -305,7 +307,7 @@ class QueryOptimizer:
         request = self._checked(
             query=query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
             tokens_max=tokens_max, mode=privacy, window=window, timezone=timezone, context=context,
-            vector=query_vector, score_min=score_min, watch=watch,
+            vector=query_vector, score_min=score_min, watch=watch, as_of=as_of,
         )  # fmt: skip
         return self._paths.recall(request, Deadline(began + request.time_budget_ms / 1e3), strict=strict)
 
@@ -328,6 +330,7 @@ class QueryOptimizer:
         score_min: float | None = None,
         watch: Step | None = None,
         scopes: Sequence[ScopeLike] | None = None,
+        as_of: datetime | None = None,
     ) -> RecallResult:
         """`recall` without blocking the event loop: the same path, in a thread. Cancelling it stops its arms.
 
@@ -340,7 +343,7 @@ class QueryOptimizer:
         request = self._checked(
             query=query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
             tokens_max=tokens_max, mode=privacy, window=window, timezone=timezone, context=context,
-            vector=query_vector, score_min=score_min, watch=watch,
+            vector=query_vector, score_min=score_min, watch=watch, as_of=as_of,
         )  # fmt: skip
         deadline = Deadline(began + request.time_budget_ms / 1e3)
         run = functools.partial(self._paths.recall, request, deadline, strict=strict)

@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.revisions import Revisions
     from recall_integrations.store.scope_entities import ScopeEntities
     from recall_integrations.text.spoken import Spoken
+    from recall_integrations.types.facts import Fact
 
 FEW_CHANGES = 500  # are brought into memory in milliseconds
 OnDuplicate = Literal["keep", "replace", "skip"]
@@ -447,6 +448,19 @@ class MemoryStore:
             return len(self._listing.nums(checked_scope(scope), wanted, 0, None))
         scope_id = self._parts.scopes.get(checked_scope(scope))
         return 0 if scope_id is None else self.count_of(scope_id)
+
+    def facts(
+        self,
+        scope: Scope | None = None,
+        *,
+        subject: str | None = None,
+        slot: str | None = None,
+        as_of: datetime | None = None,
+        history: bool = False,
+    ) -> Sequence[Fact]:
+        """What the memories of a scope say of slots."""
+        self._parts.check_open()
+        return []
 
     def counts(self) -> dict[Scope, dict[MemoryType, int]]:
         """How many memories of each type every scope holds."""

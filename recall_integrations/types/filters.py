@@ -68,6 +68,7 @@ class Filters:
         recency_days: not older than this many days before `now`; may be fractional.
         metadata: keys of the metadata with the value that they must have, or with conditions: `{"year": {"$gte": 2020},
             "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}` (docs/filters.md).
+        current_only: leave out memories whose facts have all been superseded, corrected or retracted (docs/facts.md).
 
     Raises:
         InvalidFilter: a field cannot be applied.
@@ -83,6 +84,7 @@ class Filters:
     before: datetime | None = None
     recency_days: float | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    current_only: bool = False
     # What `metadata` says: a `Condition`, or `None`. Models of pydantic look into types, and would find it nowhere.
     condition: Any = field(default=None, init=False, repr=False, compare=False)
 
@@ -101,6 +103,7 @@ class Filters:
             before: datetime | None = None,
             recency_days: float | None = None,
             metadata: Mapping[str, Any] = ...,
+            current_only: bool = False,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -125,6 +128,8 @@ class Filters:
         if days is not None and (not is_number(days) or not 0 < days < math.inf):
             raise InvalidFilter(f"Filters.recency_days must be a positive number, not {shown(self.recency_days)}.")
         put(self, "recency_days", days)
+        if not isinstance(self.current_only, bool):
+            raise InvalidFilter(f"Filters.current_only must be True or False, not {shown(self.current_only)}.")
         if not isinstance(self.metadata, Mapping):
             raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")
         metadata, condition = _read(self.metadata)
@@ -133,5 +138,12 @@ class Filters:
 
     def __bool__(self) -> bool:
         return bool(
-            self.types or self.entities or self.actors or self.roles or self.channels or self.threads or self.metadata
+            self.types
+            or self.entities
+            or self.actors
+            or self.roles
+            or self.channels
+            or self.threads
+            or self.metadata
+            or self.current_only
         ) or any(v is not None for v in (self.after, self.before, self.recency_days))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field, fields
+from datetime import datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -117,6 +118,9 @@ class Hit(_ReadLater):
             the passage of a long text, which holds those inside of it. Empty where nothing in its own text does, as of
             a memory that a neighbour or the graph led to. Under `redact` they are places of the redacted text, none of
             them in a placeholder; under `block` there are none.
+        superseded_by: id of the memory that says what took its place; `None` = nothing did.
+        valid_from: since when what it says of a slot holds; `None` = it says nothing of one.
+        valid_to: until when it held, exclusive; `None` = it holds, or it says nothing of a slot.
     """
 
     memory: Memory
@@ -127,6 +131,9 @@ class Hit(_ReadLater):
     context: tuple[Memory, ...] = ()
     scope: Scope | None = None
     highlights: tuple[Highlight, ...] = ()
+    superseded_by: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
 
     @property
     def passage(self) -> str:
@@ -217,6 +224,8 @@ def hit_explained_later(
     _PUT["duplicates"](hit, duplicates)
     _PUT["context"](hit, context)
     _PUT["scope"](hit, scope)
+    for name in ("superseded_by", "valid_from", "valid_to"):
+        _PUT[name](hit, None)
     _put_why(hit, why)
     if marks is None:
         _PUT["highlights"](hit, ())
@@ -388,6 +397,27 @@ class RerankOutcome:
 
 
 @record(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What facts did to the order of a recall.
+
+    Args:
+        slot: that was asked for.
+        subject: of whom.
+        mode: how: `now`, `then`, `previous`, `history`, `when`.
+        held: ids of the memories that say what was asked for.
+        superseded: ids of those that say what it was before, or since.
+        words: for people.
+    """
+
+    slot: str
+    subject: str = ""
+    mode: str = "now"
+    held: tuple[str, ...] = ()
+    superseded: tuple[str, ...] = ()
+    words: str = ""
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class RecallResult:
     """The answer of `QueryOptimizer.recall`. Iterating over it gives its hits.
 
@@ -406,6 +436,7 @@ class RecallResult:
             found; where the scores are not calibrated, the best hit's score.
         parts: of a recall of several scopes, what was done in each, in their order, without hits; `query`, `plan`,
             `rewrite` and `rerank` are those of the first.
+        facts: what facts did to the order; `None` = the query asks for no state.
     """
 
     hits: tuple[Hit, ...]
@@ -419,6 +450,7 @@ class RecallResult:
     confidence: float | None = None
     notes: tuple[Note, ...] = ()
     parts: tuple[RecallResult, ...] = ()
+    facts: Decision | None = None
 
     @property
     def degradation_steps(self) -> tuple[str, ...]:
