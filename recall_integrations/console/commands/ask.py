@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_integrations.console.commands.shared import (
+    AS_OF,
     CONFIG,
+    CURRENT_ONLY,
     EMBEDDING,
     NOW,
     PRIVACY,
@@ -18,9 +20,11 @@ from recall_integrations.console.commands.shared import (
     STORE,
     TIMEZONE,
     console,
+    day_or_moment,
     filter_options,
     k_option,
     moment,
+    narrowed,
     settings,
 )
 
@@ -67,6 +71,8 @@ def demo(language: str) -> None:
 @k_option(5)
 @NOW
 @TIMEZONE
+@AS_OF
+@CURRENT_ONLY
 @filter_options
 @SCORE_MIN
 @PRIVACY
@@ -84,6 +90,8 @@ def search(
     k: int,
     now: str | None,
     timezone: str | None,
+    as_of: str | None,
+    current_only: bool,
     filters: Filters | None,
     score_min: float | None,
     privacy: str,
@@ -98,9 +106,11 @@ def search(
     --json prints one object; keys are only ever added (format is 1):
       format, query, scope, k, now
       plan, reason, confidence
-      hits      [{id, score, reason, scope, memory, contributions}]; memory
+      hits      [{id, score, reason, scope, memory, contributions,
+                superseded_by, valid_from, valid_to}]; memory
                 has the keys of `recall import`, contributions are
                 [{source, name, rank, score, added}]; name is in plain words
+      facts     {slot, subject, mode, held, superseded, words} or null
       parsed    {entities, window, session, talk, negations,
                 predicate_hints, type_hints, terms, rewrites, specificity,
                 features}
@@ -118,8 +128,16 @@ def search(
     from recall_integrations.delivery import as_data as data
 
     present, config = moment(now), settings(config_path)
+    filters, then = narrowed(filters, current_only), day_or_moment(as_of, timezone or config.timezone)
     with existing_optimizer(store, embedding, scope, config) as (optimizer, where):
-        options: Any = {"filters": filters, "now": present, "timezone": timezone, "privacy": privacy, "scope": where}
+        options: Any = {
+            "filters": filters,
+            "as_of": then,
+            "now": present,
+            "timezone": timezone,
+            "privacy": privacy,
+            "scope": where,
+        }
         options["score_min"] = score_min
         if also:
             known = optimizer.store.scopes()
@@ -139,6 +157,8 @@ def search(
 @NOW
 @PRIVACY
 @TIMEZONE
+@AS_OF
+@CURRENT_ONLY
 @filter_options
 @SCORE_MIN
 @click.option("--no-search", is_flag=True, help="Only read and plan the query.")
@@ -160,6 +180,8 @@ def explain(
     now: str | None,
     privacy: str,
     timezone: str | None,
+    as_of: str | None,
+    current_only: bool,
     filters: Filters | None,
     score_min: float | None,
     no_search: bool,
@@ -198,6 +220,7 @@ def explain(
     if without and no_search:
         raise click.UsageError("--without shows what would be found; leave out --no-search.")
     present, config = moment(now), settings(config_path)
+    filters, then = narrowed(filters, current_only), day_or_moment(as_of, timezone or config.timezone)
     found: RecallResult | ParsedQuery
     less: Counterfactuals | None = None
     with existing_optimizer(store, embedding, scope, config) as (optimizer, where):
@@ -206,7 +229,7 @@ def explain(
         if no_search:
             found, plan = _read(optimizer, query, privacy, options)
         else:
-            options.update(k=k, privacy=privacy, filters=filters, score_min=score_min)
+            options.update(k=k, privacy=privacy, filters=filters, score_min=score_min, as_of=then)
             found, plan = _recalled(optimizer, query, options)
             less = _without(optimizer, query, without, {**options, "now": found.query.now}) if without else None
     _show_explained((found, plan, less), where, None if no_search else k, as_json, optimizer.config_of(where))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from dataclasses import replace
+from datetime import date, datetime, time
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import click
 
@@ -49,6 +51,14 @@ CONFIG = click.option(
     metavar="FILE",
     envvar="RECALL_CONFIG",
     help="Settings, in YAML or JSON (`recall config example`). Default: what RECALL_CONFIG names.",
+)
+AS_OF = click.option(
+    "--as-of",
+    metavar="TIME",
+    help="How things were then: a day (its end, in the time zone of the settings), or ISO 8601 with an offset.",
+)
+CURRENT_ONLY = click.option(
+    "--current-only", is_flag=True, help="Leave out memories of what holds no longer (docs/facts.md)."
 )
 REPORT = click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE.")
 LIMIT = click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions, evenly spread.")
@@ -153,6 +163,35 @@ def moment(text: str | None, option: str = "--now") -> datetime | None:
             f"{option} {text!r} is not a time with an offset. Write, for example, 2026-03-01T12:00:00+00:00."
         )
     return found
+
+
+def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datetime | None:
+    """The value of `--as-of`: a day is its last moment in a time zone, so what was said on it counts.
+
+    Args:
+        text: what the user wrote.
+        zone: IANA name.
+        option: which one it is.
+
+    Raises:
+        InvalidArgument: no day, and no time with an offset.
+    """
+    if text is None:
+        return None
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        return moment(text, option)
+    return datetime.combine(day, time.max, tzinfo=ZoneInfo(zone))
+
+
+def narrowed(filters: Filters | None, current_only: bool) -> Filters | None:
+    """Filters with what `--current-only` says."""
+    if not current_only:
+        return filters
+    from recall_integrations.types import Filters
+
+    return replace(filters or Filters(), current_only=True)
 
 
 def settings(path: str | None) -> RecallConfig:
