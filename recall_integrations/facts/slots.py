@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from recall_integrations.records import record
 
@@ -123,6 +124,12 @@ class Slots:
         for slot in self._by_name.values():
             for noun in slot.nouns:
                 self.of_noun.setdefault(noun, slot.name)
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Mapping[str, Any]]) -> Slots:
+        """The schema with those of `facts.slots`."""
+        own = (Slot(name=name, nouns=tuple(slot["nouns"]), one=slot["one"]) for name, slot in settings.items())
+        return cls(own) if settings else DEFAULT
 
     def __iter__(self) -> Iterator[Slot]:
         return iter(self._by_name.values())

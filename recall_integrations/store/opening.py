@@ -85,6 +85,7 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
     down = parts.asking.down  # it is asked again at the next write
     parts.indexes.open(None if down is None else Vectors(error=down))
     renewal.recut(parts)
+    renewal.retell(parts)
     with parts.engine.begin() as connection:  # nothing reads along with the journal yet
         journal.prune_applied(connection, upto=parts.indexes.collections.spare(connection))
         parts.column_files.sweep(connection)

@@ -16,6 +16,7 @@ from recall_integrations.database.engine import mapped_error
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError
 from recall_integrations.extraction import Extractor
+from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.scope_view import ScopeViews
 from recall_integrations.privacy.logs import told
@@ -112,6 +113,7 @@ class StoreParts:
         self.engine = directory.engine
         self.embedding = embedding
         self.config = config
+        self.slots = Slots.of(config.facts.slots) if config.facts.keep else None
         self.clock = clock
         self.new_id = new_id
         self.write_lock = threading.RLock()

@@ -158,10 +158,13 @@ def test_one_that_had_no_time_says_nothing_of_the_model(tmp_path: Path) -> None:
     rewriting = made(model, tmp_path)
     for i in range(CALLS_MIN):
         rewriting._guard = Guard("rewrite")
-        asking = rewriting.begin(
-            ParsedQuery(original=f"question {i} about storage"), Scope(), Door(), Deadline.after(2)
-        )
-        assert rewriting.end(asking, LATER, lambda texts: not texts).reason == "timeout"
+        query = ParsedQuery(original=f"question {i} about storage")
+        while True:
+            asking = rewriting.begin(query, Scope(), Door(), Deadline.after(2))
+            reason = rewriting.end(asking, LATER, lambda texts: not texts).reason
+            if reason != "skip.budget":  # a pause of the machine took the time before it was asked
+                break
+        assert reason == "timeout"
     model.ready.set()
     assert ask(made(model, tmp_path))[0] == ("what storage system it was",)  # type: ignore[index]
 
