@@ -14,7 +14,6 @@ from rich.text import Text
 
 from recall_integrations.arms.registry import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
-from recall_integrations.console.facts import slots_of
 from recall_integrations.console.highlighting import shown_text
 from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
 from recall_integrations.console.rendering import (
@@ -27,6 +26,7 @@ from recall_integrations.console.rendering import (
     stage_words,
     window_words,
 )
+from recall_integrations.facts.slots import Slots
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.coverage import ENGLISH
 from recall_integrations.planning.planner import WITHOUT, decides, make_plan
@@ -399,7 +399,9 @@ def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Tab
     """Which slot is asked for, how, and what that did to the order."""
     grid = pairs()
     whom = plain(decision.subject) or "the user"
-    grid.add_row("slot", Text.assemble((plain(slots_of(config).called(decision.slot)), "bold"), f"  of {whom}"))
+    grid.add_row(
+        "slot", Text.assemble((plain(Slots.of(config.facts.slots).called(decision.slot)), "bold"), f"  of {whom}")
+    )
     grid.add_row("asked", Text(ASKED.get(decision.mode, plain(decision.mode))))
     if decision.words:
         grid.add_row("decision", Text(plain(decision.words, 400)))

@@ -15,32 +15,25 @@ from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.facts_shown import shown_facts
 from recall_integrations.delivery.showing import Showing, Shown
-from recall_integrations.facts.slots import DEFAULT, OPEN, Slot, Slots
+from recall_integrations.facts.slots import OPEN, Slots
 from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import Scope
-from recall_integrations.types.facts import RETRACTED, SUPERSEDED, Fact
+from recall_integrations.types.facts import Fact
 
 USER = "the user"
 NOTHING = "nothing"  # of a slot of which there is only history
 CHARS_SHOWN = 200  # of a value
 IDS_SHOWN = 3  # of memories that say the same
+UNKNOWN_YEAR = 1  # in which begins what held before, and nobody says since when
 REDACT_MS = 30_000.0
-
-
-def slots_of(config: RecallConfig) -> Slots:
-    """The schema that holds: the shipped one, and what the settings add."""
-    own = getattr(getattr(config, "facts", None), "slots", {})
-    if not own:
-        return DEFAULT
-    return Slots(Slot(name=name, nouns=tuple(slot["nouns"]), one=slot["one"]) for name, slot in own.items())
 
 
 def slot_named(text: str, config: RecallConfig) -> str:
     """The name of a slot, from its name or from what people call it."""
-    slots, said = slots_of(config), " ".join(text.casefold().split())
+    slots, said = Slots.of(config.facts.slots), " ".join(text.casefold().split())
     name = said.replace(" ", "_")
     if said.startswith(OPEN) or name in slots:
         return said if said.startswith(OPEN) else name
@@ -72,7 +65,7 @@ def show_facts(console: Console, facts: Sequence[Fact], scope: Scope, at: dateti
     if not facts:
         console.print(Text(f"No facts are known in the scope {plain(scope_text(scope))} as of {at:%Y-%m-%d}."))
         return
-    zone, slots = ZoneInfo(config.timezone), slots_of(config)
+    zone, slots = ZoneInfo(config.timezone), Slots.of(config.facts.slots)
     for i, (subject, of_subject) in enumerate(groupby(facts, lambda fact: fact.subject)):
         if i:
             console.print()
@@ -88,34 +81,29 @@ def show_facts(console: Console, facts: Sequence[Fact], scope: Scope, at: dateti
 
 def _add_slot(table: Table, called: str, facts: list[Fact], at: datetime, zone: ZoneInfo) -> None:
     held = [fact for fact in facts if fact.held_at(at)]
-    others = [fact for fact in reversed(facts) if not fact.held_at(at)]
     if not held:
         table.add_row(f"  {called}", Text(NOTHING, style="dim"), "")
     for i, fact in enumerate(held):
-        said = f"since {_day(fact.valid_from, zone)}" + ("" if fact.valid_to is None else f"; {_end(fact, zone)}")
-        table.add_row("" if i else f"  {called}", _value(fact), Text(f"{said}  {_ids(fact)}"))
-    for fact in others:
-        table.add_row(
-            "", Text("  ").append_text(_value(fact)), Text(f"{_past(fact, at, zone)}  {_ids(fact)}"), style="dim"
-        )
+        table.add_row("" if i else f"  {called}", _value(fact), Text(f"{_time(fact, zone)}  {_ids(fact)}"))
+    for fact in reversed(facts):
+        if not fact.held_at(at):
+            value = Text("  ").append_text(_value(fact))
+            table.add_row("", value, Text(f"{_time(fact, zone)}  {_ids(fact)}"), style="dim")
 
 
 def _value(fact: Fact) -> Text:
     return Text(plain(fact.value, CHARS_SHOWN) or "(withheld)")
 
 
-def _past(fact: Fact, at: datetime, zone: ZoneInfo) -> str:
-    """From when until when, and why it ended; of what has not begun, from when on."""
-    began = _day(fact.valid_from, zone)
-    if fact.valid_from > at and fact.ended in ("", SUPERSEDED, RETRACTED):
-        return f"from {began} on" + ("" if fact.valid_to is None else f"; {_end(fact, zone)}")
-    return f"{began} {_end(fact, zone)}"
-
-
-def _end(fact: Fact, zone: ZoneInfo) -> str:
-    until = "" if fact.valid_to is None else f"to {_day(fact.valid_to, zone)}"
-    why = fact.ended + (f" by {plain(fact.superseded_by)}" if fact.superseded_by else "")
-    return ", ".join(part for part in (until, why) if part)
+def _time(fact: Fact, zone: ZoneInfo) -> str:
+    """Since when, or from when until when and why it ended."""
+    known = fact.valid_from.year > UNKNOWN_YEAR  # what "I used to" says began at no time that is known
+    if fact.valid_to is None:
+        return f"since {_day(fact.valid_from, zone)}" if known else "always"
+    stretch = f"{_day(fact.valid_from, zone)} to" if known else "until"
+    why = f", {fact.ended}" if fact.ended else ""
+    by = f" by {plain(fact.superseded_by)}" if fact.superseded_by else ""
+    return f"{stretch} {_day(fact.valid_to, zone)}{why}{by}"
 
 
 def _day(moment: datetime, zone: ZoneInfo) -> str:

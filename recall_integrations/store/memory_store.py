@@ -459,8 +459,10 @@ class MemoryStore:
         history: bool = False,
     ) -> Sequence[Fact]:
         """What the memories of a scope say of slots."""
+        from recall_integrations.store.stand_in import facts_of
+
         self._parts.check_open()
-        return []
+        return facts_of(self, scope, subject, slot, as_of, history)
 
     def counts(self) -> dict[Scope, dict[MemoryType, int]]:
         """How many memories of each type every scope holds."""

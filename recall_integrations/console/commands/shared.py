@@ -146,8 +146,13 @@ def _condition(text: str) -> tuple[str, Any]:
     return key, found if isinstance(found, str | int | float | bool) else value
 
 
-def moment(text: str | None, option: str = "--now") -> datetime | None:
+def moment(text: str | None, option: str = "--now", also: str = "") -> datetime | None:
     """The value of `--now`, or of another option.
+
+    Args:
+        text: what the user wrote.
+        option: which one it is.
+        also: what else may be written there, for the message.
 
     Raises:
         InvalidArgument: no time, or one without an offset.
@@ -160,7 +165,7 @@ def moment(text: str | None, option: str = "--now") -> datetime | None:
         found = None
     if found is None or found.tzinfo is None:
         raise InvalidArgument(
-            f"{option} {text!r} is not a time with an offset. Write, for example, 2026-03-01T12:00:00+00:00."
+            f"{option} {text!r} is not a time with an offset{also}. Write, for example, 2026-03-01T12:00:00+00:00."
         )
     return found
 
@@ -181,7 +186,7 @@ def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datet
     try:
         day = date.fromisoformat(text.strip())
     except ValueError:
-        return moment(text, option)
+        return moment(text, option, ", and no day")
     return datetime.combine(day, time.max, tzinfo=ZoneInfo(zone))
 
 
