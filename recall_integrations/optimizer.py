@@ -295,7 +295,8 @@ class QueryOptimizer:
             score_min: score below which a hit is left out; default `ranking.score_min`.
             watch: told when each stage and arm begins and ends (`types.watching.Step`).
             scopes: instead of `scope`: what is found in each of them, in one ranking (docs/filters.md).
-            as_of: how things were then is asked, instead of what the query says (docs/facts.md); timezone-aware.
+            as_of: where the query asks how things are, the time at which they are to be so; default `now`
+                (docs/facts.md). It decides what of facts holds, and leaves no memory out.
 
         Raises:
             InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: nothing was searched.

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from recall_integrations.arms.registry import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
+from recall_integrations.console.facts import USER
 from recall_integrations.console.highlighting import shown_text
 from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
 from recall_integrations.console.rendering import (
@@ -398,14 +399,10 @@ def _show_hits(console: Console, hits: Sequence[Hit]) -> None:
 def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Table:
     """Which slot is asked for, how, and what that did to the order."""
     grid = pairs()
-    whom = plain(decision.subject) or "the user"
-    grid.add_row(
-        "slot", Text.assemble((plain(Slots.of(config.facts.slots).called(decision.slot)), "bold"), f"  of {whom}")
-    )
-    grid.add_row("asked", Text(ASKED.get(decision.mode, plain(decision.mode))))
-    if decision.words:
-        grid.add_row("decision", Text(plain(decision.words, 400)))
-    for label, ids in (("holds", decision.held), ("does not", decision.superseded)):
+    whom, called = plain(decision.subject) or USER, plain(Slots.of(config.facts.slots).called(decision.slot))
+    grid.add_row("slot", Text.assemble((called, "bold"), f"  of {whom}, confidence {decision.confidence:.2f}"))
+    grid.add_row("asked", Text(f"{ASKED.get(decision.mode, plain(decision.mode))}, looked at {decision.at:%Y-%m-%d}"))
+    for label, ids in (("put first", decision.first), ("beneath", decision.beneath)):
         if ids:
             grid.add_row(label, Text(some(map(plain, ids))))
     for hit in hits:

@@ -73,12 +73,13 @@ def _decision(decision: Decision | None) -> dict[str, Any] | None:
     if decision is None:
         return None
     return {
-        "slot": decision.slot,
         "subject": decision.subject,
+        "slot": decision.slot,
         "mode": decision.mode,
-        "held": list(decision.held),
-        "superseded": list(decision.superseded),
-        "words": decision.words,
+        "at": _time(decision.at),
+        "first": list(decision.first),
+        "beneath": list(decision.beneath),
+        "confidence": _number(decision.confidence),
     }
 
 

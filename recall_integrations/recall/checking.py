@@ -91,8 +91,8 @@ def checked_request(
         vector=None if vector is None else checked_vector(vector, dimensions()),
         score_min=checked_score(score_min),
         watch=watch,
-        as_of=None if as_of is None else checked_time(as_of, "as_of", InvalidArgument),
         scopes=where if len(where) > 1 else (),
+        as_of=None if as_of is None else checked_time(as_of, "as_of", InvalidArgument),
     )
 
 

@@ -112,7 +112,7 @@ class RecallReply(Reply):
     rules: list[dict[str, Any]]
     rewrite: dict[str, Any]
     rerank: dict[str, Any]
-    facts: dict[str, Any] | None = Field(None, description="What facts did to the order; null = no state is asked for.")
+    facts: dict[str, Any] | None = Field(None, description="What facts decided; null = no state is asked for.")
     cache: dict[str, Any]
     degraded: list[DegradedReply]
     notes: list[dict[str, Any]]

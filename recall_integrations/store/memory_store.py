@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.observability.progress import Told
     from recall_integrations.query.spelling import Speller
     from recall_integrations.store.compacting import Compacted
+    from recall_integrations.store.fact_tables import ScopeFacts
     from recall_integrations.store.histories import Remembered
     from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.listing import Listed
@@ -76,6 +77,7 @@ class MemoryStore:
         self.config = parts.config
         self.embedding = parts.embedding
         self.embedding_source = source
+        self.slots = parts.slots
         self._parts = parts
         self._write_lock = parts.write_lock
         self._closing = threading.RLock()
@@ -195,6 +197,11 @@ class MemoryStore:
             with self._write_lock:
                 parts.let_go()
                 self._finalizer()
+
+    def facts_in(self, view: ScopeView) -> ScopeFacts | None:
+        """What the memories of a scope say of slots; `None` where no facts are kept (`facts.keep`)."""
+        with self._parts.errors():
+            return self._parts.facts.get(view)
 
     def reading(self) -> AbstractContextManager[None]:
         """Around a recall: `close` lets it end. What goes wrong because the store was closed is `StoreClosed`."""

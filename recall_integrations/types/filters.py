@@ -66,9 +66,9 @@ class Filters:
         after: `event_at` (or `created_at` where there is none) at or after this time.
         before: strictly before this time.
         recency_days: not older than this many days before `now`; may be fractional.
+        current_only: leave out memories that tell of slots, and all that they tell holds no longer (docs/facts.md).
         metadata: keys of the metadata with the value that they must have, or with conditions: `{"year": {"$gte": 2020},
             "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}` (docs/filters.md).
-        current_only: leave out memories whose facts have all been superseded, corrected or retracted (docs/facts.md).
 
     Raises:
         InvalidFilter: a field cannot be applied.
@@ -83,8 +83,8 @@ class Filters:
     after: datetime | None = None
     before: datetime | None = None
     recency_days: float | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     current_only: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     # What `metadata` says: a `Condition`, or `None`. Models of pydantic look into types, and would find it nowhere.
     condition: Any = field(default=None, init=False, repr=False, compare=False)
 
@@ -102,8 +102,8 @@ class Filters:
             after: datetime | None = None,
             before: datetime | None = None,
             recency_days: float | None = None,
-            metadata: Mapping[str, Any] = ...,
             current_only: bool = False,
+            metadata: Mapping[str, Any] = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -129,7 +129,7 @@ class Filters:
             raise InvalidFilter(f"Filters.recency_days must be a positive number, not {shown(self.recency_days)}.")
         put(self, "recency_days", days)
         if not isinstance(self.current_only, bool):
-            raise InvalidFilter(f"Filters.current_only must be True or False, not {shown(self.current_only)}.")
+            raise InvalidFilter(f"Filters.current_only must be true or false, not {shown(self.current_only)}.")
         if not isinstance(self.metadata, Mapping):
             raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")
         metadata, condition = _read(self.metadata)

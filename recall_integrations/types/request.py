@@ -37,6 +37,6 @@ class RecallRequest:
     vector: NDArray[np.float32] | None
     score_min: float | None = None
     watch: Step | None = None
-    as_of: datetime | None = None
     scopes: tuple[Scope, ...] = ()
     part: bool = False
+    as_of: datetime | None = None

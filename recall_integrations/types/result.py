@@ -114,13 +114,14 @@ class Hit(_ReadLater):
         context: with `recall(context=n)`, the memories up to n places before and after in the same thread, in order;
             without the hit itself, withheld as it is under `redact` and `block`.
         scope: where it was found, as the caller named it.
+        superseded_by: id of the memory that ended what this one says (docs/facts.md); `None` = nothing of it has ended,
+            none ended it, or it tells of no slot.
+        valid_from: when what it says began to hold; `None` = nobody says, or it tells of no slot, or of several.
+        valid_to: when that ceased to hold, exclusive; `None` = it holds.
         highlights: the places of `memory.text` that speak for it, in order, at most 32. None overlaps another, but for
             the passage of a long text, which holds those inside of it. Empty where nothing in its own text does, as of
             a memory that a neighbour or the graph led to. Under `redact` they are places of the redacted text, none of
             them in a placeholder; under `block` there are none.
-        superseded_by: id of the memory that says what took its place; `None` = nothing did.
-        valid_from: since when what it says of a slot holds; `None` = it says nothing of one.
-        valid_to: until when it held, exclusive; `None` = it holds, or it says nothing of a slot.
     """
 
     memory: Memory
@@ -130,10 +131,10 @@ class Hit(_ReadLater):
     duplicates: tuple[str, ...] = ()
     context: tuple[Memory, ...] = ()
     scope: Scope | None = None
-    highlights: tuple[Highlight, ...] = ()
     superseded_by: str | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    highlights: tuple[Highlight, ...] = ()
 
     @property
     def passage(self) -> str:
@@ -208,6 +209,12 @@ def _is_made(name: str, hit: Hit) -> bool:
     return _has(_GET[name], hit)
 
 
+Held = tuple[str | None, datetime | None, datetime | None]
+"""What a hit says of `superseded_by`, `valid_from` and `valid_to`."""
+_HELD = ("superseded_by", "valid_from", "valid_to")
+NEVER_TOLD: Held = (None, None, None)
+
+
 def hit_explained_later(
     memory: Memory,
     score: float,
@@ -216,6 +223,7 @@ def hit_explained_later(
     context: tuple[Memory, ...] = (),
     scope: Scope | None = None,
     marks: Marks | None = None,
+    held: Held = NEVER_TOLD,
 ) -> Hit:
     """A hit whose reasons and highlights are made when somebody reads them. Without `marks` it has no highlights."""
     hit = object.__new__(Hit)
@@ -224,8 +232,8 @@ def hit_explained_later(
     _PUT["duplicates"](hit, duplicates)
     _PUT["context"](hit, context)
     _PUT["scope"](hit, scope)
-    for name in ("superseded_by", "valid_from", "valid_to"):
-        _PUT[name](hit, None)
+    for name, value in zip(_HELD, held, strict=True):
+        _PUT[name](hit, value)
     _put_why(hit, why)
     if marks is None:
         _PUT["highlights"](hit, ())
@@ -398,23 +406,25 @@ class RerankOutcome:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What facts did to the order of a recall.
+    """What facts decided in a recall (docs/facts.md).
 
     Args:
-        slot: that was asked for.
-        subject: of whom.
-        mode: how: `now`, `then`, `previous`, `history`, `when`.
-        held: ids of the memories that say what was asked for.
-        superseded: ids of those that say what it was before, or since.
-        words: for people.
+        subject: of whom the slot is; empty = the user.
+        slot: what is asked, such as `phone_number`; `open:…` = one that the schema does not have.
+        mode: `now`, `then`, `previous`, `history` or `when`.
+        at: the time at which it was looked at: `as_of`, else `now`.
+        first: ids of the memories that were put first.
+        beneath: ids of memories of the same slot that were not.
+        confidence: that the first ones are what is asked for, in [0, 1].
     """
 
+    subject: str
     slot: str
-    subject: str = ""
-    mode: str = "now"
-    held: tuple[str, ...] = ()
-    superseded: tuple[str, ...] = ()
-    words: str = ""
+    mode: str
+    at: datetime
+    first: tuple[str, ...]
+    beneath: tuple[str, ...] = ()
+    confidence: float = 0.9
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -434,9 +444,9 @@ class RecallResult:
         timings_ms: milliseconds per stage, and `total`; those of a hit of the cache are `cache` and `total`.
         confidence: probability that at least one hit is relevant, at most the sum of their scores, 0 where nothing was
             found; where the scores are not calibrated, the best hit's score.
+        facts: what facts decided; `None` = the query asks for no state, or nothing is known of it.
         parts: of a recall of several scopes, what was done in each, in their order, without hits; `query`, `plan`,
             `rewrite` and `rerank` are those of the first.
-        facts: what facts did to the order; `None` = the query asks for no state.
     """
 
     hits: tuple[Hit, ...]
@@ -449,8 +459,8 @@ class RecallResult:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     confidence: float | None = None
     notes: tuple[Note, ...] = ()
-    parts: tuple[RecallResult, ...] = ()
     facts: Decision | None = None
+    parts: tuple[RecallResult, ...] = ()
 
     @property
     def degradation_steps(self) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ def search(
                 superseded_by, valid_from, valid_to}]; memory
                 has the keys of `recall import`, contributions are
                 [{source, name, rank, score, added}]; name is in plain words
-      facts     {slot, subject, mode, held, superseded, words} or null
+      facts     {subject, slot, mode, at, first, beneath, confidence} or null
       parsed    {entities, window, session, talk, negations,
                 predicate_hints, type_hints, terms, rewrites, specificity,
                 features}

@@ -54,6 +54,8 @@ class Arrange(Stage):
             fused = arrange.wanted_first(fused, state.wanted)
         if state.asked is not None:
             fused = arrange.asked_first(fused, state.asked)
+        if state.held is not None:
+            fused = arrange.held_first(fused, view.rows_of(state.held.first), state.held.confidence)
         denied: frozenset[int] = frozenset()
         if parsed.negations:
             fused, denied = arrange.demote_negated(
