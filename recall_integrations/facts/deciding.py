@@ -83,7 +83,12 @@ def decide(
     if not stretches:
         return None
     at = to_micros(now)
-    chosen = _CHOICES[asked.mode](asked, stretches, at, _micros(window))
+    span = _micros(window)
+    if asked.mode == THEN and (asked.before or asked.during):
+        span = _of_value(asked, key, facts, at)
+        if span is None:
+            return None
+    chosen = _CHOICES[asked.mode](asked, stretches, at, span)
     if not chosen:
         return None
     first = list(dict.fromkeys(num for stretch, nums in chosen for num in nums))[:FIRST_MAX]
@@ -113,6 +118,18 @@ def _key(asked: StateAsked, facts: Facts, subjects: Iterable[str]) -> Key | None
                     _called(slot, facts), _called(known, facts)
                 ):
                     return subject, known
+    return None
+
+
+def _of_value(asked: StateAsked, key: Key, facts: Facts, at: int) -> Window:
+    """The time before or during which a value held, of this slot or of another one of the subject; `None` = unknown."""
+    value = asked.before or asked.during
+    for slot in (key[1], *facts.slots_of(key[0])):
+        named = [s for s in _true(facts.timeline((key[0], slot))) if same(s.value, value)]
+        if named and asked.before:
+            return PAST, named[0].start
+        if named:
+            return named[-1].start, at + 1 if named[-1].stop is None else named[-1].stop
     return None
 
 
@@ -161,32 +178,21 @@ def _now(asked: StateAsked, stretches: Sequence[Stretch], at: int, _window: Wind
 
 
 def _then(asked: StateAsked, stretches: Sequence[Stretch], at: int, window: Window) -> Chosen:
-    if asked.before or (window is None and "before" in asked.mode):
-        change = [s for s in _true(stretches) if same(s.value, asked.before)]
-        if change:
-            return _previous_to(stretches, change[0])
     if window is None:
         return _previous(asked, stretches, at, window)
     start, end = window
+    true = _true(stretches)
     if start == PAST:  # "before May": the last that held in it
-        held = _held(stretches, end - 1)
-    else:
-        true = _true(stretches)
-        within = [s for s in true if s.start < end and (s.stop is None or s.stop > start)]
-        # The one that held longest in it first; of equals the later one.
-        held = sorted(within, key=lambda s: (-_overlap(s, start, end), -s.start, s.nums[0]))
-    return [(s, s.nums) for s in held]
+        return [(s, s.nums) for s in _held(true, end - 1)]
+    within = [s for s in true if s.start < end and (s.stop is None or s.stop > start)]
+    # The one that held longest in it first; of equals the later one.
+    within.sort(key=lambda s: (-_overlap(s, start, end), -s.start, s.nums[0]))
+    return [(s, s.nums) for s in within]
 
 
 def _overlap(stretch: Stretch, start: int, end: int) -> int:
     stop = end if stretch.stop is None else min(stretch.stop, end)
     return stop - max(stretch.start, start)
-
-
-def _previous_to(stretches: Sequence[Stretch], change: Stretch) -> Chosen:
-    before = [s for s in _true(stretches) if s is not change and s.stop is not None and s.stop <= change.start]
-    before.sort(key=lambda s: (s.stop or 0, s.start, s.told_at))
-    return [(s, s.nums) for s in before[::-1][:1]]
 
 
 def _previous(_asked: StateAsked, stretches: Sequence[Stretch], at: int, _window: Window) -> Chosen:

@@ -198,6 +198,35 @@ class MemoryStore:
                 parts.let_go()
                 self._finalizer()
 
+    def facts(
+        self,
+        scope: Scope | None = None,
+        *,
+        subject: str | None = None,
+        slot: str | None = None,
+        as_of: datetime | None = None,
+        history: bool = False,
+    ) -> list[Fact]:
+        """What the memories of a scope hold true: by subject (the user first), slot, and when it began to hold.
+
+        Args:
+            scope: the tenant; default `Scope()`.
+            subject: of whom only: a name or an alias; "me" = the user.
+            slot: of what only: the name of a slot, or what people call it.
+            as_of: what held then; default now, by the store's clock.
+            history: also what held before, will hold, or was corrected, whatever the time.
+
+        Raises:
+            InvalidArgument, InvalidScope: an argument cannot be used.
+        """
+        from recall_integrations.store.told_facts import facts_of
+
+        def names(scope_id: int, name: str) -> list[str]:
+            index = self.entities(scope_id).index
+            return [other for entity_id in index.lookup(name) for other in index.names(entity_id)]
+
+        return facts_of(self._parts, scope, names, subject=subject, slot=slot, as_of=as_of, history=history)
+
     def facts_in(self, view: ScopeView) -> ScopeFacts | None:
         """What the memories of a scope say of slots; `None` where no facts are kept (`facts.keep`)."""
         with self._parts.errors():

@@ -1,0 +1,246 @@
+"""The words of questions about states: verbs by slot, and what people around somebody are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+def _table(*rows: tuple[str, str]) -> dict[str, tuple[str, ...]]:
+    """Of rows "slots", "verb phrases, with commas": the slots of each phrase."""
+    made: dict[str, tuple[str, ...]] = {}
+    for slots, phrases in rows:
+        for phrase in phrases.split(","):
+            made[phrase.strip()] = tuple(slots.split())
+    return made
+
+
+# Verb phrases in their base form, by the word that asks. A "be" stands before what follows "am", "is", "are".
+WHERE = _table(
+    ("home address", "live, reside, be based, be staying, be living, call home"),
+    ("home", "live at, live in, be based in, be living in, live right, move, move to, relocate, relocate to, settle"),
+    ("employer", "work, be employed, work at, have my job"),
+    ("school", "study, go to school, go to college, go to university, go to uni, attend school, attend college"),
+    ("hometown nationality", "come from, be from, originally come from"),
+    ("hometown", "grow up, be born, be raised, be originally from"),
+    ("bank", "bank, have my account, have my bank account"),
+    ("gym", "work out, exercise, train, go to the gym, lift"),
+)
+WHAT = _table(
+    ("job", "do for a living, do for work, do professionally, do as a job, work as, be working as, do at work"),
+    ("car", "drive"),
+    ("major", "study, major in"),
+    ("allergy", "be allergic to"),
+    ("weight", "weigh"),
+    ("salary", "earn, get paid"),
+    ("rent", "pay in rent, pay for rent, pay as rent"),
+    ("dislikes", "hate, dislike"),
+    ("likes", "like, love, enjoy"),
+    ("nickname name", "go by, call myself, like to be called, prefer to be called, want to be called, be called"),
+)
+WHO = _table(
+    ("boss", "report to, work under, answer to"),
+    ("employer boss", "work for"),
+    ("partner", "be married to, be engaged to, be dating, be seeing, date, be in a relationship with, be with"),
+    ("bank", "bank with"),
+    ("landlord", "rent from"),
+    ("name", "be"),
+)
+HOW = _table(
+    ("age birthday", "old be"),
+    ("height", "tall be"),
+    ("weight", "heavy be, much weigh"),
+    ("salary", "much earn, much make, much get paid"),
+    ("rent", "much pay in rent, much pay for rent, much rent pay, much rent do pay"),
+    ("phone_number email", "reach, contact, get in touch with, get hold of, call, get ahold of"),
+)
+# Of these a question without an object is weak: what somebody does may be anything.
+WEAK = {"do": ("job",), "play": ("instrument", "sport"), "use": (), "make": ("salary",)}
+# "which … do I live in": what may follow a noun of a slot. Those of `LEADS_TO` name another slot than the noun does.
+LIGHT = _set(
+    "have own use drive speak play take follow prefer like love wear attend work live study practise practice do know "
+    "eat drink need keep be go root support cheer belong bank earn get be"
+)
+LEADS_TO = {
+    ("city", "live in"): "home",
+    ("country", "come from"): "hometown",
+    ("country", "be from"): "hometown",
+    ("city", "come from"): "hometown",
+    ("city", "be from"): "hometown",
+    ("town", "come from"): "hometown",
+    ("town", "be from"): "hometown",
+}
+# Nouns that ask for a slot which does not have them among its own.
+NOUNS = {
+    "place": {"live": "home", "work": "employer"},
+    "firm": {"work": "employer"},
+    "employer": {"work": "employer"},
+    "company": {"work": "employer"},
+    "food": {"avoid": "allergy"},
+}
+# Yes or no, with a value behind: "do I still live in Berlin?"
+VALUED = _table(
+    ("home", "live in, reside in, live at, be living in, be based in, be living at, move to, relocate to"),
+    ("employer", "work at, work for, be working at, be working for, be employed at, be employed by, join"),
+    ("job", "work as, be working as"),
+    ("car", "drive"),
+    ("language", "speak"),
+    ("instrument", "play the"),
+    ("allergy", "be allergic to"),
+    ("boss", "report to"),
+    ("partner marital_status", "be married to, be engaged to, be dating"),
+    ("hometown nationality", "come from, be from"),
+    ("bank", "bank with, bank at"),
+    ("major", "study, major in"),
+    ("school", "study at, attend, go to school at"),
+    ("nickname name", "be called, go by"),
+)
+# States that are told by one word: "am I still vegetarian?"
+TOLD = {
+    **dict.fromkeys("vegetarian vegan pescatarian keto kosher halal omnivore flexitarian paleo".split(), "diet"),
+    **dict.fromkeys("married single engaged divorced widowed separated".split(), "marital_status"),
+    **dict.fromkeys("muslim christian jewish buddhist hindu catholic atheist protestant".split(), "religion"),
+}
+# Verbs of beginning and changing, with what they begin: "when did I … X?"
+BEGUN = _table(
+    ("home", "move to, relocate to, move into, move back to, start living in, begin living in, settle in, leave for"),
+    (
+        "employer",
+        "join, start at, start working at, start working for, begin working at, start to work at, start to work for, "
+        "start work at, start my job at, get hired by, get hired at",
+    ),
+    ("job", "become, start working as, start as"),
+    ("marital_status", "get married, get engaged, get divorced, marry, divorce"),
+    ("diet", "go"),
+)
+ENDED = _table(
+    ("home", "leave, move out of, move away from, move from"),
+    ("employer job", "quit, leave, stop working at, stop working for, resign from"),
+)
+CHANGE = _set("change changed switch switched replace replaced update updated get got evolve evolved develop developed")
+
+# What the first verb of a phrase is a form of.
+FORMS = {
+    form: forms.split()[0]
+    for forms in (
+        "live lives lived living",
+        "reside resides resided residing",
+        "work works worked working",
+        "study studies studied studying",
+        "drive drives drove driven driving",
+        "speak speaks spoke spoken speaking",
+        "play plays played playing",
+        "use uses used using",
+        "take takes took taken taking",
+        "own owns owned owning",
+        "have has had having",
+        "go goes went gone going",
+        "move moves moved moving",
+        "relocate relocates relocated relocating",
+        "come comes came coming",
+        "grow grows grew grown growing",
+        "eat eats ate eaten eating",
+        "earn earns earned earning",
+        "weigh weighs weighed weighing",
+        "report reports reported reporting",
+        "attend attends attended attending",
+        "follow follows followed following",
+        "prefer prefers preferred preferring",
+        "like likes liked",
+        "love loves loved",
+        "hate hates hated",
+        "dislike dislikes disliked",
+        "enjoy enjoys enjoyed",
+        "bank banks banked banking",
+        "pay pays paid paying",
+        "do does did done doing",
+        "make makes made making",
+        "train trains trained training",
+        "exercise exercises exercised exercising",
+        "major majors majored majoring",
+        "date dates dated",
+        "rent rents rented renting",
+        "join joined",
+        "become became",
+        "start started starting",
+        "begin began begun",
+        "quit quits",
+        "leave left leaves leaving",
+        "get gets got gotten",
+        "wear wears wore worn wearing",
+        "drink drinks drank drinking",
+        "know knows knew known",
+        "stay stays stayed",
+        "settle settled",
+        "call calls called",
+        "be been being",
+    )
+    for form in forms.split()
+}
+PAST_FORMS = frozenset(
+    "lived resided worked studied drove spoke played took owned had went moved relocated came grew ate earned weighed "
+    "reported attended followed preferred liked loved hated disliked enjoyed banked paid did made trained exercised "
+    "majored dated rented".split()
+)
+
+# People (and animals) who are told by what they are to somebody.
+RELATIONS = _set(
+    "sister brother mother mom mum mama father dad papa wife husband partner spouse girlfriend boyfriend fiance fiancee "
+    "fiancé fiancée son daughter child kid baby cousin aunt uncle niece nephew grandmother grandma grandfather grandpa "
+    "granny parents grandparents boss manager supervisor colleague coworker co-worker friend roommate flatmate "
+    "housemate neighbour neighbor landlord landlady doctor dentist therapist teacher tutor coach trainer lawyer "
+    "accountant client assistant stepmother stepfather stepsister stepbrother twin ex mother-in-law father-in-law "
+    "sister-in-law brother-in-law son-in-law daughter-in-law godmother godfather mentor buddy gp physician nanny "
+    "babysitter dog cat pet family"
+)
+RELATION_BEFORE = _set(
+    "best old older younger elder little big eldest oldest youngest close new first second twin former ex step half"
+)
+
+# Slots that are looked up rather than left behind: "what was my wifi password?" asks for the one that holds.
+LOOKED_UP = _set(
+    "name nickname phone_number email address wifi_password birthday age hometown blood_type deadline version price "
+    "height nationality medication location"
+)
+DATED = _set("birthday deadline working_hours anniversary")  # "when is my …"
+PLACED = _set("home address location hometown favourite_place")  # "where is my …"
+UNOWNED = _set("wifi_password")  # "what is the …", with nobody's name
+PEOPLE = _set("boss partner doctor dentist therapist landlord friend child sibling owner")  # "who is my …"
+
+NOW_WORDS = _set("current currently present new newest latest actual recent updated today's")
+PREVIOUS_WORDS = _set("previous old former prior last earlier past ex")
+FIRST_WORDS = _set("first original initial earliest")
+
+# Of these an open slot is not made: they ask what was said, thought, planned or done.
+NO_STATES = _set(
+    "opinion opinions thought thoughts view views take question questions answer answers reason reasons problem problems "
+    "issue issues experience experiences feeling feelings reaction response relationship story stories advice idea ideas "
+    "step steps point mistake mistakes plan plans meeting meetings appointment appointments trip trips flight flights "
+    "party event events interview exam wedding visit day days weekend week month year morning evening night time times "
+    "message messages conversation conversations chat chats note notes suggestion suggestions recommendation "
+    "recommendations impression attitude perspective stance approach strategy argument role involvement contribution "
+    "contributions progress result results outcome outcomes effect impact influence purpose motivation intention "
+    "intentions concern concerns fear fears challenge challenges struggle struggles achievement achievements memory "
+    "memories dream dreams vision mission job's work explanation description summary comment comments feedback request "
+    "order task tasks todo agenda excuse secret news update updates difference connection significance importance "
+    "meaning inspiration decision decisions choice surprise gift present birthday's weather things thing stuff "
+    "way one ones other others lot kind sort type part something anything everything life words word advantage "
+    "advantages benefit benefits main key biggest greatest long-term short-term next upcoming"
+)
+# A name of a slot has no such words in it.
+NOT_IN_NAMES = _set(
+    "what which who whom whose where when why how that this these those and or but if because about after before during "
+    "while since until with without from into onto over under between against through regarding concerning toward "
+    "towards by is are was were be been am do does did has have had will would can could should may might must not no "
+    "i you he she it we they me him us them to in on at as so than then there here very really also just all any some "
+    "most more less many much every each"
+)
+
+
+def forms_of(words: Iterable[str]) -> str:
+    """A verb phrase with its first word in its base form."""
+    first, *rest = words
+    return " ".join([FORMS.get(first, first), *rest])
