@@ -406,7 +406,7 @@ def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Tab
         if ids:
             grid.add_row(label, Text(some(map(plain, ids))))
     for hit in hits:
-        if hit.superseded_by is not None:
+        if hit.superseded_by is not None and hit.memory.id in decision.beneath:
             memory_id = plain(hit.memory.id or "")
             grid.add_row("superseded", Text(f"{memory_id} by {plain(hit.superseded_by)}{_stretch(hit)}"))
     return grid

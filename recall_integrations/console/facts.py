@@ -15,7 +15,7 @@ from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.facts_shown import shown_facts
 from recall_integrations.delivery.showing import Showing, Shown
-from recall_integrations.facts.slots import OPEN, Slots
+from recall_integrations.facts.slots import Slots
 from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
@@ -27,17 +27,7 @@ USER = "the user"
 NOTHING = "nothing"  # of a slot of which there is only history
 CHARS_SHOWN = 200  # of a value
 IDS_SHOWN = 3  # of memories that say the same
-UNKNOWN_YEAR = 1  # in which begins what held before, and nobody says since when
 REDACT_MS = 30_000.0
-
-
-def slot_named(text: str, config: RecallConfig) -> str:
-    """The name of a slot, from its name or from what people call it."""
-    slots, said = Slots.of(config.facts.slots), " ".join(text.casefold().split())
-    name = said.replace(" ", "_")
-    if said.startswith(OPEN) or name in slots:
-        return said if said.startswith(OPEN) else name
-    return slots.of_noun.get(said, f"{OPEN}{said}")
 
 
 def seen_facts(store: MemoryStore, where: Scope, facts: Sequence[Fact], mode: str) -> list[Fact]:
@@ -97,10 +87,10 @@ def _value(fact: Fact) -> Text:
 
 def _time(fact: Fact, zone: ZoneInfo) -> str:
     """Since when, or from when until when and why it ended."""
-    known = fact.valid_from.year > UNKNOWN_YEAR  # what "I used to" says began at no time that is known
+    begun = None if fact.valid_from is None else _day(fact.valid_from, zone)
     if fact.valid_to is None:
-        return f"since {_day(fact.valid_from, zone)}" if known else "always"
-    stretch = f"{_day(fact.valid_from, zone)} to" if known else "until"
+        return "always" if begun is None else f"since {begun}"
+    stretch = "until" if begun is None else f"{begun} to"  # what "I used to" says began at no time that is known
     why = f", {fact.ended}" if fact.ended else ""
     by = f" by {plain(fact.superseded_by)}" if fact.superseded_by else ""
     return f"{stretch} {_day(fact.valid_to, zone)}{why}{by}"

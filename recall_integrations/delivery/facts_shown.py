@@ -69,7 +69,7 @@ def facts_data(facts: Iterable[Fact], at: datetime) -> list[dict[str, Any]]:
             "slot": fact.slot,
             "value": fact.value,
             "holds": fact.held_at(at),
-            "valid_from": fact.valid_from.isoformat(),
+            "valid_from": None if fact.valid_from is None else fact.valid_from.isoformat(),
             "valid_to": None if fact.valid_to is None else fact.valid_to.isoformat(),
             "told_at": fact.told_at.isoformat(),
             "memory_id": fact.memory_id,

@@ -195,10 +195,10 @@ class RecallClient(OptimizedRecallRetriever):
 
         Args:
             scope: the tenant; default that of this client, or the token's.
-            subject: only of them; empty = of the user.
-            slot: only this one.
+            subject: of whom only: a name or an alias; "me" = the user.
+            slot: of what only: the name of a slot, or what people call it.
             as_of: what held then; default now.
-            history: what held before, and what will, too.
+            history: also what held before, will hold, or was corrected, whatever the time.
         """
         asked = {"subject": subject, "slot": slot, "history": "true" if history else None}
         asked["as_of"] = None if as_of is None else time_data(as_of, "as_of")

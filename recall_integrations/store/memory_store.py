@@ -485,21 +485,6 @@ class MemoryStore:
         scope_id = self._parts.scopes.get(checked_scope(scope))
         return 0 if scope_id is None else self.count_of(scope_id)
 
-    def facts(
-        self,
-        scope: Scope | None = None,
-        *,
-        subject: str | None = None,
-        slot: str | None = None,
-        as_of: datetime | None = None,
-        history: bool = False,
-    ) -> Sequence[Fact]:
-        """What the memories of a scope say of slots."""
-        from recall_integrations.store.stand_in import facts_of
-
-        self._parts.check_open()
-        return facts_of(self, scope, subject, slot, as_of, history)
-
     def counts(self) -> dict[Scope, dict[MemoryType, int]]:
         """How many memories of each type every scope holds."""
         self._parts.check_open()

@@ -18,8 +18,6 @@ from recall_integrations.console.commands.shared import (
     settings,
 )
 
-ME = frozenset({"me", "i", "user", "the user"})  # as people say whom the memories are of
-
 
 @click.command("facts")
 @STORE
@@ -63,7 +61,7 @@ def facts(
                 the user; holds: at as_of
     """
     from recall_integrations.adapters.scopes import find_scope, scope_text
-    from recall_integrations.console.facts import seen_facts, show_facts, slot_named
+    from recall_integrations.console.facts import seen_facts, show_facts
     from recall_integrations.console.opening import existing_store
     from recall_integrations.delivery import as_data as data
     from recall_integrations.delivery.facts_shown import facts_data
@@ -72,11 +70,9 @@ def facts(
     config = settings(config_path)
     then = day_or_moment(as_of, config.timezone)
     at = utc_now() if then is None else then
-    subject = "" if about is not None and about.strip().casefold() in ME else about
     with existing_store(store, embedding, config) as source:
         where = find_scope(scope, source.scopes())
-        wanted = None if slot is None else slot_named(slot, config)
-        found = source.facts(where, subject=subject, slot=wanted, as_of=then, history=history)
+        found = source.facts(where, subject=about, slot=slot, as_of=then, history=history)
         shown = seen_facts(source, where, found, privacy)
     if as_json:
         head = {"format": data.FORMAT, "scope": scope_text(where), "as_of": at.isoformat()}

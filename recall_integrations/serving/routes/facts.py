@@ -24,9 +24,17 @@ from recall_integrations.types.facts import Fact
 
 SKIP_MAX = 2**31 - 1
 About = Annotated[
-    str | None, Query(description="Only of them; empty = of the user.", max_length=NAME_CHARS_MAX, examples=["Priya"])
+    str | None, Query(description="Only of them; me = the user.", max_length=NAME_CHARS_MAX, examples=["Priya"])
 ]
-Which = Annotated[str | None, Query(description="Only this slot.", max_length=NAME_CHARS_MAX, examples=["employer"])]
+Which = Annotated[
+    str | None,
+    Query(
+        description="Only this slot: its name, or what people call it.",
+        min_length=1,
+        max_length=NAME_CHARS_MAX,
+        examples=["employer"],
+    ),
+]
 
 
 class FactReply(Reply):
@@ -36,7 +44,7 @@ class FactReply(Reply):
     slot: str = Field(description="Of what; `open:…` = one that the schema does not have.")
     value: str
     holds: bool = Field(description="Whether it held at the time that is asked for.")
-    valid_from: str = Field(description="When it began to hold.")
+    valid_from: str | None = Field(None, description="When it began to hold; null = nobody says since when.")
     valid_to: str | None = Field(None, description="When it ceased to; null = it has not.")
     told_at: str = Field(description="When we were told.")
     memory_id: str
@@ -44,7 +52,7 @@ class FactReply(Reply):
     superseded_by: str | None = Field(None, description="Id of the memory that ended it.")
     ended: str = Field(description="Why: superseded, retracted, corrected; empty = it has not.")
     confidence: float
-    by: str = Field(description="What read it: rule, relation, llm.")
+    by: str = Field(description="What read it: rule, relation, given, llm.")
 
 
 class FactsReply(Reply):
