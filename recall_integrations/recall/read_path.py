@@ -333,7 +333,7 @@ class ReadPath:
             confidence=confidence if confidence is not None else hits[0].score if hits else 0.0,
             facts=None
             if state.held is None or state.view is None or door.blocked
-            else decision(state.held, state.view),
+            else decision(state.held, state.view, door),
             notes=tuple(Note(reason=n.reason, detail=door.detail(n.detail)) for n in (*self._says, *state.notes)),
         )
         return result, state

@@ -18,7 +18,7 @@ from recall_integrations.ranking.fusion import Fused, Scores
 
 REWRITE = "rewrite"
 RERANK, DIVERSITY, TYPE_FIRST, TIME_FIRST = "rerank", "diversity", "type_first", "time_first"
-FACTS = "facts"
+FACTS, NEWER = "facts", "newer"
 NEGATION, DUPLICATE = "negation", "duplicate"
 MOVERS = (
     REWRITE,
@@ -26,6 +26,7 @@ MOVERS = (
     DIVERSITY,
     TYPE_FIRST,
     TIME_FIRST,
+    NEWER,
     FACTS,
     NEGATION,
     DUPLICATE,

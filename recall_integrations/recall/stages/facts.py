@@ -9,6 +9,7 @@ from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.subjects_of import USER, name_key, subject_key
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import from_micros
+from recall_integrations.privacy.door import Door
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.memory_store import MemoryStore
@@ -72,12 +73,12 @@ class Facts(Stage):
         return found
 
 
-def decision(held: Decided, view: ScopeView) -> Decision:
-    """What was decided, as a result carries it."""
+def decision(held: Decided, view: ScopeView, door: Door) -> Decision:
+    """What was decided, as a result carries it: without names that privacy withholds."""
     subject, slot = held.key
     return Decision(
-        subject=subject,
-        slot=slot,
+        subject=door.said(subject),
+        slot=door.said(slot),
         mode=held.mode,
         at=from_micros(held.at),
         first=tuple(view.ids[row] for row in view.rows_of(held.first).tolist()),
