@@ -93,7 +93,7 @@ class RecallAsked(Asked):
     window: WindowGiven | Literal[False] | None = Field(
         None, description="The time that is asked for, instead of what the query says; false: no dates are read."
     )
-    as_of: Time | None = Field(None, description="How things were then is asked, instead of what the query says.")
+    as_of: Time | None = Field(None, description="Where the query asks how things are, when; default `now`.")
     time_budget_ms: FiniteFloat | None = Field(None, gt=0, description="The deadline, waiting for a place included.")
     tokens_max: int | None = Field(None, ge=1, description="Keep the texts together within so many tokens.")
     privacy: PRIVACY | None = Field(None, description="What is withheld; default the least that the server withholds.")

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_integrations.console.commands.shared import (
-    AS_OF,
     CONFIG,
-    CURRENT_ONLY,
     EMBEDDING,
     NOW,
     PRIVACY,
@@ -20,15 +18,15 @@ from recall_integrations.console.commands.shared import (
     STORE,
     TIMEZONE,
     console,
-    day_or_moment,
-    filter_options,
+    facts_options,
     k_option,
     moment,
-    narrowed,
     settings,
 )
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from recall_integrations.config import RecallConfig
     from recall_integrations.counterfactual.recalls import Counterfactuals
     from recall_integrations.optimizer import QueryOptimizer
@@ -71,9 +69,7 @@ def demo(language: str) -> None:
 @k_option(5)
 @NOW
 @TIMEZONE
-@AS_OF
-@CURRENT_ONLY
-@filter_options
+@facts_options
 @SCORE_MIN
 @PRIVACY
 @click.option(
@@ -90,8 +86,7 @@ def search(
     k: int,
     now: str | None,
     timezone: str | None,
-    as_of: str | None,
-    current_only: bool,
+    then: datetime | None,
     filters: Filters | None,
     score_min: float | None,
     privacy: str,
@@ -106,10 +101,9 @@ def search(
     --json prints one object; keys are only ever added (format is 1):
       format, query, scope, k, now
       plan, reason, confidence
-      hits      [{id, score, reason, scope, memory, contributions,
-                superseded_by, valid_from, valid_to}]; memory
-                has the keys of `recall import`, contributions are
-                [{source, name, rank, score, added}]; name is in plain words
+      hits      [{id, score, reason, scope, memory, contributions, valid_from,
+                valid_to, superseded_by}]; memory has the keys of `recall
+                import`, contributions [{source, name, rank, score, added}]
       facts     {subject, slot, mode, at, first, beneath, confidence} or null
       parsed    {entities, window, session, talk, negations,
                 predicate_hints, type_hints, terms, rewrites, specificity,
@@ -128,20 +122,11 @@ def search(
     from recall_integrations.delivery import as_data as data
 
     present, config = moment(now), settings(config_path)
-    filters, then = narrowed(filters, current_only), day_or_moment(as_of, timezone or config.timezone)
     with existing_optimizer(store, embedding, scope, config) as (optimizer, where):
-        options: Any = {
-            "filters": filters,
-            "as_of": then,
-            "now": present,
-            "timezone": timezone,
-            "privacy": privacy,
-            "scope": where,
-        }
-        options["score_min"] = score_min
+        options: Any = {"filters": filters, "as_of": then, "now": present, "timezone": timezone, "privacy": privacy}
+        options |= {"scope": where, "score_min": score_min}
         if also:
-            known = optimizer.store.scopes()
-            options.update(scope=None, scopes=[where, *(find_scope(one, known) for one in also)])
+            options.update(scope=None, scopes=[where, *(find_scope(one, optimizer.store.scopes()) for one in also)])
         result = optimizer.recall(query, k=k, **options)
     if as_json:
         click.echo(data.dumps(data.result_data(result, where, k)))
@@ -157,9 +142,7 @@ def search(
 @NOW
 @PRIVACY
 @TIMEZONE
-@AS_OF
-@CURRENT_ONLY
-@filter_options
+@facts_options
 @SCORE_MIN
 @click.option("--no-search", is_flag=True, help="Only read and plan the query.")
 @click.option(
@@ -180,8 +163,7 @@ def explain(
     now: str | None,
     privacy: str,
     timezone: str | None,
-    as_of: str | None,
-    current_only: bool,
+    then: datetime | None,
     filters: Filters | None,
     score_min: float | None,
     no_search: bool,
@@ -220,7 +202,6 @@ def explain(
     if without and no_search:
         raise click.UsageError("--without shows what would be found; leave out --no-search.")
     present, config = moment(now), settings(config_path)
-    filters, then = narrowed(filters, current_only), day_or_moment(as_of, timezone or config.timezone)
     found: RecallResult | ParsedQuery
     less: Counterfactuals | None = None
     with existing_optimizer(store, embedding, scope, config) as (optimizer, where):

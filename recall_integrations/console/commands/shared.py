@@ -55,7 +55,7 @@ CONFIG = click.option(
 AS_OF = click.option(
     "--as-of",
     metavar="TIME",
-    help="How things were then: a day (its end, in the time zone of the settings), or ISO 8601 with an offset.",
+    help="Where it is asked how things are, when: a day (its end, in the time zone of the settings), or ISO 8601 with an offset.",
 )
 CURRENT_ONLY = click.option(
     "--current-only", is_flag=True, help="Leave out memories of what holds no longer (docs/facts.md)."
@@ -99,6 +99,22 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 _FILTER_NAMES = (
     *("types", "actors", "roles", "channels", "threads", "entities", "after", "before", "recency_days", "where"),
 )
+
+
+def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--as-of` and `--current-only`, around `filter_options`; the command gets `then`, and `filters` with the rest."""
+
+    @wraps(command)
+    def with_facts(as_of: str | None, current_only: bool, **options: Any) -> Any:
+        zone = None if as_of is None else options["timezone"] or settings(options["config_path"]).timezone
+        filters = options.pop("filters")
+        if current_only:
+            from recall_integrations.types import Filters
+
+            filters = replace(filters or Filters(), current_only=True)
+        return command(**options, then=day_or_moment(as_of, zone or "UTC"), filters=filters)
+
+    return AS_OF(CURRENT_ONLY(filter_options(with_facts)))
 
 
 def k_option(default: int, what: str = "How many hits.") -> Callable[[Any], Any]:
@@ -188,15 +204,6 @@ def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datet
     except ValueError:
         return moment(text, option, ", and no day")
     return datetime.combine(day, time.max, tzinfo=ZoneInfo(zone))
-
-
-def narrowed(filters: Filters | None, current_only: bool) -> Filters | None:
-    """Filters with what `--current-only` says."""
-    if not current_only:
-        return filters
-    from recall_integrations.types import Filters
-
-    return replace(filters or Filters(), current_only=True)
 
 
 def settings(path: str | None) -> RecallConfig:
