@@ -296,8 +296,7 @@ class QueryOptimizer:
             score_min: score below which a hit is left out; default `ranking.score_min`.
             watch: told when each stage and arm begins and ends (`types.watching.Step`).
             scopes: instead of `scope`: what is found in each of them, in one ranking (docs/filters.md).
-            as_of: where the query asks how things are, the time at which they are to be so; default `now`
-                (docs/facts.md). It decides what of facts holds, and leaves no memory out.
+            as_of: where the query asks how things are, when; default `now` (docs/facts.md). It leaves no memory out.
 
         Raises:
             InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: nothing was searched.
