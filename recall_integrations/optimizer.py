@@ -203,9 +203,10 @@ class QueryOptimizer:
         self.reload(replace(config, rewriting=replace(config.rewriting, prompt=template)))  # checks it
 
     def health(self) -> tuple[Health, ...]:
-        """How each component is that may fail or hang (LLM, reranker, embedding, indexes): its breaker, calls under
-        way, calls that hang, the usual time. In the order of names; those that were never used are left out."""
-        return self._paths.sources.health()
+        """How each component is that may fail or hang (LLM, reranker, embedding, indexes, the LLM that reads facts for
+        the store): its breaker, calls under way, calls that hang, the usual time. In the order of names; those that
+        were never used are left out."""
+        return tuple(sorted((*self._paths.sources.health(), *self.store.health()), key=lambda one: one.component))
 
     def flush(self) -> None:
         """Wait until observers of whole recalls have been told of all that have ended; without such observers, return

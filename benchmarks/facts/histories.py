@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
 
 from benchmarks.facts.chatter import AFTER, BEFORE, REPLIES, chat
 from benchmarks.facts.phrasings import (
@@ -38,15 +39,15 @@ from benchmarks.facts.windows import window
 from recall_integrations.types import Memory, Scope
 
 CELLS = {
-    "known slots, known phrasings": (DEV, DEV),
-    "known slots, new phrasings": (DEV, TEST),
-    "new slots, known phrasings": (TEST, DEV),
-    "new slots, new phrasings": (TEST, TEST),
+    "dev slots, dev words": (DEV, DEV),
+    "dev slots, test words": (DEV, TEST),
+    "test slots, dev words": (TEST, DEV),
+    "test slots, test words": (TEST, TEST),
 }
 SPLITS = {DEV: tuple(CELLS)[:1], TEST: tuple(CELLS)[1:], "all": tuple(CELLS)}
 IN_A_SCOPE = 3
 MEMORIES_MIN = 20
-BEGIN, END = datetime(2023, 1, 2, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC)
+BEGIN, END = datetime(2023, 1, 2, tzinfo=timezone.utc), datetime(2026, 1, 1, tzinfo=timezone.utc)
 APART = timedelta(days=25)
 
 HE, SHE, IT = ("he", "his", "him"), ("she", "her", "her"), ("it", "its", "it")
@@ -61,8 +62,8 @@ RELATED = (
 ITEMS = tuple(
     (name, IT)
     for name in (
-        "Project Kestrel", "Project Osprey", "Inbox3", "the summer fair", "the weekly review", "the Lighthouse workshop",
-        "the newsletter", "the Harbour app",
+        "Project Kestrel", "Project Osprey", "Inbox3", "the summer fair", "the weekly review", "the newsletter",
+        "the Lighthouse workshop", "the Harbour app",
     )
 )  # fmt: skip
 
@@ -72,6 +73,7 @@ ONE = (
 )  # fmt: skip
 FIXED = ("is", "is again", "is fix", "is again fix")
 MANY = ("is is", "is is is", "is again is", "is is no", "is is no is", "is no is is", "is is is no", "is is is again")
+ASKED_MAX = 3  # questions about a history
 RESTATED = 0.35  # of the changes are told as if it were for the first time
 
 
@@ -101,6 +103,7 @@ class FactHistory:
         slot: what is told.
         subject: of whom; `actor` speaks for himself, and is asked for by name.
         cell: of `CELLS`.
+        told: what happened, in order (`ONE`, `FIXED`, `MANY`).
         questions: about it.
     """
 
@@ -108,6 +111,7 @@ class FactHistory:
     slot: FactSlot
     subject: Subject
     cell: str
+    told: tuple[str, ...]
     questions: tuple[Asked, ...]
 
 
@@ -227,14 +231,16 @@ def _room(name: str, cell: str, count: int) -> Room:
     for slot in slots:
         subject = making.some(slot.of, (ACTOR, ACTOR, NAMED) if group else (ME, ME, NAMED, KIN))
         told.append((slot, subject, *_told(making, slot, subject)))
-    for slot, _, _, values in told:
+    for slot, _, _, values, _ in told:
         _distract(making, slot, values)
     while len(making.memories) < MEMORIES_MIN:
         _chat(making)
     found = []
-    for number, (slot, subject, timeline, values) in enumerate(told):
-        asked = tuple(_questions(making, f"{name}/{number}", slot, subject, timeline, now, values))
-        found.append(FactHistory(id=f"{name}/{number}", slot=slot, subject=subject, cell=cell, questions=asked))
+    for number, (slot, subject, timeline, _, script) in enumerate(told):
+        asked = tuple(_questions(making, f"{name}/{number}", slot, subject, timeline, now))
+        found.append(
+            FactHistory(id=f"{name}/{number}", slot=slot, subject=subject, cell=cell, told=script, questions=asked)
+        )
     memories = making.memories
     if rng.random() < 0.1:  # imported later, in no order
         rng.shuffle(memories)
@@ -246,8 +252,8 @@ def _room(name: str, cell: str, count: int) -> Room:
 # -- what is told ------------------------------------------------------------------------------------------------------
 
 
-def _told(making: _Making, slot: FactSlot, subject: Subject) -> tuple[Timeline, list[str]]:
-    """Tell a history of the slot; what held when, and all values that were said."""
+def _told(making: _Making, slot: FactSlot, subject: Subject) -> tuple[Timeline, list[str], tuple[str, ...]]:
+    """Tell a history of the slot; what held when, all values that were said, and what happened."""
     script = making.random.choice(FIXED if slot.fixed else ONE if slot.one else MANY).split()
     times = _times(making, len(script))
     values = slot.distinct(len(script), making.random)
@@ -255,14 +261,14 @@ def _told(making: _Making, slot: FactSlot, subject: Subject) -> tuple[Timeline, 
     teller = _Teller(making, slot, subject, timeline, making.speaker(subject))
     for op, at, value in zip(script, times, values, strict=True):
         getattr(teller, f"{op}_" if op == "is" else op)(at, value)
-    return timeline, values
+    return timeline, values, tuple(script)
 
 
 def _times(making: _Making, count: int) -> list[datetime]:
     """Times of the events of a history, some weeks apart."""
     while True:
         times = sorted(making.moment() for _ in range(count))
-        if all(b - a >= APART for a, b in zip(times, times[1:], strict=False)):
+        if all(b - a >= APART for a, b in pairwise(times)):
             return times
 
 
@@ -291,11 +297,11 @@ class _Teller:
     def again(self, at: datetime, _value: str) -> None:
         """What holds is said again, now and then by the assistant."""
         state = self.timeline.states[-1]
-        if self.actor is None and self.making.user == "user" and self.subject.kind == ME and self.slot.one:
-            if self.slot.noun and self.making.random.random() < 0.4:
-                text = worded("Noted: {my} {n} is {v}.", YOURSELF, self._words(state.value))
-                state.ids.append(self.making.tell(text, at, "assistant"))
-                return
+        answered = self.making.user == "user" and self.subject.kind == ME and self.slot.one and self.slot.noun
+        if answered and self.making.random.random() < 0.4:
+            text = worded("Noted: {my} {n} is {v}.", YOURSELF, self._words(state.value))
+            state.ids.append(self.making.tell(text, at, "assistant"))
+            return
         key = "is" if self.making.random.random() < 0.4 else "again"
         state.ids.append(self._say(key, at, state.value)[0])
 
@@ -394,18 +400,14 @@ def _questions(
     subject: Subject,
     timeline: Timeline,
     now: datetime,
-    values: Sequence[str],
 ) -> Iterator[Asked]:
-    """Questions about a history: two for how it is, and one of each other kind that it can answer."""
+    """Questions about a history: how it is, and some of the other kinds that it can answer."""
     asker = _Asker(making, slot, subject, timeline, now)
-    asks = (asker.now, asker.now, asker.then, asker.previous, asker.history, asker.change, asker.when)
-    seen: set[str] = set()
-    for number, ask in enumerate(asks):
-        found = ask()
-        if found is not None and found[1] not in seen:
-            kind, text, gold = found
-            seen.add(text)
-            yield Asked(id=f"{name}/{number}", text=text, kind=kind, gold=gold)
+    others = [asker.then, asker.previous, asker.history, asker.change, asker.when]
+    making.random.shuffle(others)
+    found = [each for ask in (asker.now, *others) if (each := ask()) is not None]
+    for number, (kind, text, gold) in enumerate(found[:ASKED_MAX]):
+        yield Asked(id=f"{name}/{number}", text=text, kind=kind, gold=gold)
 
 
 _KEYS = {kind: key for key, kind in QUESTIONS.items()}
@@ -437,8 +439,8 @@ class _Asker:
             held = [state for state in self.timeline.held if state.start is not None]
             if len(held) < 2 or held[0].value == held[1].value or len({s.value for s in held}) < len(held):
                 return None
-            gold = Gold(first=held[0].all, needed=(frozenset(held[0].ids),))
-            return self._put(THEN, template, gold, next=held[1].value)
+            until = Gold(first=held[0].all, needed=(frozenset(held[0].ids),))
+            return self._put(THEN, template, until, next=held[1].value)
         for _ in range(40):
             found = window(self.making.style, self.making.moment(), self.at, self.making.random)
             gold = None if found is None else self.timeline.at(found[1], found[2])

@@ -15,6 +15,7 @@ NOW, THEN, PREVIOUS, HISTORY, CHANGE, WHEN = "now", "then", "previous", "history
 QUESTIONS = {"now?": NOW, "then?": THEN, "prev?": PREVIOUS, "hist?": HISTORY, "chg?": CHANGE, "when?": WHEN}
 KINDS = tuple(QUESTIONS.values())
 ME, ACTOR, NAMED, KIN, ITEM = "me", "actor", "named", "kin", "thing"
+SUBJECTS = (ME, ACTOR, NAMED, KIN, ITEM)
 
 Sections = Mapping[str, Mapping[str, tuple[str, ...]]]
 

@@ -31,7 +31,7 @@ class FactSlot:
         name: as in the sections of `dev.txt` and `test.txt`.
         noun: what it is called in texts; empty = only by phrasings of its own.
         nouns: of more than one.
-        values: `|` between values; in each `#` is a digit and `@` a letter, `<given>`, `<family>` and `<date>` what
+        values: `|` between values; in each `#` is a digit and `^` a letter, `<given>`, `<family>` and `<date>` what
             they say.
         half: `dev` or `test`.
         group: slots of one group do not share a scope: one says something of the other.
@@ -75,7 +75,7 @@ class FactSlot:
 def _drawn(char: str, random_: random.Random) -> str:
     if char == "#":
         return str(random_.randint(1, 9))
-    return random_.choice(string.ascii_uppercase) if char == "@" else char
+    return random_.choice(string.ascii_uppercase) if char == "^" else char
 
 
 def _slots(half: str, rows: str, *, of: str = PERSON, one: bool = True, schema: bool = True) -> list[FactSlot]:
@@ -109,7 +109,7 @@ diet; diet; diets; food; vegan | vegetarian | pescatarian | gluten-free | keto |
 partner; partner; partners; partner; <given> | <given> <family>
 favourite_colour; favourite colour; favourite colours; colour; blue | green | crimson | teal | yellow | lilac | orange
 favourite_food; favourite food; favourite foods; food; ramen | lasagne | pierogi | mushroom risotto | falafel | pho
-wifi_password; wifi password; wifi passwords; wifi; tulip-#### | Maple##oak | river##stone | k@ttle#### | sunny##hill
+wifi_password; wifi password; wifi passwords; wifi; tulip-#### | Maple##oak | river##stone | kettle####^ | sunny##hill
 gym; gym; gyms; gym; Ironworks | Pulse Fitness | Northside Gym | FitBarn | The Boiler Room | Kraftwerk | CityLift
 car; car; cars; car; Skoda Octavia | Fiat Panda | Volvo V60 | Honda Jazz | Renault Zoe | Mazda 3 | Toyota Yaris
 doctor; doctor; doctors; health; Dr <family> | Dr <given> <family>
@@ -118,7 +118,7 @@ editor; editor; editors; editor; Vim | Emacs | VS Code | Sublime Text | PyCharm 
 """),
     *_slots(DEV, """
 deadline; deadline; deadlines; deadline; <date>
-room; room; rooms; room; room @## | room ### | the Aquarium | the Attic | the Library | the Garden Room
+room; room; rooms; room; room ^## | room ### | the Aquarium | the Attic | the Library | the Garden Room
 budget; budget; budgets; money; #,#00 euros | ##,000 euros | ##,500 dollars | ###,000 pounds
 """, of=THING),
     *_slots(DEV, """
@@ -128,11 +128,11 @@ hobby; hobby; hobbies; hobby; pottery | birdwatching | beekeeping | woodcarving 
 """, one=False),
     *_slots(DEV, f"""
 locker_code; locker code; locker codes; locker; #### | ##-##-##
-parking_spot; parking spot; parking spots; parking; @## | spot ## | bay ### | level # bay ##
-library_card_number; library card number; library card numbers; library; LC-##### | @######
+parking_spot; parking spot; parking spots; parking; ^## | spot ## | bay ### | level # bay ##
+library_card_number; library card number; library card numbers; library; LC-##### | ^######
 standing_desk_height; standing desk height; standing desk heights; desk; 1## cm | ## inches | 9# cm
-badge_number; badge number; badge numbers; badge; @@-#### | #####
-alarm_time; alarm time; alarm times; alarm; 5:#5 am | 6:#5 am | 7:#0 am | 8:1# am
+badge_number; badge number; badge numbers; badge; ^^-#### | #####
+alarm_time; alarm time; alarm times; alarm; 5:1# am | 6:2# am | 7:3# am | 8:4# am
 lunch_place; lunch place; lunch places; food; {_PLACES}
 """, schema=False),
     *_slots(TEST, """
@@ -165,7 +165,7 @@ sport; sport; sports; sport; badminton | volleyball | rowing | fencing | handbal
     *_slots(TEST, """
 shoe_size; shoe size; shoe sizes; shoes; size 4# | size 3# | UK ## | EU 4#.5
 coffee_order; coffee order; coffee orders; food; a flat white | a cortado | an oat cappuccino | a long black | a mocha
-gate_code; gate code; gate codes; gate; ####@ | *####
+gate_code; gate code; gate codes; gate; ####^ | *####
 hairdresser; hairdresser; hairdressers; hair; <given> | <given> <family> | Salon <family>
 internet_provider; internet provider; internet providers; internet; Fibra | Netcologne | Starlink | Zen | Orange | Telia
 membership_number; membership number; membership numbers; club; M-##### | ###-###

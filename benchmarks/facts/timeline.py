@@ -95,7 +95,7 @@ class Timeline:
         if not met or any(state.wrong for state in met):
             return None
         if self.one:
-            if len(met) > 1 or met[0].corrects and self._begins_in(met[0], begin):
+            if len(met) > 1 or (met[0].corrects and self._begins_in(met[0], begin)):
                 return None
         elif any(begin < edge < end for s in self.states for edge in (s.start, s.end) if edge is not None):
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 from benchmarks.facts.slots import DEV, MONTHS
 
@@ -16,7 +16,9 @@ _SEASONS = (("spring", 3), ("summer", 6), ("autumn", 9))
 
 def _month(year: int, month: int, count: int = 1) -> tuple[datetime, datetime]:
     after = month - 1 + count
-    return datetime(year, month, 1, tzinfo=UTC), datetime(year + after // 12, after % 12 + 1, 1, tzinfo=UTC)
+    return datetime(year, month, 1, tzinfo=timezone.utc), datetime(
+        year + after // 12, after % 12 + 1, 1, tzinfo=timezone.utc
+    )
 
 
 def _day(at: datetime) -> tuple[datetime, datetime]:

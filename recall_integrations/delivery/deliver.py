@@ -14,6 +14,7 @@ from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Share
 from recall_integrations.delivery.highlights import NO_NAMES, Marking
 from recall_integrations.delivery.sheet import Sheet
 from recall_integrations.delivery.showing import Showing, Shown
+from recall_integrations.delivery.telling import times_told
 from recall_integrations.delivery.withholding import plainly, seen_query
 from recall_integrations.facts.deciding import Decided, words_for
 from recall_integrations.facts.timeline import PAST
@@ -134,12 +135,13 @@ class Delivery:
         )
         marking = self._marking(parsed, view) if door.open else None
         states = self._states(view, rows, found.held, request)
+        told = times_told(view, parsed, rows) if door.open else {}  # a date is of the text
         hits = []
         for i, ((_, memory), row, score) in enumerate(zip(memories, rows, fused.scores[places].tolist(), strict=True)):
             shown = showing.of(memory)
             words = said[i] if shown.text == memory.text else None
-            when = _when(found, row) or self._holds(view, row, found.held)
-            why = HitWhy(shared, i, words, row in found.denied, ways.get(row, ""), when)
+            when, tells = _when(found, row) or self._holds(view, row, found.held), told.get(row, "")
+            why = HitWhy(shared, i, words, row in found.denied, ways.get(row, ""), when, tells)
             folded = tuple(view.ids[j] for j in found.folded.get(row, ()))
             hits.append(_hit(shown, score, why, folded, around.get(row, ()), door, request.scope, marking, states[i]))
         if not door.open:

@@ -45,6 +45,7 @@ _NAMES = {
     "exchange_bm25": "words of the query in what is said beside it",
     "date_words": "it says a date",
     "date_words_asked": "it says a date, and one is asked for",
+    "told_asked": "it tells when something was, and that is asked",
     "date_match": "its date is the one asked for",
     "edge": "states the link asked for",
     "title": "is about what is named",

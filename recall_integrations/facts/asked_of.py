@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from recall_integrations.facts import asking_words as words_of
-from recall_integrations.facts.open_names import slots_called
+from recall_integrations.facts.open_names import singular, slots_called
 from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import OPEN, Slots
 
@@ -109,10 +109,12 @@ def _owned(words: list[str], low: list[str], at: int, owner: str, slots: Slots, 
     """The noun behind an owner; of "my sister's number" the owner is she."""
     for i in range(at, min(len(low) - 1, at + 3)):
         word = low[i]
+        if word.endswith("s'") and low[i + 1 :] == ["names"]:  # "my dogs' names"
+            return _noun(owner, [word[:-1]], slots, sure)
         if word.endswith("'s") and word.removesuffix("'s") in words_of.RELATIONS:
             person = " ".join([*words[at:i], words[i][:-2]])
             if (
-                low[i + 1 :] in (["name"], ["first", "name"])
+                low[i + 1 :] in (["name"], ["first", "name"], ["names"])
                 and slots_called(word.removesuffix("'s"), slots)[0][:5] != OPEN
             ):
                 return _noun(owner, [word.removesuffix("'s")], slots, sure)
@@ -124,14 +126,18 @@ def _owned(words: list[str], low: list[str], at: int, owner: str, slots: Slots, 
 def _of_owner(words: list[str], low: list[str], slots: Slots) -> Noun | None:
     """ "the phone number of Priya", "the deadline for Project Kestrel", "the wifi password"."""
     for i in range(1, min(len(low), 5)):
-        if low[i] not in ("of", "for"):
+        if low[i] not in ("of", "for", "to"):
             continue
         noun = low[:i]
+        if noun in (["name"], ["names"]):
+            owned = noun_of(words[i + 1 :], low[i + 1 :], slots)
+            if owned is not None and not owned.slots[0].startswith(OPEN):
+                return owned  # "the name of my dentist"
         for subject, end, sure in subjects_at(words, low, i + 1):
             if end == len(low) and (subject or low[i + 1] in ("me", "us")):
                 found = _noun(subject, noun, slots, sure)
                 return None if found is None or found.slots[0].startswith(OPEN) else found
-        if low[i] == "of" and low[i + 1 : i + 2] in (["my"], ["our"]):
+        if low[i + 1 : i + 2] in (["my"], ["our"]) and (low[i] == "of" or noun[-1] in words_of.CHANGED):
             return _noun(ME, [*low[i + 2 :], *noun], slots, SURE)
     found = _noun(ME, low, slots, SURE)
     if found is not None and found.slots[0] in words_of.UNOWNED:
@@ -182,23 +188,17 @@ def _told(noun: list[str]) -> tuple[list[str], str]:
 
 def _may_be_open(owner: str, noun: list[str], sure: float) -> bool:
     """Whether a noun phrase that the schema does not have may name a slot."""
-    if sure < SURE or len(noun) > 4 or noun[-1] in words_of.NO_STATES or noun[0] in words_of.NO_STATES:
+    if sure < SURE or len(noun) > 4 or noun[0] in words_of.NO_STATES:
+        return False
+    if noun[-1] in words_of.NO_STATES and not (noun[0].startswith("favo") and noun[-1].startswith("activit")):
         return False
     for word in noun:
         if word in words_of.NOT_IN_NAMES and word != "of":
             return False
-        if not word[:1].isalnum() or (word.endswith(("ing", "ed")) and len(noun) > 1 and word == noun[-1]):
+        if (
+            not word[:1].isalnum()
+            or word.endswith("ly")
+            or (word.endswith(("ing", "ed")) and len(noun) > 1 and word == noun[-1])
+        ):
             return False
     return noun[0] != "of" and noun[-1] != "of"
-
-
-def singular(noun: list[str]) -> list[str]:
-    """A noun phrase whose last word is in the singular."""
-    last = noun[-1]
-    if last.endswith("ies") and len(last) > 4:
-        last = last[:-3] + "y"
-    elif last.endswith(("sses", "xes", "ches", "shes")):
-        last = last[:-2]
-    elif last.endswith("s") and not last.endswith(("ss", "us", "is")):
-        last = last[:-1]
-    return [*noun[:-1], last]

@@ -19,35 +19,40 @@ def _adverbs(**phrases: str) -> dict[str, list[tuple[tuple[str, ...], str]]]:
 
 
 ADVERBS = _adverbs(
-    now="now, right now, nowadays, currently, these days, at the moment, at present, presently, today, for now, by now, "
+    now="now, right now, nowadays, currently, these days, at the moment, at present, presently, today, by now, "
     "at this point, at this moment, at this time, this week, this month, this year, as of now, as of today, lately, "
     "at the minute, anymore, any more, any longer",
     still="still",
     then="back then, at the time, at that time, in those days, at that point, back in the day, in the old days, at first, "
     "in the beginning, originally, initially, by then",
     before="before, before that, before this, before then, before now, previously, formerly, beforehand, earlier, "
-    "in the past, prior to that, prior to this, last time, earlier on, up to now before",
+    "in the past, prior to that, prior to this, earlier on, up to now before",
     history="so far, over time, over the years, over the months, over the last years, to date, until now, up to now, "
     "up until now, till now, through the years, throughout the years, through time, with time, in my life, "
     "throughout my life, in total, in order, chronologically, ever, all along",
     again="again",
     nothing="please, exactly, actually, anyway, btw, by the way, thanks, thank you, though, usually, precisely, "
-    "for me, if you know, if you remember, do you know, do you remember, do you recall, you know, already, officially, "
+    "for me, if you know, if you remember, do you know, do you remember, do you recall, you know, already, always, officially, "
     "full time, full-time, part time, part-time, as of yet, there, mainly, just, quickly, really, even, all",
 )
 CLAUSES = frozenset("before while whilst when during after until till prior as back whenever since".split())
-PREPOSITIONS = frozenset("in on at by around over last throughout from early late mid two three a for past".split())
+PREPOSITIONS = frozenset(
+    "in on at by around over last throughout early late mid a past two three four five six seven eight nine ten".split()
+)
 _HARD = frozenset(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
     "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday week weeks weekend month months year "
     "years day days quarter spring summer autumn fall winter christmas easter thanksgiving halloween yesterday morning "
-    "evening night afternoon ago decade century childhood college school university birth q1 q2 q3 q4".split()
+    "evening night afternoon eve year's ago decade century childhood college school university birth q1 q2 q3 q4".split()
 )
 _SOFT = frozenset(
     "in on at by around the of early late mid middle beginning start end during last this that past previous next "
     "two three four five six seven eight nine ten a an few couple several some over throughout from to and between my "
     "new year's years' eve half first second third fourth or so about for back".split()
 )
+
+_ANY_TAIL = CLAUSES | PREPOSITIONS | {"yesterday", "ago"}
+_ANY_TIME = _ANY_TAIL | frozenset(ADVERBS)
 
 
 class Hints:
@@ -76,9 +81,13 @@ def read_time(words: list[str], low: list[str], windowed: bool) -> tuple[list[st
         windowed: whether it names a time.
     """
     hints = Hints()
+    found = {word.rstrip(",") for word in low}
+    if found.isdisjoint(_ANY_TIME):
+        return words, low, hints
     words, low = _leading(words, low)
-    end = _tail(words, low, windowed, hints)
-    words, low = words[:end], low[:end]
+    if not found.isdisjoint(_ANY_TAIL):
+        end = _tail(words, low, windowed, hints)
+        words, low = words[:end], low[:end]
     kept: list[int] = []
     at = 0
     while at < len(low):
@@ -91,6 +100,8 @@ def read_time(words: list[str], low: list[str], windowed: bool) -> tuple[list[st
                 break
         if not length:
             kept.append(at)
+        elif kept and low[kept[-1]].endswith(","):
+            words[kept[-1]], low[kept[-1]] = words[kept[-1]].rstrip(","), low[kept[-1]].rstrip(",")
         at += length or 1
     if len(kept) < len(low):
         words, low = [words[i] for i in kept], [low[i] for i in kept]
@@ -119,7 +130,7 @@ def _leading(words: list[str], low: list[str]) -> tuple[list[str], list[str]]:
 def _tail(words: list[str], low: list[str], windowed: bool, hints: Hints) -> int:
     """Where what tells the time begins, behind the question itself; what it says goes to the hints."""
     for at in range(2, len(low)):
-        word = low[at]
+        word = low[at].rstrip(",")
         if word in CLAUSES and _clause(words, low, at, windowed, hints):
             return at
         if (word in PREPOSITIONS or word == "yesterday" or word.isdigit()) and is_time(low[at:]):
@@ -132,10 +143,10 @@ def is_time(low: list[str]) -> bool:
     """Whether words tell a time and nothing else: "in late March 2024"."""
     hard = False
     for word in low:
-        word = word.strip(",")
-        if word in _HARD or (word[:4].isdigit() and len(word) <= 5 and len(word) >= 4):
+        bare = word.strip(",")
+        if bare in _HARD or (bare[:4].isdigit() and 4 <= len(bare) <= 10):
             hard = True
-        elif not (word in _SOFT or word[:1].isdigit()):
+        elif not (bare in _SOFT or bare[:1].isdigit()):
             return False
     return hard and len(low) <= 10
 
@@ -151,35 +162,70 @@ def _clause(words: list[str], low: list[str], at: int, windowed: bool, hints: Hi
         if not rest or (rest[0] not in ("in", "at", "when", "then", "on") and not is_time(rest)):
             return False
         if rest[0] == "when":
-            hints.during = _value_of(words[at + 2 :], low[at + 2 :])
-        hints.kinds.add(_THEN)
-        return True
+            return _while(words[at + 2 :], rest[1:], hints)
+        return _then(hints)
     if word == "as":
-        if rest[:1] not in (["of"], ["at"], ["a"]) or rest[1:] in (["now"], ["today"]):
-            return False
-        hints.kinds.add(_THEN)
-        return rest[0] != "a" or rest[1:] in (["child"], ["kid"], ["student"], ["teenager"])
+        if rest[:1] in (["of"], ["at"]):
+            return rest[1:] not in (["now"], ["today"]) and is_time(rest[1:]) and _then(hints)
+        return rest[:1] == ["a"] and rest[1:] in (["child"], ["kid"], ["student"], ["teenager"]) and _then(hints)
     if word == "since":
-        return False
+        if not is_time(rest):
+            return False
+        hints.kinds.add(_HISTORY)
+        return True
     if word in ("until", "till") and rest[:1] == ["now"]:
         return False
     if word == "before":
         return _before(words, low, at, hints)
     if not rest:
         return False
-    hints.during = _value_of(words[at + 1 :], low[at + 1 :]) if word in ("when", "while", "whilst") else ""
+    if is_time(rest):
+        return _then(hints)
+    return word in ("when", "while", "whilst", "after") and _while(words[at + 1 :], rest, hints)
+
+
+def _then(hints: Hints) -> bool:
     hints.kinds.add(_THEN)
     return True
+
+
+_YOUNG = frozenset("child kid teenager student young younger little single married small boy girl".split())
+
+
+def _while(words: list[str], low: list[str], hints: Hints) -> bool:
+    """Whether a clause tells of a state or its beginning: "I lived in Rome", "I was a child", not "she called"."""
+    if low[:1] and low[0] in ("i", "we", "he", "she", "they") and low[1:2]:
+        verb = low[2] if low[1] in ("was", "were", "still", "first") and low[2:3] else low[1]
+        base = _base(verb)
+        if low[1] in ("was", "were") and low[-1] in _YOUNG:
+            return _then(hints)
+        if base in _ENTERED and verb != base and len(low) <= 8:
+            hints.during = _value_of(words, low)
+            return _then(hints)
+        return low[1] in ("was", "were") and low[2:3] in (["in"], ["at"], ["with"]) and len(low) <= 6 and _then(hints)
+    return low[:1] != [] and low[0] in ("living", "working", "studying", "moving") and len(low) <= 6 and _then(hints)
+
+
+def _base(verb: str) -> str:
+    base = forms_of([verb])
+    return {"changed": "change", "switched": "switch", "bought": "buy", "was": "be", "were": "be"}.get(base, base)
 
 
 def _before(words: list[str], low: list[str], at: int, hints: Hints) -> bool:
     rest = low[at + 1 :]
     if not rest or rest in (["that"], ["this"], ["then"], ["now"]):
         return False  # an adverb
-    hints.kinds.add(_THEN)
     if not is_time(rest):
+        clause = rest[0] in ("i", "we", "he", "she", "they", "my", "the", "our") or rest[0] in _MOVING
+        if clause and not any(_base(word) in _ENTERED or word in _CHANGES for word in rest[:5]):
+            return False
+        if not clause and (rest[0].endswith("ing") or len(rest) > 4):
+            return False
         hints.before = _value_of(words[at + 1 :], rest)
-    return True
+    return _then(hints)
+
+
+_CHANGES = frozenset("change move switch moving".split())
 
 
 _ENTERED = {
@@ -194,7 +240,7 @@ _ENTERED = {
     "change": ("to", "it"),
     "get": (),
     "go": ("to",),
-    "be": ("at", "in", "with"),
+    "be": ("at", "in", "with", "living", "working", "for"),
     "buy": (),
     "study": ("at", "in"),
     "drive": (),
@@ -218,15 +264,16 @@ def _value_of(words: list[str], low: list[str]) -> str:
     else:
         verb = ""
         for i in range(1, min(len(low), 4)):
-            base = forms_of(low[i : i + 1])
-            base = {"changed": "change", "switched": "switch", "bought": "buy"}.get(base, base)
-            if base in _ENTERED or base in ("was", "were"):
-                at, verb = i + 1, "be" if base in ("was", "were") else base
+            base = _base(low[i])
+            if base in _ENTERED:
+                at, verb = i + 1, base
                 break
         else:
             if low[:1] and low[0] in ("i", "we", "he", "she", "they", "it"):
                 return ""
     if verb:
+        if verb == "be" and low[at : at + 1] not in (["at"], ["in"], ["with"], ["living"], ["working"]):
+            return ""
         while at < len(low) and low[at] in _ENTERED[verb]:
             at += 1
         if at < len(low) and low[at] in ("at", "for", "in", "to") and verb != "be":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -44,10 +42,9 @@ WHAT = _table(
 WHO = _table(
     ("boss", "report to, work under, answer to"),
     ("employer boss", "work for"),
-    ("partner", "be married to, be engaged to, be dating, be seeing, date, be in a relationship with, be with"),
+    ("partner", "be married to, be engaged to, be dating, be seeing, date, be in a relationship with"),
     ("bank", "bank with"),
     ("landlord", "rent from"),
-    ("name", "be"),
 )
 HOW = _table(
     ("age birthday", "old be"),
@@ -59,13 +56,38 @@ HOW = _table(
 )
 # Of these a question without an object is weak: what somebody does may be anything.
 WEAK = {"do": ("job",), "play": ("instrument", "sport"), "use": (), "make": ("salary",)}
-# "which … do I live in": what may follow a noun of a slot. Those of `LEADS_TO` name another slot than the noun does.
-LIGHT = _set(
-    "have own use drive speak play take follow prefer like love wear attend work live study practise practice do know "
-    "eat drink need keep be go root support cheer belong bank earn get be"
-)
+# "which … do I live in": verbs that may follow a noun of a slot, with the slots they are said of; none = of any.
+LIGHT: dict[str, frozenset[str]] = {
+    **dict.fromkeys("have own use prefer like love".split(), frozenset()),
+    "drive": _set("car"),
+    "speak": _set("language"),
+    "know": _set("language skill instrument"),
+    "play": _set("instrument sport"),
+    "practise": _set("sport hobby religion instrument"),
+    "practice": _set("sport hobby religion instrument"),
+    "do": _set("sport hobby job"),
+    "take": _set("medication"),
+    "follow": _set("diet religion team favourite_team"),
+    "support": _set("favourite_team"),
+    "root": _set("favourite_team"),
+    "attend": _set("school"),
+    "study": _set("school major"),
+    "go": _set("name nickname school gym doctor dentist therapist"),
+    "work": _set("employer team job working_hours"),
+    "belong": _set("team gym religion"),
+    "bank": _set("bank"),
+    "earn": _set("salary"),
+    "pay": _set("rent"),
+    "live": _set("home address"),
+    "reside": _set("home address"),
+    "move": _set("home address"),
+    "come": _set("hometown nationality"),
+    "see": _set("doctor dentist therapist"),
+    "be": _set("diet team version time_zone hometown nationality height age school bank gym"),
+}
+# What a noun with a verb asks for, where that is another slot than the noun's own.
 LEADS_TO = {
-    ("city", "live in"): "home",
+    **{(noun, f"be born{on}"): "birthday" for noun in ("year", "day", "date", "month") for on in ("", " in", " on")},
     ("country", "come from"): "hometown",
     ("country", "be from"): "hometown",
     ("city", "come from"): "hometown",
@@ -79,7 +101,8 @@ NOUNS = {
     "firm": {"work": "employer"},
     "employer": {"work": "employer"},
     "company": {"work": "employer"},
-    "food": {"avoid": "allergy"},
+    "phone": dict.fromkeys(("have", "use", "own"), "phone_model"),
+    "mobile": dict.fromkeys(("have", "use", "own"), "phone_model"),
 }
 # Yes or no, with a value behind: "do I still live in Berlin?"
 VALUED = _table(
@@ -98,6 +121,8 @@ VALUED = _table(
     ("school", "study at, attend, go to school at"),
     ("nickname name", "be called, go by"),
 )
+# "Do I eat meat?"
+EATEN = _set("meat fish pork beef chicken dairy eggs gluten seafood sugar")
 # States that are told by one word: "am I still vegetarian?"
 TOLD = {
     **dict.fromkeys("vegetarian vegan pescatarian keto kosher halal omnivore flexitarian paleo".split(), "diet"),
@@ -112,10 +137,11 @@ BEGUN = _table(
         "join, start at, start working at, start working for, begin working at, start to work at, start to work for, "
         "start work at, start my job at, get hired by, get hired at",
     ),
-    ("job", "become, start working as, start as"),
-    ("marital_status", "get married, get engaged, get divorced, marry, divorce"),
-    ("diet", "go"),
+    ("job", "start working as, start as"),
+    ("car", "start driving"),
 )
+# "How long have I been …", besides `VALUED`.
+BEEN = _table(("employer", "be at"), ("partner employer", "be with"))
 ENDED = _table(
     ("home", "leave, move out of, move away from, move from"),
     ("employer job", "quit, leave, stop working at, stop working for, resign from"),
@@ -205,6 +231,18 @@ LOOKED_UP = _set(
     "name nickname phone_number email address wifi_password birthday age hometown blood_type deadline version price "
     "height nationality medication location"
 )
+GOT = _set(  # "when did I get my …"
+    "phone_number email job car phone_model computer pet wifi_password address team boss dentist doctor therapist "
+    "nickname medication bank gym landlord"
+)
+LASTING = _set("school major hometown birthday nationality")  # of these "what did I …" does not ask for one before
+# "When did I change my …", of open slots: those that are names and numbers. Tyres and sheets are changed too.
+CHANGED = _set(
+    "code codes password passwords passphrase pin number numbers combination name username handle login account plan "
+    "provider plate address email subscription tariff carrier operator profile picture title signature supplier insurance"
+)
+# "Is my … x?", of what is told by words in lower case; a landlord may be nice, but "nice" is no landlord.
+WORDED = _set("diet marital_status status nationality religion time_zone job")
 DATED = _set("birthday deadline working_hours anniversary")  # "when is my …"
 PLACED = _set("home address location hometown favourite_place")  # "where is my …"
 UNOWNED = _set("wifi_password")  # "what is the …", with nobody's name
@@ -225,22 +263,37 @@ NO_STATES = _set(
     "contributions progress result results outcome outcomes effect impact influence purpose motivation intention "
     "intentions concern concerns fear fears challenge challenges struggle struggles achievement achievements memory "
     "memories dream dreams vision mission job's work explanation description summary comment comments feedback request "
-    "order task tasks todo agenda excuse secret news update updates difference connection significance importance "
+    "task tasks todo agenda excuse secret news update updates difference connection significance importance "
     "meaning inspiration decision decisions choice surprise gift present birthday's weather things thing stuff "
     "way one ones other others lot kind sort type part something anything everything life words word advantage "
-    "advantages benefit benefits main key biggest greatest long-term short-term next upcoming"
+    "advantages benefit benefits options option chances chance odds luck fault mood mind subject turn activity activities audition moment moments main key biggest greatest long-term short-term next upcoming"
 )
 # A name of a slot has no such words in it.
 NOT_IN_NAMES = _set(
     "what which who whom whose where when why how that this these those and or but if because about after before during "
     "while since until with without from into onto over under between against through regarding concerning toward "
     "towards by is are was were be been am do does did has have had will would can could should may might must not no "
-    "i you he she it we they me him us them to in on at as so than then there here very really also just all any some "
+    "i you he she it we they me him us them to in on at for as so than then there here very really also just all any some "
     "most more less many much every each"
 )
 
+# A query without one of these, without a noun of a slot and without an owner asks for no state.
+_CUED = _set(
+    "live reside work study drive speak play move relocate come grow eat earn weigh report attend bank exercise train "
+    "major date rent join become quit leave stay settle call"
+)
+CUES = (
+    frozenset([form for form, base in FORMS.items() if base in _CUED])
+    | frozenset(TOLD)
+    | _set(
+        "my our user's based located allergic born old tall heavy married dating engaged seeing employed switch switched "
+        "change changed moved raised history timeline called named reach contact touch hold owns owned leads led runs "
+        "manages supervises employs managed am from team rent single eating history i,"
+    )
+)
+LAST_CUES = _set("do like love enjoy hate dislike who i")
 
-def forms_of(words: Iterable[str]) -> str:
-    """A verb phrase with its first word in its base form."""
-    first, *rest = words
-    return " ".join([FORMS.get(first, first), *rest])
+
+def forms_of(words: list[str]) -> str:
+    """A verb phrase with its first word in its base form; empty of no words."""
+    return " ".join([FORMS.get(words[0], words[0]), *words[1:]]) if words else ""

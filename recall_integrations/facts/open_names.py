@@ -38,9 +38,7 @@ _SAME = frozenset(  # a phone number remains one with these before it
     "work office home private personal business mobile cell contact landline telephone main second".split()
 )
 # With these before it a noun is another thing than without: a dream job is no job.
-_OTHER = frozenset(
-    "favourite favorite dream ideal target goal next future first perfect preferred best worst ex".split()
-)
+_OTHER = frozenset("favourite favorite dream ideal target goal next future first perfect best worst ex".split())
 
 
 def open_name(noun_phrase: str) -> str:
@@ -114,3 +112,22 @@ def _of_noun(words: list[str], slots: Slots) -> str | None:
     if found is None and words[0] in ("e", "co") and len(words) > 1:  # "e-mail", "co-worker"
         found = slots.of_noun.get(f"{words[0]}-{' '.join(words[1:])}")
     return found
+
+
+def singular(noun: list[str]) -> list[str]:
+    """A noun phrase whose last word is in the singular."""
+    last = noun[-1]
+    if last.endswith("ies") and len(last) > 4:
+        last = last[:-3] + "y"
+    elif last.endswith(("sses", "xes", "ches", "shes")):
+        last = last[:-2]
+    elif last.endswith("s") and not last.endswith(("ss", "us", "is")):
+        last = last[:-1]
+    return [*noun[:-1], last]
+
+
+def plural_of(noun: str) -> str:
+    """A noun in the plural, of which `singular` is the way back."""
+    if noun.endswith("y") and noun[-2:-1] not in tuple("aeou"):
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("ss", "x", "ch", "sh")) else "s")

@@ -18,12 +18,14 @@ the one before. Both are less sure than with a word that says it.
 from __future__ import annotations
 
 from recall_integrations.facts import asking_words as words_of
-from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, Noun, noun_of, singular, subjects_at
+from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, Noun, noun_of, subjects_at
+from recall_integrations.facts.asking_gate import ASKED_KNOW, sentence_of
 from recall_integrations.facts.asking_time import Hints, read_time
+from recall_integrations.facts.asking_verbs import kind_of, verbs_of
 from recall_integrations.facts.asking_words import forms_of
+from recall_integrations.facts.open_names import singular
 from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
-from recall_integrations.patterns import regex
 from recall_integrations.records import record
 
 NOW = "now"  # how it is: "what is my number?", "where does she live now?"
@@ -32,8 +34,6 @@ PREVIOUS = "previous"  # what it was before it became what it is: "my previous n
 HISTORY = "history"  # all of it, in order: "how did my number change", "which cities have I lived in"
 WHEN = "when"  # when it changed or began: "when did I move to Lisbon?"
 MODES = (NOW, THEN, PREVIOUS, HISTORY, WHEN)
-LENGTH_MAX = 300  # characters; a longer query asks for no state
-WORDS_MAX = 30
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -60,27 +60,9 @@ class StateAsked:
     confidence: float = 0.9
 
 
-_OPENING = regex(
-    r"(?:hey|hi|hello|okay|ok|so|and|well|um|uh|sorry|oh|please|but|also|btw|by the way|quick question|just|"
-    r"(?:can|could|would|will) you|(?:please )?(?P<asks>(?:tell|remind|give|show|send) me(?: again)?(?: of| about)?|"
-    r"remember|look up|check|find|let me know|do you (?:happen to |still )?(?:know|remember|recall|have)|"
-    r"i(?: have|'ve)? (?:forgot|forgotten)|i (?:can't|cannot|don't) (?:remember|recall|know)|i need(?: to know)?|"
-    r"i(?:'d| would) like to know|i want to know|i wonder|i'm wondering|any idea|what about|how about|what's|what is))"
-    r"[,:!.]* +"
-)
-_STARTS = frozenset(
-    "what whats what's which who whos who's where wheres where's when when's how how's since for from in at on by during "
-    "as back before after while until am is are was were do does did have has my our the list show all history "
-    "whose whom between last remind tell give send hey hi hello okay ok so and well um uh sorry oh please but also btw "
-    "quick just can could would will remember look check find let any i i'd i've i'm if".split()
-)
-_PLAIN = str.maketrans({"’": "'", "‘": "'", "(": " ", ")": " ", "“": " ", "”": " ", '"': " "})
 _BE = {"is": "now", "are": "now", "am": "now", "was": "past", "were": "past"}
 _DO = {"do": "now", "does": "now", "did": "past"}
 _HAVE = {"have": "perfect", "has": "perfect", "had": "past"}
-_SHORT = {"what's": "what is", "whats": "what is", "who's": "who is", "where's": "where is", "when's": "when is"}
-_SHORT |= {"how's": "how is", "i've": "i have", "i'm": "i am", "what're": "what are", "wheres": "where is"}
-_SHORT |= {"didn't": "did not", "whos": "who is"}
 
 
 def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) -> StateAsked | None:
@@ -91,72 +73,32 @@ def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) ->
         slots: the schema.
         windowed: whether the query names a time, which somebody else has read ("in March", "last year").
     """
-    if len(text) > LENGTH_MAX:
+    sentence = sentence_of(text, slots)
+    if sentence is None:
         return None
-    words = _last_sentence(text)
-    if not words or len(words) > WORDS_MAX:
+    words, low, hints = read_time(sentence.words, sentence.low, windowed)
+    if len(low) < 2 or any([word.endswith((",", ";", ":")) or not word for word in low]):
         return None
-    first = words[0].lower().strip(",")
-    if first not in _STARTS and not first.endswith("'s") and not _owner_soon(words):
-        return None
-    return _read(words, slots, windowed)
-
-
-def _owner_soon(words: list[str]) -> bool:
-    return any(word.endswith(("'s", "s'")) for word in words[1:3])
-
-
-def _last_sentence(text: str) -> list[str]:
-    """The words of the last sentence, if what stands before is short."""
-    text = text.translate(_PLAIN).strip().rstrip("?!. \t\n\"'”)")
-    cut = max(text.rfind(". "), text.rfind("? "), text.rfind("! "), text.rfind("\n"))
-    if cut > 0:
-        if cut > 120:
-            return []
-        text = text[cut + 1 :]
-    return text.split()
-
-
-def _read(words: list[str], slots: Slots, windowed: bool) -> StateAsked | None:
-    text = " ".join(words)
-    asks = False
-    for _ in range(5):
-        match = _OPENING.match(text.lower()[:80])
-        if match is None or (match["asks"] or "").startswith("what"):
-            break
-        asks = asks or match["asks"] is not None
-        text = text[match.end() :]
-    words = []
-    for word in text.split():
-        short = _SHORT.get(word.lower().rstrip(","))
-        words += short.split() if short else [word]
-    if not words:
-        return None
-    low = [word.lower() for word in words]
-    if low[0] in ("if", "whether") and asks:
-        words, low = words[1:], low[1:]
-    if len(low) < 2:
-        return None
-    words, low, hints = read_time(words, low, windowed)
-    if len(low) < 2 or any(word.endswith((",", ";", ":")) for word in low):
-        return None
-    return _Question(words, low, hints, slots, windowed=windowed, asks=asks).read()
+    return _Question(words, low, hints, slots, windowed=windowed, asked=sentence.asked).read()
 
 
 class _Question:
     """A question without its opening and its time."""
 
-    __slots__ = ("asks", "hints", "low", "slots", "windowed", "words")
+    __slots__ = ("asked", "hints", "low", "slots", "windowed", "words")
 
     def __init__(
-        self, words: list[str], low: list[str], hints: Hints, slots: Slots, *, windowed: bool, asks: bool
+        self, words: list[str], low: list[str], hints: Hints, slots: Slots, *, windowed: bool, asked: int
     ) -> None:
         self.words, self.low, self.hints, self.slots = words, low, hints, slots
-        self.windowed, self.asks = windowed, asks
+        self.windowed, self.asked = windowed, asked
 
     def read(self) -> StateAsked | None:
         low = self.low
         first = low[0]
+        if first in ("in", "at", "for", "to", "on", "with") and low[1] in ("which", "what", "whom"):
+            self.words, self.low = [*self.words[1:], self.words[0]], [*low[1:], low[0]]
+            return self._wh(low[1])
         if first in ("since", "for", "from") and low[1:2] in (["when"], ["how"], ["which"]):
             return self._since(2 if low[1] == "when" else 3)
         if first == "how":
@@ -206,17 +148,21 @@ class _Question:
             return tense, SURE
         if "history" in kinds:
             return HISTORY, SURE
+        if tense == "used" and self.hints.before is None and not self.hints.during:
+            return PREVIOUS, SURE
         if "then" in kinds or (self.windowed and not kinds & {"now", "again"} and told != "previous"):
             return THEN, SURE
         if told == "first":
             return HISTORY, WEAK
-        if tense == "perfect":
+        if tense in ("perfect", "ever"):
             return HISTORY, SURE
         if told == "previous" or tense == "used":
             return PREVIOUS, SURE
         if "before" in kinds and tense == "past":
             return PREVIOUS, SURE
         if tense == "past" and "again" not in kinds:
+            if name in words_of.LASTING:
+                return NOW, LIKELY
             if noun and (name.startswith(OPEN) or name in words_of.LOOKED_UP):
                 return NOW, WEAK
             return PREVIOUS, LIKELY if not noun else WEAK
@@ -224,8 +170,12 @@ class _Question:
 
     def _of_noun(self, noun: Noun, tense: str, confidence: float = SURE, value: str = "") -> StateAsked | None:
         many = not self.slots.one(noun.slots[0])
-        if noun.told == "all" or (noun.plural and not many and not noun.slots[0].startswith(OPEN)):
-            tense = "now" if many else HISTORY
+        if many and tense == "past" and "again" not in self.hints.kinds:
+            tense, confidence = "ever", WEAK  # "what were my hobbies?": all that they were
+        elif noun.told == "all" or (noun.plural and tense not in ("now", WHEN) and not many):
+            tense = "now" if many and tense == "now" else HISTORY
+        elif noun.told == "previous" and noun.plural:
+            tense = HISTORY
         return self._answer(
             noun.slots, noun.subject, tense, min(confidence, noun.confidence), value=value, told=noun.told, noun=True
         )
@@ -248,7 +198,12 @@ class _Question:
         if low[-2:] in (["used", "to", "be"][1:], ["to", "be"]) and "use" in low[-3]:  # "what my number used to be"
             noun = self._noun(2 if low[1] == "did" else 1, len(low) - 3)
             return None if noun is None else self._of_noun(noun, "used")
-        if low[1] in _HAVE:
+        if low[1:4] == ["used", "to", "be"]:  # "what used to be my number"
+            noun = self._noun(4)
+            return None if noun is None else self._of_noun(noun, "used")
+        if low == ["what", "should", "i", "be", "called"]:
+            return self._answer(("nickname", "name"), ME, "now", SURE)
+        if low[1] in _HAVE or low[1:3] == ["is", "been"]:
             found = self._have_been()
             if found is not None:
                 return found
@@ -259,6 +214,8 @@ class _Question:
             found = self._who_does()
             if found is not None:
                 return found
+        if low in (["who", "am", "i"], ["who", "i", "am"]):
+            return self._answer(("name",), ME, "now", LIKELY)
         table = {"where": words_of.WHERE, "who": words_of.WHO, "whom": words_of.WHO}.get(first, words_of.WHAT)
         found = self._verb(1, table)
         return found if found is not None or first in ("who", "whom", "where") else self._which_noun()
@@ -266,12 +223,12 @@ class _Question:
     def _be_noun(self, first: str) -> StateAsked | None:
         """ "What is my number", "who is Priya's boss", "what is the history of my address"."""
         low = self.low
-        noun = self._noun(2)
-        if noun is not None and self._fits(first, noun):
-            return self._of_noun(noun, _BE[low[1]])
         found = self._listed(2)
         if found is not None:
             return found
+        noun = self._noun(2)
+        if noun is not None and self._fits(first, noun):
+            return self._of_noun(noun, _BE[low[1]])
         if first == "what" and low[-1] in ("called", "named"):  # "what is my dog called"
             for subject, end, sure in subjects_at(self.words, low, 2):
                 if end == len(low) - 1:
@@ -290,13 +247,18 @@ class _Question:
         if first == "where":
             return name in words_of.PLACED
         if first == "when":
-            return name in words_of.DATED
+            return name in words_of.DATED or kind_of(self.slots, name) == "date"
         if first in ("who", "whom"):
-            return name.startswith(OPEN) or name in words_of.PEOPLE or name.startswith("favourite")
+            if name.startswith(OPEN) or name in words_of.PEOPLE or name.startswith("favourite"):
+                return True
+            return kind_of(self.slots, name) == "person"
         return True
 
     def _have_been(self) -> StateAsked | None:
-        """ "What have my addresses been", "what has my number been"."""
+        """ "What have my addresses been", "what has been my number"."""
+        if self.low[2:3] == ["been"]:
+            noun = self._noun(3)
+            return None if noun is None else self._of_noun(noun, HISTORY)
         if self.low[-1] != "been":
             return None
         noun = self._noun(2, len(self.low) - 1)
@@ -320,15 +282,19 @@ class _Question:
             if not rest:
                 continue
             phrase = forms_of(rest)
-            if phrase == "do" and not noun and tense == "now" and table is words_of.WHAT:
+            if phrase == "do" and tense == "now" and table is words_of.WHAT and rest[0] != "doing":
+                if "then" in self.hints.kinds or self.windowed:
+                    continue  # "what does she do on Sundays"
                 return self._answer(("job",), subject, tense, WEAK)
             names = table.get(f"{prefix}{phrase}")
+            if names is None and not prefix and table is not words_of.WHERE and phrase != "do":
+                names = verbs_of(self.slots).bare.get(phrase)
             if names is not None:
                 return self._born(phrase, names, subject, tense, sure)
             if rest[0] == "from" and phrase == "from":
                 continue
-            if table is words_of.WHERE and forms_of(rest) == "move from":
-                return self._answer(("home",), subject, "used", sure)
+            if table is words_of.WHERE and phrase == "move from":
+                return self._answer(("home",), subject, "used", WEAK)
         return None
 
     def _born(self, phrase: str, names: tuple[str, ...], subject: str, tense: str, sure: float) -> StateAsked | None:
@@ -364,13 +330,20 @@ class _Question:
                 here = "past" if rest[0] in words_of.PAST_FORMS else "now"
                 if rest[0] in _BE:
                     here, rest = _BE[rest[0]], ["be", *rest[1:]]
+                elif rest[0] in _HAVE and len(rest) > 1:
+                    here, rest = "perfect", rest[1:]
             elif aux in _BE:
                 rest = ["be", *rest]
             if rest[:2] in (["use", "to"], ["used", "to"]):
                 here, rest = "used", rest[2:]
             if here == "perfect" and rest[:1] == ["been"] and rest[1:2]:
                 rest = ["be", *rest[1:]]
-            if len(rest) > 1 and rest[0] == "be" and rest[1].endswith("ing") and rest[1] in words_of.FORMS:
+            if (
+                len(rest) > 1
+                and rest[0] == "be"
+                and rest[1].endswith("ing")
+                and words_of.FORMS.get(rest[1], "do") != "do"
+            ):
                 found.append((subject, here, [words_of.FORMS[rest[1]], *rest[2:]], sure))
             if aux in _DO and rest and rest[0] in words_of.FORMS and words_of.FORMS[rest[0]] != rest[0]:
                 continue
@@ -396,8 +369,21 @@ class _Question:
                 phrase = forms_of(rest)
                 leads = words_of.LEADS_TO.get((plain, phrase))
                 verb = phrase.split()[0] if phrase else ""
+                if rest[-1:] in (["most"], ["best"]) and verb in (
+                    "like",
+                    "love",
+                    "prefer",
+                ):  # "what colour do I like most"
+                    leads, rest = self.slots.of_noun.get(f"favourite {plain}"), rest[:-1]
                 name_here = leads or words_of.NOUNS.get(plain, {}).get(verb) or name
+                if name_here is None and subject == ME and tense == "now" and rest in (["use"], ["prefer"]):
+                    opened = noun_of(["my", *noun], ["my", *noun], self.slots)  # "which shampoo do I use"
+                    if opened is not None:
+                        return self._of_noun(opened, tense, WEAK)
                 if name_here is None or verb not in words_of.LIGHT or len(rest) > 3 or not _ends_well(rest):
+                    continue
+                of = words_of.LIGHT[verb]
+                if leads is None and of and name_here not in of:
                     continue
                 if tense == "perfect" and not self.slots.one(name_here):
                     tense = "now"
@@ -419,6 +405,9 @@ class _Question:
                         if names is not None:
                             return self._answer(names, subject, tense, sure)
             return None
+        if low[1:3] == ["long", "ago"] and len(low) > 4:
+            self.words, self.low = ["when", *self.words[3:]], ["when", *low[3:]]
+            return self._when()
         if low[1] == "long" or low[1:3] == ["many", "years"]:
             return self._since(2 if low[1] == "long" else 3)
         if low[1:3] in (["many", "times"],) or low[1] == "often":
@@ -430,7 +419,8 @@ class _Question:
             if noun is not None and noun.slots[0] in ("rent", "salary", "price", "budget", "weight"):
                 return self._of_noun(noun, _BE[low[2]])
         if low[1] == "much":
-            return self._verb(2, words_of.HOW, "much ")
+            at = 3 if low[2:3] == ["rent"] else 2
+            return self._verb(at, words_of.HOW, " ".join([*low[1:at], ""]))
         if low[1] in ("old", "tall", "heavy"):
             return self._verb(2, words_of.HOW, f"{low[1]} ")
         return None
@@ -438,7 +428,7 @@ class _Question:
     def _reaching(self) -> list[tuple[str, str, list[str], float]]:
         """ "How can I reach Priya": the subject is whom I reach."""
         low = self.low
-        if low[2] not in ("i", "we"):
+        if low[2:3] not in (["i"], ["we"]):
             return []
         rows = []
         for at in range(4, min(9, len(low))):
@@ -470,7 +460,7 @@ class _Question:
                 return self._answer(("home", "address"), subject, HISTORY, sure)
             if rest[:1] and rest[0] in words_of.CHANGE and at > 1:
                 noun = self._own_noun(subject, len(low) - len(rest) + 1)
-                if noun is not None:
+                if noun is not None and self._changes(noun):
                     return self._of_noun(noun, HISTORY)
         return None
 
@@ -479,11 +469,10 @@ class _Question:
         low = self.low
         if start >= len(low):
             return None
-        if low[start] in ("my", "our", "the", "a", "to") or (subject and low[start] in ("her", "his", "their", "its")):
-            skip = 2 if low[start] == "to" and low[start + 1 : start + 2] == ["a"] else 1
+        if low[start] in ("my", "our", "the", "a") or (subject and low[start] in ("her", "his", "their", "its")):
             if low[start] == "a" and low[start + 1 : start + 2] not in (["new"], ["different"]):
                 return None
-            found = noun_of(["my", *self.words[start + skip : end]], ["my", *low[start + skip : end]], self.slots)
+            found = noun_of(["my", *self.words[start + 1 : end]], ["my", *low[start + 1 : end]], self.slots)
             return None if found is None else found._replace(subject=subject or found.subject)
         found = self._noun(start, end)
         if found is None and not subject:
@@ -503,11 +492,11 @@ class _Question:
             noun = self._noun(1, len(low) - 1)
             if noun is not None and self._fits("when", noun):
                 return self._of_noun(noun, "now", SURE)
-        if low[1] in ("did", "has") and low[-1] in ("change", "changed"):
-            noun = self._noun(2, len(low) - 1)
+        if low[1] in ("did", "has", "was", "is") and low[-1] in ("change", "changed", "updated"):
+            noun = self._noun(2, len(low) - (2 if low[-2] == "last" else 1))
             if noun is not None:
                 return self._of_noun(noun, WHEN)
-        for subject, tense, rest, sure in self._clauses(1):
+        for subject, tense, rest, sure in self._clauses(5 if low[1:5] == ["was", "the", "last", "time"] else 1):
             if rest == ["be", "born"]:
                 return self._answer(("birthday",), subject, "now", sure)
             if tense not in ("past", "perfect"):
@@ -525,27 +514,49 @@ class _Question:
         verb = forms_of(rest).split()
         if not verb:
             return None
+        if rest[1:2] == ["to"] and rest[0] in ("switch", "switched", "change", "changed"):
+            verb = [verb[0], *verb[2:]]
+        if rest[:3] in (["stop", "eating", *rest[2:3]], ["start", "eating", *rest[2:3]]) and rest[-1] in words_of.EATEN:
+            return self._answer(("diet",), subject, WHEN, LIKELY)
         if rest[0] in words_of.CHANGE:
             noun = self._own_noun(subject, start + 1)
-            if noun is not None and (rest[0] not in ("get", "got") or not noun.slots[0].startswith(OPEN)):
+            if noun is not None and (
+                noun.slots[0] in words_of.GOT or (rest[0][:3] != "got" and rest[0] != "get" and self._changes(noun))
+            ):
                 return self._of_noun(noun, WHEN)
         if verb == ["move"] or verb == ["move", "house"]:
             return self._answer(("home", "address"), subject, WHEN, sure)
-        if verb[0] in ("become", "go", "turn", "get", "be") and len(verb) == 2 and verb[1] in words_of.TOLD:
+        if (
+            verb[0] in ("become", "go", "turn", "get", "be", "switch", "change")
+            and len(verb) == 2
+            and verb[1] in words_of.TOLD
+        ):
             return self._answer((words_of.TOLD[verb[1]],), subject, WHEN, sure, value=verb[1])
         if verb[0] in ("leave", "quit", "lose", "start", "begin") and len(verb) > 1:
             noun = self._own_noun(subject, start + 1)
             if noun is not None and noun.slots[0] in ("job", "employer", "school"):
                 return self._of_noun(noun, WHEN)
-        for table in (words_of.BEGUN, words_of.ENDED):
+        if verb[:2] == ["move", "from"] and "to" in verb[3:]:  # "move from Berlin to Lisbon"
+            value = self._value(start + verb.index("to") + 1)
+            return self._answer(("home",), subject, WHEN, sure, value=value) if value else None
+        verbs = verbs_of(self.slots)
+        for table in (verbs.begun, verbs.ended):
             for length in range(min(4, len(verb) - 1), 0, -1):
                 names = table.get(" ".join(verb[:length]))
                 value = self._value(start + length)
-                if names is not None and value and (names[0] not in ("job", "diet") or len(verb) <= 5):
-                    if names == ("diet",) or (names[0] == "marital_status"):
+                if names is not None and value:
+                    if low[start + length] in ("a", "an"):  # "a gym", "a new place"
+                        if names[0] not in ("home", "car"):
+                            continue
+                        value = value if names[0] == "car" else ""
+                    if names[0] != "home" and not value[0].isupper() and length == 1:
                         continue
                     return self._answer(names, subject, WHEN, min(sure, SURE if length > 1 else LIKELY), value=value)
         return None
+
+    def _changes(self, noun: Noun) -> bool:
+        """Whether somebody who changes such a thing changes what holds of it."""
+        return not noun.slots[0].startswith(OPEN) or noun.phrase.split()[-1] in words_of.CHANGED
 
     def _value(self, start: int) -> str:
         """The rest as a value; empty = it is none."""
@@ -568,14 +579,16 @@ class _Question:
                     if noun is not None:
                         return self._of_noun(noun, WHEN, value=self._value(cut + 1))
         for subject, tense, rest, sure in self._clauses(at):
-            if tense not in ("now", "perfect"):
-                continue
             found = self._holding(subject, rest, WHEN, sure)
             if found is not None:
                 return found
+            if rest[:1] == ["be"] and subject:  # "since when is Priya my boss"
+                noun = self._noun(len(low) - len(rest) + 1)
+                if noun is not None and self._fits("who", noun):
+                    return self._of_noun(noun, WHEN, value=subject)
             if rest[:1] in (["had"], ["have"], ["used"], ["use"]):
                 noun = self._own_noun(subject, len(low) - len(rest) + 1)
-                if noun is not None:
+                if noun is not None and not noun.slots[0].startswith(OPEN):  # else it is a thing that is had
                     return self._of_noun(noun, WHEN)
         return None
 
@@ -594,11 +607,9 @@ class _Question:
         for subject, tense, rest, sure in self._clauses(0):
             if low[0] in ("did", "has", "have") and rest[:1] and rest[0] in words_of.CHANGE:
                 noun = self._own_noun(subject, len(low) - len(rest) + 1)
-                if noun is not None and rest[0] not in ("get", "got"):
+                if noun is not None and rest[0] not in ("get", "got") and self._changes(noun):
                     return self._of_noun(noun, HISTORY)
-            if tense == "past":
-                tense = HISTORY
-            found = self._holding(subject, rest, tense, sure)
+            found = self._holding(subject, rest, "ever" if tense in ("past", "perfect", "used") else tense, sure)
             if found is not None:
                 return found
         return None
@@ -614,10 +625,12 @@ class _Question:
             offset = 1
         else:
             offset = 0
-        if verb[0] == "be" and len(verb) == 2 and verb[1] in words_of.TOLD:
-            return self._answer((words_of.TOLD[verb[1]],), subject, tense, sure, value=verb[1])
+        if verb[0] == "be" and verb[-1] in words_of.TOLD and (len(verb) == 2 or verb[1:-1] == ["a"]):
+            return self._answer((words_of.TOLD[verb[-1]],), subject, tense, sure, value=verb[-1])
         for length in range(min(4, len(verb)), 0, -1):
-            names = words_of.VALUED.get(" ".join(verb[:length]))
+            names = verbs_of(self.slots).valued.get(" ".join(verb[:length]))
+            if names is None and tense == WHEN:
+                names = words_of.BEEN.get(" ".join(verb[:length]))
             if names is None:
                 continue
             value = self._value(start + length - offset)
@@ -626,13 +639,15 @@ class _Question:
             elif not value:
                 return None
             return self._answer(names, subject, tense, sure, value=value)
+        if verb[0] == "eat" and len(verb) == 2 and verb[1] in words_of.EATEN:
+            return self._answer(("diet",), subject, tense, LIKELY)
         if verb == ["live"] and tense == WHEN:
             return self._answer(("home", "address"), subject, tense, WEAK)
         if verb[0] == "have" and verb[1:2] in (["any"], ["a"], ["an"], ["children"], ["kids"], ["pets"], ["siblings"]):
             noun = verb[2:] if verb[1] in ("any", "a", "an") else verb[1:]
-            name = self.slots.of_noun.get(" ".join(noun)) if noun else None
-            name = name or (self.slots.of_noun.get(" ".join(singular(noun))) if noun else None)
-            if name is not None and tense in ("now", HISTORY):
+            called = noun_of(["my", *noun], ["my", *noun], self.slots) if noun else None
+            name = called.slots[-1] if called is not None and not called.slots[-1].startswith(OPEN) else None
+            if name is not None and tense in ("now", "ever"):
                 return self._answer((name,), subject, tense, LIKELY)
         return None
 
@@ -642,7 +657,7 @@ class _Question:
         for cut in range(len(low) - 1, max(2, len(low) - 5), -1):
             noun = self._noun(1, cut)
             value = self._value(cut)
-            if noun is not None and value and not noun.slots[0].startswith(OPEN):
+            if noun is not None and value and _may_hold(noun.slots[0], value):
                 return self._of_noun(noun, _BE[low[0]], LIKELY, value)
         for subject, end, _sure in subjects_at(self.words, low, 1):
             noun = self._noun(end)
@@ -671,6 +686,10 @@ class _Question:
             noun = self._noun(start, len(low) - 1)
             if noun is not None and not noun.slots[0].startswith(OPEN):
                 return self._of_noun(noun, HISTORY)
+        if at == 0 and low[0] in ("list", "show", "all") and len(rest) > 2 and rest[1] in ("i", "we"):
+            found = self._which_noun_from(start)  # "all the cities I have lived in"
+            if found is not None:
+                return found
         if at == 0 and start > 0 and low[0] in ("list", "show", "all") and rest:
             noun = self._noun(start)
             if noun is not None and (noun.told or not noun.slots[0].startswith(OPEN)):
@@ -681,12 +700,17 @@ class _Question:
     def _bare(self) -> StateAsked | None:
         """A noun without a verb: "my wifi password?", "(tell me) Priya's email"."""
         noun = self._noun(0)
-        if noun is None or (noun.slots[0].startswith(OPEN) and not self.asks):
+        if noun is None or (noun.slots[0].startswith(OPEN) and self.asked < ASKED_KNOW):
             return self._listed()
-        return self._of_noun(noun, "now", SURE if self.asks else LIKELY)
+        return self._of_noun(noun, "now", SURE if self.asked else LIKELY)
+
+
+def _may_hold(name: str, value: str) -> bool:
+    """Whether a value that is asked for may be one of the slot, and not a word for how it is."""
+    return value[0].isupper() or value[0].isdigit() or name.startswith("favourite_") or name in words_of.WORDED
 
 
 def _ends_well(rest: list[str]) -> bool:
     """Whether behind the verb only a preposition or such stands: "do I work for", "am I on"."""
     ends = ("in", "at", "for", "with", "on", "from", "to", "by", "of", "as", "under", "had", "go", "go to", "been")
-    return all(word in ends or word in words_of.FORMS or word in ("working", "living") for word in rest[1:])
+    return all(word in ends or word in words_of.FORMS or word in ("working", "living", "born") for word in rest[1:])

@@ -69,7 +69,7 @@ def derived(
     found = [(said, RULE) for said in sentences.said_in(text, at, slots)]
     if relations or metadata:
         found += said_by_fields(relations, metadata or {}, slots)
-    facts = [row for said, by in found if (row := _row(said, by, actor, role)) is not None]
+    facts = [row for said, by in found if (row := row_of(said, by, actor, role)) is not None]
     times = event_times.told_times(text, at, language_of(text)) if event_times.may_tell(text) else ()
     if not facts and not times:
         return NOTHING
@@ -79,7 +79,14 @@ def derived(
     )
 
 
-def _row(said: Said, by: str, actor: str | None, role: Role | None) -> Row | None:
+def row_of(said: Said, by: str, actor: str | None, role: Role | None) -> Row | None:
+    """A row of `facts` without its place; `None` where nobody can tell whom it is of.
+
+    Args:
+        said: what is said.
+        by: what read it.
+        actor, role: who says it.
+    """
     subject = subject_key(said.subject, actor, role)
     if subject is None:
         return None

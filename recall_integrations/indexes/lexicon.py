@@ -11,7 +11,7 @@ Vectors are kept as int8 with a factor per row (260 bytes a word); the rounding 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -407,6 +407,15 @@ class QueryTerms:
     strength: float = 0.0
 
 
+def asks_a_time(query: str) -> bool:
+    """Whether an English query asks when something was, or how long: as `QueryTerms.when`."""
+    return _asks_when(words(shortened(query).text))
+
+
+def _asks_when(said: Collection[str]) -> bool:
+    return not _WHEN.isdisjoint(said) or ("how" in said and "long" in said)
+
+
 def query_terms(parsed: ParsedQuery) -> QueryTerms:
     """From a parsed query: stems are those lexical search looks for (no negated words, names behind aliases)."""
     said = words(shortened(parsed.original).text)
@@ -426,7 +435,7 @@ def query_terms(parsed: ParsedQuery) -> QueryTerms:
         sequence=tuple([term for term, _ in content]),
         window=parsed.temporal_window,
         asker=_asker(parsed),
-        when=not _WHEN.isdisjoint(said) or ("how" in said and "long" in said),
+        when=_asks_when(said),
         counts=tuple([often.get(term, 1) for term in stems]),
         role=parsed.asked_role,
         strength=parsed.asked_role_strength,

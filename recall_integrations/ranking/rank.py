@@ -26,7 +26,7 @@ from recall_integrations.indexes.kind import how_long
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms
 from recall_integrations.indexes.runs import distinct
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
-from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.indexes.windows import asked_shares
 from recall_integrations.ranking.calibration.model import Calibration, unknown_share
 from recall_integrations.ranking.features.bridge import bridged
 from recall_integrations.ranking.features.compute import Features, compute
@@ -182,6 +182,7 @@ def _features(
             count=given.count,
             at=view.at,
             dated=view.dated,
+            told=lambda: view.told,
             cosine=lambda some: _cosines(given.fusion, some),
             graph=_support(by_arm.get("graph"), rows),
             importance=view.importance,
@@ -214,7 +215,7 @@ def _raw(
         raw["graph"] = partial(features.__getitem__, "graph")
     window = given.fusion.window
     if window is not None:
-        raw["temporal"] = lambda: asked_mask(view, window.start, window.end)[rows].astype(np.float32)
+        raw["temporal"] = lambda: asked_shares(view, window.start, window.end)[rows]
     if plan.type_hints:
         raw["type_filter"] = lambda: of_types(view, plan.type_hints, rows).astype(np.float32)
     return raw

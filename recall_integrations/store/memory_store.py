@@ -40,7 +40,10 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.indexes.words import LexicalIndex
     from recall_integrations.observability.progress import Told
     from recall_integrations.query.spelling import Speller
+    from recall_integrations.resilience.guard import Health
     from recall_integrations.store.compacting import Compacted
+    from recall_integrations.store.fact_filling import FactFilling
+    from recall_integrations.store.fact_reading import FactReader, FactsRead
     from recall_integrations.store.fact_tables import ScopeFacts
     from recall_integrations.store.histories import Remembered
     from recall_integrations.store.indexes import Indexes
@@ -64,7 +67,13 @@ class MemoryStore:
     One process at a time may have a directory open; threads of it share the object. It is a context manager.
     """
 
-    def __init__(self, parts: StoreParts, source: Any = None, extractor: Any = None) -> None:
+    def __init__(
+        self,
+        parts: StoreParts,
+        source: Any = None,
+        extractor: Any = None,
+        facts_llm: Callable[[str], str] | None = None,
+    ) -> None:
         with paused():
             from recall_integrations.store import opening
             from recall_integrations.store.declaring import Declarations
@@ -89,8 +98,23 @@ class MemoryStore:
         self._listing = Listing(parts, self._reader)
         self._forgetting = Forgetting(parts, self._listing)
         self._declarations = Declarations(parts, self._reader)
+        self._fact_reader: FactReader | None = None
+        self._fact_filling: FactFilling | None = None
+        if facts_llm is not None:
+            from recall_integrations.store.fact_filling import FactFilling
+            from recall_integrations.store.fact_reading import FactReader
+
+            self._fact_reader = FactReader(parts, facts_llm)
+            self._fact_filling = FactFilling(self._fact_reader)
         self._finalizer = weakref.finalize(
-            self, opening.release, parts.pid, parts.directory, parts.indexes, parts.spellers, parts.column_files
+            self,
+            opening.release,
+            parts.pid,
+            parts.directory,
+            parts.indexes,
+            parts.spellers,
+            parts.column_files,
+            self._fact_filling,
         )
         parts.indexes.owed.owned_by(weakref.ref(self))
         _OPEN[str(self.path.resolve())] = self
@@ -108,6 +132,7 @@ class MemoryStore:
         clock: Clock = utc_now,
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
         extractor: Any = None,
+        facts_llm: Any = None,
     ) -> MemoryStore:
         """Open a store directory, made if absent.
 
@@ -123,6 +148,9 @@ class MemoryStore:
             new_id: where ids come from.
             extractor: finds names and relations in what is remembered: `None` (declared ones only, the default),
                 `"rules"` (built-in rules, no model), a spaCy `Language`, a GLiNER model, or `Callable[[str], names]`.
+            facts_llm: reads facts beside the caller, after writes, and what it has not read yet (docs/facts.md): what
+                `QueryOptimizer(llm=...)` takes. `None` = rules alone read them. See the settings `facts.llm_*` for what
+                it may cost and what it is shown.
 
         Raises:
             StorePathError: the path is a file, not accessible, or a directory that holds other things.
@@ -134,6 +162,7 @@ class MemoryStore:
         with paused():
             from recall_integrations.adapters.embedding import resolve_embedding
             from recall_integrations.adapters.extractor import resolve_extractor
+            from recall_integrations.adapters.llm import resolve_llm
             from recall_integrations.config import checked_config
             from recall_integrations.query import warming
             from recall_integrations.store import opening
@@ -142,6 +171,11 @@ class MemoryStore:
         for name, function in (("clock", clock), ("new_id", new_id)):
             if not callable(function):
                 raise InvalidArgument(f"{name} must be a function without arguments, not {type(function).__name__}.")
+        model = resolve_llm(facts_llm)
+        if model is not None and not settings.facts.keep:
+            raise InvalidArgument(
+                "facts_llm reads facts, which facts.keep: false does not keep. Leave one of them out."
+            )
         parts, written_in = opening.open_parts(
             path,
             resolve_embedding(embedding),
@@ -151,10 +185,11 @@ class MemoryStore:
             new_id=new_id,
             extractor=resolve_extractor(extractor),
         )
-        store = cls(parts, embedding, extractor)
+        store = cls(parts, embedding, extractor, model)
         if parts.config.query.spelling:
             parts.spellers.prepare()
         warming.warm(written_in)
+        store._wake_facts()
         return store
 
     @classmethod
@@ -193,6 +228,8 @@ class MemoryStore:
         with self._closing:
             if not self._finalizer.alive:
                 return
+            if self._fact_filling is not None:  # without the write lock, which it may wait for
+                self._fact_filling.stop()
             parts.in_use.wait(CLOSE_S)  # without the write lock: a recall may need it to open an index
             with self._write_lock:
                 parts.let_go()
@@ -317,11 +354,13 @@ class MemoryStore:
         source: Iterable[Memory] = checked(memories, thread, chat, self._parts.clock)
         if thread is not None:
             ids = self._writer.write_chat(where, thread, list(source), chat, progress=progress, batch_size=batch_size)
+            self._wake_facts()
             return Remembered(ids, chat.skipped)
         total = len(memories) if isinstance(memories, Sequence) else None
         if total is not None:
             source = list(source)
         ids = self._writer.write_all(where, source, chat, progress=progress, batch_size=batch_size, total=total)
+        self._wake_facts()
         return Remembered(ids, chat.skipped)
 
     def forget(
@@ -396,6 +435,47 @@ class MemoryStore:
             raise InvalidArgument(f"aliases must be a list of names. Write [{aliases!r}] for a single one.")
         others = [checked_id(alias, "An alias", InvalidArgument) for alias in aliases]
         return self._declarations.declare(name, others, where)
+
+    def read_facts(
+        self, llm: Any = None, *, scope: Scope | None = None, budget: int | None = None, progress: bool | Told = False
+    ) -> FactsRead:
+        """Let a language model read facts in the memories that none has read yet, and return what came of it.
+
+        It goes batch by batch, oldest first. Who is stopped on the way asks again: what was read is not read twice.
+        What the model says is checked against the text of its memory (docs/facts.md).
+
+        Args:
+            llm: what `QueryOptimizer(llm=...)` takes; default the one that the store was opened with.
+            scope: the tenant; `None` = all of them.
+            budget: calls of the model at most; `None` = what `facts.llm_calls_per_hour` and `llm_chars_per_hour` leave.
+            progress: as for `remember_many`.
+
+        Raises:
+            InvalidArgument: it is no language model, or the store keeps no facts.
+        """
+        from recall_integrations.adapters.llm import resolve_llm
+        from recall_integrations.observability.progress import counted
+        from recall_integrations.store.fact_reading import FactReader
+
+        parts = self._parts
+        parts.check_open()
+        if budget is not None and (not is_whole(budget) or budget < 0):
+            raise InvalidArgument(f"budget must be a whole number of calls, 0 or more, not {budget!r}.")
+        where = None if scope is None else checked_scope(scope)
+        model = resolve_llm(llm)
+        reader = self._fact_reader if model is None else FactReader(parts, model)
+        if reader is None:
+            raise InvalidArgument("read_facts needs a language model: give it one, or open the store with facts_llm.")
+        with counted("Reading facts", None if progress is False else reader.left(where), progress) as advance:
+            return reader.read(where, budget, advance)
+
+    def health(self) -> tuple[Health, ...]:
+        """How the language model for facts is, as `QueryOptimizer.health` says it; nothing where there is none."""
+        return () if self._fact_reader is None else (self._fact_reader.health(),)
+
+    def _wake_facts(self) -> None:
+        if self._fact_filling is not None:
+            self._fact_filling.wake()
 
     def reindex(self, *, progress: bool | Told | None = None) -> None:
         """Make both indexes and all words anew from the store, and every vector with the embedding it is open with."""

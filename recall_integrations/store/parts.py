@@ -118,6 +118,7 @@ class StoreParts:
         self.clock = clock
         self.new_id = new_id
         self.write_lock = threading.RLock()
+        self.reading_facts = threading.Lock()  # by a language model: nothing is asked about twice
         self.pid = os.getpid()
         self._depth = forking.depth()
         self.closed = False

@@ -286,11 +286,11 @@ def privacy(path: Path, datasets: tuple[str, ...], show: int, chars: int, recall
 @click.command("facts")
 @click.option("--histories", default=2_000, show_default=True, type=click.IntRange(min=1), help="How many are told.")
 @click.option("--split", type=click.Choice(["dev", "test", "all"]), default="all", show_default=True,
-              help="Slots and phrasings that rules may be written on; those that they are judged by; or both.")  # fmt: skip
+              help="Slots and phrasings that rules may be written on, others, or both.")  # fmt: skip
 @click.option("--failures", default=0, show_default=True, type=click.IntRange(min=0), metavar="N",
               help="Also print N questions that went wrong, of dev only.")  # fmt: skip
 @click.option("--assistant", "data_path", type=click.Path(exists=True, path_type=Path), metavar="PATH",
-              help="Instead: the questions of the data set in PATH (or PATH/assistant) about what changed.")  # fmt: skip
+              help="Instead: the questions of the data set in PATH/assistant about what changed.")  # fmt: skip
 @seed_option("Of the histories.")
 @CONFIG
 @REPORT
