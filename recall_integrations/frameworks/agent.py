@@ -64,7 +64,6 @@ class RecallMemory(BaseModel):
     limit: Limit = LIMIT_USUAL
     since: Maybe = Field(default="", description=SINCE)
     until: Maybe = Field(default="", description=UNTIL)
-    as_of: Maybe = Field(default="", description=AS_OF)
 
 
 class RememberThis(BaseModel):

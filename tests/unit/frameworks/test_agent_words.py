@@ -9,7 +9,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.frameworks.agent import AgentMemory, RecallMemory
+from recall_integrations.frameworks.agent import AgentMemory
 
 QUERY = "what is my phone number?"
 
@@ -40,4 +40,3 @@ def test_as_of_a_day_counts_the_whole_day(memory: AgentMemory, as_of: str, numbe
 def test_what_is_no_day_is_said(memory: AgentMemory) -> None:
     with pytest.raises(InvalidArgument, match="as_of is 'monday'"):
         memory.recall(QUERY, as_of="monday")
-    assert RecallMemory.model_validate({"query": QUERY, "as_of": None}).as_of == ""
