@@ -1,6 +1,6 @@
 """What a reply is about: words that it leaves out, because the turns before it have said them.
 
-    Sam: My tomato plants thrive.   Priya: How many?   Sam: Three, since spring.  ─▶  "tomato plants", two turns before
+    Sam: My tomato plants are big.  Priya: How many?   Sam: Three, since spring.  ─▶  "tomato plants", two turns before
 
 Read by shape, without a model: a reply is short, or begins with yes, a number or a pronoun; its subject is the last
 noun phrase of the nearest turn before it that has one. Phrases are told by what stands before them ("my", "the",
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
-from recall_integrations.text import is_character, language_of, stem, stop_words, tokenize
+from recall_integrations.text import language_of, stem, stop_words, tokenize
 
 TURNS = 4  # before the reply that are looked at
 DECAY = 0.8  # of the confidence, for each turn more
@@ -50,6 +50,7 @@ _ENDINGS = ("ing", "ed", "ly")  # of words that are rarely the name of a thing
 _ASKS = regex(r"[?？؟]")
 _BREAK = regex(r"[.!?…;:,()\n。！？؟]")
 _SENTENCE = regex(r"[^.!?…\n。！？؟]*[.!?…\n。！？؟]*")
+_DENSE = regex(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # of what is written without spaces
 _NAME = regex(r"[^\W\d_a-z]\w")
 
 
@@ -170,7 +171,7 @@ def _phrases(text: str) -> list[_Phrase]:
 
     for word, start, stop in tokenize(text):
         broken = _BREAK.search(text, end, start) is not None
-        plain = word in silent or word in _FILLERS or word in _LEADS or is_character(word)
+        plain = word in silent or word in _FILLERS or word in _LEADS or bool(_DENSE.match(word))
         if plain or broken or word.isdigit():
             close()
             lead = "" if broken else lead
