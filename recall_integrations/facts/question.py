@@ -31,6 +31,8 @@ from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
 
 __all__ = ["HISTORY", "MODES", "NOW", "PREVIOUS", "THEN", "WHEN", "StateAsked", "state_asked"]
 
+SHAPE_MAX = 12  # words of a question without its opening and its time; no shape has more
+
 
 def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) -> StateAsked | None:
     """What a query asks of a slot; `None` = it asks for no state.
@@ -44,7 +46,7 @@ def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) ->
     if sentence is None:
         return None
     words, low, hints = read_time(sentence.words, sentence.low, windowed)
-    if len(low) < 2 or not all(low) or any(word.endswith((",", ";", ":")) for word in low):
+    if not 1 < len(low) <= SHAPE_MAX or not all(low) or any(word.endswith((",", ";", ":")) for word in low):
         return None
     return _Question(words, low, hints, slots, windowed=windowed, asked=sentence.asked).read()
 
