@@ -28,12 +28,12 @@ class Changing(Asking):
             noun = self.noun(2, len(low) - (2 if low[-2] == "last" else 1))
             if noun is not None:
                 return self.of_noun(noun, WHEN)
-        for subject, tense, rest, sure in self.clauses(5 if low[1:5] == ["was", "the", "last", "time"] else 1):
-            if rest == ["be", "born"]:
+        for subject, tense, said, sure in self.clauses(5 if low[1:5] == ["was", "the", "last", "time"] else 1):
+            if said == ["be", "born"]:
                 return self.answer(("birthday",), subject, "now", sure)
             if tense not in ("past", "perfect"):
                 continue
-            rest = rest[1:] if rest[:1] == ["last"] or rest[:1] == ["first"] else rest
+            rest = said[1:] if said[:1] in (["last"], ["first"]) else said
             found = self._begun(subject, rest, sure)
             if found is not None:
                 return found
@@ -41,8 +41,7 @@ class Changing(Asking):
 
     def _begun(self, subject: str, rest: list[str], sure: float) -> StateAsked | None:
         """What began or changed: "move to Lisbon", "change my number", "become vegetarian"."""
-        low = self.low
-        start = len(low) - len(rest)
+        start = len(self.low) - len(rest)
         verb = forms_of(rest).split()
         if not verb:
             return None
@@ -56,7 +55,7 @@ class Changing(Asking):
                 noun.slots[0] in words_of.GOT or (rest[0][:3] != "got" and rest[0] != "get" and self.changes(noun))
             ):
                 return self.of_noun(noun, WHEN)
-        if verb == ["move"] or verb == ["move", "house"]:
+        if verb in (["move"], ["move", "house"]):
             return self.answer(("home", "address"), subject, WHEN, sure)
         if (
             verb[0] in ("become", "go", "turn", "get", "be", "switch", "change")
@@ -71,6 +70,11 @@ class Changing(Asking):
         if verb[:2] == ["move", "from"] and "to" in verb[3:]:  # "move from Berlin to Lisbon"
             value = self.value_at(start + verb.index("to") + 1)
             return self.answer(("home",), subject, WHEN, sure, value=value) if value else None
+        return self._begun_with(subject, verb, start, sure)
+
+    def _begun_with(self, subject: str, verb: list[str], start: int, sure: float) -> StateAsked | None:
+        """What began or ended, with its value: "join Acme", "move out of Berlin"."""
+        low = self.low
         verbs = verbs_of(self.slots)
         for table in (verbs.begun, verbs.ended):
             for length in range(min(4, len(verb) - 1), 0, -1):
@@ -95,7 +99,7 @@ class Changing(Asking):
                     noun = self.noun(at + 1, cut)
                     if noun is not None:
                         return self.of_noun(noun, WHEN, value=self.value_at(cut + 1))
-        for subject, tense, rest, sure in self.clauses(at):
+        for subject, _tense, rest, sure in self.clauses(at):
             found = self._holding(subject, rest, WHEN, sure)
             if found is not None:
                 return found
@@ -173,6 +177,10 @@ class Changing(Asking):
             elif not value:
                 return None
             return self.answer(names, subject, tense, sure, value=value)
+        return self._had(subject, verb, tense)
+
+    def _had(self, subject: str, verb: list[str], tense: str) -> StateAsked | None:
+        """A state without its value: "eat meat", "have any pets"."""
         if verb[0] == "eat" and len(verb) == 2 and verb[1] in words_of.EATEN:
             return self.answer(("diet",), subject, tense, LIKELY)
         if verb == ["live"] and tense == WHEN:

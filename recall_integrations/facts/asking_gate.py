@@ -42,11 +42,13 @@ _OPENING = regex(
     r"[,:!.]* +"
 )
 _OPENS = frozenset(
-    "hey hi hello okay ok so and well um uh sorry oh please but also btw by quick just can could would will tell remind "
+    "hey hi hello okay ok so and well um uh sorry oh please but also btw by quick just can could would "
+    "will tell remind "
     "any what how do i i've i'd i'm give show send look check find let".split()
 )
 _STARTS = _OPENS | frozenset(
-    "whats what's which who whom whos who's where wheres where's when when's how's since for from in at on during as back "
+    "whats what's which who whom whos who's where wheres where's when when's how's since for from in at "
+    "on during as back "
     "before after while until am is are was were does did have has my our the list all history if whether between last "
     "prior whose".split()
 )

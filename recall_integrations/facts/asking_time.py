@@ -23,8 +23,8 @@ ADVERBS = _adverbs(
     "at this point, at this moment, at this time, this week, this month, this year, as of now, as of today, lately, "
     "at the minute, anymore, any more, any longer",
     still="still",
-    then="back then, at the time, at that time, in those days, at that point, back in the day, in the old days, at first, "
-    "in the beginning, originally, initially, by then",
+    then="back then, at the time, at that time, in those days, at that point, back in the day, in the old days, "
+    "at first, in the beginning, originally, initially, by then",
     before="before, before that, before this, before then, before now, previously, formerly, beforehand, earlier, "
     "in the past, prior to that, prior to this, earlier on, up to now before",
     history="so far, over time, over the years, over the months, over the last years, to date, until now, up to now, "
@@ -32,7 +32,8 @@ ADVERBS = _adverbs(
     "throughout my life, in total, in order, chronologically, ever, all along",
     again="again",
     nothing="please, exactly, actually, anyway, btw, by the way, thanks, thank you, though, usually, precisely, "
-    "for me, if you know, if you remember, do you know, do you remember, do you recall, you know, already, always, officially, "
+    "for me, if you know, if you remember, do you know, do you remember, do you recall, you know, "
+    "already, always, officially, "
     "full time, full-time, part time, part-time, as of yet, there, mainly, just, quickly, really, even, all",
 )
 CLAUSES = frozenset("before while whilst when during after until till prior as back whenever since".split())
@@ -41,9 +42,11 @@ PREPOSITIONS = frozenset(
 )
 _HARD = frozenset(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
-    "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday week weeks weekend month months year "
+    "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday week weeks weekend "
+    "month months year "
     "years day days quarter spring summer autumn fall winter christmas easter thanksgiving halloween yesterday morning "
-    "evening night afternoon eve year's ago decade century childhood college school university birth q1 q2 q3 q4".split()
+    "evening night afternoon eve year's ago decade century childhood college school university birth q1 "
+    "q2 q3 q4".split()
 )
 _SOFT = frozenset(
     "in on at by around the of early late mid middle beginning start end during last this that past previous next "
@@ -155,24 +158,19 @@ def _clause(words: list[str], low: list[str], at: int, windowed: bool, hints: Hi
     """Whether a clause of time begins here; what it says goes to the hints."""
     word, rest = low[at], low[at + 1 :]
     if word == "prior":
-        if rest[:1] != ["to"]:
-            return False
-        word, rest, at = "before", rest[1:], at + 1
+        return rest[:1] == ["to"] and _before(words, low, at + 1, hints)
     if word == "back":
-        if not rest or (rest[0] not in ("in", "at", "when", "then", "on") and not is_time(rest)):
-            return False
-        if rest[0] == "when":
+        if rest[:1] == ["when"]:
             return _while(words[at + 2 :], rest[1:], hints)
-        return _then(hints)
+        return (rest[:1] in (["in"], ["at"], ["then"], ["on"]) or is_time(rest)) and _then(hints)
     if word == "as":
         if rest[:1] in (["of"], ["at"]):
             return rest[1:] not in (["now"], ["today"]) and is_time(rest[1:]) and _then(hints)
         return rest[:1] == ["a"] and rest[1:] in (["child"], ["kid"], ["student"], ["teenager"]) and _then(hints)
     if word == "since":
-        if not is_time(rest):
-            return False
-        hints.kinds.add(_HISTORY)
-        return True
+        if is_time(rest):
+            hints.kinds.add(_HISTORY)
+        return is_time(rest)
     if word in ("until", "till") and rest[:1] == ["now"]:
         return False
     if word == "before":
@@ -249,38 +247,39 @@ _ENTERED = {
 }
 _MOVING = {"moving": "move", "relocating": "relocate", "joining": "join", "becoming": "become", "switching": "switch"}
 _NO_VALUES = frozenset(
-    "it that this then there here again the change move job jobs married engaged divorced one started home house houses "
+    "it that this then there here again the change move job jobs married engaged divorced one started "
+    "home house houses "
     "place places apartment apartments flat flats city cities".split()
 )
 
 
 def _value_of(words: list[str], low: list[str]) -> str:
     """The value that a clause names: `Lisbon` of "I moved to Lisbon"; empty = none."""
-    at = 0
-    if low[:1] and low[0] in ("my", "the", "our") and low[1:2] and low[1] in ("move", "change"):
-        at, verb = 2, "move"
-    elif low[:1] and low[0] in _MOVING:
-        at, verb = 1, _MOVING[low[0]]
-    else:
-        verb = ""
-        for i in range(1, min(len(low), 4)):
-            base = _base(low[i])
-            if base in _ENTERED:
-                at, verb = i + 1, base
-                break
-        else:
-            if low[:1] and low[0] in ("i", "we", "he", "she", "they", "it"):
-                return ""
-    if verb:
-        if verb == "be" and low[at : at + 1] not in (["at"], ["in"], ["with"], ["living"], ["working"]):
-            return ""
-        while at < len(low) and low[at] in _ENTERED[verb]:
-            at += 1
-        if at < len(low) and low[at] in ("at", "for", "in", "to") and verb != "be":
-            at += 1
+    at, verb = _verb_of(low)
+    if not verb and low[:1] and low[0] in ("i", "we", "he", "she", "they", "it"):
+        return ""
+    if verb == "be" and low[at : at + 1] not in (["at"], ["in"], ["with"], ["living"], ["working"]):
+        return ""
+    while verb and at < len(low) and low[at] in _ENTERED[verb]:
+        at += 1
+    if verb and verb != "be" and at < len(low) and low[at] in ("at", "for", "in", "to"):
+        at += 1
     value = words[at:]
     while value and value[0].lower() in ("the", "a", "an", "my", "our", "new"):
         value = value[1:]
     if not value or value[0].lower() in _NO_VALUES or len(value) > 4:
         return ""
     return " ".join(value).strip(" ,.;:!?\"'")
+
+
+def _verb_of(low: list[str]) -> tuple[int, str]:
+    """Where the verb of a clause ends, and what it is; an empty one if there is none."""
+    if low[:1] and low[0] in ("my", "the", "our") and low[1:2] and low[1] in ("move", "change"):
+        return 2, "move"
+    if low[:1] and low[0] in _MOVING:
+        return 1, _MOVING[low[0]]
+    for i in range(1, min(len(low), 4)):
+        base = _base(low[i])
+        if base in _ENTERED:
+            return i + 1, base
+    return 0, ""

@@ -10,8 +10,10 @@ from recall_integrations.facts.slots import SLOTS, Slots
 
 # Of these it cannot be told what is asked for, or they are read elsewhere.
 _TOO_PLAIN = frozenset(
-    "do be have go get start quit become take play prefer like love enjoy join give up".split()
-    + ["be on", "take up", "give up", "get into", "be made", "get made", "be made to", "start doing"]
+    (
+        *"do be have go get start quit become take play prefer like love enjoy join".split(),
+        *("be on", "take up", "give up", "get into", "be made", "get made", "be made to", "start doing"),
+    )
 )
 # Of shipped slots only the verbs of these are taken: one may also "start taking classes" or "start playing a game".
 _PLAIN_KINDS = frozenset("place organisation person thing name code address".split())

@@ -90,6 +90,7 @@ LIGHT: dict[str, frozenset[str]] = {
     "be": _set("diet team version time_zone hometown nationality height age school bank gym"),
 }
 # What a noun with a verb asks for, where that is another slot than the noun's own.
+LIKING = _set("like love prefer")
 LEADS_TO = {
     **{(noun, f"be born{on}"): "birthday" for noun in ("year", "day", "date", "month") for on in ("", " in", " on")},
     ("country", "come from"): "hometown",
@@ -218,7 +219,8 @@ PAST_FORMS = frozenset(
 
 # People (and animals) who are told by what they are to somebody.
 RELATIONS = _set(
-    "sister brother mother mom mum mama father dad papa wife husband partner spouse girlfriend boyfriend fiance fiancee "
+    "sister brother mother mom mum mama father dad papa wife husband partner spouse girlfriend boyfriend "
+    "fiance fiancee "
     "fiancé fiancée son daughter child kid baby cousin aunt uncle niece nephew grandmother grandma grandfather grandpa "
     "granny parents grandparents boss manager supervisor colleague coworker co-worker friend roommate flatmate "
     "housemate neighbour neighbor landlord landlady doctor dentist therapist teacher tutor coach trainer lawyer "
@@ -243,7 +245,8 @@ LASTING = _set("school major hometown birthday nationality")  # of these "what d
 # "When did I change my …", of open slots: those that are names and numbers. Tyres and sheets are changed too.
 CHANGED = _set(
     "code codes password passwords passphrase pin number numbers combination name username handle login account plan "
-    "provider plate address email subscription tariff carrier operator profile picture title signature supplier insurance"
+    "provider plate address email subscription tariff carrier operator profile picture title signature "
+    "supplier insurance"
 )
 # "Is my … x?", of what is told by words in lower case; a landlord may be nice, but "nice" is no landlord.
 WORDED = _set("diet marital_status status nationality religion time_zone job")
@@ -258,8 +261,10 @@ FIRST_WORDS = _set("first original initial earliest")
 
 # Of these an open slot is not made: they ask what was said, thought, planned or done.
 NO_STATES = _set(
-    "opinion opinions thought thoughts view views take question questions answer answers reason reasons problem problems "
-    "issue issues experience experiences feeling feelings reaction response relationship story stories advice idea ideas "
+    "opinion opinions thought thoughts view views take question questions answer answers reason reasons "
+    "problem problems "
+    "issue issues experience experiences feeling feelings reaction response relationship story stories "
+    "advice idea ideas "
     "step steps point mistake mistakes plan plans meeting meetings appointment appointments trip trips flight flights "
     "party event events interview exam wedding visit day days weekend week month year morning evening night time times "
     "message messages conversation conversations chat chats note notes suggestion suggestions recommendation "
@@ -270,14 +275,17 @@ NO_STATES = _set(
     "task tasks todo agenda excuse secret news update updates difference connection significance importance "
     "meaning inspiration decision decisions choice surprise gift present birthday's weather things thing stuff "
     "way one ones other others lot kind sort type part something anything everything life words word advantage "
-    "advantages benefit benefits options option chances chance odds luck fault mood mind subject turn activity activities audition moment moments main key biggest greatest long-term short-term next upcoming"
+    "advantages benefit benefits options option chances chance odds luck fault mood mind subject turn "
+    "activity activities audition moment moments main key biggest greatest long-term short-term next upcoming"
 )
 # A name of a slot has no such words in it.
 NOT_IN_NAMES = _set(
-    "what which who whom whose where when why how that this these those and or but if because about after before during "
+    "what which who whom whose where when why how that this these those and or but if because about after "
+    "before during "
     "while since until with without from into onto over under between against through regarding concerning toward "
     "towards by is are was were be been am do does did has have had will would can could should may might must not no "
-    "i you he she it we they me him us them to in on at for as so than then there here very really also just all any some "
+    "i you he she it we they me him us them to in on at for as so than then there here very really also "
+    "just all any some "
     "most more less many much every each"
 )
 
@@ -290,7 +298,8 @@ CUES = (
     frozenset([form for form, base in FORMS.items() if base in _CUED])
     | frozenset(TOLD)
     | _set(
-        "my our user's based located allergic born old tall heavy married dating engaged seeing employed switch switched "
+        "my our user's based located allergic born old tall heavy married dating engaged seeing employed "
+        "switch switched "
         "change changed moved raised history timeline called named reach contact touch hold owns owned leads led runs "
         "manages supervises employs managed am from team rent single eating history i,"
     )

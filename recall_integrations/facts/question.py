@@ -31,6 +31,8 @@ from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
 
 __all__ = ["HISTORY", "MODES", "NOW", "PREVIOUS", "THEN", "WHEN", "StateAsked", "state_asked"]
 
+SHAPE_MAX = 12  # words of a question without its opening and its time; no shape has more
+
 
 def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) -> StateAsked | None:
     """What a query asks of a slot; `None` = it asks for no state.
@@ -44,7 +46,7 @@ def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) ->
     if sentence is None:
         return None
     words, low, hints = read_time(sentence.words, sentence.low, windowed)
-    if len(low) < 2 or any([word.endswith((",", ";", ":")) or not word for word in low]):
+    if not 1 < len(low) <= SHAPE_MAX or not all(low) or any(word.endswith((",", ";", ":")) for word in low):
         return None
     return _Question(words, low, hints, slots, windowed=windowed, asked=sentence.asked).read()
 
@@ -82,30 +84,39 @@ class _Question(Changing):
             noun = self.noun(1, len(low) - 1)
             if noun is not None and self.fits(first, noun):
                 return self.of_noun(noun, words_of.BE[low[-1]])
-        if low[-2:] in (["used", "to", "be"][1:], ["to", "be"]) and "use" in low[-3]:  # "what my number used to be"
-            noun = self.noun(2 if low[1] == "did" else 1, len(low) - 3)
-            return None if noun is None else self.of_noun(noun, "used")
-        if low[1:4] == ["used", "to", "be"]:  # "what used to be my number"
-            noun = self.noun(4)
-            return None if noun is None else self.of_noun(noun, "used")
-        if low == ["what", "should", "i", "be", "called"]:
-            return self.answer(("nickname", "name"), ME, "now", SURE)
+        if low[1:4] == ["used", "to", "be"] or low[-2:] == ["to", "be"]:
+            return self._used_to_be()
         if low[1] in words_of.HAVE or low[1:3] == ["is", "been"]:
             found = self._have_been()
             if found is not None:
                 return found
-        if first == "what" and low[1] in ("should", "do", "does", "can") and low[-2:] == ["call", "me"]:
-            if low[2] in ("i", "you", "people", "others", "we", "everyone", "friends"):
-                return self.answer(("nickname", "name"), ME, "now", SURE)
-        if first == "who" and len(low) > 2:
-            found = self._who_does()
-            if found is not None:
-                return found
-        if low in (["who", "am", "i"], ["who", "i", "am"]):
-            return self.answer(("name",), ME, "now", LIKELY)
+        found = self._name_of_me() or (self._who_does() if first == "who" and len(low) > 2 else None)
+        if found is not None:
+            return found
         table = {"where": words_of.WHERE, "who": words_of.WHO, "whom": words_of.WHO}.get(first, words_of.WHAT)
         found = self._verb(1, table)
         return found if found is not None or first in ("who", "whom", "where") else self._which_noun()
+
+    def _used_to_be(self) -> StateAsked | None:
+        """ "What used to be my number", "what did my number use to be"."""
+        low = self.low
+        if low[1:4] == ["used", "to", "be"]:
+            noun = self.noun(4)
+        elif low[-3] in ("use", "used"):
+            noun = self.noun(2 if low[1] == "did" else 1, len(low) - 3)
+        else:
+            return None
+        return None if noun is None else self.of_noun(noun, "used")
+
+    def _name_of_me(self) -> StateAsked | None:
+        """ "What should you call me", "who am I"."""
+        low = self.low
+        if low in (["who", "am", "i"], ["who", "i", "am"]):
+            return self.answer(("name",), ME, "now", LIKELY)
+        called = low == ["what", "should", "i", "be", "called"]
+        if low[0] == "what" and low[1] in ("should", "do", "does", "can") and low[-2:] == ["call", "me"]:
+            called = low[2] in ("i", "you", "people", "others", "we", "everyone", "friends")
+        return self.answer(("nickname", "name"), ME, "now", SURE) if called else None
 
     def _be_noun(self, first: str) -> StateAsked | None:
         """ "What is my number", "who is Priya's boss", "what is the history of my address"."""
@@ -196,22 +207,18 @@ class _Question(Changing):
         elif low[1:3] == ["of", "my"]:
             return None
         for end in range(start + 1, min(start + 4, len(low) - 1)):
-            if low[end] not in words_of.DO and low[end] not in words_of.BE and low[end] not in words_of.HAVE:
-                if not (low[end] == "i" or end == start + 1):
-                    continue
+            aux = low[end] in words_of.DO or low[end] in words_of.BE or low[end] in words_of.HAVE
+            if not aux and low[end] != "i" and end != start + 1:
+                continue
             noun = low[start:end]
             name = self.slots.of_noun.get(" ".join(noun)) or self.slots.of_noun.get(" ".join(singular(noun)))
             plain = singular(noun)[-1]
-            for subject, tense, rest, sure in self.clauses(end):
-                phrase = forms_of(rest)
+            for subject, tense, said, sure in self.clauses(end):
+                rest, phrase = said, forms_of(said)
                 leads = words_of.LEADS_TO.get((plain, phrase))
                 verb = phrase.split()[0] if phrase else ""
-                if rest[-1:] in (["most"], ["best"]) and verb in (
-                    "like",
-                    "love",
-                    "prefer",
-                ):  # "what colour do I like most"
-                    leads, rest = self.slots.of_noun.get(f"favourite {plain}"), rest[:-1]
+                if said[-1:] in (["most"], ["best"]) and verb in words_of.LIKING:  # "what colour do I like most"
+                    leads, rest = self.slots.of_noun.get(f"favourite {plain}"), said[:-1]
                 name_here = leads or words_of.NOUNS.get(plain, {}).get(verb) or name
                 if name_here is None and subject == ME and tense == "now" and rest in (["use"], ["prefer"]):
                     opened = noun_of(["my", *noun], ["my", *noun], self.slots)  # "which shampoo do I use"
@@ -222,9 +229,10 @@ class _Question(Changing):
                 of = words_of.LIGHT[verb]
                 if leads is None and of and name_here not in of:
                     continue
-                if tense == "perfect" and not self.slots.one(name_here):
-                    tense = "now"
-                return self.answer((name_here,), subject, tense, min(sure, LIKELY if name_here == "job" else SURE))
+                many = tense == "perfect" and not self.slots.one(name_here)
+                return self.answer(
+                    (name_here,), subject, "now" if many else tense, min(sure, LIKELY if name_here == "job" else SURE)
+                )
         return None
 
     def _how(self) -> StateAsked | None:
@@ -233,13 +241,7 @@ class _Question(Changing):
             found = self.how_changed()
             if found is not None:
                 return found
-            if low[1] in ("do", "can", "could", "should"):
-                for subject, tense, rest, sure in self._reaching():
-                    if len(rest) == 1 or rest[-1] != "of":
-                        names = words_of.HOW.get(" ".join(rest))
-                        if names is not None:
-                            return self.answer(names, subject, tense, sure)
-            return None
+            return self._reached() if low[1] in ("do", "can", "could") else None
         if low[1:3] == ["long", "ago"] and len(low) > 4:
             self.words, self.low = ["when", *self.words[3:]], ["when", *low[3:]]
             return self.when()
@@ -249,6 +251,11 @@ class _Question(Changing):
             return self.how_changed(3 if low[1] == "many" else 2)
         if low[1] == "many":
             return self._which_many()
+        return self._how_much()
+
+    def _how_much(self) -> StateAsked | None:
+        """ "How much is my rent", "how much do I weigh", "how old is Priya"."""
+        low = self.low
         if low[1] in ("much", "high") and low[2:3] and low[2] in words_of.BE:
             noun = self.noun(3)
             if noun is not None and noun.slots[0] in ("rent", "salary", "price", "budget", "weight"):
@@ -260,17 +267,17 @@ class _Question(Changing):
             return self._verb(2, words_of.HOW, f"{low[1]} ")
         return None
 
-    def _reaching(self) -> list[tuple[str, str, list[str], float]]:
+    def _reached(self) -> StateAsked | None:
         """ "How can I reach Priya": the subject is whom I reach."""
         low = self.low
         if low[2:3] not in (["i"], ["we"]):
-            return []
-        rows = []
+            return None
         for at in range(4, min(9, len(low))):
-            for subject, end, sure in subjects_at(self.words, low, at):
-                if end == len(low) and subject:
-                    rows.append((subject, "now", low[3:at], sure))
-        return rows
+            names = words_of.HOW.get(" ".join(low[3:at]))
+            for subject, end, sure in subjects_at(self.words, low, at) if names else ():
+                if names and end == len(low) and subject:
+                    return self.answer(names, subject, "now", sure)
+        return None
 
     def _which_many(self) -> StateAsked | None:
         found = self._which_noun_from(2)
