@@ -17,6 +17,7 @@ from recall_integrations.delivery.showing import Showing, Shown
 from recall_integrations.delivery.telling import times_told
 from recall_integrations.delivery.withholding import plainly, seen_query
 from recall_integrations.facts.deciding import Decided, words_for
+from recall_integrations.facts.subjects import TURNS, Turn, said_so, subject_of
 from recall_integrations.facts.timeline import PAST
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import from_micros, to_micros
@@ -44,7 +45,8 @@ from recall_integrations.types import (
 from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import NEVER_TOLD, Held
 
-GRAPH = "graph"
+GRAPH, SUBJECT = "graph", "subject_match"
+SUBJECT_COUNTED = 0.1  # in the rankers' units, from which what a reply is about is a reason
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -122,7 +124,10 @@ class Delivery:
         around, problems = self._around(view, allowed, rows, request, showing)
         ways = self._ways(view, fused, rows, door, showing)
         phrased = {row: door.said(text) for row, text in found.phrased.items()}
-        sheet = Sheet(fused, places, found.reranked, {GRAPH: ways, REWRITE: phrased})
+        hit_of = dict(zip(rows, memories, strict=True))
+        about = {} if door.blocked else self._about(parsed, view, allowed, found, hit_of, showing)
+        about = {row: door.said(text) for row, text in about.items()}
+        sheet = Sheet(fused, places, found.reranked, {GRAPH: ways, REWRITE: phrased, SUBJECT: about})
         said = _said(view, rows, parsed, door)
         showing.look(memory for _, memory in memories)
         shared = Shared(
@@ -228,6 +233,40 @@ class Delivery:
         memories = self._store.fetch(view.scope_id, list(nums.values())) if nums and not door.blocked else {}
         shown = {row: showing.of(memories[num]) for row, num in nums.items() if num in memories}
         return {row: led(via, shown.get(via.row), door) for row, via in found.items()}
+
+    def _about(
+        self,
+        parsed: ParsedQuery,
+        view: ScopeView,
+        allowed: Mask | None,
+        found: Found,
+        hits: Mapping[int, tuple[int, Memory]],
+        showing: Shown,
+    ) -> dict[int, str]:
+        """What replies among the hits are about, by row, where that counted: "tomato plants, two turns before"."""
+        counted = found.fused.added.get(SUBJECT)
+        if counted is None or view.text is None:
+            return {}
+        rows = [row for row, (place, _) in hits.items() if counted[place] >= SUBJECT_COUNTED]
+        if not rows:
+            return {}
+        steps, step = [], np.asarray(rows, dtype=np.int64)
+        for _ in range(TURNS):
+            step = view.text.previous(step)
+            if allowed is not None:  # what a filter hides is not said either
+                step = np.where((step >= 0) & allowed[np.maximum(step, 0)], step, -1)
+            steps.append(step)
+        table = np.stack(steps, axis=1)
+        memories = self._store.fetch(view.scope_id, view.nums[np.unique(table[table >= 0])].tolist())
+        told: dict[int, str] = {}
+        for row, before in zip(rows, table.tolist(), strict=True):
+            there = [memories.get(int(view.nums[n])) if n >= 0 else None for n in before]
+            turns = [Turn(text="" if m is None else showing.of(m).text) for m in there]
+            reply = Turn(text=showing.of(hits[row][1]).text)
+            subject = subject_of(reply, turns, asked=parsed.terms, first=2)
+            if subject is not None:
+                told[row] = said_so(subject)
+        return told
 
     def _fetch(self, view: ScopeView, rows: Rows, request: RecallRequest) -> list[tuple[int, Memory]]:
         """The first k candidates that are still in the store, as `(place, memory)`.

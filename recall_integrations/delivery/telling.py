@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from recall_integrations.indexes.lexicon import asks_a_time
+from recall_integrations.indexes.lexicon import asks_when
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.indexes.windows import asked_mask
@@ -26,7 +26,7 @@ def times_told(view: ScopeView, parsed: ParsedQuery, rows: Sequence[int]) -> dic
         rows: the hits.
     """
     window = parsed.temporal_window
-    if not rows or (window is None and not asks_a_time(parsed.original)):
+    if not rows or (window is None and not asks_when(parsed.original)):
         return {}
     start = stop = None
     if window is not None:

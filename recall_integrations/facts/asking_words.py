@@ -16,6 +16,10 @@ def _table(*rows: tuple[str, str]) -> dict[str, tuple[str, ...]]:
     return made
 
 
+# Auxiliaries, with the tense that they make.
+BE = {"is": "now", "are": "now", "am": "now", "was": "past", "were": "past"}
+DO = {"do": "now", "does": "now", "did": "past"}
+HAVE = {"have": "perfect", "has": "perfect", "had": "past"}
 # Verb phrases in their base form, by the word that asks. A "be" stands before what follows "am", "is", "are".
 WHERE = _table(
     ("home address", "live, reside, be based, be staying, be living, call home"),

@@ -112,11 +112,14 @@ class ScopeView:
 
     @property
     def told(self) -> Told:
-        """The times that living memories tell; read when they are first asked for."""
+        """The times that living memories tell; read when they are first asked for.
+
+        Not of those of which no time is known: "last month" in a document is not the month before it was stored.
+        """
         found: Told | None = self.memo.get("told")
         if found is None:
             column = ToldColumn() if self.told_column is None else self.told_column()
-            found = self.memo["told"] = Told.of(column, self.nums, self.alive)
+            found = self.memo["told"] = Told.of(column, self.nums, self.alive & self.dated)
         return found
 
     @property

@@ -63,7 +63,7 @@ class Told:
 
     Args:
         size: rows of the view.
-        rows: int64 `(m,)`, rising: living rows; one that tells several times is there several times.
+        rows: int64 `(m,)`, rising: one that tells several times is there several times.
         start, stop: int64 `(m,)`: the times in microseconds, `stop` exclusive.
     """
 
@@ -73,14 +73,14 @@ class Told:
     stop: Rows
 
     @classmethod
-    def of(cls, column: ToldColumn, nums: Rows, alive: NDArray[np.bool_]) -> Told:
-        """What of a column belongs to living rows, which are given by their numbers."""
+    def of(cls, column: ToldColumn, nums: Rows, wanted: NDArray[np.bool_]) -> Told:
+        """What of a column belongs to rows that are wanted; rows are given by their numbers."""
         size = len(nums)
         if not size or not len(column.nums):
             return cls(size=size, rows=_nothing(), start=_nothing(), stop=_nothing())
         rows = np.searchsorted(nums, column.nums)
         rows[rows == size] = 0
-        keep = (nums[rows] == column.nums) & alive[rows]
+        keep = (nums[rows] == column.nums) & wanted[rows]
         return cls(size=size, rows=rows[keep], start=column.start[keep], stop=column.stop[keep])
 
     def shares(self, start: int | None, stop: int | None) -> Values:

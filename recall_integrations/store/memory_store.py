@@ -148,9 +148,8 @@ class MemoryStore:
             new_id: where ids come from.
             extractor: finds names and relations in what is remembered: `None` (declared ones only, the default),
                 `"rules"` (built-in rules, no model), a spaCy `Language`, a GLiNER model, or `Callable[[str], names]`.
-            facts_llm: reads facts beside the caller, after writes, and what it has not read yet (docs/facts.md): what
-                `QueryOptimizer(llm=...)` takes. `None` = rules alone read them. See the settings `facts.llm_*` for what
-                it may cost and what it is shown.
+            facts_llm: what `QueryOptimizer(llm=...)` takes; it reads facts beside the caller, within the limits of the
+                settings `facts.llm_*` (docs/facts.md). `None` = rules alone read them.
 
         Raises:
             StorePathError: the path is a file, not accessible, or a directory that holds other things.
@@ -162,7 +161,6 @@ class MemoryStore:
         with paused():
             from recall_integrations.adapters.embedding import resolve_embedding
             from recall_integrations.adapters.extractor import resolve_extractor
-            from recall_integrations.adapters.llm import resolve_llm
             from recall_integrations.config import checked_config
             from recall_integrations.query import warming
             from recall_integrations.store import opening
@@ -171,19 +169,10 @@ class MemoryStore:
         for name, function in (("clock", clock), ("new_id", new_id)):
             if not callable(function):
                 raise InvalidArgument(f"{name} must be a function without arguments, not {type(function).__name__}.")
-        model = resolve_llm(facts_llm)
-        if model is not None and not settings.facts.keep:
-            raise InvalidArgument(
-                "facts_llm reads facts, which facts.keep: false does not keep. Leave one of them out."
-            )
+        model = _facts_model(facts_llm, settings)
+        made, found = resolve_embedding(embedding), resolve_extractor(extractor)
         parts, written_in = opening.open_parts(
-            path,
-            resolve_embedding(embedding),
-            settings,
-            reindex=reindex,
-            clock=clock,
-            new_id=new_id,
-            extractor=resolve_extractor(extractor),
+            path, made, settings, reindex=reindex, clock=clock, new_id=new_id, extractor=found
         )
         store = cls(parts, embedding, extractor, model)
         if parts.config.query.spelling:
@@ -758,3 +747,14 @@ class MemoryStore:
             scope_id: whose query: what only other scopes are written in counts as not measured. `None` = anybody's.
         """
         return self._parts.worth.of(language, text, scope_id)
+
+
+def _facts_model(source: object, settings: RecallConfig) -> Callable[[str], str] | None:
+    """The language model that reads facts; `None` stays `None`."""
+    if source is None:
+        return None
+    from recall_integrations.adapters.llm import resolve_llm
+
+    if not settings.facts.keep:
+        raise InvalidArgument("facts_llm reads facts, which facts.keep: false does not keep. Leave one of them out.")
+    return resolve_llm(source)

@@ -41,7 +41,7 @@ def date_match(match: Match) -> Values:
 def told_asked(match: Match) -> Values:
     """Where the query asks when something was, what tells a time may be the answer."""
     given = match.given
-    if given.told is None or not given.query.when or given.query.window is not None:
+    if given.told is None or not given.query.dating or given.query.window is not None:
         return match.nothing
     return given.told().tells().take(given.rows).astype(np.float32)
 
@@ -73,7 +73,7 @@ DATES = (
     ),
     Feature(
         name="told_asked",
-        formula="1 where the text tells a time, the query asks when, and there is no window; else 0",
+        formula="1 where the text tells a time, the query asks when it was, and has no window; else 0",
         of=told_asked,
         group="date",
         weight={"always": 0.4},

@@ -143,7 +143,7 @@ def test_what_tells_of_the_window_is_found_after_what_is_of_it(
     told: MemoryStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch, column_max: int
 ) -> None:
     monkeypatch.setattr(temporal, "COLUMN_MAX", column_max)
-    request = ask(told, "what happened", window=window(DAY, DAY + timedelta(days=1)), vectors=False)
+    request = ask(told, "what happened", window=window(DAY, DAY + timedelta(days=1)))
     result = TemporalRetriever(told.engine).search(request)
     assert set(ids(request, result)) == {"own", "day", "week", "plan"}
     scores = dict(zip(ids(request, result), result.scores.tolist(), strict=True))

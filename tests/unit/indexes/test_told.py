@@ -34,7 +34,7 @@ def view_of(store: MemoryStore) -> ScopeView:
 
 def shares(view: ScopeView, start: datetime | None, end: datetime | None) -> dict[str, float]:
     found = told_shares(view, start, end)
-    return {view.ids[row]: round(float(found[row]), 3) for row in np.flatnonzero(found)}
+    return {view.ids[int(row)]: round(float(found[row]), 3) for row in np.flatnonzero(found)}
 
 
 def test_what_lies_in_a_window_is_a_share_of_what_is_told(store: MemoryStore) -> None:
@@ -84,6 +84,12 @@ def test_nothing_of_another_scope(store: MemoryStore) -> None:
     store.remember(Memory("I moved last month", id="a", event_at=AT), scope=Scope(user_id="ann"))
     store.remember(Memory("I moved", id="b", event_at=AT))
     assert shares(view_of(store), None, None) == {}
+
+
+def test_a_document_of_no_time_tells_none(store: MemoryStore) -> None:
+    store.remember(Memory("We moved last month", id="stored", type="chunk", created_at=AT))
+    store.remember(Memory("We moved last month", id="told", type="chunk", event_at=AT))
+    assert shares(view_of(store), APRIL, MAY) == {"told": 1}
 
 
 def test_it_is_there_in_the_next_process(tmp_path: Path) -> None:

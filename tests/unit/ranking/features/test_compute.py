@@ -488,8 +488,8 @@ def test_what_tells_of_the_window_counts_as_much_as_told():
 
 def test_what_tells_a_time_where_it_is_asked_when():
     told = told_of((1, 5, 4), (3, 8, 2))
-    assert run(chat(), ask("shed", when=True), told=told)["told_asked"].tolist() == [0, 1, 0, 1, 0]
-    assert not run(chat(), ask("shed"), told=told)["told_asked"].any()
-    assert not run(chat(), ask("shed", when=True))["told_asked"].any()
+    assert run(chat(), ask("shed", dating=True), told=told)["told_asked"].tolist() == [0, 1, 0, 1, 0]
+    assert not run(chat(), ask("shed", when=True), told=told)["told_asked"].any()
+    assert not run(chat(), ask("shed", dating=True))["told_asked"].any()
     window = TemporalWindow(start=NOW, end=None, span=(0, 1), confidence=0.8)
-    assert not run(chat(), ask("shed", when=True, window=window), told=told)["told_asked"].any()
+    assert not run(chat(), ask("shed", dating=True, window=window), told=told)["told_asked"].any()
