@@ -123,11 +123,8 @@ class Delivery:
         rows = fused.rows[places].tolist()
         around, problems = self._around(view, allowed, rows, request, showing)
         ways = self._ways(view, fused, rows, door, showing)
-        phrased = {row: door.said(text) for row, text in found.phrased.items()}
-        hit_of = dict(zip(rows, memories, strict=True))
-        about = {} if door.blocked else self._about(parsed, view, allowed, found, hit_of, showing)
-        about = {row: door.said(text) for row, text in about.items()}
-        sheet = Sheet(fused, places, found.reranked, {GRAPH: ways, REWRITE: phrased, SUBJECT: about})
+        about = self._notes(parsed, view, allowed, found, dict(zip(rows, memories, strict=True)), showing, door)
+        sheet = Sheet(fused, places, found.reranked, {GRAPH: ways, **about})
         said = _said(view, rows, parsed, door)
         showing.look(memory for _, memory in memories)
         shared = Shared(
@@ -157,6 +154,21 @@ class Delivery:
                 hits = [hit_marked_later(hit, seen) for hit in hits]
         kept, dropped = packed(hits, request.tokens_max)
         return kept, [*problems, *showing.problems, *self._damaged(view), *dropped]
+
+    def _notes(
+        self,
+        parsed: ParsedQuery,
+        view: ScopeView,
+        allowed: Mask | None,
+        found: Found,
+        memories: Mapping[int, tuple[int, Memory]],
+        showing: Shown,
+        door: Door,
+    ) -> dict[str, dict[int, str]]:
+        """What contributions say besides, by source and row: the phrasing that lifted a hit, what a reply is about."""
+        about = {} if door.blocked else self._about(parsed, view, allowed, found, memories, showing)
+        said = ((REWRITE, found.phrased), (SUBJECT, about))
+        return {name: {row: door.said(text) for row, text in own.items()} for name, own in said}
 
     def _states(self, view: ScopeView, rows: list[int], decided: Decided | None, request: RecallRequest) -> list[Held]:
         """Of each hit what ended it, and when what it says held."""
