@@ -111,7 +111,7 @@ def _named(reading: Reading, match: re.Match[str]) -> bool:
     if not text[max(0, start - 4) : start].casefold().endswith((" my ", "my ", "our ")):
         before = reading.person
         reading.person = (name, reading.number(start)) if before is None or before[0] == name else None
-    return states.read(reading, name, start, place, "") or changes.read(reading, name, start, place, "")
+    return states.read(reading, name, start, place, "", named=True) or changes.read(reading, name, start, place, "")
 
 
 def _mine(reading: Reading, start: int) -> bool:
