@@ -112,6 +112,12 @@ _CUE = regex(
 )
 
 
+CUES = frozenset(
+    "changed switched updated moved swapped replaced upgraded changing dyed painted set went converted got adopted rescued"
+    " bought suffer suffers stopped quit gave cut eat eats turned became use uses left lost did".split()
+)
+
+
 def _changed(reading: Reading, subject: str, start: int, place: int, end: int) -> bool:
     text = reading.text
     match = _CHANGE.match(text, place, end)

@@ -20,7 +20,7 @@ _ADVERBS = frozenset(
 _BE = {"am": "now", "is": "now", "are": "now", "'s": "now", "'m": "now", "'re": "now", "im": "now"}
 _BE_PAST = frozenset(("was", "were"))
 _DENIED = {"don't": "do", "doesn't": "do", "dont": "do", "doesnt": "do", "isn't": BE, "aren't": BE, "ain't": BE, "isnt": BE}
-_AHEAD = (("going", "to"), ("gonna",), ("about", "to"), ("planning", "to"))
+CUES = frozenset((*_ADVERBS, *_BE, *_BE_PAST, *_DENIED, "don’t", "doesn’t", "isn’t", "aren’t", "used", "will", "have", "has", "no", "not"))
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -273,10 +273,12 @@ def _liked(text: str, place: int, end: int) -> Value | None:
     if not match or match[1].casefold() in _OBJECT_NOT:
         return None
     found = values.phrase(text, place, end, words_max=3)
+    if found and found[0].casefold().split()[-1] in _OBJECT_NOT:
+        return None
     return found if found and found[1] == place and _LIKED_END.match(text, found[2], end) else None
 
 
-_LIKED_END = regex(r"\s*(?:[.,;!?)]|$|\n)|\s(?:but|too|because|so|more|over|any\s?more|and\s(?:i|my|it|we))\b|\s[^\w\s]", 2)
+_LIKED_END = regex(r"\s*(?:[.,;!?)]|$|\n)|\s(?:but|too|because|so|more|over|any\s?more|and\s(?:i|my|it|we))\b|\s[^\w\s\"“‘'(]", 2)
 
 
 def _instead(text: str, place: int, end: int, said: Predicate) -> str:
