@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from recall_integrations.facts.rules import changes, possessives, states, values, words
+from recall_integrations.facts.rules import changes, possessives, predicates, states, values, words
 from recall_integrations.facts.rules.reading import RESOLVED, Reading
 from recall_integrations.facts.said import IS, ME, YOU, Said
 from recall_integrations.facts.slots import DEFAULT, Slots
@@ -28,6 +28,7 @@ _SUBJECT = regex(
     r"|(?P<call>[Cc]all\sme)\s"
     r")"
 )
+_CUES = (predicates.CUES | changes.CUES) - frozenset(("to",))
 _LINE = regex(r"(?m)^[ \t]{0,4}(?:[-*•][ \t]{1,3})?\**(?P<noun>[A-Za-z][A-Za-z -]{1,25}?)\**:\**[ \t]{1,3}(?P<value>[^\n]{1,100})$")
 _NAME_OF = regex(r"[A-Z][\w'’-]{1,24}(?:\s[A-Z0-9][\w'’-]{0,24}){0,2}")
 _IS = regex(r"\s(?:is|was|has\schanged\sto|changed\sto|moved\sto|has\sbeen\smoved\sto)\s")
@@ -48,9 +49,17 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
         slots: the schema.
     """
     reading = Reading(text, at, slots)
+    tenses = slots.verbs.tenses
     for match in _SUBJECT.finditer(text):
-        if match.start() >= reading.busy:
-            _read(reading, match)
+        if match.start() < reading.busy:
+            continue
+        if match.lastgroup in ("name", "pron"):  # most of them are followed by no verb that says anything
+            place = match.end() + 1
+            word = text[place : place + 24].split(None, 1)[:1]
+            cue = word[0].rstrip(".,!?;:").casefold() if word else ""
+            if cue not in tenses and cue not in _CUES:
+                continue
+        _read(reading, match)
     if ":" in text:
         _lines(reading)
     return tuple(sorted(reading.found, key=lambda said: said.span[0])) if reading.found else ()
@@ -70,13 +79,9 @@ def _read(reading: Reading, match: re.Match[str]) -> bool:
         return _of(reading, match)
     if kind == "again":
         first, last = reading.sentence(start)
-        return not reading.text[max(first, start - 1) : start].strip() and changes.corrected(reading, start, _next(reading, last))
+        return not reading.text[max(first, start - 1) : start].strip() and changes.corrected(reading, start, last)
     value = values.value_at(reading.text, place, reading.sentence(start)[1], "person")
     return bool(value) and reading.say("nickname", value, ME, start)  # type: ignore[arg-type]
-
-
-def _next(reading: Reading, last: int) -> int:
-    return last
 
 
 def _pronoun(reading: Reading, match: re.Match[str]) -> bool:
@@ -111,7 +116,7 @@ def _named(reading: Reading, match: re.Match[str]) -> bool:
     if not text[max(0, start - 4) : start].casefold().endswith((" my ", "my ", "our ")):
         before = reading.person
         reading.person = (name, reading.number(start)) if before is None or before[0] == name else None
-    return states.read(reading, name, start, place, "") or changes.read(reading, name, start, place, "")
+    return states.read(reading, name, start, place, "", named=True) or changes.read(reading, name, start, place, "")
 
 
 def _mine(reading: Reading, start: int) -> bool:

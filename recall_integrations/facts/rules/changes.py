@@ -97,9 +97,25 @@ def read(reading: Reading, subject: str, start: int, place: int, contracted: str
     """
     if contracted in ("d", "ll"):
         return False
+    if not _CUE.match(reading.text, place, place + 60):
+        return False
     _, last = reading.sentence(start)
     end = min(last, place + 300)
     return any(rule(reading, subject, start, place, end) for rule in _RULES)
+
+
+_CUE = regex(
+    r"(?:\s(?:have|has|just|recently|finally|now|also|already|actually|did|then|currently|no\slonger)\b|['’](?:ve|s)){0,4}\s?(?:\s|(?<=\s))"
+    r"(?:changed|switched|updated|moved|swapped|replaced|upgraded|changing|dyed|painted|set|went|gone|converted|an?|one|two|three|four|"
+    r"five|six|\d|got|adopted|rescued|bought|asthma|diabetes|suffers?|stopped|quit|gave|given|cut|don['’]t|doesn['’]t|eat|eats|turned|became|become|uses?|"
+    r"left|lost|was\sdiagnosed|been\sdiagnosed|(?<=have\s)\w|(?<=has\s)\w)"
+)
+
+
+CUES = frozenset(
+    "changed switched updated moved swapped replaced upgraded changing dyed painted set went converted got adopted rescued"
+    " bought suffer suffers stopped quit gave cut eat eats turned became use uses left lost did".split()
+)
 
 
 def _changed(reading: Reading, subject: str, start: int, place: int, end: int) -> bool:

@@ -40,10 +40,16 @@ def read(reading: Reading, subject: str, start: int, place: int) -> bool:
     if found is None:
         return False
     noun, end, verb = found
+    if verb not in _COPULAS and verb not in _VERBISH and "'s" not in noun[-1].replace("’", "'") and not verb.endswith("n't"):
+        return False
     _, last = reading.sentence(start)
     if end > last:
         return False
     owner, noun = _owner(subject, noun)
+    if noun and noun[-1].casefold().replace("’", "'").endswith("'s"):
+        short = [*noun[:-1], noun[-1][:-2]]
+        if " ".join(_kept(short)[0]) in reading.slots.of_noun and owner is not None:
+            return _named(reading, owner, short, start, end - 2, "'s", last)
     if verb in _COPULAS and owner is not None and _named(reading, owner, noun, start, end, verb, last):
         return True
     return _relation(reading, owner if owner is not None else subject, noun, start, end)
@@ -103,7 +109,7 @@ def _named(reading: Reading, owner: str, noun: list[str], start: int, place: int
     if op is None:
         return False
     kept, old = _kept(noun)
-    if not kept:
+    if not kept or (len(noun) > 1 and noun[-1][:1].isupper() and not noun[-1].isupper()):
         return False
     name = " ".join(kept)
     slot = reading.slots.of_noun.get(name)

@@ -17,11 +17,10 @@ _ADVERBS = frozenset(
     " previously lately nowadays strictly fully totally absolutely definitely happily proudly technically basically"
     " simply truly completely then since both kinda".split()
 )
-_PAST_ADVERBS = frozenset(("formerly", "previously"))
 _BE = {"am": "now", "is": "now", "are": "now", "'s": "now", "'m": "now", "'re": "now", "im": "now"}
 _BE_PAST = frozenset(("was", "were"))
 _DENIED = {"don't": "do", "doesn't": "do", "dont": "do", "doesnt": "do", "isn't": BE, "aren't": BE, "ain't": BE, "isnt": BE}
-_AHEAD = (("going", "to"), ("gonna",), ("about", "to"), ("planning", "to"))
+CUES = frozenset((*_ADVERBS, *_BE, *_BE_PAST, *_DENIED, "don’t", "doesn’t", "isn’t", "aren’t", "used", "will", "have", "has", "no", "not"))
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -71,8 +70,6 @@ def predicate(text: str, place: int, end: int, contracted: str, tenses: dict[str
                 denied = ended = True
                 place = longer.end()
                 continue
-            if word in _PAST_ADVERBS and state == "":
-                state = USED if False else state
             denied = denied or word in ("not", "never")
             place = match.end()
             continue
@@ -91,8 +88,6 @@ def predicate(text: str, place: int, end: int, contracted: str, tenses: dict[str
             return Predicate(
                 verb=word, tense=tense, denied=denied, ended=ended, start=match.start(1), end=match.end()
             )
-        if step == "been" or word in ("to",):
-            pass
         state, place, start = step, match.end(), match.start(1)
     return _being(state, denied, ended, start, place)
 

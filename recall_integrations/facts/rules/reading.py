@@ -17,12 +17,12 @@ RESOLVED = 0.75  # "she", of whoever was named before
 _BOUNDARY = regex(r"[.!?…]+[\"'”’)*]{0,3}(?=\s|$)|\n+|;\s|(?<=[a-z])[!?]+(?=[A-Z])")
 _SHORT = regex(r"(?:\b(?:Dr|Mr|Mrs|Ms|St|Prof|No|Apt|vs|etc|approx|e\.g|i\.e|[A-Z]|ft|Ave|Rd|Jr|Sr))\Z")
 _POISON = regex(
-    r"\b(?:if(?!\syou\b)|whether|unless|wish\w*|imagine\w*|pretend\w*|suppose|supposing|hypothetically|what\sif|not\ssure|"
+    r"\b(?i:if(?!\syou\b)|whether|unless|wish\w*|imagine\w*|pretend\w*|suppose|supposing|hypothetically|what\sif|not\ssure|"
     r"don['’]t\s(?:think|know|believe)|doubt|hop(?:e|es|ing)|wonder\w*|dream(?:s|ed|t|ing)?\s(?:of|about|that|i)|"
-    r"as\sthough|as\sif|remember\swhen|for\sexample|e\.g\.|let['’]s\ssay|say\si['’]m|act\sas|role\s?play|"
-    r"(?:(?:he|she|they|people|everyone|everybody|someone|somebody|you|who|it|[A-Z]\w{1,20}|mom|mum|dad|\w{1,15}er|\w{1,9}nd)\s"
+    r"as\sthough|as\sif|remember\swhen|for\sexample|e\.g\.|let['’]s\ssay|say\si['’]m|act\sas|role\s?play)\b|"
+    r"\b(?:(?:[Hh]e|[Ss]he|[Tt]hey|[Pp]eople|[Ee]veryone|[Ee]verybody|[Ss]omeone|[Ss]omebody|[Yy]ou|[Ww]ho|[Ii]t|[A-Z]\w{1,20}|mom|mum|dad|\w{1,15}er|\w{1,9}nd)\s"
     r"(?:always\s|still\s|just\s|also\s)?(?:thinks?|thought|says?|said|claims?|claimed|believes?|believed|heard|assumes?|assumed|guess(?:es|ed)?|"
-    r"asks?|asked|told\s\w+|swears?|insists?|joked?s?)))\b"
+    r"asks?|asked|mentioned|mentions?|told\s\w+|swears?|insists?|joked?s?))\b"
 )
 _HEDGE = regex(
     r"\b(?:i\s(?:think|guess|believe|suppose|assume|reckon)|maybe|perhaps|probably|apparently|might|seems?|possibly|"

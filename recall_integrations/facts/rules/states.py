@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from recall_integrations.facts.rules import predicates, values, words
-from recall_integrations.facts.rules.predicates import BE, BEFORE, FUTURE, PERFECT, PRESENT, PROGRESS, USED, Predicate
+from recall_integrations.facts.rules.predicates import BE, BEFORE, BEFORE_PROGRESS, FUTURE, PERFECT, PRESENT, PROGRESS, USED, Predicate
 from recall_integrations.facts.rules.reading import Reading
 from recall_integrations.facts.rules.values import Value
-from recall_integrations.facts.said import IS, ME, NOT, WAS
+from recall_integrations.facts.said import IS, ME, NOT, WAS, YOU
 from recall_integrations.patterns import regex
 
 _NEXT = regex(r"[ \t]{1,3}([\w'’-]{1,24})")
@@ -32,7 +32,9 @@ _CALLED = regex(r"(?:called|named)\s", 2)
 _NAME = regex(r"[A-Z][a-z]{2,20}(?:\s[A-Z][a-z]{1,20})?(?=\s*(?:[.!]|,\s|$|\sand\si\b|\sfrom\b))")
 
 
-def read(reading: Reading, subject: str, start: int, place: int, contracted: str, sure: float = 1.0) -> bool:
+def read(
+    reading: Reading, subject: str, start: int, place: int, contracted: str, sure: float = 1.0, *, named: bool = False
+) -> bool:
     """What the verb behind a subject says.
 
     Args:
@@ -42,21 +44,70 @@ def read(reading: Reading, subject: str, start: int, place: int, contracted: str
         place: its end.
         contracted: see `predicates.predicate`.
         sure: factor of the confidence.
+        named: whether the subject is a name, which takes "lives" and never "live".
     """
     end = min(len(reading.text), place + 400)
     said = predicates.predicate(reading.text, place, end, contracted, reading.slots.verbs.tenses)
-    if said is None:
+    if said is None or (named and said.tense == PRESENT and said.verb != BE and not said.denied and not said.verb.endswith("s")):
+        return False
+    entries = _fitting(reading, said, end)
+    if not entries and (said.verb != BE or not _shaped(reading.text, said.end, end)):
         return False
     _, last = reading.sentence(start)
     if said.end > last:
         return False
-    if said.verb != BE:
-        return any(
-            _led(reading, subject, start, said, entry, last, sure) for entry in reading.slots.verbs.after[said.verb]
-        )
-    if any(_led(reading, subject, start, said, entry, last, sure) for entry in reading.slots.verbs.being):
-        return True
-    return _been(reading, subject, start, said, last, sure)
+    done = any(_led(reading, subject, start, said, entry, last, sure) for entry in entries)
+    if not done and said.verb == BE:
+        done = _been(reading, subject, start, said, last, sure)
+    if done:
+        _more(reading, subject, start, said, last, sure)
+    return done
+
+
+def _fitting(reading: Reading, said: Predicate, end: int) -> list[tuple[tuple[str, ...], str, str]]:
+    """The phrases of a verb that can go on as the text does."""
+    match = _NEXT.match(reading.text, said.end, end)
+    if not match:
+        return []
+    verbs, word = reading.slots.verbs, match[1].casefold()
+    by_word = verbs.being if said.verb == BE else verbs.after[said.verb]
+    if word in _FILLERS or word == "from":
+        return [entry for entries in by_word.values() for entry in entries]
+    return [*by_word.get(word, ()), *by_word.get("", ())]
+
+
+def _shaped(text: str, place: int, end: int) -> bool:
+    """Whether what follows "is" can say something by its shape: a cheap look before a careful one."""
+    match = _NEXT.match(text, values.skipped(text, place, end) - 1, end)
+    if not match:
+        return False
+    word = match[1]
+    return word in ("a", "an", "on", "in", "named", "called") or not word[0].islower() or word.casefold() in _SHAPED
+
+
+_SHAPED = frozenset(
+    word.split()[0] for known in (words.DIETS, words.MARITAL, words.RELIGIONS, words.NATIONALITIES) for word in known
+)
+
+
+def _more(reading: Reading, subject: str, start: int, said: Predicate, end: int, sure: float) -> None:
+    """What hangs on what was found: "at Acme *as a nurse*", "*and work for Acme*" without a subject of its own."""
+    text, place, last = reading.text, reading.busy, reading.found[-1]
+    match = _WORK_TOO.match(text, place, end)
+    if match and last.slot in ("job", "employer") and last.subject == subject:
+        slot, kind = ("employer", "organisation") if match[1] in ("at", "for", "with") else ("job", "work")
+        value = values.value_at(text, match.end(), end, kind) if slot != last.slot and slot in reading.slots else None
+        if value:
+            reading.say(slot, value, subject, start, op=last.op, sure=sure)
+            place = reading.busy
+    match = _AND_VERB.match(text, place, end)
+    if match and match[1].casefold() not in _NOT_ITEM_SUBJECT:
+        read(reading, subject, start, match.start(1) - 1, "", sure)
+
+
+_WORK_TOO = regex(r",?\s(at|for|with|as)\s")
+_AND_VERB = regex(r",?\s(?:and|but|so)\s(?=(\w+))", 2)
+_NOT_ITEM_SUBJECT = frozenset("i we you he she they it my our your his her their".split())
 
 
 def _led(
@@ -73,10 +124,10 @@ def _led(
     if behind is None:
         return False
     op = _op(text, said, rest, group, behind)
-    if op is None or not _allowed(text, said, slot, behind, end, subject):
+    if op is None or not _allowed(said, slot, subject):
         return False
     found = _values(reading, slot, behind, end)
-    if not found:
+    if not found or not _fits(text, rest, said, slot, found[0], end):
         return False
     if group == "starts" and before is None and slot == "home":
         match = _FROM.match(text, min(found[-1][2] + 1, end), end)
@@ -140,15 +191,40 @@ def _op(text: str, said: Predicate, rest: tuple[str, ...], group: str, place: in
 
 
 _LIKED = frozenset(("likes", "dislikes", "preference"))
-_GAMES = frozenset(("do", "did", "doing", "does", "done", "start", "started", "get", "got", "getting", "take", "took"))
 
 
-def _allowed(text: str, said: Predicate, slot: str, place: int, end: int, subject: str) -> bool:
+def _allowed(said: Predicate, slot: str, subject: str) -> bool:
     """Whether a verb that means much else means a slot here."""
-    if slot in _LIKED and (said.tense not in (PRESENT, USED) or subject == "you"):
+    if slot in _LIKED:
+        return said.tense in (PRESENT, USED) and subject != YOU
+    if said.tense in (BEFORE, BEFORE_PROGRESS) and slot not in _LASTING and said.verb != BE:
         return False
-    if slot == "condition":
-        return True
+    return subject != YOU or said.tense in (PRESENT, PROGRESS)
+
+
+_LASTING = frozenset(("home", "employer", "job", "school", "hometown", "address", "boss", "team"))
+_TOGETHER = frozenset(
+    "club group gym team band class classes program programme tournament forum brigade community league church choir"
+    " session meeting workshop course army navy choir committee board party society association zoom discord slack".split()
+)
+_SCHOOLS = ("university", "college", "school", "academy", "institute", "polytechnic", " uni")
+_NOT_SUBJECT = frozenset("hard real abroad together alone more every late online all harder lots how what for a the".split())
+
+
+def _fits(text: str, rest: tuple[str, ...], said: Predicate, slot: str, value: Value, end: int) -> bool:
+    """Whether a value that looks right can be meant by a verb that means much else."""
+    low = value[0].casefold()
+    if said.verb.startswith("join") and slot == "employer":
+        return value[0][0].isupper() and low.split()[-1] not in _TOGETHER
+    if slot == "school" and (said.verb.startswith(("attend", "transfer"))):
+        return any(part in low for part in _SCHOOLS)
+    if slot == "major":
+        first = low.split()[0]
+        return first not in _NOT_SUBJECT | words.EVALUATIVE and low.split()[-1] not in words.EVALUATIVE | _NOT_SUBJECT
+    if slot == "hometown" and rest == ("from",) and said.verb != BE:
+        return said.tense == PRESENT
+    if slot in ("sport", "instrument", "learning", "language"):
+        return bool(_ENDS.match(text, value[2], end))
     return True
 
 
@@ -197,7 +273,12 @@ def _liked(text: str, place: int, end: int) -> Value | None:
     if not match or match[1].casefold() in _OBJECT_NOT:
         return None
     found = values.phrase(text, place, end, words_max=3)
-    return found if found and found[1] == place else None
+    if found and found[0].casefold().split()[-1] in _OBJECT_NOT:
+        return None
+    return found if found and found[1] == place and _LIKED_END.match(text, found[2], end) else None
+
+
+_LIKED_END = regex(r"\s*(?:[.,;!?)]|$|\n)|\s(?:but|too|because|so|more|over|any\s?more|and\s(?:i|my|it|we))\b|\s[^\w\s\"“‘'(]", 2)
 
 
 def _instead(text: str, place: int, end: int, said: Predicate) -> str:
@@ -215,7 +296,7 @@ def _been(reading: Reading, subject: str, start: int, said: Predicate, end: int,
     place = values.skipped(text, said.end, end)
     if op is None or place >= end:
         return False
-    for slot, found in _candidates(text, place, end, subject):
+    for slot, found in _candidates(text, place, end, subject, op):
         if reading.slots.get(slot) is None:
             continue
         return reading.say(slot, found, subject, start, op=op, sure=sure, ahead=said.tense == FUTURE)
@@ -231,13 +312,13 @@ def _being_op(said: Predicate) -> str | None:
 
 
 _ENDS = regex(r"(?:\s*(?:[.,!;:?)]|$|\n|[-–—])|\s(?:and|but|now|so|since|for|because|by|as|at|in|who|which|with|from|again|these|of|"
-              r"any\s?more|too|diet|person|guy|woman|man|eater|citizen|though|i|while|working|living|based|until|or|currently|looking|[^\w\s])\b?)", 2)
+              r"any\s?more|too|well|fluently|every|when|together|this|last|about|ago|professionally|until|one|two|three|four|five|\d+|on|to|a\slittle|a\sbit|also|or|&|instead|over|yesterday|diet|person|guy|woman|man|eater|citizen|though|i|while|working|living|based|until|or|currently|looking)\b|\s[^\w\s])", 2)
 
 
-def _candidates(text: str, place: int, end: int, subject: str) -> list[tuple[str, Value]]:
+def _candidates(text: str, place: int, end: int, subject: str, op: str) -> list[tuple[str, Value]]:
     """The slots and values that a complement may be, the surest first; at most one."""
     match = _AGE.match(text, place, end)
-    if match and 0 < int(match["age"]) < 120:
+    if match and 0 < int(match["age"]) < 120 and op == IS:
         return [("age", (match["age"], *match.span("age")))]
     match = _HEIGHT.match(text, place, end)
     if match:

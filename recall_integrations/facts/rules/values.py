@@ -20,7 +20,7 @@ _CUT = regex(
     r"[,;!?\n\"“”()\[\]…]|\.(?=\s|$|\.)|\s+[-–—]+\s|[–—]|[:](?=\s)|\s+(?:and|but|because|cause|cuz|so|since|until|till|when|"
     r"while|where|which|who|that|if|though|although|as|after|before|from|with|for|now|these\sdays|nowadays|at\sthe\s"
     r"moment|currently|right\snow|any\s?more|instead|rather|not|in\scase|btw|too|also|again|then|lol|thanks|already|"
-    r"today|by\sthe\sway|starting|effective|however|except|or|than|over|at\spresent|once|every|last|next|this|"
+    r"today|earlier|lately|itself|early|yesterday|tonight|tomorrow|online|together|myself|ever|by\sthe\sway|starting|effective|however|except|or|than|over|at\spresent|once|every|last|next|this|"
     r"i|i['’]m|we|he|she|they|it|it['’]s|is|was|are|were|has|have)\b|\s+&\s|\s[^\w\s]*[\U0001f300-\U0001faff]",
     2,
 )

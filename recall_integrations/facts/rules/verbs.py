@@ -85,6 +85,9 @@ def _regular(verb: str) -> tuple[str, str, str, str]:
     return third, f"{verb}ed", f"{verb}ed", f"{verb}ing"
 
 
+Entry = tuple[tuple[str, ...], str, str]  # the words behind the verb, the slot, the group
+
+
 class VerbIndex:
     """Which slots a verb may lead to.
 
@@ -94,20 +97,22 @@ class VerbIndex:
 
     def __init__(self, rows: Iterable[tuple[str, Mapping[str, tuple[str, ...]]]]) -> None:
         self.tenses: dict[str, set[str]] = {}
-        self.after: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
-        self.being: list[tuple[tuple[str, ...], str, str]] = []
+        self.after: dict[str, dict[str, list[Entry]]] = {}  # by form, then by the next word
+        self.being: dict[str, list[Entry]] = {}
         for name, groups in rows:
             for group, phrases in groups.items():
                 for phrase in phrases:
                     self._add(name, group, phrase.split())
-        for entries in (*self.after.values(), self.being):
-            entries.sort(key=lambda entry: -len(entry[0]))
+        for by_word in (*self.after.values(), self.being):
+            for entries in by_word.values():
+                entries.sort(key=lambda entry: -len(entry[0]))
 
     def _add(self, name: str, group: str, words: list[str]) -> None:
         entry = (tuple(words[1:]), name, group)
+        then = words[1] if len(words) > 1 else ""
         if words[0] == "be":
-            self.being.append(entry)
+            self.being.setdefault(then, []).append(entry)
             return
         for form, tenses in forms(words[0]).items():
             self.tenses.setdefault(form, set()).update(tenses)
-            self.after.setdefault(form, []).append(entry)
+            self.after.setdefault(form, {}).setdefault(then, []).append(entry)
