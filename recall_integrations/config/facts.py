@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
-from recall_integrations.config.checking import section
+from recall_integrations.config.checking import in_range, section
 from recall_integrations.errors import ConfigError
 from recall_integrations.patterns import regex
 
@@ -53,11 +53,23 @@ class FactsConfig:
         slots: of your own, by name: `{desk: {nouns: [desk, desk number], one: true}}`. `one` says whether one value
             holds at a time (the default), so that a newer one takes the place of an older one. A name that the package
             has takes the place of its slot. Stores read their memories anew when they are opened with other slots.
+        llm_batch: memories that a language model reads in one call, if there is one for facts.
+        llm_calls_per_hour: calls to it at most in an hour, for a store; what is left waits.
+        llm_chars_per_hour: characters that it is sent and answers at most in an hour, for a store.
+        llm_timeout_ms: longest wait for one answer. No write and no recall waits for it.
+        llm_privacy: `redact` hides personal data and secrets in what it is sent, so that it finds no phone numbers;
+            `allow` sends texts as they are. The privacy mode of recalls says nothing of this.
     """
 
     keep: bool = True
     read: bool = True
     slots: Annotated[dict[str, dict[str, Any]], BeforeValidator(_own_slots)] = field(default_factory=dict)
+    llm_batch: Annotated[int, in_range(1, 100)] = 20
+    llm_calls_per_hour: Annotated[int, in_range(0, 1_000_000)] = 60
+    llm_chars_per_hour: Annotated[int, in_range(0, 1_000_000_000)] = 1_000_000
+    llm_timeout_ms: Annotated[float, in_range(1, 600_000)] = 60_000.0
+    llm_privacy: Literal["redact", "allow"] = "redact"
 
     def __hash__(self) -> int:
-        return hash((self.keep, self.read, repr(sorted(self.slots.items()))))
+        limits = (self.llm_batch, self.llm_calls_per_hour, self.llm_chars_per_hour, self.llm_timeout_ms)
+        return hash((self.keep, self.read, repr(sorted(self.slots.items())), *limits, self.llm_privacy))

@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -132,6 +132,17 @@ facts = Table(
     Column("confidence", Float, nullable=False),
     Column("by", String, nullable=False),  # rule | relation | llm
     PrimaryKeyConstraint("scope_id", "num", "place"),
+    sqlite_with_rowid=False,
+)
+
+# Which memories a language model has read for facts, so that none is asked about twice.
+facts_read = Table(
+    "facts_read",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("num", BigInteger, nullable=False),
+    Column("by", String, nullable=False),  # version of the prompt, and what the model is called
+    PrimaryKeyConstraint("scope_id", "num"),
     sqlite_with_rowid=False,
 )
 

@@ -34,6 +34,7 @@ _NAMES = {
     "names_speaker": "it names who is asked about",
     "cast_present": "who is asked about takes part in its thread",
     "asked_before": "answers a question close to the query",
+    "subject_match": "what it is about was said before",
     "speaker_prior_match": "what its speaker said before",
     "previous_question_match": "the question before it",
     "exchange_match": "question and answer together",

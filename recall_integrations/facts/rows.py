@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -18,11 +19,14 @@ from recall_integrations.facts.said import Said
 from recall_integrations.facts.slots import DEFAULT, Slots
 from recall_integrations.facts.subjects_of import subject_key
 from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
+from recall_integrations.resilience.failures import failures
 from recall_integrations.text import language_of
 from recall_integrations.types.memory import Relation
 from recall_integrations.types.roles import Role, role_of
 
+logger = logging.getLogger("recall_integrations")
 BATCH = 2_000
 RULE = "rule"
 Row = dict[str, Any]
@@ -66,11 +70,17 @@ def derived(
         at: its time.
         slots: the schema.
     """
-    found = [(said, RULE) for said in sentences.said_in(text, at, slots)]
+    times: Sequence[event_times.ToldTime] = ()
+    try:
+        found = [(said, RULE) for said in sentences.said_in(text, at, slots)]
+        if event_times.may_tell(text):
+            times = event_times.told_times(text, at, language_of(text))
+    except failures() as e:  # a text that the rules choke on is remembered all the same
+        logger.warning("What a memory says of slots could not be read: %s", told(e))
+        found = []
     if relations or metadata:
         found += said_by_fields(relations, metadata or {}, slots)
-    facts = [row for said, by in found if (row := _row(said, by, actor, role)) is not None]
-    times = event_times.told_times(text, at, language_of(text)) if event_times.may_tell(text) else ()
+    facts = [row for said, by in found if (row := row_of(said, by, actor, role)) is not None]
     if not facts and not times:
         return NOTHING
     return Derived(
@@ -79,7 +89,14 @@ def derived(
     )
 
 
-def _row(said: Said, by: str, actor: str | None, role: Role | None) -> Row | None:
+def row_of(said: Said, by: str, actor: str | None, role: Role | None) -> Row | None:
+    """A row of `facts` without its place; `None` where nobody can tell whom it is of.
+
+    Args:
+        said: what is said.
+        by: what read it.
+        actor, role: who says it.
+    """
     subject = subject_key(said.subject, actor, role)
     if subject is None:
         return None

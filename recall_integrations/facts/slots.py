@@ -1,13 +1,19 @@
-"""The schema of slots: what there is to say of somebody, and whether one value of it holds at a time."""
+"""The schema of slots: what there is to say of somebody, how people say it, and whether one value holds at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.facts.rules.verbs import VerbIndex
+from recall_integrations.facts.shipped import ANY, KINDS, SHIPPED
+from recall_integrations.patterns import regex
 from recall_integrations.records import record
 
 OPEN = "open:"  # before the name of a slot that the schema does not have: "my locker code is 4711"
+_NAME = regex(r"[a-z][a-z0-9_]{0,59}\Z")
+_PHRASE = regex(r"[^\W_](?:[\w'’&/. -]{0,58}[^\W_])?\Z")
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -18,112 +24,72 @@ class Slot:
         name: of the slot, in lower case with underscores.
         nouns: what people call it, in lower case; the first is how we say it.
         one: whether one value holds at a time, so that a newer one supersedes; else values add up.
+        kind: what its values look like, one of `shipped.KINDS`: a text whose value looks otherwise does not fill it.
+        verbs: phrases that lead to a value which holds, in the infinitive: "live in", "be based in".
+        starts: those that tell that it began: "move to". In the past they say what holds now.
+        stops: those that tell that it ended: "move out of".
     """
 
     name: str
     nouns: tuple[str, ...]
     one: bool = True
+    kind: str = ANY
+    verbs: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
+    stops: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.match(self.name):
+            raise InvalidArgument(
+                f"Slot.name must be lower-case letters, digits and underscores, at most 60, not {self.name!r}."
+            )
+        if not isinstance(self.one, bool):
+            raise InvalidArgument(f"Slot.one of {self.name!r} must be True or False, not {self.one!r}.")
+        if self.kind not in KINDS:
+            raise InvalidArgument(f"Slot.kind of {self.name!r} must be one of {', '.join(KINDS)}, not {self.kind!r}.")
+        for field in ("nouns", "verbs", "starts", "stops"):
+            object.__setattr__(self, field, _phrases(getattr(self, field), f"Slot.{field} of {self.name!r}"))
+        if not self.nouns:
+            raise InvalidArgument(f"Slot.nouns of {self.name!r} must have at least one: what people call it.")
 
 
-def _one(name: str, *nouns: str) -> Slot:
-    return Slot(name=name, nouns=nouns)
+def _phrases(given: object, what: str) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, (tuple, list)):
+        raise InvalidArgument(f"{what} must be a tuple of texts, not {given!r}.")
+    for phrase in given:
+        if not isinstance(phrase, str) or not _PHRASE.match(phrase):
+            raise InvalidArgument(f"{what} must be short texts of words, not {phrase!r}.")
+    return tuple(" ".join(phrase.casefold().split()) for phrase in given)
 
 
-def _many(name: str, *nouns: str) -> Slot:
-    return Slot(name=name, nouns=nouns, one=False)
+def _shipped(name: str, row: dict[str, object]) -> Slot:
+    return Slot(name=name, **row)  # type: ignore[arg-type]
 
 
-SLOTS: tuple[Slot, ...] = (
-    _one("name", "name", "full name", "first name", "last name", "surname"),
-    _one("nickname", "nickname"),
-    _one("phone_number", "phone number", "phone", "mobile number", "cell number", "cell", "mobile", "number"),
-    _one("email", "email address", "email", "e-mail", "mail address"),
-    _one("address", "address", "home address", "postal address", "street address"),
-    _one("home", "home town", "place of residence", "city", "town", "country", "home"),
-    _one("employer", "employer", "company", "workplace", "place of work"),
-    _one("job", "job", "job title", "occupation", "profession", "role", "position", "title"),
-    _one("boss", "boss", "manager", "supervisor", "line manager"),
-    _one("team", "team", "department"),
-    _one("school", "school", "university", "college"),
-    _one("major", "major", "field of study", "subject of study", "degree"),
-    _one("birthday", "birthday", "date of birth", "birth date"),
-    _one("age", "age"),
-    _one("height", "height"),
-    _one("weight", "weight"),
-    _one("hometown", "birthplace", "place of birth", "hometown"),
-    _one("nationality", "nationality", "citizenship"),
-    _one("marital_status", "marital status", "relationship status"),
-    _one("partner", "partner", "wife", "husband", "spouse", "girlfriend", "boyfriend", "fiance", "fiancee"),
-    _one("diet", "diet"),
-    _one("religion", "religion", "faith"),
-    _one("blood_type", "blood type", "blood group"),
-    _one("doctor", "doctor", "gp", "physician"),
-    _one("dentist", "dentist"),
-    _one("therapist", "therapist"),
-    _one("medication", "medication", "medicine"),
-    _one("car", "car", "vehicle"),
-    _one("phone_model", "phone model", "smartphone", "handset"),
-    _one("computer", "computer", "laptop"),
-    _one("bank", "bank"),
-    _one("gym", "gym"),
-    _one("landlord", "landlord", "landlady"),
-    _one("rent", "rent"),
-    _one("salary", "salary", "pay", "income"),
-    _one("time_zone", "time zone", "timezone"),
-    _one("working_hours", "working hours", "schedule", "shift"),
-    _one("wifi_password", "wifi password", "wi-fi password"),
-    _one("editor", "editor", "ide", "code editor"),
-    _one("favourite_colour", "favourite colour", "favorite color", "favourite color", "favorite colour"),
-    _one("favourite_food", "favourite food", "favorite food", "favourite dish", "favorite dish"),
-    _one("favourite_drink", "favourite drink", "favorite drink"),
-    _one("favourite_book", "favourite book", "favorite book"),
-    _one("favourite_film", "favourite film", "favorite film", "favourite movie", "favorite movie"),
-    _one(
-        "favourite_music",
-        "favourite band",
-        "favorite band",
-        "favourite music",
-        "favorite music",
-        "favourite song",
-        "favorite song",
-    ),
-    _one("favourite_place", "favourite place", "favorite place", "favourite restaurant", "favorite restaurant"),
-    _one("favourite_team", "favourite team", "favorite team"),
-    _one("status", "status", "state"),
-    _one("deadline", "deadline", "due date"),
-    _one("location", "location", "place", "venue", "room"),
-    _one("owner", "owner", "lead", "person in charge"),
-    _one("version", "version", "release"),
-    _one("price", "price", "cost"),
-    _one("budget", "budget"),
-    _many("language", "language", "languages"),
-    _many("allergy", "allergy", "allergies"),
-    _many("friend", "friend", "friends"),
-    _many("child", "child", "children", "kid", "kids", "son", "daughter", "sons", "daughters"),
-    _many("sibling", "sibling", "siblings", "brother", "sister", "brothers", "sisters"),
-    _many("pet", "pet", "pets", "dog", "cat", "dogs", "cats"),
-    _many("hobby", "hobby", "hobbies", "pastime"),
-    _many("skill", "skill", "skills"),
-    _many("instrument", "instrument", "instruments"),
-    _many("sport", "sport", "sports"),
-    _many("likes", "likes"),
-    _many("dislikes", "dislikes"),
-)
+SLOTS: tuple[Slot, ...] = tuple(_shipped(name, row) for name, row in SHIPPED.items())
 
 
 class Slots:
     """A schema: the shipped slots, and those that a user adds or changes by name.
+
+    A noun belongs to the user's slot where both have it.
 
     Args:
         more: of the user; one of a shipped name takes its place.
     """
 
     def __init__(self, more: Iterable[Slot] = ()) -> None:
-        self._by_name = {slot.name: slot for slot in (*SLOTS, *more)}
+        added = tuple(more)
+        for slot in added:
+            if not isinstance(slot, Slot):
+                raise InvalidArgument(f"Slots takes Slot(name=…, nouns=(…,)), not {slot!r}.")
+        self._by_name = {slot.name: slot for slot in (*SLOTS, *added)}
         self.of_noun: dict[str, str] = {}
-        for slot in self._by_name.values():
+        first = {slot.name for slot in added}
+        for slot in sorted(self._by_name.values(), key=lambda slot: slot.name not in first):
             for noun in slot.nouns:
                 self.of_noun.setdefault(noun, slot.name)
+        self._verbs: VerbIndex | None = None
 
     @classmethod
     def of(cls, settings: Mapping[str, Mapping[str, Any]]) -> Slots:
@@ -150,6 +116,16 @@ class Slots:
         """How people call it."""
         slot = self._by_name.get(name)
         return name.removeprefix(OPEN).replace("_", " ") if slot is None else slot.nouns[0]
+
+    @property
+    def verbs(self) -> VerbIndex:
+        """What verbs lead to the values, made when it is first asked for."""
+        if self._verbs is None:
+            self._verbs = VerbIndex(
+                (slot.name, {"verbs": slot.verbs, "starts": slot.starts, "stops": slot.stops})
+                for slot in self._by_name.values()
+            )
+        return self._verbs
 
 
 DEFAULT = Slots()

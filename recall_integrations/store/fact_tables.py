@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 import numpy as np
 from sqlalchemy import Engine, select
@@ -13,10 +14,28 @@ from recall_integrations.database import schema
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
 from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.times import to_micros
+from recall_integrations.records import record
 
 SCOPES_MAX = 256  # whose facts are in memory
 TOLD_MAX = 2_000  # of one slot of one subject: the newest so many decide; `MemoryStore.facts` reads all of them
 Key = tuple[str, str]  # (subject, slot)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class State:
+    """How what a memory tells stands at a time. Times are microseconds.
+
+    Args:
+        past: whether nothing of it holds.
+        ended_by: number of the memory that ended it; `None` = it holds, or none did.
+        start, stop: when it holds, where it tells of one thing only; `timeline.PAST` = nobody says since when.
+    """
+
+    past: bool
+    ended_by: int | None = None
+    start: int | None = None
+    stop: int | None = None
 
 
 class ScopeFacts:
@@ -61,6 +80,39 @@ class ScopeFacts:
         found = timeline(told, one=self.slots.one(key[1]))
         self._kept[key] = nums, found
         return found
+
+    def state_of(self, num: int, at: int, key: Key | None = None) -> State | None:
+        """How what a memory tells stands at a time, in microseconds; `None` where it tells nothing.
+
+        Args:
+            num: of the memory.
+            at: the time.
+            key: what is asked; default everything that it tells.
+        """
+        keys = self._keys.get(num, ())
+        if not keys:
+            return None
+        own = [
+            stretch
+            for each in ((key,) if key in keys else keys)
+            for stretch in self.timeline(each)
+            if num in stretch.nums
+        ]
+        if not own:
+            return None
+        holds = any(stretch.holds_at(at) or stretch.start > at for stretch in own)
+        only = own[0] if len(own) == 1 else None
+        return State(
+            past=not holds,
+            ended_by=None if holds else own[-1].ended_by,
+            start=None if only is None else only.start,
+            stop=None if only is None else only.stop,
+        )
+
+    def past(self, now: datetime) -> list[int]:
+        """Memories of which nothing that they tell holds at a time, rising."""
+        at = to_micros(now)
+        return sorted(num for num in self._keys if (state := self.state_of(num, at)) is not None and state.past)
 
     def slots_of(self, subject: str) -> list[str]:
         """Names of the slots that anything was told of."""

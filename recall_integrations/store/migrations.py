@@ -125,6 +125,11 @@ def _create_facts(connection: Connection) -> None:
     schema.told_times.create(connection, checkfirst=True)
 
 
+@migration(to=14)
+def _create_facts_read(connection: Connection) -> None:
+    schema.facts_read.create(connection, checkfirst=True)
+
+
 def current_version(engine: Engine) -> int:
     """Version of the store; 0 for an empty database.
 

@@ -10,6 +10,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.facts import rows as facts
+from recall_integrations.facts.by_llm import rows as by_llm
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.observability.progress import counted
 from recall_integrations.privacy.logs import told
@@ -90,6 +91,7 @@ def _tell_anew(parts: StoreParts, connection: Connection) -> None:
     else:
         with counted("Reading facts", count, count >= RECUT_SHOWN) as advance:
             facts.refill(connection, parts.slots, advance)
+        by_llm.give_way(connection)
     put_meta(connection, FACTS, "" if parts.slots is None else facts.fingerprint(parts.slots))
 
 

@@ -91,6 +91,7 @@ def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
             schema.mentions,
             schema.edges,
             schema.facts,
+            schema.facts_read,
             schema.told_times,
         ):
             connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))

@@ -20,7 +20,8 @@ class Fact:
         slot: of what, such as `phone_number`; `open:…` = one that the schema does not have.
         value: as the text has it.
         memory_id: the memory that says it, the first of `said_by`.
-        valid_from: when it began to hold: as the text says, else the time of the memory.
+        valid_from: when it began to hold: as the text says, else the time of the memory; `None` = it held before, and
+            nobody says since when.
         valid_to: when it ceased to, exclusive; `None` = it holds.
         told_at: when we were told: the time of the memory.
         said_by: ids of all memories that say the same in this stretch, in the order of their times.
@@ -35,7 +36,7 @@ class Fact:
     slot: str
     value: str
     memory_id: str
-    valid_from: datetime
+    valid_from: datetime | None = None
     valid_to: datetime | None = None
     told_at: datetime
     said_by: tuple[str, ...] = ()
@@ -51,4 +52,5 @@ class Fact:
 
     def held_at(self, when: datetime) -> bool:
         """Whether it held then; what was corrected never did."""
-        return self.ended != CORRECTED and self.valid_from <= when and (self.valid_to is None or when < self.valid_to)
+        begun = self.valid_from is None or self.valid_from <= when
+        return self.ended != CORRECTED and begun and (self.valid_to is None or when < self.valid_to)
