@@ -5,71 +5,74 @@ from __future__ import annotations
 import numpy as np
 
 from recall_integrations.indexes.columns import Rows
-from recall_integrations.indexes.replies import STEPS, elliptic
-from recall_integrations.indexes.runs import heads
+from recall_integrations.indexes.replies import SHORT, STEPS
 from recall_integrations.ranking.features.bm25 import Values, weighted
-from recall_integrations.ranking.features.exchange import asking_share
+from recall_integrations.ranking.features.exchange import asked_by_another, asking_share
 from recall_integrations.ranking.features.feature import Feature, Label
-from recall_integrations.ranking.features.match import NEAR, Match
+from recall_integrations.ranking.features.match import Match
 
 DECAY = 0.8  # of what was said, for each turn more that lies between
 EACH_MAX = 64  # words looked at of a turn that is no neighbour of a candidate
+FAR = (DECAY**2, DECAY**3)  # of the turns three and four before a candidate, which are no neighbours of it
 
 
 def subject_match(match: Match) -> Values:
     """The question asks "how many?", and the turn before it says of what."""
-    replies = elliptic(match.columns, match.rows)
-    replies *= 1 - asking_share(match)  # who asks back does not answer
-    some = replies.nonzero()[0]
-    if not len(some) or not len(match.near):
+    replies = asked_by_another(match)
+    replies *= np.minimum(np.maximum(2 - match.lengths_at[1] / np.float32(SHORT), 0), 1)  # as `replies.elliptic`
+    if not len(match.near) or not replies.any():
         return match.nothing
-    said = match.near[:, some]
+    replies = replies * (1 - asking_share(match))  # who asks back does not answer
+    some = replies.nonzero()[0]
+    said = match.near.take(some, axis=1)
     asked = match.near_asked
     if asked is not None:
-        said = np.maximum(said, asked[:, match.at[1, some]])  # that is `asked_before`
-    about = np.maximum(said, np.float32(DECAY) * match.near[:, match.at[3, some]])
-    rows, decay = match.columns.previous(match.columns.previous(match.rows[some])), DECAY
-    for _ in range(2, STEPS):
-        rows, decay = match.columns.previous(rows), decay * DECAY
-        there = (rows >= 0).nonzero()[0]
-        if not len(there):
-            break
-        about[:, there] = np.maximum(about[:, there], np.float32(decay) * _near(match, rows[there]))
-    found: Values = match.nothing.copy()
+        said = np.maximum(said, asked.take(match.at[1, some], axis=1))  # that is `asked_before`
+    about = match.near.take(match.at[3, some], axis=1)
+    about *= np.float32(DECAY)
+    np.maximum(about, said, out=about)
+    _from_afar(match, about, some)
     about -= said
+    found: Values = match.nothing.copy()
     found[some] = replies[some] * weighted(match.share, about)
     return found
 
 
-def _near(match: Match, rows: Rows) -> Values:
-    """How near the words of some texts come to each stem of the query, as `Match.near`: `(stems, rows)`."""
-    columns, stems = match.columns, match.given.query.stems
-    table = np.zeros((len(stems), len(rows)), dtype=np.float32)
-    counts = np.minimum(columns.starts.take(rows + 1) - columns.starts.take(rows), EACH_MAX)
-    some = counts.nonzero()[0]
-    if not len(some):
-        return table
-    counts, rows = counts[some], rows[some]
+def _from_afar(match: Match, about: Values, some: Rows) -> None:
+    """Into `about`: the query's stems that the turns three and four before some candidates hold.
+
+    Stems only: what is near in meaning would have to be compared word by word, for turns that are no neighbours.
+    """
+    columns, step = match.columns, match.at[3, some]
+    there = (step < len(match.pool)).nonzero()[0]
+    before, whose, rows, worth = match.pool[step[there]], there, [], []
+    for decay in FAR[: STEPS - 2]:
+        before = columns.previous(before)
+        kept = before >= 0
+        before, whose = before[kept], whose[kept]
+        rows.append(before)
+        worth.append((whose, decay))
+    at = np.concatenate(rows)
+    if not len(at):
+        return
+    starts = columns.starts.take(at)
+    counts = np.minimum(columns.starts.take(at + 1) - starts, EACH_MAX)
     ends = counts.cumsum()
-    kept = np.arange(int(ends[-1])) + (columns.starts.take(rows) - ends + counts).repeat(counts)
-    words, token = np.unique(columns.words.take(kept), return_inverse=True)
-    if match.given.word_worth > 0:
-        close = columns.lexicon.cosines(words, match.given.query.words)
-        close *= np.float32(match.given.word_worth)
-    else:
-        close = np.zeros((len(stems), len(words)), dtype=np.float32)
-    close[columns.lexicon.stems.take(words) == np.asarray(match.numbers, dtype=np.int64)[:, None]] = 1
-    best = np.maximum.reduceat(close[:, token], heads(np.arange(len(rows)).repeat(counts)), axis=1)
-    best *= best >= NEAR
-    table[:, some] = best
-    return table
+    words = columns.words.take(np.arange(int(ends[-1])) + (starts - ends + counts).repeat(counts))
+    same = columns.lexicon.stems.take(words) == np.asarray(match.numbers, dtype=np.int32)[:, None]
+    stem, place = np.divmod(same.reshape(-1).nonzero()[0], max(len(words), 1))
+    text = ends.searchsorted(place, side="right")
+    of = np.concatenate([whose for whose, _ in worth])
+    decays = np.concatenate([np.full(len(whose), decay, dtype=np.float32) for whose, decay in worth])
+    np.maximum.at(about, (stem, of[text]), decays[text])
 
 
 SUBJECT = (
     Feature(
         name="subject_match",
-        formula="where the text before it, by another actor, is a question of few words: Σ share · how much nearer "
-        "than the text and that question the three texts before these come, ·.8 for each turn; times 1 − asking_share",
+        formula="where the text before it, by another actor, is a question of few words: Σ share · how much more "
+        "than the text and that question do the text two before (near, ·.8) and the two before that one (stems, ·.64, "
+        "·.51) hold; times 1 − asking_share",
         of=subject_match,
         group="question",
         weight={"people": 1.0, "crowd": 2.0},
