@@ -75,9 +75,9 @@ def _read(reading: Reading, match: re.Match[str]) -> bool:
     if kind == "poss":
         subject = YOU if match["poss"] in ("your", "Your") else ME
         return _mine(reading, start) or possessives.read(reading, subject, start, place)
-    if kind == "name" or kind == "own":
+    if kind in {"name", "own"}:
         return _named(reading, match)
-    if kind == "pron" or kind == "short":
+    if kind in {"pron", "short"}:
         return _pronoun(reading, match)
     if kind == "noun":
         return _of(reading, match)

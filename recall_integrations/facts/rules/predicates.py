@@ -95,7 +95,7 @@ def predicate(text: str, place: int, end: int, contracted: str, tenses: dict[str
     for _ in range(7):
         match = _NEXT.match(text, place, end)
         word = match[1].casefold().replace("’", "'") if match else ""
-        if match and (word in _ADVERBS or word == "not" or word == "never" or word == "no"):
+        if match and (word in _ADVERBS or word in {"not", "never", "no"}):
             if word == "no":
                 longer = _NEXT.match(text, match.end(), end)
                 if not longer or longer[1].casefold() not in ("longer", "more"):

@@ -372,11 +372,7 @@ def _candidates(text: str, place: int, end: int, subject: str, op: str) -> list[
     if found:
         return [("job", found)]
     match = _NAME.match(text, place, end) if subject == ME else None
-    if (
-        match
-        and match[0].split()[0].casefold() not in words.NOT_NAMES | words.EVALUATIVE
-        and not text[place - 1] == "'"
-    ):
+    if match and match[0].split()[0].casefold() not in words.NOT_NAMES | words.EVALUATIVE and text[place - 1] != "'":
         return [("name", (match[0], *match.span()))]
     return []
 

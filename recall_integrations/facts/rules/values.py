@@ -182,7 +182,7 @@ def _phone(text: str, start: int, end: int) -> Value | None:
 
 
 def _number(text: str, start: int, end: int) -> Value | None:
-    found = phrase(text, start, end, words_max=6) if not text[start : start + 1] == "v" else _code(text, start, end)
+    found = phrase(text, start, end, words_max=6) if text[start : start + 1] != "v" else _code(text, start, end)
     if found is None or not any(char.isdigit() for char in found[0]):
         return None
     return found
