@@ -22,18 +22,22 @@ _SUBJECT = regex(
     r"(?<![\w'’@/.-])(?:"
     r"(?P<poss>[Mm]y|[Oo]ur|[Yy]our)\s"
     r"|(?P<pron>[Ii]|[Ww]e|[Yy]ou|[Ss]he|[Hh]e)(?:['’](?P<short>m|re|ve|s|d|ll))?(?=\s)"
-    r"|(?P<name>[A-Z][\w-]{1,24}(?:\s[A-Z][\w-]{1,24}){0,2})(?:(?P<own>['’]s)\s|(?=\s[a-z]))"
     r"|(?P<the>[Tt]he)\s(?P<noun>[a-z]{2,15}(?:\s[a-z]{2,15})?)\s(?:of|for)\s(?=[A-Z])"
     r"|(?P<again>[Aa]ctually|ACTUALLY|[Ss]orry|[Cc]orrection|[Oo]ops|[Ww]ait|[Nn]o|I\smeant|[Mm]ake\sthat|[Ss]cratch)(?=[\s,:.!-])"
     r"|(?P<call>[Cc]all\sme)\s"
+    r"|(?P<name>[A-Z][\w-]{1,24}(?:\s[A-Z][\w-]{1,24}){0,2})(?:(?P<own>['’]s)\s|(?=\s[a-z]))"
     r")"
 )
 _CUES = (predicates.CUES | changes.CUES) - frozenset(("to",))
-_LINE = regex(r"(?m)^[ \t]{0,4}(?:[-*•][ \t]{1,3})?\**(?P<noun>[A-Za-z][A-Za-z -]{1,25}?)\**:\**[ \t]{1,3}(?P<value>[^\n]{1,100})$")
+_LINE = regex(
+    r"(?m)^[ \t]{0,4}(?:[-*•][ \t]{1,3})?\**(?P<noun>[A-Za-z][A-Za-z -]{1,25}?)\**:\**[ \t]{1,3}(?P<value>[^\n]{1,100})$"
+)
 _NAME_OF = regex(r"[A-Z][\w'’-]{1,24}(?:\s[A-Z0-9][\w'’-]{0,24}){0,2}")
 _IS = regex(r"\s(?:is|was|has\schanged\sto|changed\sto|moved\sto|has\sbeen\smoved\sto)\s")
 _IS_MY = regex(r"\s(?:is|was)\s(?:now\s|still\s)?\Z")
-_LEFT_NAME = regex(r"(?:^|[,;:(]\s?|\b(?:and|but|so|that)\s)(?P<name>[A-Z][\w'’-]{1,24}(?:\s[A-Z][\w'’-]{1,24}){0,2})\Z")
+_LEFT_NAME = regex(
+    r"(?:^|[,;:(]\s?|\b(?:and|but|so|that)\s)(?P<name>[A-Z][\w'’-]{1,24}(?:\s[A-Z][\w'’-]{1,24}){0,2})\Z"
+)
 _ONLY_LINES = frozenset(
     "phone phone_number email name address birthday age employer job diet blood_type allergy language nationality height"
     " weight hometown home partner pronouns time_zone dentist doctor".split()
@@ -71,9 +75,9 @@ def _read(reading: Reading, match: re.Match[str]) -> bool:
     if kind == "poss":
         subject = YOU if match["poss"] in ("your", "Your") else ME
         return _mine(reading, start) or possessives.read(reading, subject, start, place)
-    if kind == "name" or kind == "own":
+    if kind in {"name", "own"}:
         return _named(reading, match)
-    if kind == "pron" or kind == "short":
+    if kind in {"pron", "short"}:
         return _pronoun(reading, match)
     if kind == "noun":
         return _of(reading, match)
@@ -101,7 +105,7 @@ def _pronoun(reading: Reading, match: re.Match[str]) -> bool:
 
 
 def _fits(pronoun: str, subject: str) -> bool:
-    last = subject.split()[-1].casefold()
+    last = subject.rsplit(maxsplit=1)[-1].casefold()
     return last not in (words.MALE if pronoun == "she" else words.FEMALE)
 
 
@@ -139,7 +143,9 @@ def _mine(reading: Reading, start: int) -> bool:
     return reading.say(slot, (name["name"], begin, begin + len(name["name"])), ME, begin, op=op)
 
 
-_AFTER_MY = regex(r"(?:[Mm]y|[Oo]ur)\s(?:(?:new|current|own)\s)?(?P<noun>[a-z-]{2,20}(?:\s[a-z-]{2,20}){0,2}?)(?=\s*(?:[.,;!?]|$|\n|now\b|and\b|at\b|since\b))")
+_AFTER_MY = regex(
+    r"(?:[Mm]y|[Oo]ur)\s(?:(?:new|current|own)\s)?(?P<noun>[a-z-]{2,20}(?:\s[a-z-]{2,20}){0,2}?)(?=\s*(?:[.,;!?]|$|\n|now\b|and\b|at\b|since\b))"
+)
 
 
 def _noun(reading: Reading, start: int, end: int) -> str | None:

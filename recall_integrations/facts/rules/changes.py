@@ -17,12 +17,15 @@ _NO_MORE = regex(r"\s(?:any\s?more|any\slonger)\b[,;.]?", 2)
 _NOT = regex(r"\s*,?\s*(?:and\s)?(?:not|instead\sof|rather\sthan|no\slonger)\s", 2)
 _PRE = r"(?:\s(?:have|['’]ve|has|just|recently|finally|now|also|already|actually|did|then)|['’]ve|['’]s){0,3}\s"
 _CHANGE = regex(
-    _PRE + r"(?:changed|switched|updated|moved|swapped|replaced|upgraded|changing|dyed|painted|set)\s(?:my|our|your|his|her|their|the)\s"
+    _PRE
+    + r"(?:changed|switched|updated|moved|swapped|replaced|upgraded|changing|dyed|painted|set)\s(?:my|our|your|his|her|their|the)\s"
     r"(?P<noun>[\w'’-]{1,20}(?:\s(?!to\b|from\b|for\b|with\b)[\w'’-]{1,20}){0,3})(?:\sfrom\s(?P<old>[^,.;!?\n]{1,60}?))?\s(?:to|for|with)\s",
     2,
 )
 _SWITCH = regex(
-    _PRE + r"(?:switched|changed|moved|went|converted)(?:\s(?P<noun>[a-z-]{1,20}(?:\s[a-z-]{1,20})?))?\sfrom\s(?P<old>[^,.;!?\n]{1,60}?)\sto\s", 2
+    _PRE
+    + r"(?:switched|changed|moved|went|converted)(?:\s(?P<noun>[a-z-]{1,20}(?:\s[a-z-]{1,20})?))?\sfrom\s(?P<old>[^,.;!?\n]{1,60}?)\sto\s",
+    2,
 )
 _HAVE = regex(
     r"(?:\s(?:have|has|just|recently|finally|now|also|already|got|['’]ve|actually)|['’]ve|['’]s){1,4}(?:\s(?:adopted|rescued|bought|got))?\s"
@@ -32,19 +35,28 @@ _HAVE = regex(
     2,
 )
 _ADOPT = regex(
-    _PRE + r"(?:adopted|rescued|bought|got)\s(?P<v>an?\s(?:[a-z-]{2,15}\s){0,2}?(?P<n>dog|cat|puppy|kitten|parrot|rabbit|hamster|horse|"
+    _PRE
+    + r"(?:adopted|rescued|bought|got)\s(?P<v>an?\s(?:[a-z-]{2,15}\s){0,2}?(?P<n>dog|cat|puppy|kitten|parrot|rabbit|hamster|horse|"
     r"goldfish|turtle|tortoise)\b(?:,?\s(?:named|called)\s[A-Z][a-z]{1,20})?)",
     2,
 )
-_CONDITION = regex(r"\s(?:have|has|suffer\sfrom|suffers\sfrom|got\sdiagnosed\swith|was\sdiagnosed\swith|(?:have|has)\sbeen\sdiagnosed\swith)\s", 2)
-_ALLERGY = regex(r"\s(?:have|has)\s(?:an?\s)?(?:severe\s|mild\s|bad\s)?(?P<v>[a-z]{3,15}(?:\s[a-z]{3,15})?)\sallergy\b", 2)
+_CONDITION = regex(
+    r"\s(?:have|has|suffer\sfrom|suffers\sfrom|got\sdiagnosed\swith|was\sdiagnosed\swith|(?:have|has)\sbeen\sdiagnosed\swith)\s",
+    2,
+)
+_ALLERGY = regex(
+    r"\s(?:have|has)\s(?:an?\s)?(?:severe\s|mild\s|bad\s)?(?P<v>[a-z]{3,15}(?:\s[a-z]{3,15})?)\sallergy\b", 2
+)
 _STOP = regex(
     _PRE + r"(?:stopped|quit|gave\sup|given\sup|cut\sout|no\slonger|don['’]t|doesn['’]t)\s(?:eat(?:ing)?\s)?(?=\w)", 2
 )
 _TURN = regex(_PRE + r"(?:turned|went|gone|became|become)\s", 2)
 _MARRY = regex(_PRE + r"got\s(?P<v>married|divorced|engaged|separated)\b", 2)
 _CALL = regex(r"\s*(?:please\s)?call\sme\s", 2)
-_USE = regex(r"\s(?:now\s|currently\s)?uses?\s(?P<v>[^,.;!?\n]{1,40}?)\sas\s(?:my|our|his|her|their)\s(?P<noun>[a-z -]{2,30}?)(?=[.,;!?\n]|$|\snow\b)", 2)
+_USE = regex(
+    r"\s(?:now\s|currently\s)?uses?\s(?P<v>[^,.;!?\n]{1,40}?)\sas\s(?:my|our|his|her|their)\s(?P<noun>[a-z -]{2,30}?)(?=[.,;!?\n]|$|\snow\b)",
+    2,
+)
 _LEFT = regex(_PRE + r"left\s(?P<old>[A-Z]\w{1,20})\s(?:for|and\sjoined)\s(?=[A-Z])")
 _QUIT = regex(_PRE + r"(?:quit|lost|left)\s(?:my|his|her)\s(?:job|position)\b", 2)
 _EAT = regex(r"\seat\s", 2)
@@ -135,9 +147,7 @@ def _changed(reading: Reading, subject: str, start: int, place: int, end: int) -
     if value is None:
         return False
     old = values.stripped(text, *match.span("old")) if match["old"] else None
-    return reading.say(
-        slot or f"open:{noun}", value, subject, start, instead_of=old[0] if old else "", event=True
-    )
+    return reading.say(slot or f"open:{noun}", value, subject, start, instead_of=old[0] if old else "", event=True)
 
 
 def _by_value(text: str, place: int, end: int) -> str | None:

@@ -19,7 +19,9 @@ _EVENT = regex(
     r"|(?P<plain>(?:last|next|this)\s[a-zA-Z]{3,10}|yesterday|today|tomorrow|(?:\d{1,2}|an?|one|two|three|four|five|six|seven|"
     r"eight|nine|ten|twelve)\s(?:days?|weeks?|months?|years?)\sago|in\s(?:\d{1,2}|an?|one|two|three|four|five|six)\s(?:days?|weeks?|months?|years?)))"
 )
-_STOP = regex(r"\s(?:and|but|because|so|which|who|while|when|i|we)\s|[;:!?]|\.(?:\s|$)|,\s(?:and|but|so|i|we|she|he)\s", 2)
+_STOP = regex(
+    r"\s(?:and|but|because|so|which|who|while|when|i|we)\s|[;:!?]|\.(?:\s|$)|,\s(?:and|but|so|i|we|she|he)\s", 2
+)
 _BARE = regex(r"\d{1,2}\b|[A-Z]")
 
 

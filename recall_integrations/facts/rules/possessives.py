@@ -10,7 +10,17 @@ from recall_integrations.facts.slots import OPEN
 from recall_integrations.patterns import regex
 
 _WORD = regex(r"[ \t]{0,3}([\w'’&/.-]{1,30})")
-_COPULA = {"is": IS, "are": IS, "was": WAS, "were": WAS, "isn't": NOT, "aren't": NOT, "remains": IS, "became": IS, "stays": IS}
+_COPULA = {
+    "is": IS,
+    "are": IS,
+    "was": WAS,
+    "were": WAS,
+    "isn't": NOT,
+    "aren't": NOT,
+    "remains": IS,
+    "became": IS,
+    "stays": IS,
+}
 _COPULAS = frozenset((*_COPULA, "used", "has", "have", "changed", "will", "switched", "moved", "got"))
 _NOT_IN_NOUN = frozenset(
     "and or but that which who whom when where because so if then than with to from by i we you he she they it me us him"
@@ -20,10 +30,20 @@ _NOT_IN_NOUN = frozenset(
 )
 _OLD = frozenset("old former previous prior original ex last earlier first".split())
 _NEW = frozenset("new current own present actual latest updated main usual default own real personal".split())
-_CHANGED = regex(r"[ \t]{1,3}(?:(?:has|have|just|recently|now|been|also|got)[ \t]){0,3}(?:changed|switched|moved|updated|went|set)\b", 2)
-_TO_BE = regex(r"[ \t]{1,3}(?:has\sbeen|have\sbeen|used\sto\sbe|will\sbe|has\sbecome|is\sno\slonger|are\sno\slonger|was\snever|"
-               r"is\snot|are\snot|isn['’]t|aren['’]t|is\sgoing\sto\sbe|['’]s)\b", 2)
+_CHANGED = regex(
+    r"[ \t]{1,3}(?:(?:has|have|just|recently|now|been|also|got)[ \t]){0,3}(?:changed|switched|moved|updated|went|set)\b",
+    2,
+)
+_TO_BE = regex(
+    r"(?:[ \t]{1,3}(?:has\sbeen|have\sbeen|used\sto\sbe|will\sbe|has\sbecome|is\sno\slonger|are\sno\slonger|was\snever|"
+    r"is\snot|are\snot|isn['’]t|aren['’]t|is\sgoing\sto\sbe)|['’]s)\b",
+    2,
+)
 _CLEAN = frozenset("an a the".split())
+
+
+_SHORT = regex(r"((?:full\s|first\s|last\s|phone\s|new\s)?[a-z]{3,9})['’]s\s(?!\w+\s(?:is|was)\b)")
+_SHORTENED = frozenset(("name", "phone_number", "email", "address", "birthday", "age"))  # "my name's Dana"
 
 
 def read(reading: Reading, subject: str, start: int, place: int) -> bool:
@@ -36,20 +56,25 @@ def read(reading: Reading, subject: str, start: int, place: int) -> bool:
         place: its end.
     """
     text = reading.text
+    short = _SHORT.match(text, place)
+    if short and reading.slots.of_noun.get(short[1].casefold()) in _SHORTENED:
+        _, last = reading.sentence(start)
+        return _named(reading, subject, short[1].split(), start, short.end(1), "'s", last)
     found = _noun(text, place, min(len(text), place + 130))
     if found is None:
         return False
     noun, end, verb = found
-    if verb not in _COPULAS and verb not in _VERBISH and "'s" not in noun[-1].replace("’", "'") and not verb.endswith("n't"):
+    if (
+        verb not in _COPULAS
+        and verb not in _VERBISH
+        and "'s" not in noun[-1].replace("’", "'")
+        and not verb.endswith("n't")
+    ):
         return False
     _, last = reading.sentence(start)
     if end > last:
         return False
     owner, noun = _owner(subject, noun)
-    if noun and noun[-1].casefold().replace("’", "'").endswith("'s"):
-        short = [*noun[:-1], noun[-1][:-2]]
-        if " ".join(_kept(short)[0]) in reading.slots.of_noun and owner is not None:
-            return _named(reading, owner, short, start, end - 2, "'s", last)
     if verb in _COPULAS and owner is not None and _named(reading, owner, noun, start, end, verb, last):
         return True
     return _relation(reading, owner if owner is not None else subject, noun, start, end)
@@ -126,8 +151,16 @@ def _named(reading: Reading, owner: str, noun: list[str], start: int, place: int
     if at_last is not value and op == NOT:
         op = IS
     return reading.say(
-        slot or f"{OPEN}{_singular(name)}", at_last, owner, start, op=op, instead_of=instead, corrects=corrects,
-        event=changed, ahead=verb == "will", until=op == NOT,
+        slot or f"{OPEN}{_singular(name)}",
+        at_last,
+        owner,
+        start,
+        op=op,
+        instead_of=instead,
+        corrects=corrects,
+        event=changed,
+        ahead=verb == "will",
+        until=op == NOT,
     )
 
 
@@ -171,7 +204,7 @@ def _value(reading: Reading, slot: str | None, kept: list[str], place: int, end:
     if slot is not None:
         known = reading.slots.get(slot)
         found = values.value_at(text, place, end, known.kind if known else "any")
-        if found is None or slot.startswith("favourite_") and _clause(text, found, end):
+        if found is None or (slot.startswith("favourite_") and _clause(text, found, end)):
             return None
         return found
     return _open(text, kept, place, end)

@@ -6,7 +6,14 @@ from recall_integrations.facts.rules.verbs import BASE, ING, PARTICIPLE, PAST, T
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
 
-PRESENT, PERFECT, PROGRESS, BEFORE, FUTURE, BEFORE_PROGRESS = "present", "perfect", "progress", "before", "future", "was_ing"
+PRESENT, PERFECT, PROGRESS, BEFORE, FUTURE, BEFORE_PROGRESS = (
+    "present",
+    "perfect",
+    "progress",
+    "before",
+    "future",
+    "was_ing",
+)
 USED = "used"
 BE = "be"
 
@@ -19,8 +26,34 @@ _ADVERBS = frozenset(
 )
 _BE = {"am": "now", "is": "now", "are": "now", "'s": "now", "'m": "now", "'re": "now", "im": "now"}
 _BE_PAST = frozenset(("was", "were"))
-_DENIED = {"don't": "do", "doesn't": "do", "dont": "do", "doesnt": "do", "isn't": BE, "aren't": BE, "ain't": BE, "isnt": BE}
-CUES = frozenset((*_ADVERBS, *_BE, *_BE_PAST, *_DENIED, "don’t", "doesn’t", "isn’t", "aren’t", "used", "will", "have", "has", "no", "not"))
+_DENIED = {
+    "don't": "do",
+    "doesn't": "do",
+    "dont": "do",
+    "doesnt": "do",
+    "isn't": BE,
+    "aren't": BE,
+    "ain't": BE,
+    "isnt": BE,
+}
+CUES = frozenset(
+    (
+        *_ADVERBS,
+        *_BE,
+        *_BE_PAST,
+        *_DENIED,
+        "don’t",
+        "doesn’t",
+        "isn’t",
+        "aren’t",
+        "used",
+        "will",
+        "have",
+        "has",
+        "no",
+        "not",
+    )
+)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -62,7 +95,7 @@ def predicate(text: str, place: int, end: int, contracted: str, tenses: dict[str
     for _ in range(7):
         match = _NEXT.match(text, place, end)
         word = match[1].casefold().replace("’", "'") if match else ""
-        if match and (word in _ADVERBS or word == "not" or word == "never" or word == "no"):
+        if match and (word in _ADVERBS or word in {"not", "never", "no"}):
             if word == "no":
                 longer = _NEXT.match(text, match.end(), end)
                 if not longer or longer[1].casefold() not in ("longer", "more"):
@@ -85,9 +118,7 @@ def predicate(text: str, place: int, end: int, contracted: str, tenses: dict[str
             tense = _tense(state, tenses.get(word, ()))
             if tense is None:
                 break
-            return Predicate(
-                verb=word, tense=tense, denied=denied, ended=ended, start=match.start(1), end=match.end()
-            )
+            return Predicate(verb=word, tense=tense, denied=denied, ended=ended, start=match.start(1), end=match.end())
         state, place, start = step, match.end(), match.start(1)
     return _being(state, denied, ended, start, place)
 
@@ -131,7 +162,9 @@ def _perfect(text: str, place: int, end: int) -> bool:
     return False
 
 
-_PARTICIPLES = frozenset("got gone become taken moved left quit begun come bought sold met put grown switched made".split())
+_PARTICIPLES = frozenset(
+    "got gone become taken moved left quit begun come bought sold met put grown switched made".split()
+)
 
 
 def _tense(state: str, forms: object) -> str | None:

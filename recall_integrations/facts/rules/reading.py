@@ -46,7 +46,9 @@ _CORRECTS = regex(
     r"to\scorrect\smyself|i\smisspoke|i\smade\sa\smistake|let\sme\scorrect\s\w+)\b",
     2,
 )
-_DATED = regex(r"(?:[Ii]n|[Oo]n|[Ll]ast|[Tt]his|[Nn]ext|[Ss]ince|[Yy]esterday|[Bb]ack|[Aa]s|[Ff]rom|[Ss]tarting|[Ee]arly|[A-Za-z0-9]{1,6}\s\w{4,6}\sago)\b")
+_DATED = regex(
+    r"(?:[Ii]n|[Oo]n|[Ll]ast|[Tt]his|[Nn]ext|[Ss]ince|[Yy]esterday|[Bb]ack|[Aa]s|[Ff]rom|[Ss]tarting|[Ee]arly|[A-Za-z0-9]{1,6}\s\w{4,6}\sago)\b"
+)
 
 
 class Reading:

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from recall_integrations.facts.rules import predicates, values, words
-from recall_integrations.facts.rules.predicates import BE, BEFORE, BEFORE_PROGRESS, FUTURE, PERFECT, PRESENT, PROGRESS, USED, Predicate
+from recall_integrations.facts.rules.predicates import (
+    BE,
+    BEFORE,
+    BEFORE_PROGRESS,
+    FUTURE,
+    PERFECT,
+    PRESENT,
+    PROGRESS,
+    USED,
+    Predicate,
+)
 from recall_integrations.facts.rules.reading import Reading
 from recall_integrations.facts.rules.values import Value
 from recall_integrations.facts.said import IS, ME, NOT, WAS, YOU
@@ -48,7 +58,9 @@ def read(
     """
     end = min(len(reading.text), place + 400)
     said = predicates.predicate(reading.text, place, end, contracted, reading.slots.verbs.tenses)
-    if said is None or (named and said.tense == PRESENT and said.verb != BE and not said.denied and not said.verb.endswith("s")):
+    if said is None or (
+        named and said.tense == PRESENT and said.verb != BE and not said.denied and not said.verb.endswith("s")
+    ):
         return False
     entries = _fitting(reading, said, end)
     if not entries and (said.verb != BE or not _shaped(reading.text, said.end, end)):
@@ -111,7 +123,12 @@ _NOT_ITEM_SUBJECT = frozenset("i we you he she they it my our your his her their
 
 
 def _led(
-    reading: Reading, subject: str, start: int, said: Predicate, entry: tuple[tuple[str, ...], str, str], end: int,
+    reading: Reading,
+    subject: str,
+    start: int,
+    said: Predicate,
+    entry: tuple[tuple[str, ...], str, str],
+    end: int,
     sure: float,
 ) -> bool:
     rest, slot, group = entry
@@ -124,7 +141,7 @@ def _led(
     if behind is None:
         return False
     op = _op(text, said, rest, group, behind)
-    if op is None or not _allowed(said, slot, subject):
+    if op is None or not _allowed(said, slot, subject, group):
         return False
     found = _values(reading, slot, behind, end)
     if not found or not _fits(text, rest, said, slot, found[0], end):
@@ -136,8 +153,16 @@ def _led(
     done = False
     for value in found:
         done |= reading.say(
-            slot, value, subject, start, op=op, event=group != "verbs", ahead=ahead, sure=sure,
-            until=group == "stops", instead_of=before[0] if before else _instead(text, value[2], end, said),
+            slot,
+            value,
+            subject,
+            start,
+            op=op,
+            event=group != "verbs",
+            ahead=ahead,
+            sure=sure,
+            until=group == "stops",
+            instead_of=before[0] if before else _instead(text, value[2], end, said),
         )
     return done
 
@@ -193,11 +218,11 @@ def _op(text: str, said: Predicate, rest: tuple[str, ...], group: str, place: in
 _LIKED = frozenset(("likes", "dislikes", "preference"))
 
 
-def _allowed(said: Predicate, slot: str, subject: str) -> bool:
+def _allowed(said: Predicate, slot: str, subject: str, group: str) -> bool:
     """Whether a verb that means much else means a slot here."""
     if slot in _LIKED:
         return said.tense in (PRESENT, USED) and subject != YOU
-    if said.tense in (BEFORE, BEFORE_PROGRESS) and slot not in _LASTING and said.verb != BE:
+    if group == "verbs" and said.tense in (BEFORE, BEFORE_PROGRESS) and slot not in _LASTING and said.verb != BE:
         return False
     return subject != YOU or said.tense in (PRESENT, PROGRESS)
 
@@ -208,7 +233,9 @@ _TOGETHER = frozenset(
     " session meeting workshop course army navy choir committee board party society association zoom discord slack".split()
 )
 _SCHOOLS = ("university", "college", "school", "academy", "institute", "polytechnic", " uni")
-_NOT_SUBJECT = frozenset("hard real abroad together alone more every late online all harder lots how what for a the".split())
+_NOT_SUBJECT = frozenset(
+    "hard real abroad together alone more every late online all harder lots how what for a the".split()
+)
 
 
 def _fits(text: str, rest: tuple[str, ...], said: Predicate, slot: str, value: Value, end: int) -> bool:
@@ -250,7 +277,9 @@ def _values(reading: Reading, slot: str, place: int, end: int) -> list[Value]:
     return found
 
 
-_NOT_ITEM = frozenset("i we he she it they you my our your his her their can could am is are have has will would do i'm i've".split())
+_NOT_ITEM = frozenset(
+    "i we he she it they you my our your his her their can could am is are have has will would do i'm i've".split()
+)
 
 
 def _item(text: str, value: Value) -> bool:
@@ -278,7 +307,9 @@ def _liked(text: str, place: int, end: int) -> Value | None:
     return found if found and found[1] == place and _LIKED_END.match(text, found[2], end) else None
 
 
-_LIKED_END = regex(r"\s*(?:[.,;!?)]|$|\n)|\s(?:but|too|because|so|more|over|any\s?more|and\s(?:i|my|it|we))\b|\s[^\w\s\"“‘'(]", 2)
+_LIKED_END = regex(
+    r"\s*(?:[.,;!?)]|$|\n)|\s(?:but|too|because|so|more|over|any\s?more|and\s(?:i|my|it|we))\b|\s[^\w\s\"“‘'(]", 2
+)
 
 
 def _instead(text: str, place: int, end: int, said: Predicate) -> str:
@@ -311,8 +342,11 @@ def _being_op(said: Predicate) -> str | None:
     return WAS if said.tense in (BEFORE, USED) else None
 
 
-_ENDS = regex(r"(?:\s*(?:[.,!;:?)]|$|\n|[-–—])|\s(?:and|but|now|so|since|for|because|by|as|at|in|who|which|with|from|again|these|of|"
-              r"any\s?more|too|well|fluently|every|when|together|this|last|about|ago|professionally|until|one|two|three|four|five|\d+|on|to|a\slittle|a\sbit|also|or|&|instead|over|yesterday|diet|person|guy|woman|man|eater|citizen|though|i|while|working|living|based|until|or|currently|looking)\b|\s[^\w\s])", 2)
+_ENDS = regex(
+    r"(?:\s*(?:[.,!;:?)]|$|\n|[-–—])|\s(?:and|but|now|so|since|for|because|by|as|at|in|who|which|with|from|again|these|of|"
+    r"any\s?more|too|well|fluently|every|when|together|this|last|about|ago|professionally|until|one|two|three|four|five|\d+|on|to|a\slittle|a\sbit|also|or|&|instead|over|yesterday|diet|person|guy|woman|man|eater|citizen|though|i|while|working|living|based|until|or|currently|looking)\b|\s[^\w\s])",
+    2,
+)
 
 
 def _candidates(text: str, place: int, end: int, subject: str, op: str) -> list[tuple[str, Value]]:
@@ -338,7 +372,7 @@ def _candidates(text: str, place: int, end: int, subject: str, op: str) -> list[
     if found:
         return [("job", found)]
     match = _NAME.match(text, place, end) if subject == ME else None
-    if match and match[0].split()[0].casefold() not in words.NOT_NAMES | words.EVALUATIVE and not text[place - 1] == "'":
+    if match and match[0].split()[0].casefold() not in words.NOT_NAMES | words.EVALUATIVE and text[place - 1] != "'":
         return [("name", (match[0], *match.span()))]
     return []
 

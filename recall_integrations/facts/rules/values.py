@@ -26,12 +26,16 @@ _CUT = regex(
 )
 _OF_TIME = regex(r"\s+(?:in|on|at|to|by|during|around|about)\b", 2)
 _CAP = r"[A-ZÀ-ÖØ-Þ][\w'’.&/+-]{0,30}(?<![.'’-])"
-_NAMED = regex(rf"{_CAP}(?:\s(?:(?:of|de|la|le|du|van|von|der|and|the|upon|am|&|in)\s){{0,2}}(?:{_CAP}|\d{{1,4}}\b)){{0,4}}")
+_NAMED = regex(
+    rf"{_CAP}(?:\s(?:(?:of|de|la|le|du|van|von|der|and|the|upon|am|&|in)\s){{0,2}}(?:{_CAP}|\d{{1,4}}\b)){{0,4}}"
+)
 _PERSON = regex(
     rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|Doctor|Aunt|Uncle|Miss|Sir|Coach|Father|Sister)\.?\s)?"
     rf"{_CAP}(?:\s(?:(?:de|la|van|von|der|O['’])\s?){{0,2}}{_CAP}){{0,2}}"
 )
-_PLACE = regex(rf"(?:the\s)?{_CAP}(?:\s(?:(?:of|de|la|upon|am|the|on)\s){{0,2}}{_CAP}){{0,3}}(?:,\s{_CAP}(?:\s{_CAP})?(?=[.!;]|$|\s(?:and|now)))?")
+_PLACE = regex(
+    rf"(?:the\s)?{_CAP}(?:\s(?:(?:of|de|la|upon|am|the|on)\s){{0,2}}{_CAP}){{0,3}}(?:,\s{_CAP}(?:\s{_CAP})?(?=[.!;]|$|\s(?:and|now)))?"
+)
 _PHONE = regex(r"\+?\(?\d[\d\s().-]{3,18}\d(?!\w)")
 _EMAIL = regex(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _CODE = regex(r"[\"'“‘]?(?P<v>[^\s\"“”'’,;]{1,60}?)[\"'”’]?(?=[\s,;]|[.!?]+(?:\s|$)|$)")
@@ -40,7 +44,9 @@ _ADDRESS = regex(
     r"so\b|with\b|from\b|until\b|because\b|in\b|as\b|starting\b|if\b|not\b|which\b|these\b)[\w'’#/-]{1,30}){0,5}(?:,\s(?:[A-Z][\w'’-]{0,30}|\d[\w-]{1,8})(?:\s(?:[A-Z0-9][\w'’-]{0,30})){0,3}){0,4}",
     2,
 )
-_STREET = regex(r"[A-Z][\w'’-]{1,30}(?:\s[A-Z][\w'’-]{1,30}){0,3}\s\d{1,5}\w?\b(?:,\s[A-Z0-9][\w'’-]{0,30}(?:\s[A-Z0-9][\w'’-]{0,30}){0,2}){0,3}")
+_STREET = regex(
+    r"[A-Z][\w'’-]{1,30}(?:\s[A-Z][\w'’-]{1,30}){0,3}\s\d{1,5}\w?\b(?:,\s[A-Z0-9][\w'’-]{0,30}(?:\s[A-Z0-9][\w'’-]{0,30}){0,2}){0,3}"
+)
 _MONTH = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 _DATE = regex(
     rf"(?:the\s)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s)?(?:(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}\b(?:,?\s\d{{4}})?"
@@ -49,7 +55,10 @@ _DATE = regex(
     2,
 )
 _BLOOD = regex(r"(?:type\s)?(?:AB|A|B|O)(?:[+-]|[\s-]?(?:positive|negative|pos|neg)\b)?(?!\w)", 2)
-_DOSE = regex(r"(?:\d+(?:\.\d+)?\s?(?:mg|mcg|ml|iu|g|units)\b(?:\sof)?\s[\w-]{3,30}|[\w-]{3,30}\s\d+(?:\.\d+)?\s?(?:mg|mcg|ml|iu)\b)", 2)
+_DOSE = regex(
+    r"(?:\d+(?:\.\d+)?\s?(?:mg|mcg|ml|iu|g|units)\b(?:\sof)?\s[\w-]{3,30}|[\w-]{3,30}\s\d+(?:\.\d+)?\s?(?:mg|mcg|ml|iu)\b)",
+    2,
+)
 _DRUG = regex(
     r"[A-Za-z]{3,20}(?:in|ine|ol|ide|ate|one|am|pril|tan|statin|pam|mab|zole|cillin|fen|formin|xin|line|min|fin|lam|profen)\b"
 )
@@ -88,7 +97,7 @@ def skipped(text: str, start: int, end: int) -> int:
 
 def phrase(text: str, start: int, end: int, *, words_max: int = 6) -> Value | None:
     """A noun phrase from here to where its clause ends; `None` = what stands here is none."""
-    if start < end and text[start] in "\"“":
+    if start < end and text[start] in '"“':
         return _quoted(text, start, end)
     cut = _CUT.search(text, start, min(end, start + CHARS_MAX + 20))
     stop = cut.start() if cut else end
@@ -126,7 +135,7 @@ def _named(text: str, start: int, end: int) -> Value | None:
 
 
 def _odd_name(name: str) -> bool:
-    first = name.split()[0].casefold().split("'")[0].split("’")[0]
+    first = name.split(maxsplit=1)[0].casefold().split("'")[0].split("’")[0]
     return first in words.NOT_NAMES or len(name) > CHARS_MAX
 
 
@@ -173,7 +182,7 @@ def _phone(text: str, start: int, end: int) -> Value | None:
 
 
 def _number(text: str, start: int, end: int) -> Value | None:
-    found = phrase(text, start, end, words_max=6) if not text[start : start + 1] == "v" else _code(text, start, end)
+    found = phrase(text, start, end, words_max=6) if text[start : start + 1] != "v" else _code(text, start, end)
     if found is None or not any(char.isdigit() for char in found[0]):
         return None
     return found
@@ -184,7 +193,7 @@ def _code(text: str, start: int, end: int) -> Value | None:
     if not match or match["v"].casefold() in words.EVALUATIVE or match["v"].casefold() in _BAD_START:
         return None
     place = match.span("v")
-    return (match["v"], *place) if not match["v"].casefold() in words.SUBJECTS_TAIL else None
+    return (match["v"], *place) if match["v"].casefold() not in words.SUBJECTS_TAIL else None
 
 
 def _date(text: str, start: int, end: int) -> Value | None:

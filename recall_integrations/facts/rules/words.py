@@ -133,9 +133,14 @@ MONTHS = _set(
     apr, jun, jul, aug, sep, sept, oct, nov, dec"""
 )
 DAYS = _set("monday, tuesday, wednesday, thursday, friday, saturday, sunday")
-SUBJECTS_TAIL = _set("a, an, the, to, of, in, on, for, and, or, with, as, is, was, are, be, my, our, your, his, her, their")
-NOT_NAMES = MONTHS | DAYS | _set(
-    """i, we, you, he, she, it, they, this, that, these, those, there, here, what, who, when, where, why, how, which, if,
+SUBJECTS_TAIL = _set(
+    "a, an, the, to, of, in, on, for, and, or, with, as, is, was, are, be, my, our, your, his, her, their"
+)
+NOT_NAMES = (
+    MONTHS
+    | DAYS
+    | _set(
+        """i, we, you, he, she, it, they, this, that, these, those, there, here, what, who, when, where, why, how, which, if,
     and, but, so, or, because, then, well, yes, yeah, yep, no, nope, nah, ok, okay, oh, wow, hey, hi, hello, thanks, thank,
     sorry, actually, also, maybe, perhaps, everyone, everybody, someone, somebody, nobody, anyone, nothing, something,
     everything, anything, one, two, three, all, some, any, each, every, both, another, other, my, our, your, his, her,
@@ -146,6 +151,7 @@ NOT_NAMES = MONTHS | DAYS | _set(
     second, last, next, new, old, sure, right, true, glad, happy, sad, lol, haha, btw, fyi, mr, mrs, ms, dr, mom, dad,
     christmas, easter, halloween, thanksgiving, ours, mine, yours, except, like, therapy, step, congrats, exactly,
     whoever, whatever, whenever, self, dude, man, guys, bro, girl, cheers, ah, aw, aww, hmm, um, uh, gosh, apparently"""
+    )
 )
 EVALUATIVE = _set(
     """good, great, bad, fine, nice, awesome, amazing, terrible, horrible, awful, ok, okay, cool, fun, hard, easy, tough,

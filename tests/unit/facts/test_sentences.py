@@ -279,7 +279,21 @@ def test_any_text_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["my ", "I ", "I live in ", "my a is ", "A", "A ", '"', "not ", "I'm not really ", "a: b ", "I moved from ", "Sam's "]
+    "unit",
+    [
+        "my ",
+        "I ",
+        "I live in ",
+        "my a is ",
+        "A",
+        "A ",
+        '"',
+        "not ",
+        "I'm not really ",
+        "a: b ",
+        "I moved from ",
+        "Sam's ",
+    ],
 )
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     def seconds(chars: int) -> float:
