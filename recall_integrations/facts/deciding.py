@@ -204,7 +204,16 @@ def _previous(_asked: StateAsked, stretches: Sequence[Stretch], at: int, _window
 
 
 def _history(_asked: StateAsked, stretches: Sequence[Stretch], _at: int, _window: Window) -> Chosen:
-    return [(s, s.nums[:1]) for s in sorted(_true(stretches), key=lambda s: s.told_at if s.start == PAST else s.start)]
+    """What happened, in order: what began to hold, and what was said to hold no longer."""
+    true = _true(stretches)
+    events = [(s.told_at if s.start == PAST else s.start, s.nums[0], s) for s in true]
+    told = {num for s in stretches for num in s.nums}
+    events += [
+        (s.stop or 0, s.ended_by, s)
+        for s in true
+        if s.ended == RETRACTED and s.ended_by is not None and s.ended_by not in told
+    ]
+    return [(s, (num,)) for _, num, s in sorted(events, key=lambda event: event[:2])]
 
 
 def _when(asked: StateAsked, stretches: Sequence[Stretch], at: int, _window: Window) -> Chosen:
