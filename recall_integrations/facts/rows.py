@@ -78,9 +78,12 @@ def derived(
     except failures() as e:  # a text that the rules choke on is remembered all the same
         logger.warning("What a memory says of slots could not be read: %s", told(e))
         found = []
-    if relations or metadata:
-        found += said_by_fields(relations, metadata or {}, slots)
     facts = [row for said, by in found if (row := row_of(said, by, actor, role)) is not None]
+    if relations or metadata:  # what a field says stands over what a rule reads of it in the text
+        fields = said_by_fields(relations, metadata or {}, slots)
+        given = [row for said, by in fields if (row := row_of(said, by, actor, role)) is not None]
+        keys = {(row["subject"], row["slot"]) for row in given}
+        facts = [*(row for row in facts if (row["subject"], row["slot"]) not in keys), *given]
     if not facts and not times:
         return NOTHING
     return Derived(

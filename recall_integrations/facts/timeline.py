@@ -16,7 +16,6 @@ What was told is looked at in the order in which it was told; what is to hold fr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
 
 from recall_integrations.facts import values
 from recall_integrations.facts.said import IS, NOT, WAS
@@ -93,34 +92,79 @@ class Stretch:
         return self.ended != CORRECTED and self.start <= when and (self.stop is None or when < self.stop)
 
 
-@record(slots=True, kw_only=True)
+class _Growing:
+    """A stretch while it grows."""
+
+    __slots__ = ("ended", "ended_by", "first", "norm", "nums", "start", "stop", "sure", "value")
+
+    def __init__(self, told: Told, norm: str, start: int) -> None:
+        self.first, self.norm, self.start = told, norm, start
+        self.value, self.nums, self.sure = told.value, [told.num], told.confidence
+        self.stop: int | None = None
+        self.ended = ""
+        self.ended_by: int | None = None
+
+    def again(self, told: Told) -> None:
+        """The same value is said again; the longer words stay."""
+        if told.num not in self.nums[-1:] and len(self.nums) < SPOKEN_MAX:
+            self.nums.append(told.num)
+        if len(told.value) > len(self.value):
+            self.value = told.value
+        self.sure = max(self.sure, told.confidence)
+
+    def end(self, at: int, why: str, by: int | None) -> None:
+        """It holds no longer."""
+        self.stop, self.ended, self.ended_by = max(at, self.start), why, by
+
+    def done(self) -> Stretch:
+        """As it is kept."""
+        return Stretch(
+            value=self.value,
+            nums=tuple(self.nums),
+            start=self.start,
+            stop=self.stop,
+            told_at=self.first.at,
+            ended=self.ended,
+            ended_by=self.ended_by,
+            confidence=self.sure,
+            by=self.first.by,
+        )
+
+
 class _Line:
-    """Stretches as they grow."""
+    """Stretches as they grow: those that hold by the normal form of their value, and those that have ended."""
 
-    one: bool
-    open: dict[str, Stretch] = field(default_factory=dict)  # by the normal form of the value
-    closed: list[Stretch] = field(default_factory=list)
+    def __init__(self, *, one: bool) -> None:
+        self.one = one
+        self.open: dict[str, _Growing] = {}
+        self.closed: list[_Growing] = []
 
-    def named(self, value: str) -> list[Stretch]:
+    def named(self, value: str) -> list[_Growing]:
         """Those that hold and are of this value; of very many, those that say it in the same words."""
         exact = self.open.get(values.norm(value))
         if exact is not None:
             return [exact]
         return [s for s in self.open.values() if values.same(s.value, value)] if len(self.open) <= ALIKE_MAX else []
 
-    def begin(self, stretch: Stretch) -> None:
-        self.open[values.norm(stretch.value)] = stretch
+    def begin(self, told: Told, start: int) -> _Growing:
+        """A value begins to hold."""
+        norm = values.norm(told.value)
+        made = self.open[norm] = _Growing(told, norm, start)
+        return made
 
-    def end(self, stretch: Stretch, at: int, why: str, by: int) -> None:
-        del self.open[values.norm(stretch.value)]
-        self.closed.append(replace(stretch, stop=max(at, stretch.start), ended=why, ended_by=by))
+    def end(self, stretches: Sequence[_Growing], at: int, why: str, by: int) -> Sequence[_Growing]:
+        """These hold no longer."""
+        for stretch in stretches:
+            del self.open[stretch.norm]
+            stretch.end(at, why, by)
+            self.closed.append(stretch)
+        return stretches
 
-    def end_named(self, value: str, at: int, why: str, by: int) -> list[Stretch]:
-        """End those of this value, or all where it is empty; what was ended."""
-        named = self.named(value) if value else list(self.open.values())
-        for stretch in named:
-            self.end(stretch, at, why, by)
-        return named
+    def past(self, told: Told, stop: int, why: str) -> None:
+        """What held before, and nobody had told of."""
+        made = _Growing(told, "", PAST if told.since is None else min(told.since, stop))
+        made.end(stop, why, None)
+        self.closed.append(made)
 
 
 def timeline(told: Iterable[Told], *, one: bool) -> tuple[Stretch, ...]:
@@ -133,74 +177,49 @@ def timeline(told: Iterable[Told], *, one: bool) -> tuple[Stretch, ...]:
     line = _Line(one=one)
     for each in sorted(told, key=lambda t: t.order):
         _STEPS[each.op](line, each)
-    return tuple(sorted((*line.closed, *line.open.values()), key=lambda s: (s.start, s.told_at, s.nums[0])))
+    found = [*line.closed, *line.open.values()]
+    found.sort(key=lambda s: (s.start, s.first.at, s.nums[0]))
+    return tuple(s.done() for s in found)
 
 
 def _is(line: _Line, told: Told) -> None:
     start = told.begins
-    again = next(iter(line.named(told.value)), None)
-    if again is not None:
-        del line.open[values.norm(again.value)]
-        nums = again.nums if told.num in again.nums else (*again.nums, told.num)[:SPOKEN_MAX]
-        longer = told.value if len(told.value) > len(again.value) else again.value
-        line.begin(replace(again, nums=nums, value=longer, confidence=max(again.confidence, told.confidence)))
+    again = line.named(told.value)
+    if again:
+        again[0].again(told)
         return
     if told.corrects:
-        wrong = line.end_named(told.instead_of, start, CORRECTED, told.num)
+        wrong = line.named(told.instead_of) if told.instead_of else []
         if not wrong and line.open:
-            latest = max(line.open.values(), key=lambda s: (s.start, s.nums[0]))
-            line.end(latest, start, CORRECTED, told.num)
-            wrong = [latest]
+            wrong = [max(line.open.values(), key=lambda s: (s.start, s.nums[0]))]
+        line.end(wrong, start, CORRECTED, told.num)
         start = min([start, *(s.start for s in wrong)])
     elif told.instead_of:
-        line.end_named(told.instead_of, start, SUPERSEDED, told.num)
+        line.end(line.named(told.instead_of), start, SUPERSEDED, told.num)
     if line.one:
-        line.end_named("", start, SUPERSEDED, told.num)
-    stop = told.until
-    made = Stretch(
-        value=told.value,
-        nums=(told.num,),
-        start=start,
-        told_at=told.at,
-        confidence=told.confidence,
-        by=told.by,
-    )
-    if stop is not None and stop > start:
-        line.closed.append(replace(made, stop=stop, ended=SUPERSEDED))
-    else:
-        line.begin(made)
+        line.end(list(line.open.values()), start, SUPERSEDED, told.num)
+    made = line.begin(told, start)
+    if told.until is not None and told.until > start:
+        del line.open[made.norm]
+        made.stop, made.ended = told.until, SUPERSEDED
+        line.closed.append(made)
 
 
 def _not(line: _Line, told: Told) -> None:
     at = told.at if told.until is None else told.until
-    ended = line.end_named(told.value, at, CORRECTED if told.corrects else RETRACTED, told.num)
+    held = line.named(told.value) if told.value else list(line.open.values())
+    ended = line.end(held, at, CORRECTED if told.corrects else RETRACTED, told.num)
     if not ended and told.value:  # nobody had told of it: it held before
-        line.closed.append(_past(told, at, RETRACTED))
+        line.past(told, at, RETRACTED)
 
 
 def _was(line: _Line, told: Told) -> None:
     at = told.at if told.until is None else told.until
     if any(values.same(s.value, told.value) for s in line.closed[-ALIKE_MAX:]):
         return
-    held = line.end_named(told.value, at, SUPERSEDED, told.num)
-    if not held:
+    if not line.end(line.named(told.value), at, SUPERSEDED, told.num):
         after = [s.start for s in line.open.values() if line.one]
-        line.closed.append(_past(told, min([at, *after]), SUPERSEDED))
-
-
-def _past(told: Told, stop: int, why: str) -> Stretch:
-    start = PAST if told.since is None else min(told.since, stop)
-    return Stretch(
-        value=told.value,
-        nums=(told.num,),
-        start=start,
-        stop=stop,
-        told_at=told.at,
-        ended=why,
-        ended_by=None,
-        confidence=told.confidence,
-        by=told.by,
-    )
+        line.past(told, min([at, *after]), SUPERSEDED)
 
 
 _STEPS = {IS: _is, NOT: _not, WAS: _was}

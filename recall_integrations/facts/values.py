@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from recall_integrations.patterns import regex
 
@@ -12,6 +13,7 @@ _EDGES = " \t\n.,;:!?\"'“”‘’()[]"
 _NUMBER = re.compile(r"[\d\s().+\-/]{5,}")
 
 
+@lru_cache(maxsize=16_384)
 def norm(value: str) -> str:
     """A value in normal form: without case, accents over letters kept, articles and punctuation around it left out.
 

@@ -18,7 +18,8 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.records import record
 
 SCOPES_MAX = 256  # whose facts are in memory
-TOLD_MAX = 2_000  # of one slot of one subject: the newest so many decide; `MemoryStore.facts` reads all of them
+TOLD_MAX = 1_000  # of one slot of one subject: the newest so many decide; `MemoryStore.facts` reads all of them
+FACTS_MAX = 200_000  # of one scope: so many of the newest are in memory
 Key = tuple[str, str]  # (subject, slot)
 
 
@@ -187,7 +188,8 @@ class FactTables:
         f = schema.facts.c
         query = select(*COLUMNS).where(f.scope_id == view.scope_id, f.num > kept.upto, f.num <= last)
         with self._engine.connect() as connection:
-            rows = connection.execute(query.order_by(f.num, f.place)).all()
+            newest = connection.execute(query.order_by(f.num.desc(), f.place.desc()).limit(FACTS_MAX)).all()
+        rows = newest[::-1]
         nums = np.asarray([row.num for row in rows], dtype=np.int64)
         places = np.searchsorted(view.nums, nums)
         ats = view.at[np.minimum(places, max(view.size - 1, 0))].tolist() if view.size else []
