@@ -41,7 +41,7 @@ from recall_integrations.types import (
 from recall_integrations.types.request import RecallRequest
 
 GRAPH, SUBJECT = "graph", "subject_match"
-SUBJECT_COUNTED = 0.1  # in the rankers' units, from which what a reply is about is a reason
+SUBJECT_COUNTED = 0.15  # in the rankers' units, from which what a reply is about is a reason
 
 
 @record(frozen=True, slots=True, kw_only=True)
