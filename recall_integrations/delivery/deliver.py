@@ -221,6 +221,7 @@ class Delivery:
             if allowed is not None:  # what a filter hides is not said either
                 step = np.where((step >= 0) & allowed[np.maximum(step, 0)], step, -1)
             steps.append(step)
+        steps[0] = np.full_like(step, -1)  # the question says little, or it would not count
         table = np.stack(steps, axis=1)
         memories = self._store.fetch(view.scope_id, view.nums[np.unique(table[table >= 0])].tolist())
         told: dict[int, str] = {}

@@ -37,7 +37,8 @@ def subject_match(match: Match) -> Values:
     about = match.near.take(match.at[3, some], axis=1)
     about *= np.float32(DECAY)
     np.maximum(about, said, out=about)
-    _from_afar(match, about, some)
+    if match.gates["crowd"]:  # of two people it gains nothing, and is half of the work
+        _from_afar(match, about, some)
     about -= said
     found: Values = match.nothing.copy()
     found[some] = replies * weighted(match.share, about)
@@ -77,8 +78,8 @@ SUBJECT = (
     Feature(
         name="subject_match",
         formula="where the text before it, by another actor, is a question of few words: Σ share · how much more "
-        "than the text and that question do the text two before (near, ·.8) and the two before that one (stems, ·.64, "
-        "·.51) hold; times 1 − asking_share",
+        "than the text and that question do the text two before (near, ·.8) and, where `crowd` is open, the two before "
+        "that one (stems, ·.64, ·.51) hold; times 1 − asking_share",
         of=subject_match,
         group="question",
         weight={"people": 1.0, "crowd": 2.0},
