@@ -46,7 +46,7 @@ from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import NEVER_TOLD, Held
 
 GRAPH, SUBJECT = "graph", "subject_match"
-SUBJECT_COUNTED = 0.1  # in the rankers' units, from which what a reply is about is a reason
+SUBJECT_COUNTED = 0.15  # in the rankers' units, from which what a reply is about is a reason
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -268,6 +268,7 @@ class Delivery:
             if allowed is not None:  # what a filter hides is not said either
                 step = np.where((step >= 0) & allowed[np.maximum(step, 0)], step, -1)
             steps.append(step)
+        steps[0] = np.full_like(step, -1)  # the question says little, or it would not count
         table = np.stack(steps, axis=1)
         memories = self._store.fetch(view.scope_id, view.nums[np.unique(table[table >= 0])].tolist())
         told: dict[int, str] = {}

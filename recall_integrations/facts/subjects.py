@@ -19,7 +19,7 @@ from recall_integrations.text import language_of, stem, stop_words, tokenize
 
 TURNS = 4  # before the reply that are looked at
 DECAY = 0.8  # of the confidence, for each turn more
-CHARS_MAX = 2_000  # of a turn: the end of one before it, the beginning of the reply
+CHARS_MAX = 600  # of a turn: the end of one before it, the beginning of the reply
 SHORT, LONG = 6, 14  # content words: so few need a subject whatever they are, so many have one of their own
 WORDS_MAX = 3  # of a subject
 SURE = 0.3  # that it leaves something out, from which on it is about what was said before
@@ -106,16 +106,15 @@ def subject_of(turn: Turn, earlier: Sequence[Turn], *, asked: Collection[str] = 
     needs = lacking(turn.text)
     if needs < SURE:
         return None
-    found = [(n, _phrases(one.text)) for n, one in enumerate(earlier[:TURNS], 1) if n >= first]
-    if asked:
-        for before, phrases in found:
-            named = [p for p in phrases if any(stem(word) in asked for word in p.words)]
-            if named:
-                return _subject(earlier[before - 1].text, named, before, needs)
-    for before, phrases in found:
-        if phrases:
-            return _subject(earlier[before - 1].text, phrases, before, needs)
-    return None
+    plain: Subject | None = None
+    for before, one in enumerate(earlier[:TURNS], 1):
+        phrases = _phrases(one.text) if before >= first else []
+        named = [p for p in phrases if any(stem(word) in asked for word in p.words)] if asked else phrases
+        if named:
+            return _subject(one.text, named, before, needs)
+        if phrases and plain is None:
+            plain = _subject(one.text, phrases, before, needs)
+    return plain
 
 
 def lacking(text: str) -> float:

@@ -7,7 +7,6 @@ read from the columns that there are anyway: who speaks, what asks, how long it 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import Rows, TextColumns
 
@@ -15,22 +14,21 @@ SHORT = 6  # content words of a question that needs what was said before it; one
 STEPS = 4  # turns that a reply may stand behind what it is about
 
 
-def elliptic(columns: TextColumns, rows: Rows) -> NDArray[np.float32]:
-    """How surely each of some rows answers another's question that is too short to say what it is about, in [0, 1]."""
-    before = columns.previous(rows)
-    found = np.zeros(len(rows), dtype=np.float32)
-    there = (before >= 0).nonzero()[0]
-    if not len(there):
-        return found
-    asking, actors = before[there], columns.actors[rows[there]]
-    other = columns.actors[asking]
-    answers = columns.questions[asking] & (actors >= 0) & (other >= 0) & (actors != other)
-    found[there] = answers * np.clip(2 - columns.lengths[asking] / np.float32(SHORT), 0, 1)
-    return found
+def elliptic(columns: TextColumns, row: int) -> float:
+    """How surely a row answers another's question that is too short to say what it is about, in [0, 1]."""
+    asking = columns.before.item(row)
+    if not 0 <= asking < columns.size or not columns.questions.item(asking):
+        return 0.0
+    actor, other = columns.actors.item(row), columns.actors.item(asking)
+    if actor < 0 or other < 0 or actor == other:
+        return 0.0
+    return min(max(2 - columns.lengths.item(asking) / SHORT, 0.0), 1.0)
 
 
 def replies_after(columns: TextColumns, rows: Rows, known: Rows, limit: int) -> Rows:
-    """Replies to short questions that stand two to `STEPS` turns behind what was found, the best and nearest first.
+    """Replies to short questions that stand two to `STEPS` turns behind what was found, the nearest and best first.
+
+    Row by row: of ten rows that is a fraction of what arrays cost.
 
     Args:
         columns: the scope.
@@ -38,17 +36,13 @@ def replies_after(columns: TextColumns, rows: Rows, known: Rows, limit: int) -> 
         known: rows that are not looked for.
         limit: replies at most.
     """
-    behind = columns.following(rows)
-    steps = []
-    for _ in range(1, STEPS):
-        behind = columns.following(behind)
-        steps.append(behind)
-    flat = np.concatenate(steps)
-    flat = flat[flat >= 0]
-    if not len(flat):
-        return flat
-    replies = flat[elliptic(columns, flat) > 0].tolist()
+    after, size = columns.after.item, columns.size
+    behind, replies = rows.tolist(), []
+    for step in range(STEPS):
+        behind = [row for row in map(after, behind) if 0 <= row < size]
+        if step:
+            replies.extend([row for row in behind if elliptic(columns, row) > 0])
     if not replies:
-        return flat[:0]
+        return np.empty(0, dtype=np.int64)
     there = set(known.tolist())
     return np.asarray([row for row in dict.fromkeys(replies) if row not in there][:limit], dtype=np.int64)

@@ -7,7 +7,6 @@ import numpy as np
 from recall_integrations.indexes.columns import Rows
 from recall_integrations.indexes.replies import SHORT, STEPS
 from recall_integrations.ranking.features.bm25 import Values, weighted
-from recall_integrations.ranking.features.exchange import asked_by_another, asking_share
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match
 
@@ -18,12 +17,19 @@ FAR = (DECAY**2, DECAY**3)  # of the turns three and four before a candidate, wh
 
 def subject_match(match: Match) -> Values:
     """The question asks "how many?", and the turn before it says of what."""
-    replies = asked_by_another(match)
-    replies *= np.minimum(np.maximum(2 - match.lengths_at[1] / np.float32(SHORT), 0), 1)  # as `replies.elliptic`
-    if not len(match.near) or not replies.any():
+    actors = match.actors_at
+    asked_by = match.asks.take(match.at[1]) * (actors[0] != actors[1])
+    some = asked_by.nonzero()[0]
+    if not len(some) or not len(match.near):
         return match.nothing
-    replies = replies * (1 - asking_share(match))  # who asks back does not answer
-    some = replies.nonzero()[0]
+    lengths = match.lengths_at[1, some]
+    replies = np.minimum(np.maximum(2 - lengths / np.float32(SHORT), 0), 1)  # as `replies.elliptic`
+    replies *= (actors[0, some] >= 0) & (actors[1, some] >= 0)
+    replies *= 1 - match.asking_share.take(some)  # who asks back does not answer
+    short = replies.nonzero()[0]
+    if not len(short):
+        return match.nothing
+    some, replies = some[short], replies[short]
     said = match.near.take(some, axis=1)
     asked = match.near_asked
     if asked is not None:
@@ -31,10 +37,11 @@ def subject_match(match: Match) -> Values:
     about = match.near.take(match.at[3, some], axis=1)
     about *= np.float32(DECAY)
     np.maximum(about, said, out=about)
-    _from_afar(match, about, some)
+    if match.gates["crowd"]:  # of two people it gains nothing, and is half of the work
+        _from_afar(match, about, some)
     about -= said
     found: Values = match.nothing.copy()
-    found[some] = replies[some] * weighted(match.share, about)
+    found[some] = replies * weighted(match.share, about)
     return found
 
 
@@ -71,8 +78,8 @@ SUBJECT = (
     Feature(
         name="subject_match",
         formula="where the text before it, by another actor, is a question of few words: Σ share · how much more "
-        "than the text and that question do the text two before (near, ·.8) and the two before that one (stems, ·.64, "
-        "·.51) hold; times 1 − asking_share",
+        "than the text and that question do the text two before (near, ·.8) and, where `crowd` is open, the two before "
+        "that one (stems, ·.64, ·.51) hold; times 1 − asking_share",
         of=subject_match,
         group="question",
         weight={"people": 1.0, "crowd": 2.0},

@@ -20,7 +20,8 @@ def columns(*turns: tuple[str | None, str], thread: str | None = "t") -> TextCol
 
 
 def after(scope: TextColumns, *rows: int, known: tuple[int, ...] = (), limit: int = 8) -> list[int]:
-    return replies_after(scope, np.asarray(rows), np.asarray((*rows, *known)), limit).tolist()
+    found: list[int] = replies_after(scope, np.asarray(rows), np.asarray((*rows, *known)), limit).tolist()
+    return found
 
 
 @pytest.mark.parametrize(
@@ -36,12 +37,12 @@ def after(scope: TextColumns, *rows: int, known: tuple[int, ...] = (), limit: in
 )
 def test_a_reply_answers_a_short_question_of_another(asker: str | None, question: str, worth: float) -> None:
     scope = columns((asker, question), ("Priya", "Eleven"))
-    np.testing.assert_allclose(elliptic(scope, np.arange(2)), [0, worth])
+    assert [elliptic(scope, row) for row in range(2)] == pytest.approx([0, worth])
 
 
 def test_without_threads_nothing_is_a_reply() -> None:
     scope = columns(("Sam", "How many?"), ("Priya", "Eleven"), ("Priya", "Yes"), thread=None)
-    assert not elliptic(scope, np.arange(3)).any()
+    assert [elliptic(scope, row) for row in range(3)] == [0, 0, 0]
     assert after(scope, 0) == []
 
 
