@@ -161,3 +161,43 @@ def test_what_is_hidden_is_in_no_decision(store: MemoryStore) -> None:
     for mode in ("redact", "block"):
         found = QueryOptimizer(store).recall("what is my phone number?", now=JULY, privacy=mode)
         assert number not in repr(found) and "a@b.example" not in repr(found)
+
+
+def test_facts_of_the_same_time_and_of_one_text(store: MemoryStore) -> None:
+    store.remember_many(
+        [
+            Memory("My phone number is 555-0101", id="m1", created_at=MAY),
+            Memory("My phone number is 555-0202", id="m2", created_at=MAY),
+        ]
+    )
+    assert [fact.memory_id for fact in store.facts()] == ["m2"]  # written later
+    store.remember(Memory("My desk code is 1111. My desk code is 2222.", id="m3", created_at=MAY))
+    assert [fact.value for fact in store.facts(slot="desk code")] == ["2222"]
+
+
+def test_a_time_zone_changes_no_order(store: MemoryStore) -> None:
+    from zoneinfo import ZoneInfo
+
+    tokyo, utc = datetime(2026, 5, 10, 8, tzinfo=ZoneInfo("Asia/Tokyo")), datetime(2026, 5, 10, 1, tzinfo=UTC)
+    assert tokyo < utc  # though its clock shows more
+    store.remember(Memory("My phone number is 555-0202", id="later", created_at=utc))
+    store.remember(Memory("My phone number is 555-0101", id="earlier", created_at=tokyo))
+    assert [fact.memory_id for fact in store.facts()] == ["later"]
+
+
+def test_thousands_of_values_of_one_slot(store: MemoryStore) -> None:
+    store.remember_many(
+        Memory(f"My phone number is 555-{i:05}", id=f"m{i}", created_at=JANUARY + timedelta(minutes=i))
+        for i in range(2_000)
+    )
+    assert [fact.value for fact in store.facts()] == ["555-01999"]
+    assert len(store.facts(history=True)) == 2_000
+    assert asked(store, "what is my phone number?")[0] == "m1999"
+    store.remember(Memory("My phone number is 555-77777", id="last", created_at=JULY))
+    assert asked(store, "what is my phone number?")[0] == "last"
+
+
+def test_what_a_field_says_stands_over_what_a_rule_reads(store: MemoryStore) -> None:
+    given = {"fact": {"slot": "phone number", "value": "555-0303"}}
+    store.remember(Memory("My phone number is 555-0101", id="m1", created_at=MAY, metadata=given))
+    assert [(fact.value, fact.by) for fact in store.facts()] == [("555-0303", "given")]
