@@ -9,9 +9,10 @@ others think is asked of what was found only. Every step looks at a bounded stre
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 
-from recall_integrations.facts.rules import changes, possessives, predicates, states, values, words
+from recall_integrations.facts.rules import changes, nouns, possessives, predicates, states, values, words
 from recall_integrations.facts.rules.reading import RESOLVED, Reading
 from recall_integrations.facts.said import IS, ME, YOU, Said
 from recall_integrations.facts.slots import DEFAULT, Slots
@@ -53,6 +54,8 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
         slots: the schema.
     """
     reading = Reading(text, at, slots)
+    nouns.read(reading)
+    first, reading.busy = len(reading.found), 0
     tenses = slots.verbs.tenses
     for match in _SUBJECT.finditer(text):
         if match.start() < reading.busy:
@@ -66,7 +69,19 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
         _read(reading, match)
     if ":" in text:
         _lines(reading)
-    return tuple(sorted(reading.found, key=lambda said: said.span[0])) if reading.found else ()
+    if not reading.found:
+        return ()
+    kept = [*reading.found[:first], *(one for one in reading.found[first:] if not _known(one, reading.found[:first]))]
+    return tuple(sorted(kept, key=lambda said: said.span[0]))
+
+
+def _known(one: Said, found: Sequence[Said]) -> bool:
+    """Whether a possessive noun has said it already, or something else in the same place."""
+    return any(
+        (one.slot, one.subject, one.op, one.value) == (other.slot, other.subject, other.op, other.value)
+        or (one.span[0] < other.span[1] and other.span[0] < one.span[1])
+        for other in found
+    )
 
 
 def _read(reading: Reading, match: re.Match[str]) -> bool:
