@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 from recall_integrations.facts.open_names import plural_of, singular, slots_called
 from recall_integrations.facts.rules import values, words
@@ -23,10 +24,6 @@ CHARS_MAX = 400  # of a sentence that is read
 SENTENCES_MAX = 200  # of a text
 LIKELY, UNLIKELY = 0.9, 0.8  # what the confidence is multiplied with, by how well the value fits
 
-_GATE = regex(
-    r"(?:\b(?:[Mm]y|[Oo]ur|[Yy]our|[Tt]heir|[Hh]is|[Hh]er|[Ii]ts)|[\w.]['’]s)\s\w|\ba\s(?:brand\s)?new\s|"
-    r"\b[Tt]he\s[\w -]{2,30}?\s(?:of|for)\s"
-)
 _LEAD = regex(
     r"(?:(?:[\w'’-]+ ){0,4}[\w'’-]+[:,]\s+|(?:oh and|and|so|but|also|ok|okay|well|please|just)\s+|"
     r"(?:please )?(?:remember|note|save|know)(?: that)?\s+|(?:as of|since) (?:today|now|then|the move),?\s+)",
@@ -55,76 +52,84 @@ _SET = (
     r"(?:raised|lowered|changed|moved|set|updated|increased|reduced|extended|cut|postponed|shifted|switched|bumped(?:\sup)?|went|slipped|"
     r"pushed(?:\sback)?|brought\sforward)"
 )
-# (pattern, what it says); tried in order on a sentence without what leads to it.
-_FORWARD: tuple[tuple[str, str], ...] = (
-    (rf"{_S}\s(?:has|have|['’]s)(?:\s(?:just|recently|now))?\schanged[,;]?\s(?:to|it['’]?s|it\sis|they['’]re)\s{_ADVERB}{_V}", IS),
-    (rf"{_S}\s(?:has|have)(?:n['’]t|\snot)\schanged[,;]?\s(?:it['’]?s|it\sis|still)\s{_ADVERB}{_V}", IS),
-    (rf"{_S}\s(?:has\s|have\s)?(?:just\s|recently\s)?(?:changed|switched|moved|went)\sfrom\s{_X}\sto\s{_V}", IS),
-    (rf"{_S}\s(?:has\s|have\s)?(?:just\s|recently\s)?(?:changed|switched|moved)\sto\s{_V}", IS),
-    (rf"{_S}\s(?:is|are)(?:n['’]t|\snot)\s{_X}{_MORE}[,;]\s(?:but\s|it['’]?s\s|it\sis\s|now\s)+{_ADVERB}{_V}", IS),
-    (rf"{_S}\s(?:is|are)\sno\slonger\s{_X}[,;]\s(?:but\s|it['’]?s\s|it\sis\s|now\s)+{_ADVERB}{_V}", IS),
-    (rf"{_S}\s(?:is|are|was|were)(?:n['’]t|\snot)\s{_X}[,;]?\s(?:but|it['’]?s|it\sis)\s{_ADVERB}{_V}", "corrects"),
-    (rf"{_S}\s(?:is|are)\sno\slonger\s{_XS}", NOT),
-    (rf"{_S}\s(?:is|are)(?:n['’]t|\snot)\s{_X}{_MORE}\b.*", NOT),
-    (rf"{_S}\s(?:no\slonger\sincludes?|(?:don|doesn)['’]t\sincludes?|do\snot\sinclude)\s{_XS}", "not many"),
-    (rf"{_S}\s(?:still\s|now\s|also\s)*includes?\s{_V}", "many"),
-    (rf"{_S}\s(?:has\sbeen|have\sbeen|was|were|is|got)\s(?:just\s)?{_SET}(?:\sfrom\s{_X})?\sto\s{_V}", IS),
-    (rf"{_S}\s(?:used\sto\sbe|was\sonce|had\sbeen)\s{_V}", WAS),
-    (rf"{_S}\s(?:was|were)\s{_V}", WAS),
-    (rf"{_S}\s{_IS}\s{_ADVERB}{_X},\s(?:and\s)?(?:not|no\slonger|instead\sof|rather\sthan)\s(?P<other>.+)", "not other"),
-    (rf"{_S}\s{_IS}\s{_ADVERB}{_V}", IS),
-    (rf"{_S}\s?:\s+{_V}", IS),
-    (rf"[Oo]ne\sof\s{_S}\s(?:is|was)\s{_ADVERB}{_V}", "many"),
-    (rf"(?:[Pp]lease\s)?[Aa]dd\s{_X}\sto\s(?:the\slist\sof\s)?{_S_END}\.?$", "many"),
-    (rf"(?:[Pp]lease\s)?(?:[Tt]ake|[Rr]emove|[Dd]rop|[Ss]trike)\s{_X}\s(?:off|from)\s(?:the\slist\sof\s)?{_S_END}\.?$", "not many"),
+Row = tuple[tuple[str, ...], str, str]
+# (what a sentence must hold, pattern, what it says); tried in order on a sentence without what leads to it.
+_FORWARD: tuple[Row, ...] = (
+    (("changed",), rf"{_S}\s(?:has|have|['’]s)(?:\s(?:just|recently|now))?\schanged[,;]?\s(?:to|it['’]?s|it\sis|they['’]re)\s{_ADVERB}{_V}", IS),
+    (("changed",), rf"{_S}\s(?:has|have)(?:n['’]t|\snot)\schanged[,;]?\s(?:it['’]?s|it\sis|still)\s{_ADVERB}{_V}", IS),
+    ((" from ",), rf"{_S}\s(?:has\s|have\s)?(?:just\s|recently\s)?(?:changed|switched|moved|went)\sfrom\s{_X}\sto\s{_V}", IS),
+    (("changed to", "switched to", "moved to",), rf"{_S}\s(?:has\s|have\s)?(?:just\s|recently\s)?(?:changed|switched|moved)\sto\s{_V}", IS),
+    (("n't", "n’t", " not ",), rf"{_S}\s(?:is|are)(?:n['’]t|\snot)\s{_X}{_MORE}[,;]\s(?:but\s|it['’]?s\s|it\sis\s|now\s)+{_ADVERB}{_V}", IS),
+    (("no longer",), rf"{_S}\s(?:is|are)\sno\slonger\s{_X}[,;]\s(?:but\s|it['’]?s\s|it\sis\s|now\s)+{_ADVERB}{_V}", IS),
+    (("n't", "n’t", " not ",), rf"{_S}\s(?:is|are|was|were)(?:n['’]t|\snot)\s{_X}[,;]?\s(?:but|it['’]?s|it\sis)\s{_ADVERB}{_V}", "corrects"),
+    (("no longer",), rf"{_S}\s(?:is|are)\sno\slonger\s{_XS}", NOT),
+    (("n't", "n’t", " not ",), rf"{_S}\s(?:is|are)(?:n['’]t|\snot)\s{_X}{_MORE}\b.*", NOT),
+    (("includ",), rf"{_S}\s(?:no\slonger\sincludes?|(?:don|doesn)['’]t\sincludes?|do\snot\sinclude)\s{_XS}", "not many"),
+    (("includ",), rf"{_S}\s(?:still\s|now\s|also\s)*includes?\s{_V}", "many"),
+    ((" to ",), rf"{_S}\s(?:has\sbeen|have\sbeen|was|were|is|got)\s(?:just\s)?{_SET}(?:\sfrom\s{_X})?\sto\s{_V}", IS),
+    ((" used to be", " once ", " had been ",), rf"{_S}\s(?:used\sto\sbe|was\sonce|had\sbeen)\s{_V}", WAS),
+    ((" was ", " were ",), rf"{_S}\s(?:was|were)\s{_V}", WAS),
+    ((", not ", ", no ", ", instead", ", rather", ", and not",), rf"{_S}\s{_IS}\s{_ADVERB}{_X},\s(?:and\s)?(?:not|no\slonger|instead\sof|rather\sthan)\s(?P<other>.+)", "not other"),
+    ((" is ", " are ", "'s ", "’s ", " remains", " stays", " beca", " become",), rf"{_S}\s{_IS}\s{_ADVERB}{_V}", IS),
+    ((":",), rf"{_S}\s?:\s+{_V}", IS),
+    (("ne of ",), rf"[Oo]ne\sof\s{_S}\s(?:is|was)\s{_ADVERB}{_V}", "many"),
+    (("dd ",), rf"(?:[Pp]lease\s)?[Aa]dd\s{_X}\sto\s(?:the\slist\sof\s)?{_S_END}\.?$", "many"),
+    ((" off ", " from ",), rf"(?:[Pp]lease\s)?(?:[Tt]ake|[Rr]emove|[Dd]rop|[Ss]trike)\s{_X}\s(?:off|from)\s(?:the\slist\sof\s)?{_S_END}\.?$", "not many"),
 )  # fmt: skip
-_INVERSE: tuple[tuple[str, str], ...] = (
-    (rf"{_X}\s(?:is|was)(?:n['’]t|\snot|\sno\slonger)\sone\sof\s{_S_END}(?:{_MORE})?$", "not many"),
-    (rf"{_X}\s(?:is|are)\s{_ADVERB}(?:also\s)?one\sof\s{_S_END}$", "many"),
-    (rf"(?P<v>.+?)\s(?:has\s)?(?:replaced|took\sover\sfrom|takes\sover\sfrom|replaces)\s(?P<x>.+?)\sas\s{_S_END}$", "replaced"),
-    (rf"{_X}\s(?:is|are)(?:n['’]t|\snot)\s{_S_END}{_MORE}$", NOT),
-    (rf"{_X}\s(?:is|are)\sno\slonger\s{_S_END}$", NOT),
-    (rf"{_X}\s(?:used\sto\sbe|was(?:\sonce)?)\s{_S_END}(?:\sbefore)?$", WAS),
-    (rf"{_X}(?:\sis|\sare|['’]s)\s{_ADVERB}{_S_END}(?:\snow|\sthese\sdays)?$", IS),
+_INVERSE: tuple[Row, ...] = (
+    (("one of",), rf"{_X}\s(?:is|was)(?:n['’]t|\snot|\sno\slonger)\sone\sof\s{_S_END}(?:{_MORE})?$", "not many"),
+    (("one of",), rf"{_X}\s(?:is|are)\s{_ADVERB}(?:also\s)?one\sof\s{_S_END}$", "many"),
+    (("repl", "over from",), rf"(?P<v>.+?)\s(?:has\s)?(?:replaced|took\sover\sfrom|takes\sover\sfrom|replaces)\s(?P<x>.+?)\sas\s{_S_END}$", "replaced"),
+    (("n't", "n’t", " not ",), rf"{_X}\s(?:is|are)(?:n['’]t|\snot)\s{_S_END}{_MORE}$", NOT),
+    (("no longer",), rf"{_X}\s(?:is|are)\sno\slonger\s{_S_END}$", NOT),
+    ((" used to be ", " was ",), rf"{_X}\s(?:used\sto\sbe|was(?:\sonce)?)\s{_S_END}(?:\sbefore)?$", WAS),
+    ((" is ", " are ", "'s ", "’s ",), rf"{_X}(?:\sis|\sare|['’]s)\s{_ADVERB}{_S_END}(?:\snow|\sthese\sdays)?$", IS),
 )  # fmt: skip
 _OF = (
     r"[Tt]he\s(?P<noun>[\w -]{2,30}?)\s(?:of|for)\s(?P<subject>(?:[Tt]he|my|our)\s[\w'’ -]{2,40}?|[A-Z][\w-]*(?:\s[A-Z][\w-]*){0,2}"
     r"(?:['’]s\s[\w-]+)?)\s"
 )
-_AS: tuple[tuple[str, str], ...] = (
-    (_OF + r"(?:is|are)\sno\slonger\s(?P<x>.+)$", NOT),
-    (_OF + r"(?:was|used\sto\sbe)\s(?!" + _SET + r")(?P<v>.+)$", WAS),
-    (_OF + r"(?:has\s(?:been\s)?|was\s|got\s)?" + _SET + r"(?:\sfrom\s(?P<x>.+?))?\sto\s(?P<v>.+)$", IS),
-    (_OF + r"(?:is|are)\s(?:now\s|still\s|currently\s)*(?P<v>.+)$", IS),
+_AS: tuple[Row, ...] = (
+    (("no longer",), _OF + r"(?:is|are)\sno\slonger\s(?P<x>.+)$", NOT),
+    ((" was ", " used to be ",), _OF + r"(?:was|used\sto\sbe)\s(?!" + _SET + r")(?P<v>.+)$", WAS),
+    ((" to ",), _OF + r"(?:has\s(?:been\s)?|was\s|got\s)?" + _SET + r"(?:\sfrom\s(?P<x>.+?))?\sto\s(?P<v>.+)$", IS),
+    ((" is ", " are ",), _OF + r"(?:is|are)\s(?:now\s|still\s|currently\s)*(?P<v>.+)$", IS),
     (
+        ("used to",),
         r"(?P<subject>.+?)\sused\sto\s(?:use|have)\s(?P<x>.+?)\sas\s(?:my|our|his|her|its|their)\s(?P<noun>[\w -]+?)$",
         WAS,
     ),
     (
+        ("no longer", "n't", "n’t", " not ",),
         r"(?P<subject>.+?)\s(?:no\slonger\s(?:has|have)|(?:don|doesn)['’]t\shave|do(?:es)?\snot\shave)\s(?P<x>.+?)\sas\s"
         r"(?:my|our|his|her|its|their)\s(?P<noun>[\w -]+?)(?:\sany\s?more|\sany\slonger)?$",
         NOT,
     ),
     (
+        (" among ",),
         r"(?P<subject>.+?)\s(?:also\s)?(?:has|have)\s(?P<x>.+?)\samong\s(?:my|our|his|her|its|their)\s(?P<noun>[\w -]+?)$",
         "many",
     ),
     (
+        (" from ",),
         r"(?P<subject>.+?)\s(?:now\s|recently\s|just\s)?(?:switched|changed)\sfrom\s(?P<x>.+?)\sto\s(?P<v>.+?)\sas\s"
         r"(?:my|our|his|her|its|their)\s(?P<noun>[\w -]+?)$",
         "replaced",
     ),
     (
+        (" as ",),
         r"(?P<subject>.+?)\s(?:now\s|still\s|currently\s)?(?:uses?|has|have)\s(?P<x>.+?)\sas\s"
         r"(?:my|our|his|her|its|their)\s(?P<noun>[\w -]+?)(?:\snow)?$",
         IS,
     ),
     (
+        (" new ",),
         r"(?P<subject>.+?)(?:['’]ve|['’]s|\shas|\shave)?\s(?:just\s|now\s)?(?:got|has|have|have\sgot)\sa\s(?:brand\s)?new\s(?P<noun>[\w -]{2,30}?)"
         r"(?::|,(?:\snumber)?|\sand\sit['’]s|\s-|\scalled|\snamed)\s(?P<v>.+)$",
         IS,
     ),
     (
+        (" at ",),
         r"[Tt]he\s(?P<noun>[\w -]{2,30}?)\sat\s(?P<place>[Mm]y|[Oo]ur|[\w -]+?['’]s)\s(?:place|home|house|flat|office)\s(?:is|is\snow)\s(?P<v>.+)$",
         IS,
     ),
@@ -153,42 +158,74 @@ _IN_NOUN = frozenset(
 _PRONOUNS = {"i": ME, "we": ME, "you": YOU}
 
 
-class _Patterns:
-    """The patterns, compiled when the first text needs them."""
+_FIRST = regex(
+    r"(?:[Mm]y|[Oo]ur|[Yy]our|[Tt]he|[Oo]ne\sof|[Pp]lease|[Aa]dd|[Tt]ake|[Rr]emove|[Dd]rop|[Ss]trike)\s|"
+    r"[A-Z][\w-]*(?:\s[A-Z][\w-]*){0,2}['’]s\s"
+)
+_OWNED = regex(r"([A-Za-z]\w*)['’]s\s\w")
+_CONTRACTED = frozenset("it that he she there here what who how where when let this everything one so".split())
+_MINE = ("my ", "My ", "our ", "Our ", "your ", "Your ")
+_THEIRS = (" their ", " his ", " her ", " its ")
+_VERBS = (
+    *(" is ", " are ", " was ", " were ", "'s ", "’s ", "n't ", "n’t ", " no longer ", "chang", " includ", " used to "),
+    *(
+        " one of ",
+        ":",
+        " as ",
+        " new ",
+        " among ",
+        " add ",
+        "Add ",
+        " off ",
+        " replaced ",
+        " took over ",
+        " beca",
+        " remains",
+    ),
+    *(" stays ", " switched "),
+)
 
-    def __init__(self) -> None:
-        self._made: list[list[tuple[re.Pattern[str], str]]] | None = None
 
-    def of(self, place: int) -> list[tuple[re.Pattern[str], str]]:
-        """Forward, inverse, `as`."""
-        if self._made is None:
-            self._made = [[(re.compile(p), op) for p, op in rows] for rows in (_FORWARD, _INVERSE, _AS)]
-        return self._made[place]
+@cache
+def _patterns(place: int) -> tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...]:
+    """Forward, inverse, others; compiled when the first text needs them."""
+    return tuple((cues, re.compile(pattern), op) for cues, pattern, op in (_FORWARD, _INVERSE, _AS)[place])
 
 
-_PATTERNS = _Patterns()
+def _holds(text: str) -> tuple[bool, bool]:
+    """Whether something is possessed, by its form; and whether something may be otherwise."""
+    owned = any(cue in text for cue in _MINE) or (
+        ("'s " in text or "’s " in text) and any(m[1].casefold() not in _CONTRACTED for m in _OWNED.finditer(text))
+    )
+    other = " new " in text or any(cue in text for cue in _THEIRS)
+    return owned, other or (
+        ("The " in text or "the " in text) and (" of " in text or " for " in text or " at " in text)
+    )
 
 
 def read(reading: Reading) -> None:
     """What the sentences of a text say in this way."""
     text = reading.text
-    if _GATE.search(text) is None:
+    if not any(cue in text for cue in _VERBS) or not any(_holds(text)):
         return
     for start, end in reading.sentences()[:SENTENCES_MAX]:
-        if 6 < end - start <= CHARS_MAX and _GATE.search(text, max(0, start - 1), end) is not None:
-            _sentence(reading, start, end)
+        if not 6 < end - start <= CHARS_MAX or reading.asked(end):
+            continue
+        part = text[start:end]
+        if any(cue in part for cue in _VERBS):
+            owned, other = _holds(part)
+            if owned or other:
+                _sentence(reading, start, end, owned=owned, other=other)
 
 
-def _sentence(reading: Reading, start: int, end: int) -> bool:
+def _sentence(reading: Reading, start: int, end: int, *, owned: bool, other: bool) -> bool:
     text = reading.text
-    if reading.asked(end):
-        return False
     while start < end and text[start] in " \t\r\n-*•>":
         start += 1
     for _ in range(4):  # with what leads to it, and without
         if _POISON.match(text, start, end):
             return False
-        if _read(reading, start, end):
+        if _read(reading, start, end, owned=owned, other=other):
             return True
         lead = _LEAD.match(text, start, end)
         if lead is None or lead.end() >= end:
@@ -197,33 +234,19 @@ def _sentence(reading: Reading, start: int, end: int) -> bool:
     return False
 
 
-def _read(reading: Reading, start: int, end: int) -> bool:
+def _read(reading: Reading, start: int, end: int, *, owned: bool, other: bool) -> bool:
     part = reading.text[start:end].rstrip(" \t.")
-    for place, rows in ((0, _PATTERNS.of(0)), (1, _PATTERNS.of(1)), (2, _PATTERNS.of(2))):
-        if not _may(part, place):
+    for place in range(3):
+        if (place == 0 and (not owned or _FIRST.match(part) is None)) or (place == 1 and not owned):
             continue
-        for pattern, op in rows:
-            match = pattern.match(part)
-            if match is not None and _say(reading, start, match, op, owned=place < 2):
-                return True
+        if place == 2 and not (other or " as " in part or " at " in part):
+            continue
+        for cues, pattern, op in _patterns(place):
+            if any(cue in part for cue in cues):
+                match = pattern.match(part)
+                if match is not None and _say(reading, start, match, op, owned=place < 2):
+                    return True
     return False
-
-
-def _may(part: str, place: int) -> bool:
-    """A look before patterns are tried."""
-    if place == 0:
-        return part[:1] in "MmOoYyTtAaPpRrDdSs" or part[:1].isupper()
-    if place == 1:
-        return (
-            " is" in part
-            or "'s " in part
-            or "’s " in part
-            or " was" in part
-            or " used" in part
-            or " replaced" in part
-            or " took" in part
-        )
-    return any(cue in part for cue in (" as ", " among ", " new ", " at ", " of ", " for "))
 
 
 def _say(reading: Reading, start: int, match: re.Match[str], op: str, *, owned: bool) -> bool:
