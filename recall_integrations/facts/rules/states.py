@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recall_integrations.facts.rules import predicates, values, words
+from recall_integrations.facts.rules import fitting, predicates, roles, values, words
 from recall_integrations.facts.rules.predicates import (
     BE,
     BEFORE,
@@ -21,7 +21,7 @@ from recall_integrations.patterns import regex
 
 _NEXT = regex(r"[ \t]{1,3}([\w'’-]{1,24})")
 _FILLERS = frozenset(
-    "back over here down up out there away recently now currently just new great full-time part-time permanent my a an"
+    "back over here down up out there away recently now currently just new great full-time part-time permanent my a an his her their its"
     " another all the way both mainly mostly primarily severely highly happily mildly really very also again of".split()
 )
 _AND = regex(r"\s*(?:,\s*(?:and\s|or\s|as\swell\sas\s)?|\s(?:and|&|or|as\swell\sas|plus)\s)\s*", 2)
@@ -63,17 +63,45 @@ def read(
     ):
         return False
     entries = _fitting(reading, said, end)
-    if not entries and (said.verb != BE or not _shaped(reading.text, said.end, end)):
+    known = said.verb in reading.slots.verbs.by_noun
+    if not entries and not known and (said.verb != BE or not _shaped(reading.text, said.end, end)):
         return False
     _, last = reading.sentence(start)
     if said.end > last:
         return False
-    done = any(_led(reading, subject, start, said, entry, last, sure) for entry in entries)
+    done = known and _by_noun(reading, subject, start, said, last, sure)
+    done = done or any(_led(reading, subject, start, said, entry, last, sure) for entry in entries)
     if not done and said.verb == BE:
         done = _been(reading, subject, start, said, last, sure)
     if done:
         _more(reading, subject, start, said, last, sure)
+    elif said.verb in _BEFORE_THE_NEXT and said.end < last:
+        match = _THEN.match(reading.text, said.end, last)
+        if match and match[1] in reading.slots.verbs.tenses:
+            return read(reading, subject, start, match.start(1) - 1, "", sure)
     return done
+
+
+_BEFORE_THE_NEXT = frozenset("left quit sold finished".split())
+_THEN = regex(r"[^.;,!?\n]{1,40}?,?\sand\s(?:has\s|have\s)?(?:now\s|just\s)?(?=(\w+))")
+
+
+def _by_noun(reading: Reading, subject: str, start: int, said: Predicate, end: int, sure: float) -> bool:
+    """What a verb says with the noun of the slot behind it: "uses Zed as her editor"."""
+    found = roles.named(reading, said, end)
+    if found is None:
+        return False
+    slot, value, group, old = found
+    op = _op(reading.text, said, (), group, value[1])
+    if op is None:
+        return False
+    return reading.say(slot, value, subject, start, op=op, event=group != "verbs", sure=sure, instead_of=old)
+
+
+def _apposed(reading: Reading, value: Value, end: int, slot: str) -> str:
+    """The slot that a noun behind the value names: "joined Northside, his new gym"."""
+    match = roles.APPOSED.match(reading.text, value[2], end) if reading.text.startswith(",", value[2]) else None
+    return reading.slots.of_noun.get(match["noun"], slot) if match else slot
 
 
 def _fitting(reading: Reading, said: Predicate, end: int) -> list[tuple[tuple[str, ...], str, str]]:
@@ -82,7 +110,7 @@ def _fitting(reading: Reading, said: Predicate, end: int) -> list[tuple[tuple[st
     if not match:
         return []
     verbs, word = reading.slots.verbs, match[1].casefold()
-    by_word = verbs.being if said.verb == BE else verbs.after[said.verb]
+    by_word = verbs.being if said.verb == BE else verbs.after.get(said.verb, {})
     if word in _FILLERS or word == "from":
         return [entry for entries in by_word.values() for entry in entries]
     return [*by_word.get(word, ()), *by_word.get("", ())]
@@ -144,7 +172,10 @@ def _led(
     if op is None or not _allowed(said, slot, subject, group):
         return False
     found = _values(reading, slot, behind, end)
-    if not found or not _fits(text, rest, said, slot, found[0], end):
+    slot_told = _apposed(reading, found[0], end, slot) if found else slot
+    if slot_told != slot and found:
+        slot = slot_told
+    elif not found or not fitting.fits(text, subject, rest, said, slot, group, found[0], end):
         return False
     if group == "starts" and before is None and slot == "home":
         match = _FROM.match(text, min(found[-1][2] + 1, end), end)
@@ -228,31 +259,6 @@ def _allowed(said: Predicate, slot: str, subject: str, group: str) -> bool:
 
 
 _LASTING = frozenset(("home", "employer", "job", "school", "hometown", "address", "boss", "team"))
-_TOGETHER = frozenset(
-    "club group gym team band class classes program programme tournament forum brigade community league church choir"
-    " session meeting workshop course army navy choir committee board party society association zoom discord slack".split()
-)
-_SCHOOLS = ("university", "college", "school", "academy", "institute", "polytechnic", " uni")
-_NOT_SUBJECT = frozenset(
-    "hard real abroad together alone more every late online all harder lots how what for a the".split()
-)
-
-
-def _fits(text: str, rest: tuple[str, ...], said: Predicate, slot: str, value: Value, end: int) -> bool:
-    """Whether a value that looks right can be meant by a verb that means much else."""
-    low = value[0].casefold()
-    if said.verb.startswith("join") and slot == "employer":
-        return value[0][0].isupper() and low.split()[-1] not in _TOGETHER
-    if slot == "school" and (said.verb.startswith(("attend", "transfer"))):
-        return any(part in low for part in _SCHOOLS)
-    if slot == "major":
-        first = low.split()[0]
-        return first not in _NOT_SUBJECT | words.EVALUATIVE and low.split()[-1] not in words.EVALUATIVE | _NOT_SUBJECT
-    if slot == "hometown" and rest == ("from",) and said.verb != BE:
-        return said.tense == PRESENT
-    if slot in ("sport", "instrument", "learning", "language"):
-        return bool(_ENDS.match(text, value[2], end))
-    return True
 
 
 def _values(reading: Reading, slot: str, place: int, end: int) -> list[Value]:
@@ -342,13 +348,6 @@ def _being_op(said: Predicate) -> str | None:
     return WAS if said.tense in (BEFORE, USED) else None
 
 
-_ENDS = regex(
-    r"(?:\s*(?:[.,!;:?)]|$|\n|[-–—])|\s(?:and|but|now|so|since|for|because|by|as|at|in|who|which|with|from|again|these|of|"
-    r"any\s?more|too|well|fluently|every|when|together|this|last|about|ago|professionally|until|one|two|three|four|five|\d+|on|to|a\slittle|a\sbit|also|or|&|instead|over|yesterday|diet|person|guy|woman|man|eater|citizen|though|i|while|working|living|based|until|or|currently|looking)\b|\s[^\w\s])",
-    2,
-)
-
-
 def _candidates(text: str, place: int, end: int, subject: str, op: str) -> list[tuple[str, Value]]:
     """The slots and values that a complement may be, the surest first; at most one."""
     match = _AGE.match(text, place, end)
@@ -362,7 +361,7 @@ def _candidates(text: str, place: int, end: int, subject: str, op: str) -> list[
     ):  # fmt: skip
         behind = place + 3 if text[place : place + 3].casefold() == "on " and kind == "diet" else place
         found = values.value_at(text, behind, end, kind)
-        if found and _ENDS.match(text, found[2], end):
+        if found and fitting.ENDS.match(text, found[2], end):
             return [(slot, found)]
     match = _CALLED.match(text, place, end)
     if match:

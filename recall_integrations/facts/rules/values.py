@@ -17,8 +17,8 @@ _FILLER = regex(
     2,
 )
 _CUT = regex(
-    r"[,;!?\n\"“”()\[\]…]|\.(?=\s|$|\.)|\s+[-–—]+\s|[–—]|[:](?=\s)|\s+(?:and|but|because|cause|cuz|so|since|until|till|when|"
-    r"while|where|which|who|that|if|though|although|as|after|before|from|with|for|now|these\sdays|nowadays|at\sthe\s"
+    r",(?!\d{3}(?!\d))|[;!?\n\"“”()\[\]…]|\.(?=\s|$|\.)|\s+[-–—]+\s|[–—]|[:](?=\s)|\s+(?:and|but|because|cause|cuz|so|since|until|till|when|"
+    r"while|where|which|who|that|if|though|although|as|after|before|from|with|for|now|long\sago|any\slonger|these\sdays|nowadays|at\sthe\s"
     r"moment|currently|right\snow|any\s?more|instead|rather|not|in\scase|btw|too|also|again|then|lol|thanks|already|"
     r"today|earlier|lately|itself|early|yesterday|tonight|tomorrow|online|together|myself|ever|by\sthe\sway|starting|effective|however|except|or|than|over|at\spresent|once|every|last|next|this|"
     r"i|i['’]m|we|he|she|they|it|it['’]s|is|was|are|were|has|have)\b|\s+&\s|\s[^\w\s]*[\U0001f300-\U0001faff]",
@@ -33,6 +33,7 @@ _PERSON = regex(
     rf"(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|Doctor|Aunt|Uncle|Miss|Sir|Coach|Father|Sister)\.?\s)?"
     rf"{_CAP}(?:\s(?:(?:de|la|van|von|der|O['’])\s?){{0,2}}{_CAP}){{0,2}}"
 )
+_TITLE = regex(r"(?:Dr|Mr|Mrs|Ms|Prof)\.?\s")
 _PLACE = regex(
     rf"(?:the\s)?{_CAP}(?:\s(?:(?:of|de|la|upon|am|the|on)\s){{0,2}}{_CAP}){{0,3}}(?:,\s{_CAP}(?:\s{_CAP})?(?=[.!;]|$|\s(?:and|now)))?"
 )
@@ -41,7 +42,9 @@ _EMAIL = regex(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _CODE = regex(r"[\"'“‘]?(?P<v>[^\s\"“”'’,;]{1,60}?)[\"'”’]?(?=[\s,;]|[.!?]+(?:\s|$)|$)")
 _ADDRESS = regex(
     r"(?:(?:apartment|apt|flat|unit|suite|no)\.?\s)?\d{1,6}\w?[-/\d]{0,6},?\s[A-Z]?[\w'’.-]{1,30}(?:\s(?!and\b|but\b|now\b|since\b|"
-    r"so\b|with\b|from\b|until\b|because\b|in\b|as\b|starting\b|if\b|not\b|which\b|these\b)[\w'’#/-]{1,30}){0,5}(?:,\s(?:[A-Z][\w'’-]{0,30}|\d[\w-]{1,8})(?:\s(?:[A-Z0-9][\w'’-]{0,30})){0,3}){0,4}",
+    r"so\b|with\b|from\b|until\b|because\b|in\b|as\b|starting\b|if\b|not\b|which\b|these\b|any\s?more\b|any\slonger\b|is\b|was\b|"
+    r"before\b|instead\b|anyway\b|long\sago\b)[\w'’#/-]{1,30}){0,5}"
+    r"(?:,\s(?-i:[A-Z][\w'’-]{0,30}|\d[\w-]{1,8})(?:\s(?-i:[A-Z0-9][\w'’-]{0,30})){0,3}){0,4}",
     2,
 )
 _STREET = regex(
@@ -151,7 +154,7 @@ def _place(text: str, start: int, end: int) -> Value | None:
 
 def _person(text: str, start: int, end: int) -> Value | None:
     match = _PERSON.match(text, start, end)
-    if not match or _odd_name(match[0]):
+    if not match or _odd_name(_TITLE.sub("", match[0], 1) or match[0]):
         return None
     return match[0].rstrip(".'’"), match.start(), match.start() + len(match[0].rstrip(".'’"))
 
@@ -263,6 +266,34 @@ def _subject(text: str, start: int, end: int) -> Value | None:
     return found
 
 
+def _titled(text: str, start: int, end: int) -> Value | None:
+    return _person(text, start, end) if text.startswith(("Dr", "Doctor"), start) else None
+
+
+def _vehicle(text: str, start: int, end: int) -> Value | None:
+    start = _articled(text, start, end)
+    match = _NAMED.match(text, start, end)
+    if not match or match[0].split()[0].casefold() not in words.CAR_MAKES:
+        return None
+    return stripped(text, *match.span())
+
+
+def _activity(text: str, start: int, end: int) -> Value | None:
+    found = plain(text, start, end, words_max=3)
+    if found is None or found[1] != start:
+        return None
+    parts = found[0].casefold().split()
+    if found[0].casefold() in words.SPORTS:
+        return found
+    if parts[-1] in words.HOBBIES or (parts[0] not in words.NOT_HOBBIES and parts[-1].endswith(("ing", "graphy"))):
+        return found if parts[-1] not in words.NOT_HOBBIES else None
+    return None
+
+
+def _company(text: str, start: int, end: int) -> Value | None:
+    return _named(text, start, end)
+
+
 def _name(text: str, start: int, end: int) -> Value | None:
     return _named(text, start, end) or plain(text, start, end, words_max=2)
 
@@ -299,6 +330,10 @@ FINDERS: dict[str, Callable[[str, int, int], Value | None]] = {
     "team": _team,
     "thing": _thing,
     "name": _name,
+    "titled": _titled,
+    "vehicle": _vehicle,
+    "activity": _activity,
+    "named": _company,
     "subject": _subject,
     "medicine": _medicine,
     "blood": _shape(_BLOOD),

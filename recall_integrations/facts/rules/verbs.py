@@ -56,6 +56,15 @@ _IRREGULAR = {
     "stay": ("stays", "stayed", "stayed", "staying"),
     "hail": ("hails", "hailed", "hailed", "hailing"),
     "train": ("trains", "trained", "trained", "training"),
+    "stick": ("sticks", "stuck", "stuck", "sticking"),
+    "cost": ("costs", "cost", "cost", "costing"),
+    "know": ("knows", "knew", "known", "knowing"),
+    "trade": ("trades", "traded", "traded", "trading"),
+    "hold": ("holds", "held", "held", "holding"),
+    "set": ("sets", "set", "set", "setting"),
+    "choose": ("chooses", "chose", "chosen", "choosing"),
+    "scrap": ("scraps", "scrapped", "scrapped", "scrapping"),
+    "spend": ("spends", "spent", "spent", "spending"),
     "dye": ("dyes", "dyed", "dyed", "dyeing"),
 }
 _VOWELS = frozenset("aeiou")
@@ -85,6 +94,24 @@ def _regular(verb: str) -> tuple[str, str, str, str]:
     return third, f"{verb}ed", f"{verb}ed", f"{verb}ing"
 
 
+ROLES = (
+    "have",
+    "use",
+    "see",
+    "keep",
+    "choose",
+    "pick",
+    "switch",
+    "change",
+    "swap",
+    "go",
+    "park",
+    "wake",
+    "get",
+    "eat",
+    "own",
+)
+ROLES += ("like", "love", "prefer", "enjoy")
 Entry = tuple[tuple[str, ...], str, str]  # the words behind the verb, the slot, the group
 
 
@@ -93,12 +120,18 @@ class VerbIndex:
 
     Args:
         rows: name of a slot and its phrases by group: `verbs`, `starts`, `stops`.
+        roles: verbs behind which a noun names the slot: "uses Zed as her editor".
     """
 
-    def __init__(self, rows: Iterable[tuple[str, Mapping[str, tuple[str, ...]]]]) -> None:
+    def __init__(self, rows: Iterable[tuple[str, Mapping[str, tuple[str, ...]]]], roles: Iterable[str] = ROLES) -> None:
         self.tenses: dict[str, set[str]] = {}
         self.after: dict[str, dict[str, list[Entry]]] = {}  # by form, then by the next word
         self.being: dict[str, list[Entry]] = {}
+        self.by_noun: set[str] = set()  # forms of the verbs behind which a noun names the slot
+        for verb in roles:
+            for form, tenses in forms(verb).items():
+                self.by_noun.add(form)
+                self.tenses.setdefault(form, set()).update(tenses)
         for name, groups in rows:
             for group, phrases in groups.items():
                 for phrase in phrases:

@@ -52,10 +52,30 @@ SPORTS = _set(
     horse riding, horseback riding, kitesurfing, triathlon, triathlons, parkour, capoeira, jogging, weightlifting,
     figure skating, ice skating, roller derby, curling, tai chi, krav maga"""
 )
+HOBBIES = _set(
+    """pottery, origami, calligraphy, chess, photography, archery, yoga, pilates, ceramics, woodwork, woodcarving,
+    carpentry, embroidery, crochet, needlepoint, ballet, salsa, tango, karaoke, bingo, bridge, poker, astronomy,
+    genealogy, falconry, taxidermy, beekeeping, gardening, falconry, topiary, bonsai, parkour, cosplay, watercolours,
+    watercolors, sudoku, crosswords, geocaching, orienteering, birdwatching, tai chi, stargazing, improv, macrame"""
+)
+NOT_HOBBIES = _set(
+    """being, having, getting, seeing, hearing, knowing, watching, going, making, doing, taking, working, spending, trying,
+    giving, finding, sharing, looking, helping, using, talking, thinking, finishing, meeting, everything, something,
+    nothing, anything, living, evening, morning, king, thing, ring, spring, string, wedding, building, ceiling, feeling,
+    beginning, smoking, drinking, asking, waiting, coming, hoping, worrying, calling, arguing, complaining, studying,
+    learning, teaching, training, that, this, it, offering, catching, exploring, telling, bringing, putting, keeping"""
+)
+CAR_MAKES = _set(
+    """skoda, škoda, toyota, mazda, renault, volkswagen, vw, audi, bmw, mercedes, mercedes-benz, ford, opel, vauxhall, fiat,
+    peugeot, citroen, citroën, seat, volvo, saab, honda, nissan, hyundai, kia, subaru, suzuki, mitsubishi, tesla, porsche,
+    jaguar, lexus, dacia, jeep, chevrolet, chevy, dodge, chrysler, buick, cadillac, gmc, mini, smart, rover, polestar,
+    rivian, lucid, byd, mg, alfa, lancia, ferrari, lamborghini, bentley, tata, mahindra, infiniti, acura, lada, cupra"""
+)
 NOT_PLAYED = _set("pool, polo, bass, running, yoga, pilates")
 MARITAL = _set(
     """married, single, divorced, engaged, widowed, separated, in a relationship, happily married, newly engaged,
-    newly married, recently divorced, recently engaged, recently married, newlywed, unmarried, in a long-term relationship"""
+    newly married, recently divorced, recently engaged, recently married, newlywed, unmarried,
+    in a long-term relationship"""
 )
 RELIGIONS = _set(
     """christian, catholic, protestant, orthodox, anglican, methodist, baptist, lutheran, presbyterian, mormon, quaker,
