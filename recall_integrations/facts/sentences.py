@@ -9,7 +9,7 @@ others think is asked of what was found only. Every step looks at a bounded stre
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from datetime import datetime
 
 from recall_integrations.facts.rules import changes, nouns, possessives, predicates, states, values, words
@@ -18,7 +18,7 @@ from recall_integrations.facts.said import IS, ME, YOU, Said
 from recall_integrations.facts.slots import DEFAULT, Slots
 from recall_integrations.patterns import regex
 
-VERSION = 2  # stands with the facts in a store: those of another one are made anew
+VERSION = 3  # stands with the facts in a store: those of another one are made anew
 _SUBJECT = regex(
     r"(?<![\w'’@/.-])(?:"
     r"(?P<poss>[Mm]y|[Oo]ur|[Yy]our)\s"
@@ -54,11 +54,12 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
         slots: the schema.
     """
     reading = Reading(text, at, slots)
-    nouns.read(reading)
-    first, reading.busy = len(reading.found), 0
     tenses = slots.verbs.tenses
-    for match in _SUBJECT.finditer(text):
+    for match, of_noun in _places(text):
         if match.start() < reading.busy:
+            continue
+        if of_noun:
+            nouns.read(reading, match)
             continue
         if match.lastgroup in ("name", "pron"):  # most of them are followed by no verb that says anything
             place = match.end() + 1
@@ -69,19 +70,21 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
         _read(reading, match)
     if ":" in text:
         _lines(reading)
-    if not reading.found:
-        return ()
-    kept = [*reading.found[:first], *(one for one in reading.found[first:] if not _known(one, reading.found[:first]))]
-    return tuple(sorted(kept, key=lambda said: said.span[0]))
+    return tuple(sorted(reading.found, key=lambda said: said.span[0])) if reading.found else ()
 
 
-def _known(one: Said, found: Sequence[Said]) -> bool:
-    """Whether a possessive noun has said it already, or something else in the same place."""
-    return any(
-        (one.slot, one.subject, one.op, one.value) == (other.slot, other.subject, other.op, other.value)
-        or (one.span[0] < other.span[1] and other.span[0] < one.span[1])
-        for other in found
-    )
+def _places(text: str) -> Iterator[tuple[re.Match[str], bool]]:
+    """Where something may be said, in order, and whether a noun is possessed there; of two at one place that first."""
+    marks = nouns.MARK.finditer(text)
+    mark = next(marks, None)
+    for match in _SUBJECT.finditer(text):
+        while mark is not None and mark.start() <= match.start():
+            yield mark, True
+            mark = next(marks, None)
+        yield match, False
+    while mark is not None:
+        yield mark, True
+        mark = next(marks, None)
 
 
 def _read(reading: Reading, match: re.Match[str]) -> bool:
@@ -130,6 +133,9 @@ def _named(reading: Reading, match: re.Match[str]) -> bool:
     if name.split()[0].casefold() in words.NOT_NAMES:
         return False
     if match["own"]:
+        mark = nouns.MARK.match(text, match.start("own"))
+        if mark and nouns.read(reading, mark):
+            return True
         subject = name if " " in name or name[0].isupper() else ""
         return possessives.read(reading, subject, start, place)
     if not text[max(0, start - 4) : start].casefold().endswith((" my ", "my ", "our ")):

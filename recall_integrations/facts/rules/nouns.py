@@ -1,426 +1,441 @@
-"""What stands around a possessive noun: "my locker code is now …", "Dr Tan is no longer Priya's doctor", "one of our …".
+"""What is said of a slot that is named: "Priya's locker code is 4711", "4711 is no longer my locker code".
 
-    sentence ─ what leads to it is skipped ─ whose and what ─ the verb ─▶ value
+    whose ─ noun ─ verb ─ value      value ─ verb ─ whose ─ noun      whom ─ has ─ value ─ as ─ their ─ noun
 
-Whose it is may be anybody or anything ("the newsletter's deadline"), and what it is any noun of up to four words: one
-of the schema names its slot, any other an open one.
+It is looked for where something is possessed; the value's own shape makes it surer, and is not asked for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
 
-from recall_integrations.facts.open_names import plural_of, singular, slots_called
+from recall_integrations.facts.open_names import singular, slots_called
 from recall_integrations.facts.rules import values, words
-from recall_integrations.facts.rules.reading import Reading
+from recall_integrations.facts.rules.reading import RESOLVED, Reading
 from recall_integrations.facts.rules.values import Value
 from recall_integrations.facts.said import IS, ME, NOT, WAS, YOU
 from recall_integrations.facts.slots import OPEN
 from recall_integrations.patterns import regex
 
-CHARS_MAX = 400  # of a sentence that is read
-SENTENCES_MAX = 200  # of a text
-LIKELY, UNLIKELY = 0.9, 0.8  # what the confidence is multiplied with, by how well the value fits
-
-_LEAD = regex(
-    r"(?:(?:[\w'’-]+ ){0,4}[\w'’-]+[:,]\s+|(?:oh and|and|so|but|also|ok|okay|well|please|just)\s+|"
-    r"(?:please )?(?:remember|note|save|know)(?: that)?\s+|(?:as of|since) (?:today|now|then|the move),?\s+)",
-    re.I,
+ODD = 0.78  # of a value that does not look like its slot's
+MARK = regex(r"(?<![\w'’])(?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Ii]ts)\s|(?<=\w)['’]s\s|(?<![\w'’])[Nn]ew\s")
+_GATE = regex(r"(?:is|are|was|were|to|e|ed|s|as|off|among|’t|'t)\s|:|,|['’]s\s|got\s")
+_OWNER = regex(
+    r"(?<![\w'’-])(?:(?:[Mm]y|[Oo]ur|[Yy]our|[Tt]he)\s(?:(?!(?:of|is|was|in|to|that|and|as|not|at|for|on|off|from|my|our|the)\b)"
+    r"[\w-]{1,20}\s){0,3}?[\w-]{1,20}|[A-Z][\w-]{0,24}(?:\s[A-Z0-9][\w-]{0,24}){0,2})\Z"
 )
-_POISON = regex(
-    r"(?:if|when|unless|before|after|until|suppose|imagine|maybe|perhaps|should|could|would|what|who|where|why|how|do|"
-    r"does|did|is|are|can|will|i wish|wish|hopefully)\b",
-    re.I,
+_CHAIN = regex(r"[\w-]{1,20}(?:\s[\w-]{1,20}){0,2}(?=['’]s\s)")
+_NOT_OWNERS = frozenset(
+    "it that this what who where there here he she how when why let one everyone everybody someone somebody today name".split()
 )
-_WHOSE = (
-    r"(?P<{0}>[Mm]y|[Oo]ur|[Yy]our|(?:[Tt]he\s(?:[\w-]+\s){{0,3}}?[\w-]+|(?:[Mm]y|[Oo]ur|[Yy]our)\s(?:[\w-]+\s){{0,2}}?"
-    r"[\w-]+|[A-Z][\w-]*(?:\s[A-Z][\w-]*){{0,2}})['’]s)\s"
+_LEAD_NAMES = frozenset("actually correction sorry hi hey fyi btw so and but oh well also again now".split())
+_WORD = regex(r"([^\W_][\w'’/&-]{0,24})")
+_NO_NOUN = frozenset(
+    "and or but that which who when where because so if then than with to from by i we you he she they it me us him them"
+    " my our your his their this these those a an the not no do does did had would could should can may might must be"
+    " been am there here what how why very really just like about into over after before until while since without".split()
 )
-_OLD = r"(?P<{0}>(?:old|previous|former|prior|first|original|last)\s)?"
-_NEW = r"(?:(?:brand[\s-])?(?:new|current|latest|actual|own)\s)?"
-_NOUN = r"(?P<{0}>(?:[\w-]+\s){{0,3}}?[\w-]+)"
-_S = _WHOSE.format("who") + _OLD.format("old") + _NEW + _NOUN.format("noun")
-_S_END = _WHOSE.format("who") + _OLD.format("old") + _NEW + _NOUN.format("noun")
-_IS = r"(?:is|are|['’]s|remains|stays|became|has\sbecome|is\sgoing\sto\sbe)"
-_ADVERB = r"(?:(?:now|still|currently|actually|officially|again|already|always|of\scourse|just)\s)*"
-_MORE = r"\s(?:any\s?more|any\slonger|now)"
-_V, _X, _XS = r"(?P<v>.+)", r"(?P<x>(?:[^,:;]|[,:](?=\d))+?)", r"(?P<x>.+)"
-
-_SET = (
-    r"(?:raised|lowered|changed|moved|set|updated|increased|reduced|extended|cut|postponed|shifted|switched|bumped(?:\sup)?|went|slipped|"
-    r"pushed(?:\sback)?|brought\sforward)"
+_N = r"(?:\s(?:now|then|actually|currently|still|also|both|of\scourse|officially))"
+_VERB = regex(
+    rf"(?P<colon>\s?:)\s|(?:(?P<copy>{_N}?(?:\s(?:is|are|was|were|has\sbeen|will\sbe|remains|stays|became)|['’]s(?=\s))"
+    rf"(?P<neg>\s(?:not|no\slonger)|n['’]t)?)|(?P<used>\sused\sto\sbe)|(?P<only>\s(?:isn|aren|wasn)['’]t)"
+    rf"|(?P<same>\s(?:(?:has|have)(?:n['’]t|\snot)|did(?:n['’]t|\snot))\schanged?,?\s(?:and\s)?(?:it\sis|it['’]s|they['’]re|still))"
+    rf"|(?P<now>(?:\s(?:has|have|just|recently)){{0,2}}\s(?:changed|switched|moved),?\s(?:and\s)?(?:it\sis|it['’]s|they['’]re|now))"
+    rf"|(?P<to>(?:\s(?:has|have|just|recently|been|was|is|got)){{0,3}}\s(?:changed|switched|moved|went|updated|set|raised|pushed|bumped)"
+    rf"(?:\sfrom\s(?P<old>[^;!?\n]{{1,60}}?))?\sto)"
+    rf"|(?P<out>\s(?:no\slonger|do(?:es)?n['’]t|do(?:es)?\snot)\sincludes?)|(?P<in>{_N}?\sincludes?))(?:{_N}|[:,](?=\s)){{0,2}}\s",
+    2,
 )
-Row = tuple[tuple[str, ...], str, str]
-# (what a sentence must hold, pattern, what it says); tried in order on a sentence without what leads to it.
-_FORWARD: tuple[Row, ...] = (
-    (("changed",), rf"{_S}\s(?:has|have|['’]s)(?:\s(?:just|recently|now))?\schanged[,;]?\s(?:to|it['’]?s|it\sis|they['’]re)\s{_ADVERB}{_V}", IS),
-    (("changed",), rf"{_S}\s(?:has|have)(?:n['’]t|\snot)\schanged[,;]?\s(?:it['’]?s|it\sis|still)\s{_ADVERB}{_V}", IS),
-    ((" from ",), rf"{_S}\s(?:has\s|have\s)?(?:just\s|recently\s)?(?:changed|switched|moved|went)\sfrom\s{_X}\sto\s{_V}", IS),
-    (("changed to", "switched to", "moved to",), rf"{_S}\s(?:has\s|have\s)?(?:just\s|recently\s)?(?:changed|switched|moved)\sto\s{_V}", IS),
-    (("n't", "n’t", " not ",), rf"{_S}\s(?:is|are)(?:n['’]t|\snot)\s{_X}{_MORE}[,;]\s(?:but\s|it['’]?s\s|it\sis\s|now\s)+{_ADVERB}{_V}", IS),
-    (("no longer",), rf"{_S}\s(?:is|are)\sno\slonger\s{_X}[,;]\s(?:but\s|it['’]?s\s|it\sis\s|now\s)+{_ADVERB}{_V}", IS),
-    (("n't", "n’t", " not ",), rf"{_S}\s(?:is|are|was|were)(?:n['’]t|\snot)\s{_X}[,;]?\s(?:but|it['’]?s|it\sis)\s{_ADVERB}{_V}", "corrects"),
-    (("no longer",), rf"{_S}\s(?:is|are)\sno\slonger\s{_XS}", NOT),
-    (("n't", "n’t", " not ",), rf"{_S}\s(?:is|are)(?:n['’]t|\snot)\s{_X}{_MORE}\b.*", NOT),
-    (("includ",), rf"{_S}\s(?:no\slonger\sincludes?|(?:don|doesn)['’]t\sincludes?|do\snot\sinclude)\s{_XS}", "not many"),
-    (("includ",), rf"{_S}\s(?:still\s|now\s|also\s)*includes?\s{_V}", "many"),
-    ((" to ",), rf"{_S}\s(?:has\sbeen|have\sbeen|was|were|is|got)\s(?:just\s)?{_SET}(?:\sfrom\s{_X})?\sto\s{_V}", IS),
-    ((" used to be", " once ", " had been ",), rf"{_S}\s(?:used\sto\sbe|was\sonce|had\sbeen)\s{_V}", WAS),
-    ((" was ", " were ",), rf"{_S}\s(?:was|were)\s{_V}", WAS),
-    ((", not ", ", no ", ", instead", ", rather", ", and not",), rf"{_S}\s{_IS}\s{_ADVERB}{_X},\s(?:and\s)?(?:not|no\slonger|instead\sof|rather\sthan)\s(?P<other>.+)", "not other"),
-    ((" is ", " are ", "'s ", "’s ", " remains", " stays", " beca", " become",), rf"{_S}\s{_IS}\s{_ADVERB}{_V}", IS),
-    ((":",), rf"{_S}\s?:\s+{_V}", IS),
-    (("ne of ",), rf"[Oo]ne\sof\s{_S}\s(?:is|was)\s{_ADVERB}{_V}", "many"),
-    (("dd ",), rf"(?:[Pp]lease\s)?[Aa]dd\s{_X}\sto\s(?:the\slist\sof\s)?{_S_END}\.?$", "many"),
-    ((" off ", " from ",), rf"(?:[Pp]lease\s)?(?:[Tt]ake|[Rr]emove|[Dd]rop|[Ss]trike)\s{_X}\s(?:off|from)\s(?:the\slist\sof\s)?{_S_END}\.?$", "not many"),
-)  # fmt: skip
-_INVERSE: tuple[Row, ...] = (
-    (("one of",), rf"{_X}\s(?:is|was)(?:n['’]t|\snot|\sno\slonger)\sone\sof\s{_S_END}(?:{_MORE})?$", "not many"),
-    (("one of",), rf"{_X}\s(?:is|are)\s{_ADVERB}(?:also\s)?one\sof\s{_S_END}$", "many"),
-    (("repl", "over from",), rf"(?P<v>.+?)\s(?:has\s)?(?:replaced|took\sover\sfrom|takes\sover\sfrom|replaces)\s(?P<x>.+?)\sas\s{_S_END}$", "replaced"),
-    (("n't", "n’t", " not ",), rf"{_X}\s(?:is|are)(?:n['’]t|\snot)\s{_S_END}{_MORE}$", NOT),
-    (("no longer",), rf"{_X}\s(?:is|are)\sno\slonger\s{_S_END}$", NOT),
-    ((" used to be ", " was ",), rf"{_X}\s(?:used\sto\sbe|was(?:\sonce)?)\s{_S_END}(?:\sbefore)?$", WAS),
-    ((" is ", " are ", "'s ", "’s ",), rf"{_X}(?:\sis|\sare|['’]s)\s{_ADVERB}{_S_END}(?:\snow|\sthese\sdays)?$", IS),
-)  # fmt: skip
-_OF = (
-    r"[Tt]he\s(?P<noun>[\w -]{2,30}?)\s(?:of|for)\s(?P<subject>(?:[Tt]he|my|our)\s[\w'’ -]{2,40}?|[A-Z][\w-]*(?:\s[A-Z][\w-]*){0,2}"
-    r"(?:['’]s\s[\w-]+)?)\s"
+_STOP = regex(
+    r",(?!\d)|[;!?\n\"“”()\[\]…]|\.(?=\s|$|\.)|:\s|\s[-–—]+\s|[–—]|\s(?:and|but|because|cause|cuz|so|since|until|till|when|while|where|"
+    r"which|who|that|if|though|although|as|after|before|from|with|for|now|these\sdays|nowadays|at\sthe\smoment|"
+    r"currently|right\snow|any\s?more|any\slonger|instead|rather|not|in\scase|btw|too|also|again|then|lol|thanks|already|today|"
+    r"earlier|lately|yesterday|tonight|tomorrow|by\sthe\sway|starting|effective|however|except|than|over|once|i|i['’]m|we|he|"
+    r"she|they|it|it['’]s|is|isn['’]t|was|are|were|has|have|on|to|by|during|at|in)\b|\s[^\w\s]*[\U0001f300-\U0001faff]",
+    2,
 )
-_AS: tuple[Row, ...] = (
-    (("no longer",), _OF + r"(?:is|are)\sno\slonger\s(?P<x>.+)$", NOT),
-    ((" was ", " used to be ",), _OF + r"(?:was|used\sto\sbe)\s(?!" + _SET + r")(?P<v>.+)$", WAS),
-    ((" to ",), _OF + r"(?:has\s(?:been\s)?|was\s|got\s)?" + _SET + r"(?:\sfrom\s(?P<x>.+?))?\sto\s(?P<v>.+)$", IS),
-    ((" is ", " are ",), _OF + r"(?:is|are)\s(?:now\s|still\s|currently\s)*(?P<v>.+)$", IS),
-    (
-        ("used to",),
-        r"(?P<subject>.+?)\sused\sto\s(?:use|have)\s(?P<x>.+?)\sas\s(?:my|our|his|her|its|their)\s(?P<noun>[\w -]+?)$",
-        WAS,
-    ),
-    (
-        ("no longer", "n't", "n’t", " not ",),
-        r"(?P<subject>.+?)\s(?:no\slonger\s(?:has|have)|(?:don|doesn)['’]t\shave|do(?:es)?\snot\shave)\s(?P<x>.+?)\sas\s"
-        r"(?:my|our|his|her|its|their)\s(?P<noun>[\w -]+?)(?:\sany\s?more|\sany\slonger)?$",
-        NOT,
-    ),
-    (
-        (" among ",),
-        r"(?P<subject>.+?)\s(?:also\s)?(?:has|have)\s(?P<x>.+?)\samong\s(?:my|our|his|her|its|their)\s(?P<noun>[\w -]+?)$",
-        "many",
-    ),
-    (
-        (" from ",),
-        r"(?P<subject>.+?)\s(?:now\s|recently\s|just\s)?(?:switched|changed)\sfrom\s(?P<x>.+?)\sto\s(?P<v>.+?)\sas\s"
-        r"(?:my|our|his|her|its|their)\s(?P<noun>[\w -]+?)$",
-        "replaced",
-    ),
-    (
-        (" as ",),
-        r"(?P<subject>.+?)\s(?:now\s|still\s|currently\s)?(?:uses?|has|have)\s(?P<x>.+?)\sas\s"
-        r"(?:my|our|his|her|its|their)\s(?P<noun>[\w -]+?)(?:\snow)?$",
-        IS,
-    ),
-    (
-        (" new ",),
-        r"(?P<subject>.+?)(?:['’]ve|['’]s|\shas|\shave)?\s(?:just\s|now\s)?(?:got|has|have|have\sgot)\sa\s(?:brand\s)?new\s(?P<noun>[\w -]{2,30}?)"
-        r"(?::|,(?:\snumber)?|\sand\sit['’]s|\s-|\scalled|\snamed)\s(?P<v>.+)$",
-        IS,
-    ),
-    (
-        (" at ",),
-        r"[Tt]he\s(?P<noun>[\w -]{2,30}?)\sat\s(?P<place>[Mm]y|[Oo]ur|[\w -]+?['’]s)\s(?:place|home|house|flat|office)\s(?:is|is\snow)\s(?P<v>.+)$",
-        IS,
-    ),
-)  # fmt: skip
-_TAIL = regex(
-    r"\s+(?:now|these\sdays|nowadays|at\sthe\smoment|currently|again|any\s?more|any\slonger|before|back\sthen|instead|"
-    r"from\snow\son|as\sof\s(?:today|now)|right\snow|for\snow|already|though|btw|by\sthe\sway|too|today|if\s.*|in\scase\s.*|"
-    r"since\s.*|because\s.*|so\s(?:i|we|he|she|they|please)\s.*|and\s(?:i|we|he|she|they|it|there|the)\s.*|but\s.*|which\s.*|"
-    r"until\s.*|from\s(?:monday|tuesday|january|february|march|april|may|june|july|august|september|october|november|"
-    r"december|today|tomorrow|next)\b.*|long\sago.*|starting\s.*)$",
-    re.I,
+_ON = regex(r"(?:on|at|in|under|to)\s(?=[A-Z\d])")
+_MORE = regex(r"\s(?:any\s?more|any\slonger)\b", 2)
+_BUT = regex(r",?\s(?:but(?:\srather)?|it['’]s|it\sis|they['’]re)(?:\s(?:now|actually))?\s", 2)
+_RATHER = regex(r",?\s(?:and\s)?(?P<w>not|instead\sof|rather\sthan|no\slonger)\s", 2)
+_BEFORE = regex(r"\s(?:before|previously|back\sthen|until|earlier|once)\b", 2)
+_BACK = regex(
+    r"\s(?:(?P<rep>(?:has\s|have\s)?(?:replaced|took\sover\sfrom)\s(?P<old>[^,;!?\n]{1,50}?)\sas)"
+    r"|(?P<be>is|are|was|were|became|remains|used\sto\sbe|isn['’]t|wasn['’]t|has\sbecome|will\sbe)"
+    r"(?P<adv>(?:\s(?:now|still|not|no\slonger|actually|also|currently)){0,2}))(?P<one>\sone\sof)?\Z",
+    2,
 )
-_CUT = regex(r"[;!?\n]|\.(?=\s|$)|,\s(?=[a-z])|\s[-–—]\s|\s\(")
-_NOT_VALUE = frozenset(
-    "that this these those it he she they we i you what when how where why who whom which whether if to so very really"
-    " pretty quite too not no like about because been being going getting having doing making trying coming looking"
-    " working gonna still such one there here just only even almost probably supposed meant known said out off up down"
-    " on in at by with for from under over left gone back more less better worse the same".split()
+_ONE_OF = regex(r"(?:\b(?:one|two|some)\sof|\bamong)\s?\Z", 2)
+_ADD = regex(r"\b(?:add|put)\s(?P<v>[^,;!?\n]{1,60}?)\s(?:to|on)(?:\sthe\slist\sof)?\Z", 2)
+_TAKE = regex(r"\b(?:take|remove|strike|drop|cross|delete)\s(?P<v>[^,;!?\n]{1,60}?)\s(?:off|from|out\sof)(?:\sthe\slist\sof)?\Z", 2)
+_AS = regex(
+    r"(?P<s>(?<![\w'’-])(?:I|[Ww]e|[Yy]ou|(?:[Mm]y|[Oo]ur|[Tt]he)\s[\w-]{1,20}(?:\s[\w-]{1,20}){0,2}?|[A-Z][\w-]{0,24}(?:\s[A-Z0-9][\w-]{0,24}){0,2}))"
+    r"(?P<not>\sno\slonger|\s(?:do|does)(?:n['’]t|\snot)(?:\sstill)?)?(?P<was>\sused\sto)?(?:\s(?:also|still|now|just)){0,2}\s"
+    r"(?:has|have|had|use|uses|got|keep|keeps)\s(?P<v>[^;!?\n]{1,60}?)\s(?:as|among|for)\Z"
 )
-_PARTICLE = regex(r"\w+(?:ing|ed)\b")
-_IN_NOUN = frozenset(
-    "is are was were has have had be been no not and or but that which who of to in on at with for from by i you he she"
-    " they we it me us my our your his her their its this these those what when where how if than then so don doesn isn"
-    " aren hasn haven t s changed include includes used one also still".split()
+_GOT = regex(
+    r"(?:(?P<s>(?<![\w'’-])(?:I|[Ww]e|(?:[Mm]y|[Oo]ur|[Tt]he)\s[\w-]{1,20}(?:\s[\w-]{1,20}){0,2}?|[A-Z][\w-]{0,24}(?:\s[A-Z][\w-]{0,24}){0,2}))"
+    r"(?:['’](?:ve|s))?(?:\s(?:now|just|also|finally|recently|has|have)){0,2}\s(?:has|have|got|gotten|found|bought|chose|picked)|"
+    r"(?:^|[.!?,:]\s|\b[Aa]nd\s|\n)[Gg]ot)\san?\Z|(?P<bare>(?:^|[.!?,:]\s|\b[Aa]nd\s|\n))\Z"
 )
-_PRONOUNS = {"i": ME, "we": ME, "you": YOU}
-
-
-_FIRST = regex(
-    r"(?:[Mm]y|[Oo]ur|[Yy]our|[Tt]he|[Oo]ne\sof|[Pp]lease|[Aa]dd|[Tt]ake|[Rr]emove|[Dd]rop|[Ss]trike)\s|"
-    r"[A-Z][\w-]*(?:\s[A-Z][\w-]*){0,2}['’]s\s"
+_CALLED = regex(r"(?:\s(?:btw|by\sthe\sway))?(?:\s?[:,–—]|\s-|,?\s(?:called|named|at|it['’]s))\s"
+    r"(?:it['’]s\s|(?:the\s|its\s)?(?P<n>number|code|address|name)\s(?:is\s)?)?", 2)
+_END = regex(r"\s*(?:$|[.,;!?\n)]|(?:any\s?more|any\slonger|now|nowadays|these\sdays|currently|so\sfar|since|as\sof|again|too|already|btw|from\snow)\b)", 2)
+_EDGE = regex(r"(?:,(?!\d)|[;:(\n]|\b(?:that|and|but|because|so|since|oh|well|again|actually|fyi|btw|hi|hey|ok|yes|sorry|correction|think|guess))\s+", 2)
+_BAD = frozenset(
+    "that when how what where why who whom whether if it he she they we i you there this these those very so too such"
+    " really pretty quite super about or always never just all more most less much many being getting going having here"
+    " almost nearly only even done gone back up out off one which everything something nothing anything someone next".split()
 )
-_OWNED = regex(r"([A-Za-z]\w*)['’]s\s\w")
-_CONTRACTED = frozenset("it that he she there here what who how where when let this everything one so".split())
-_MINE = ("my ", "My ", "our ", "Our ", "your ", "Your ")
-_THEIRS = (" their ", " his ", " her ", " its ")
-_VERBS = (
-    *(" is ", " are ", " was ", " were ", "'s ", "’s ", "n't ", "n’t ", " no longer ", "chang", " includ", " used to "),
-    *(
-        " one of ",
-        ":",
-        " as ",
-        " new ",
-        " among ",
-        " add ",
-        "Add ",
-        " off ",
-        " replaced ",
-        " took over ",
-        " beca",
-        " remains",
-    ),
-    *(" stays ", " switched "),
+_STATES = frozenset(
+    "changed broken dead gone closed open full lost stolen due done available empty ready fine ok okay good great bad"
+    " different same new old unknown secret private wrong right correct important busy free sick late".split()
 )
+_PLAIN_KINDS = frozenset(("phone", "email", "number", "date", "code", "address"))
+_NAME_KINDS = frozenset(("person", "place", "organisation", "team", "name"))
+_OLD = frozenset("old former previous prior original ex last earlier".split())
 
 
-@cache
-def _patterns(place: int) -> tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...]:
-    """Forward, inverse, others; compiled when the first text needs them."""
-    return tuple((cues, re.compile(pattern), op) for cues, pattern, op in (_FORWARD, _INVERSE, _AS)[place])
+def read(reading: Reading, mark: re.Match[str]) -> bool:
+    """What stands around a possessive, or around "new".
 
-
-def _holds(text: str) -> tuple[bool, bool]:
-    """Whether something is possessed, by its form; and whether something may be otherwise."""
-    owned = any(cue in text for cue in _MINE) or (
-        ("'s " in text or "’s " in text) and any(m[1].casefold() not in _CONTRACTED for m in _OWNED.finditer(text))
-    )
-    other = " new " in text or any(cue in text for cue in _THEIRS)
-    return owned, other or (
-        ("The " in text or "the " in text) and (" of " in text or " for " in text or " at " in text)
-    )
-
-
-def read(reading: Reading) -> None:
-    """What the sentences of a text say in this way."""
-    text = reading.text
-    if not any(cue in text for cue in _VERBS) or not any(_holds(text)):
-        return
-    for start, end in reading.sentences()[:SENTENCES_MAX]:
-        if not 6 < end - start <= CHARS_MAX or reading.asked(end):
-            continue
-        part = text[start:end]
-        if any(cue in part for cue in _VERBS):
-            owned, other = _holds(part)
-            if owned or other:
-                _sentence(reading, start, end, owned=owned, other=other)
-
-
-def _sentence(reading: Reading, start: int, end: int, *, owned: bool, other: bool) -> bool:
-    text = reading.text
-    while start < end and text[start] in " \t\r\n-*•>":
-        start += 1
-    for _ in range(4):  # with what leads to it, and without
-        if _POISON.match(text, start, end):
+    Args:
+        reading: of the text.
+        mark: where `MARK` matched.
+    """
+    text, start, place = reading.text, mark.start(), mark.end()
+    first, last = reading.sentence(start)
+    word = mark[0].strip().casefold()
+    if word == "new":
+        return _new(reading, start, place, first, last)
+    if word in ("his", "her", "their", "its"):
+        known = reading.person
+        if known is not None and word != "its" and 0 <= reading.number(start) - known[1] <= 1:
+            if _forward(reading, known[0], start, place, last, RESOLVED):
+                return True
+        found = _noun(text, place, last)
+        return found is not None and _as(reading, None, found, start, first)
+    begin, subject = start, ME if word in ("my", "our") else YOU
+    if word in ("'s", "’s"):
+        owner = _owner(text, max(first, start - 60), start)
+        if owner is None:
             return False
-        if _read(reading, start, end, owned=owned, other=other):
+        begin, subject = owner.start("who"), _whose(owner["who"])
+        if _forward(reading, subject, begin, place, last):
             return True
-        lead = _LEAD.match(text, start, end)
-        if lead is None or lead.end() >= end:
+        if subject.startswith(("my ", "our ")) and _short(reading, subject, begin, start, last):
+            return True
+    else:
+        chain = _CHAIN.match(text, place, last)
+        further = MARK.match(text, chain.end(), last) if chain else None
+        if further and read(reading, further):
+            return True
+        if _forward(reading, subject, begin, place, last):
+            return True
+    found = _noun(text, place, last)
+    return found is not None and (_back(reading, subject, found, begin, first) or _as(reading, subject, found, begin, first))
+
+
+_WHO = regex(r"(?P<who>.+)\Z", 2)
+
+
+def _owner(text: str, first: int, end: int) -> re.Match[str] | None:
+    match = _OWNER.search(text, first, end)
+    while match:
+        parts = match[0].split(None, 1)
+        low = parts[0].casefold()
+        if len(parts) == 1 and (low in _NOT_OWNERS or low in words.NOT_NAMES):
+            return None
+        if low not in _LEAD_NAMES:
+            return _WHO.match(text, match.start(), end)
+        match = _OWNER.search(text, match.start() + len(parts[0]), end)
+    return None
+
+
+def _whose(owner: str) -> str:
+    """An owner as `Said` has it: "my sister" for "My sister", "Anna" for "my sister Anna"."""
+    parts = owner.split()
+    if parts[0].casefold() not in ("my", "our", "your", "the"):
+        return owner
+    if len(parts) > 2 and parts[-1][0].isupper() and parts[-2].casefold() in words.RELATIONS:
+        return parts[-1]
+    return " ".join([parts[0].casefold(), *[part for part in parts[1:] if part.casefold() not in ("new", "current")]])
+
+
+def _noun(text: str, place: int, end: int) -> tuple[str, int] | None:
+    """The noun phrase that a clause ends with."""
+    stop = place
+    for _ in range(5):
+        match = _WORD.match(text, stop, end)
+        if not match or match[1].casefold() in _NO_NOUN or match[1].endswith(("'s", "’s")):
+            return None
+        stop = match.end()
+        if _END.match(text, stop, end):
+            return text[place:stop], stop
+        if text[stop : stop + 1] != " ":
+            return None
+        stop += 1
+    return None
+
+
+def _forward(reading: Reading, subject: str, begin: int, place: int, last: int, sure: float = 1.0) -> bool:
+    """Whose, noun, verb, value."""
+    text, stop = reading.text, place
+    for _ in range(6):
+        match = _WORD.match(text, stop, last)
+        low = match[1].casefold() if match else ""
+        if not match or low in _NO_NOUN or low.endswith(("'s", "’s")):
             return False
-        start = lead.end()
+        stop = match.end()
+        verb = _VERB.match(text, stop, last)
+        if verb:
+            return _verb(reading, subject, text[place:stop], begin, verb, last, sure)
+        if text[stop : stop + 1] != " ":
+            return False
+        stop += 1
     return False
 
 
-def _read(reading: Reading, start: int, end: int, *, owned: bool, other: bool) -> bool:
-    part = reading.text[start:end].rstrip(" \t.")
-    for place in range(3):
-        if (place == 0 and (not owned or _FIRST.match(part) is None)) or (place == 1 and not owned):
-            continue
-        if place == 2 and not (other or " as " in part or " at " in part):
-            continue
-        for cues, pattern, op in _patterns(place):
-            if any(cue in part for cue in cues):
-                match = pattern.match(part)
-                if match is not None and _say(reading, start, match, op, owned=place < 2):
-                    return True
-    return False
+def _short(reading: Reading, owner: str, begin: int, place: int, last: int) -> bool:
+    """ "My number's now …"."""
+    verb = _VERB.match(reading.text, place, last)
+    noun = owner.split(None, 1)[1]
+    slot = _slot(reading, noun)
+    return bool(verb and slot and not slot.startswith(OPEN)) and _verb(reading, ME, noun, begin, verb, last)  # type: ignore[arg-type]
 
 
-def _say(reading: Reading, start: int, match: re.Match[str], op: str, *, owned: bool) -> bool:
-    got = match.groupdict()
-    noun = (got.get("noun") or "").strip()
-    low = noun.casefold()
-    changing = re.search(r"\b(?:switched|moved|went)\b", match[0][match.end("noun") - match.start() :])
-    if changing and low.split()[-1:] and low.split()[-1] in words.RELATIONS and owned:
-        return False  # somebody moved, and is no other
-    if " " in noun and noun.split()[-1][:1].isupper() and not noun.split()[-1].isupper():
-        return False  # "my sister Anna"
-    if not noun or any(word.casefold() in _IN_NOUN for word in re.split(r"[\s'’-]+", noun)):
+def _slot(reading: Reading, noun: str, many: bool = False) -> str | None:
+    """The slot that a noun phrase names."""
+    names = slots_called(noun, reading.slots)
+    if not names:
+        return None
+    if names[0].startswith(OPEN):
+        one = slots_called(" ".join(singular(noun.split())), reading.slots)
+        if one and not one[0].startswith(OPEN):
+            return one[0]
+        if many and one:
+            return one[0]
+        name = names[0].removeprefix(OPEN)
+        head = name.rsplit(None, 1)[-1]
+        parts = name.split()
+        if len(parts) > 4 or name in words.OPEN_NOT or (len(parts) == 1 and head in words.OPEN_HEADS_NOT):
+            return None
+        if any(word in words.RELATIONS for word in (parts[0], head)):
+            return None
+        if any(word in _NO_NOUN or word.endswith("ing") and len(parts) == 1 for word in parts):
+            return None
+    return names[0]
+
+
+def _verb(
+    reading: Reading, subject: str, noun: str, begin: int, verb: re.Match[str], last: int, known: float = 1.0
+) -> bool:
+    text = reading.text
+    op, many = IS, bool(verb["in"] or verb["out"])
+    said = (verb["copy"] or "").casefold()
+    if verb["neg"] or verb["only"] or verb["out"]:
+        op = NOT
+    elif verb["used"] or " was" in said or " were" in said:
+        op = WAS
+    if "will be" in said or (verb["colon"] and begin > reading.sentence(begin)[0] + 60):
         return False
-    held = got.get("subject") or got.get("place") or ""
-    if not owned and got.get("subject") and match.re.pattern.startswith(_OF):
-        held, low = _whole(held, low)
-    subject = _owner(got["who"]) if owned else _holder(held)
-    if subject is None:
-        return False
-    many = "many" in op
-    slot, many_noun = _slot(reading, low, many=many)
+    one_of = bool(_ONE_OF.search(text, max(0, begin - 10), begin))
+    slot = _slot(reading, noun, many or one_of)
     if slot is None:
         return False
-    name = "v" if got.get("v") else "x"
-    fits = _fitting(reading, slot, low)
-    value = _value(reading, start + match.start(name), start + match.end(name), fits)
+    if noun.casefold().split()[0] in _OLD and op == IS:
+        op = WAS
+    if (verb["to"] or verb["now"]) and "changed" not in verb[0].casefold():
+        if noun.casefold().split()[-1] in words.RELATIONS:  # "my sister moved to Oslo"
+            return False
+    value, sure = _value(reading, slot, noun, verb.end(), last)
     if value is None:
         return False
-    instead = ""
-    corrects = op in ("corrects", "not other")
-    if op == "not other":
-        other = _value(reading, start + match.start("other"), start + match.end("other"), None)
-        instead = other[0][0] if other else ""
-    elif name == "v" and got.get("x"):
-        old = _value(reading, start + match.start("x"), start + match.end("x"), None)
-        instead = old[0][0] if old else ""
-    what = NOT if op in (NOT, "not many") else WAS if op == WAS else IS
-    if got.get("old") and what == IS:
-        what = WAS
-    found, sure = value
-    del many_noun
+    first, old, corrects = value, verb["old"] or "", False
+    more = _MORE.match(text, value[2], last)
+    but = _BUT.match(text, more.end() if more else value[2], last)
+    rather = _RATHER.match(text, value[2], last)
+    if op == NOT and but:
+        again, sure_again = _value(reading, slot, noun, but.end(), last)
+        if again is not None:
+            value, old, op, corrects, sure = again, first[0], IS, not more and verb["neg"] != " no longer", sure_again
+    elif op == IS and rather:
+        again, _ = _value(reading, slot, noun, rather.end(), last)
+        if again is not None:
+            old, corrects = again[0], rather["w"].casefold() == "not"
+    if one_of:
+        begin = _ONE_OF.search(text, max(0, begin - 10), begin).start()  # type: ignore[union-attr]
+    sure *= known * (0.95 if verb["colon"] else 1.0)
     return reading.say(
-        slot, found, subject, start, op=what, instead_of=instead, corrects=corrects, sure=sure,
-        event="changed" in match[0] or "new " in match[0],
-    )  # fmt: skip
-
-
-def _owner(who: str) -> str | None:
-    low = who.casefold().replace("’", "'")
-    if low in ("my", "our"):
-        return ME
-    if low == "your":
-        return YOU
-    if " of " in low or " for " in low:
-        return None
-    name = who[: -len("'s")].strip()
-    first = name.split()[0].casefold()
-    if first in ("my", "our", "your"):
-        return f"{'your' if first == 'your' else 'my'} {name.split(None, 1)[1]}"
-    if first != "the" and first in words.NOT_NAMES:
-        return None
-    if first == "the" and name.casefold() in ("the user", "the people"):
-        return ME if name.casefold() == "the user" else None
-    return name
-
-
-def _holder(subject: str) -> str | None:
-    """Who has something: "I", a name, "my sister", "the newsletter"."""
-    subject = subject.strip()
-    low = subject.casefold().replace("’", "'")
-    if low in _PRONOUNS:
-        return _PRONOUNS[low]
-    if low in ("my", "our"):
-        return ME
-    name = subject[:-2] if low.endswith("'s") else subject
-    if re.fullmatch(r"(?:(?:my|our|the)\s[\w -]{2,30}|[A-Z][\w-]*(?:\s[A-Z][\w-]*){0,2})", name, re.I) is None:
-        return None
-    first = name.split()[0].casefold()
-    if first in ("my", "the", "our"):
-        return f"{'the' if first == 'the' else 'my'} {name.split(None, 1)[1]}"
-    return name if name[0].isupper() and first not in words.NOT_NAMES else None
-
-
-def _whole(owner: str, noun: str) -> tuple[str, str]:
-    """ "the code of my mother's locker": the locker code of my mother; "the code for my locker": mine."""
-    found = re.fullmatch(r"(.+)['’]s\s([\w -]+)", owner)
-    if found is not None:
-        return found[1], f"{found[2].casefold()} {noun}"
-    mine = re.fullmatch(r"(?:my|our)\s([\w -]+)", owner, re.I)
-    if mine is not None and mine[1].casefold().split()[-1] not in words.RELATIONS:
-        return "my", f"{mine[1].casefold()} {noun}"
-    return owner, noun
-
-
-def _one_of(noun: str) -> str:
-    """The noun of which there is one: "favourite dishes" is "favourite dish"."""
-    return " ".join(singular(noun.split()))
-
-
-def _slot(reading: Reading, noun: str, *, many: bool) -> tuple[str | None, bool]:
-    for form in dict.fromkeys((_one_of(noun), noun) if many else (noun, _one_of(noun))):
-        slot = reading.slots.of_noun.get(form)
-        if slot is not None:
-            return slot, False
-    called = slots_called(_one_of(noun) if many else noun, reading.slots)
-    if not called:
-        return None, False
-    slot = called[0]
-    if slot.startswith(OPEN):
-        name = slot.removeprefix(OPEN)
-        parts = name.split()
-        odd = name in words.OPEN_NOT or parts[-1] in words.RELATIONS
-        named = len(parts) > 1 and parts[-1] in words.ATTRIBUTE_HEADS
-        if odd or (parts[-1] in words.OPEN_HEADS_NOT and not named):
-            return None, False
-        if len(parts) == 1 and not many and parts[0] not in words.ATTRIBUTE_HEADS and plural_of(parts[0]) == parts[0]:
-            return None, False
-    return slot, many
-
-
-Fits = Callable[[str, int, int], Value | None]
-
-
-def _fitting(reading: Reading, slot: str, noun: str) -> tuple[str, Fits | None]:
-    """How the value of a slot is checked: `kind`, `named` (a favourite, an attribute) or `open`."""
-    known = reading.slots.get(slot)
-    if known is not None and known.kind != "any":
-        return "kind", values.FINDERS[known.kind]
-    head = noun.split()[-1]
-    if noun.startswith(("favourite", "favorite")) or head in words.ATTRIBUTE_HEADS or known is not None:
-        return "named", None
-    return "open", None
-
-
-def _value(reading: Reading, start: int, end: int, fits: tuple[str, Fits | None] | None) -> tuple[Value, float] | None:
-    """What stands between two places, as a value, and how well it fits; `None` = it is none."""
-    text = reading.text
-    cut = _CUT.search(text, start, end)
-    if cut is not None:
-        end = cut.start()
-    for _ in range(3):
-        tail = _TAIL.search(text, start, end)
-        if tail is None or tail.start() <= start:
-            break
-        end = tail.start()
-    found = values.stripped(text, start, end)
-    if found is None:
-        return None
-    value = found[0]
-    parts = value.split()
-    first = parts[0].casefold()
-    if len(parts) > 8 or first in _NOT_VALUE or value.casefold() in words.EVALUATIVE:
-        return None
-    if fits is None:
-        return found, LIKELY
-    kind, finder = fits
-    telling = any(c.isdigit() for c in value) or (value[0].isupper() and first not in words.NOT_NAMES)
-    if kind == "kind" and finder is not None:
-        exact = finder(text, found[1], end)
-        if exact is not None and exact[1] <= found[1] + 4 and exact[2] >= found[2] - 4:
-            return found, 1.0
-    if telling and len(parts) <= 8:
-        return found, LIKELY
-    article = (
-        values.stripped(text, start, end) != (text[start:end], start, end) and text[start:end].lstrip()[:4].casefold()
+        slot, value, subject, begin, op=op, instead_of=_old(old), corrects=corrects, sure=sure,
+        event=bool(verb["to"] or verb["now"]), until=op == NOT,
     )
-    if _PARTICLE.fullmatch(first) and len(parts) > 1 and not first.endswith("ed"):
-        return None
-    if parts[-1].casefold() in words.EVALUATIVE or (len(parts) == 1 and first.endswith(("ing", "ed", "ly"))):
-        return (found, UNLIKELY) if kind == "named" and first.endswith("ing") else None
-    if kind == "named" and len(parts) <= 5:
-        return found, LIKELY
-    if kind == "open" and len(parts) <= 4 and (article in ("the ", "a ", "an ") or len(parts) <= 3):
-        return found, UNLIKELY
-    if kind == "kind" and len(parts) <= 4:
-        return found, UNLIKELY
-    return None
+
+
+def _old(old: str) -> str:
+    found = values.stripped(old, 0, len(old)) if old else None
+    return found[0] if found else ""
+
+
+def _value(reading: Reading, slot: str, noun: str, place: int, last: int) -> tuple[Value | None, float]:
+    """The value that begins here, and how surely it is one."""
+    text = reading.text
+    person = noun.casefold().split()[-1] in words.RELATIONS
+    match = None if person else _ON.match(text, place, last)
+    place = values.skipped(text, match.end() if match else place, last)
+    if place >= last:
+        return None, 0.0
+    stop = _STOP.search(text, place + 1, min(last, place + 100))
+    end = stop.start() if stop else min(last, place + 100)
+    known = reading.slots.get(slot)
+    kind = known.kind if known else "any"
+    shaped = values.value_at(text, place, last, kind) if known else None
+    loose = values.stripped(text, place, end)
+    if shaped and (loose is None or shaped[2] >= loose[2] or kind in ("date", "diet", "person")):
+        if kind not in ("any", "thing", "subject"):
+            return (shaped, 1.0) if _fits(reading, slot, noun, shaped, kind, True) else (None, 0.0)
+        loose = shaped
+    if loose is None or not _fits(reading, slot, noun, loose, kind, bool(shaped)):
+        return None, 0.0
+    return loose, 1.0 if shaped or not known else ODD
+
+
+def _fits(reading: Reading, slot: str, noun: str, value: Value, kind: str, shaped: bool) -> bool:
+    """Whether a stretch can be a value: neither a clause nor what only judges."""
+    said = value[0].casefold()
+    parts = said.split()
+    if len(parts) > 6 or parts[0] in _BAD or said in _STATES or parts[-1] in words.EVALUATIVE or said in words.EVALUATIVE:
+        return False
+    if len(parts) == 1 and said.endswith("ly"):
+        return False
+    if noun.casefold().split()[-1] in words.RELATIONS and not value[0][0].isupper() and not reading.text[0].islower():
+        return False
+    favourite = slot.startswith(("favourite", "open:favourite"))
+    strong = any(char.isdigit() for char in said) or value[0][0].isupper() or "@" in said
+    moving = parts[0].endswith("ing") and (len(parts) > 1 or slot.startswith(OPEN))
+    if (moving or parts[0].endswith("ed")) and not (strong or favourite or slot == "hobby"):
+        return False
+    if slot.startswith(OPEN):
+        head = noun.casefold().split()[-1]
+        if head in words.OPEN_HEADS_NOT:
+            return any(char.isdigit() for char in said)
+        article = value[1] >= 4 and reading.text[value[1] - 4 : value[1]].casefold() == "the "
+        return strong or favourite or (head in words.ATTRIBUTE_HEADS and len(parts) <= 4) or (
+            len(slot.split()) > 1 and (article or len(parts) == 1) and head not in words.OPEN_HEADS_NOT and len(parts) <= 3
+        )
+    if shaped or strong:
+        return True
+    if kind in _PLAIN_KINDS:
+        return False
+    if kind in _NAME_KINDS:
+        return len(parts) <= 3 and (reading.text[:1].islower() or reading.text[value[1] - 4 : value[1]].casefold() == "the ")
+    return True
+
+
+def _left(text: str, first: int, end: int) -> Value | None:
+    """The value that a clause begins with."""
+    first = max(first, end - 90)
+    for edge in _EDGE.finditer(text, first, end):
+        first = edge.end()
+    return values.stripped(text, first, end)
+
+
+def _back(reading: Reading, subject: str, noun: tuple[str, int], begin: int, first: int) -> bool:
+    """Value, verb, whose, noun; and what is asked to be added to a list, or taken off."""
+    text = reading.text
+    for pattern, op in ((_ADD, IS), (_TAKE, NOT)):
+        match = pattern.search(text, max(first, begin - 90), begin - 1)
+        if match:
+            slot = _slot(reading, noun[0], True)
+            value = values.stripped(text, *match.span("v"))
+            known = reading.slots.get(slot) if slot else None
+            if slot is None or value is None or known is None or known.one or not _fits(reading, slot, noun[0], value, known.kind, False):
+                return False
+            lead = text[first : match.start()].strip(" ,").casefold()
+            return reading.say(slot, value, subject, first if lead.endswith("please") else match.start(), op=op) and _ends(reading, noun[1])
+    verb = _BACK.search(text, max(first, begin - 80), begin - 1)
+    if not verb:
+        return False
+    value = _left(text, first, verb.start())
+    slot = _slot(reading, noun[0], bool(verb["one"]))
+    if value is None or slot is None:
+        return False
+    be, adv = (verb["be"] or "").casefold(), (verb["adv"] or "").casefold()
+    if be == "will be":
+        return False
+    known = reading.slots.get(slot)
+    if not _fits(reading, slot, noun[0], value, known.kind if known else "any", False):
+        return False
+    if slot.startswith(OPEN) and not verb["one"] and not any(char.isdigit() for char in value[0]):
+        if noun[0].casefold().split()[-1] not in words.ATTRIBUTE_HEADS and "favo" not in slot:
+            return False
+    op = NOT if "n't" in be.replace("’", "'") or "no" in adv else WAS if be in ("was", "were", "used to be") else IS
+    if noun[0].casefold().split()[0] in _OLD and op == IS:
+        op = WAS
+    return reading.say(
+        slot, value, subject, value[1], op=op, instead_of=_old(verb["old"] or ""), event=bool(verb["rep"])
+    ) and _ends(reading, noun[1])
+
+
+def _ends(reading: Reading, end: int) -> bool:
+    reading.busy = max(reading.busy, end)
+    return True
+
+
+def _as(reading: Reading, subject: str | None, noun: tuple[str, int], begin: int, first: int) -> bool:
+    """Whom, has, value, as, their, noun."""
+    text = reading.text
+    match = _AS.search(text, max(first, begin - 130), begin - 1)
+    if not match or match.start("v") < reading.busy:
+        return False
+    who = match["s"]
+    low = who.casefold()
+    if low in ("i", "we"):
+        who = ME
+    elif low == "you":
+        who = YOU
+    elif subject is not None or low.split()[0] in words.NOT_NAMES - {"the", "my", "our"}:
+        return False
+    else:
+        who = _whose(who)
+    slot = _slot(reading, noun[0], True)
+    value = values.stripped(text, *match.span("v"))
+    known = reading.slots.get(slot) if slot else None
+    if slot is None or value is None or not _fits(reading, slot, noun[0], value, known.kind if known else "any", False):
+        return False
+    op = NOT if match["not"] else WAS if match["was"] else IS
+    return reading.say(slot, value, who, match.start("s"), op=op) and _ends(reading, noun[1])
+
+
+def _new(reading: Reading, start: int, place: int, first: int, last: int) -> bool:
+    """ "I got a new gym, Pulse", "new number: …"."""
+    text = reading.text
+    got = _GOT.search(text, max(0, start - 90), max(0, start - 1) if start > first else start)
+    if got is None and start > first:
+        got = _GOT.search(text, max(0, start - 4), start)
+    if got is None:
+        return False
+    stop = place
+    for _ in range(4):
+        match = _WORD.match(text, stop, last)
+        if not match or match[1].casefold() in _NO_NOUN:
+            return False
+        stop = match.end()
+        called = _CALLED.match(text, stop, last)
+        if called:
+            break
+        if text[stop : stop + 1] != " ":
+            return False
+        stop += 1
+    else:
+        return False
+    noun = f"{text[place:stop]} {called['n']}" if called["n"] else text[place:stop]
+    slot = _slot(reading, noun)
+    if slot is None or (slot.startswith(OPEN) and ":" not in called[0] and not called["n"]):
+        return False
+    value, sure = _value(reading, slot, noun, called.end(), last)
+    if value is None or not (any(char.isdigit() for char in value[0]) or value[0][0].isupper() or ":" in called[0]):
+        return False
+    who = got["s"] or ""
+    who = ME if who.casefold() in ("i", "we", "") else _whose(who)
+    return reading.say(slot, value, who, got.start("s") if got["s"] else start, sure=sure, event=True)

@@ -75,8 +75,6 @@ def read(reading: Reading, subject: str, start: int, place: int) -> bool:
     if end > last:
         return False
     owner, noun = _owner(subject, noun)
-    if verb in ("moved", "switched", "went") and noun and noun[-1].casefold() in words.RELATIONS:
-        return _relation(reading, owner if owner is not None else subject, noun, start, end)
     if verb in _COPULAS and owner is not None and _named(reading, owner, noun, start, end, verb, last):
         return True
     return _relation(reading, owner if owner is not None else subject, noun, start, end)

@@ -92,12 +92,6 @@ class Reading:
         self._starts.append(start)
         self._ends.append(len(self.text))
 
-    def sentences(self) -> list[tuple[int, int]]:
-        """Start and end of each, in order."""
-        if not self._starts:
-            self._cut()
-        return list(zip(self._starts, self._ends, strict=True))
-
     def asked(self, end: int) -> bool:
         """Whether the sentence that ends here is a question."""
         return "?" in self.text[end : end + 3]
