@@ -218,10 +218,8 @@ def _history(_asked: StateAsked, stretches: Sequence[Stretch], _at: int, _window
 
 def _when(asked: StateAsked, stretches: Sequence[Stretch], at: int, _window: Window) -> Chosen:
     true = [s for s in _true(stretches) if s.start <= at]
-    if asked.value:
-        named = [s for s in true if same(s.value, asked.value)]
-        if named:
-            return [(s, s.nums) for s in named]
+    if asked.value:  # of a value that nobody told of, nothing is known
+        return [(s, s.nums) for s in true if same(s.value, asked.value)]
     return [(s, s.nums) for s in _held(true, at) or true[-1:]]
 
 

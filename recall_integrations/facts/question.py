@@ -22,12 +22,14 @@ from recall_integrations.facts.asked import HISTORY, MODES, NOW, PREVIOUS, THEN,
 from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, noun_of, subjects_at
 from recall_integrations.facts.asking_change import Changing
 from recall_integrations.facts.asking_gate import ASKED_KNOW, sentence_of
+from recall_integrations.facts.asking_loosely import loosely_asked
 from recall_integrations.facts.asking_time import read_time
 from recall_integrations.facts.asking_verbs import verbs_of
 from recall_integrations.facts.asking_words import forms_of
 from recall_integrations.facts.open_names import singular
 from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
+from recall_integrations.patterns import regex
 
 __all__ = ["HISTORY", "MODES", "NOW", "PREVIOUS", "THEN", "WHEN", "StateAsked", "state_asked"]
 
@@ -42,6 +44,17 @@ def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) ->
         slots: the schema.
         windowed: whether the query names a time, which somebody else has read ("in March", "last year").
     """
+    found = _shaped(text, slots, windowed=windowed)
+    if found is None and (("'s " in text) or ("’s " in text) or _MINE.search(text) is not None):
+        return loosely_asked(text, slots, windowed=windowed)
+    return found
+
+
+_MINE = regex(r"\b(?:my|our|of|for|had|have|has)\b", 2)
+
+
+def _shaped(text: str, slots: Slots, *, windowed: bool) -> StateAsked | None:
+    """What a query of a known shape asks."""
     sentence = sentence_of(text, slots)
     if sentence is None:
         return None

@@ -67,7 +67,10 @@ _BACK = regex(
 )
 _ONE_OF = regex(r"(?:\b(?:one|two|some)\sof|\bamong)\s?\Z", 2)
 _ADD = regex(r"\b(?:add|put)\s(?P<v>[^,;!?\n]{1,60}?)\s(?:to|on)(?:\sthe\slist\sof)?\Z", 2)
-_TAKE = regex(r"\b(?:take|remove|strike|drop|cross|delete)\s(?P<v>[^,;!?\n]{1,60}?)\s(?:off|from|out\sof)(?:\sthe\slist\sof)?\Z", 2)
+_TAKE = regex(
+    r"\b(?:take|remove|strike|drop|cross|delete)\s(?P<v>[^,;!?\n]{1,60}?)\s(?:off|from|out\sof)(?:\sthe\slist\sof)?\Z",
+    2,
+)
 _AS = regex(
     r"(?P<s>(?<![\w'’-])(?:I|[Ww]e|[Yy]ou|(?:[Mm]y|[Oo]ur|[Tt]he)\s[\w-]{1,20}(?:\s[\w-]{1,20}){0,2}?|[A-Z][\w-]{0,24}(?:\s[A-Z0-9][\w-]{0,24}){0,2}))"
     r"(?P<not>\sno\slonger|\s(?:do|does)(?:n['’]t|\snot)(?:\sstill)?)?(?P<was>\sused\sto)?(?:\s(?:also|still|now|just)){0,2}\s"
@@ -78,10 +81,19 @@ _GOT = regex(
     r"(?:['’](?:ve|s))?(?:\s(?:now|just|also|finally|recently|has|have)){0,2}\s(?:has|have|got|gotten|found|bought|chose|picked)|"
     r"(?:^|[.!?,:]\s|\b[Aa]nd\s|\n)[Gg]ot)\san?\Z|(?P<bare>(?:^|[.!?,:]\s|\b[Aa]nd\s|\n))\Z"
 )
-_CALLED = regex(r"(?:\s(?:btw|by\sthe\sway))?(?:\s?[:,–—]|\s-|,?\s(?:called|named|at|it['’]s))\s"
-    r"(?:it['’]s\s|(?:the\s|its\s)?(?P<n>number|code|address|name)\s(?:is\s)?)?", 2)
-_END = regex(r"\s*(?:$|[.,;!?\n)]|(?:any\s?more|any\slonger|now|nowadays|these\sdays|currently|so\sfar|since|as\sof|again|too|already|btw|from\snow)\b)", 2)
-_EDGE = regex(r"(?:,(?!\d)|[;:(\n]|\b(?:that|and|but|because|so|since|oh|well|again|actually|fyi|btw|hi|hey|ok|yes|sorry|correction|think|guess))\s+", 2)
+_CALLED = regex(
+    r"(?:\s(?:btw|by\sthe\sway))?(?:\s?[:,–—]|\s-|,?\s(?:called|named|at|it['’]s))\s"
+    r"(?:it['’]s\s|(?:the\s|its\s)?(?P<n>number|code|address|name)\s(?:is\s)?)?",
+    2,
+)
+_END = regex(
+    r"\s*(?:$|[.,;!?\n)]|(?:any\s?more|any\slonger|now|nowadays|these\sdays|currently|so\sfar|since|as\sof|again|too|already|btw|from\snow)\b)",
+    2,
+)
+_EDGE = regex(
+    r"(?:,(?!\d)|[;:(\n]|\b(?:that|and|but|because|so|since|oh|well|again|actually|fyi|btw|hi|hey|ok|yes|sorry|correction|think|guess))\s+",
+    2,
+)
 _BAD = frozenset(
     "that when how what where why who whom whether if it he she they we i you there this these those very so too such"
     " really pretty quite super about or always never just all more most less much many being getting going having here"
@@ -133,7 +145,9 @@ def read(reading: Reading, mark: re.Match[str]) -> bool:
         if _forward(reading, subject, begin, place, last):
             return True
     found = _noun(text, place, last)
-    return found is not None and (_back(reading, subject, found, begin, first) or _as(reading, subject, found, begin, first))
+    return found is not None and (
+        _back(reading, subject, found, begin, first) or _as(reading, subject, found, begin, first)
+    )
 
 
 _WHO = regex(r"(?P<who>.+)\Z", 2)
@@ -267,8 +281,16 @@ def _verb(
         begin = _ONE_OF.search(text, max(0, begin - 10), begin).start()  # type: ignore[union-attr]
     sure *= known * (0.95 if verb["colon"] else 1.0)
     return reading.say(
-        slot, value, subject, begin, op=op, instead_of=_old(old), corrects=corrects, sure=sure,
-        event=bool(verb["to"] or verb["now"]), until=op == NOT,
+        slot,
+        value,
+        subject,
+        begin,
+        op=op,
+        instead_of=_old(old),
+        corrects=corrects,
+        sure=sure,
+        event=bool(verb["to"] or verb["now"]),
+        until=op == NOT,
     )
 
 
@@ -304,7 +326,13 @@ def _fits(reading: Reading, slot: str, noun: str, value: Value, kind: str, shape
     """Whether a stretch can be a value: neither a clause nor what only judges."""
     said = value[0].casefold()
     parts = said.split()
-    if len(parts) > 6 or parts[0] in _BAD or said in _STATES or parts[-1] in words.EVALUATIVE or said in words.EVALUATIVE:
+    if (
+        len(parts) > 6
+        or parts[0] in _BAD
+        or said in _STATES
+        or parts[-1] in words.EVALUATIVE
+        or said in words.EVALUATIVE
+    ):
         return False
     if len(parts) == 1 and said.endswith("ly"):
         return False
@@ -320,15 +348,25 @@ def _fits(reading: Reading, slot: str, noun: str, value: Value, kind: str, shape
         if head in words.OPEN_HEADS_NOT:
             return any(char.isdigit() for char in said)
         article = value[1] >= 4 and reading.text[value[1] - 4 : value[1]].casefold() == "the "
-        return strong or favourite or (head in words.ATTRIBUTE_HEADS and len(parts) <= 4) or (
-            len(slot.split()) > 1 and (article or len(parts) == 1) and head not in words.OPEN_HEADS_NOT and len(parts) <= 3
+        return (
+            strong
+            or favourite
+            or (head in words.ATTRIBUTE_HEADS and len(parts) <= 4)
+            or (
+                len(slot.split()) > 1
+                and (article or len(parts) == 1)
+                and head not in words.OPEN_HEADS_NOT
+                and len(parts) <= 3
+            )
         )
     if shaped or strong:
         return True
     if kind in _PLAIN_KINDS:
         return False
     if kind in _NAME_KINDS:
-        return len(parts) <= 3 and (reading.text[:1].islower() or reading.text[value[1] - 4 : value[1]].casefold() == "the ")
+        return len(parts) <= 3 and (
+            reading.text[:1].islower() or reading.text[value[1] - 4 : value[1]].casefold() == "the "
+        )
     return True
 
 
@@ -349,10 +387,18 @@ def _back(reading: Reading, subject: str, noun: tuple[str, int], begin: int, fir
             slot = _slot(reading, noun[0], True)
             value = values.stripped(text, *match.span("v"))
             known = reading.slots.get(slot) if slot else None
-            if slot is None or value is None or known is None or known.one or not _fits(reading, slot, noun[0], value, known.kind, False):
+            if (
+                slot is None
+                or value is None
+                or known is None
+                or known.one
+                or not _fits(reading, slot, noun[0], value, known.kind, False)
+            ):
                 return False
             lead = text[first : match.start()].strip(" ,").casefold()
-            return reading.say(slot, value, subject, first if lead.endswith("please") else match.start(), op=op) and _ends(reading, noun[1])
+            return reading.say(
+                slot, value, subject, first if lead.endswith("please") else match.start(), op=op
+            ) and _ends(reading, noun[1])
     verb = _BACK.search(text, max(first, begin - 80), begin - 1)
     if not verb:
         return False
