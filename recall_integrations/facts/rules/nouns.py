@@ -18,8 +18,10 @@ from recall_integrations.facts.slots import OPEN
 from recall_integrations.patterns import regex
 
 ODD = 0.78  # of a value that does not look like its slot's
-MARK = regex(r"(?<![\w'’])[Tt]he\s(?=(?:[a-z][\w-]{1,20}\s){1,4}?(?:of|for|at)\s)|(?<![\w'’])(?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Ii]ts)\s|(?<=\w)['’]s\s|(?<![\w'’])[Nn]ew\s")
-_GATE = regex(r"(?:is|are|was|were|to|e|ed|s|as|off|among|’t|'t)\s|:|,|['’]s\s|got\s")
+MARK = regex(
+    r"[mMoOyYhHtTiInN'’](?:(?:(?<=[mM])y|(?<=[oO])ur|(?<=[yY])our|(?<=[hH])(?:is|er)|(?<=[tT])heir|(?<=[iI])ts|(?<=[nN])ew|(?<=['’])s)\s"
+    r"|(?<=[tT])he\s(?=[a-z][\w -]{1,60}?\s(?:of|for|at)\s[A-Zmot]))"
+)
 _OWNER = regex(
     r"(?<![\w'’-])(?:(?:[Mm]y|[Oo]ur|[Yy]our|[Tt]he)\s(?:(?!(?:of|is|was|in|to|that|and|as|not|at|for|on|off|from|my|our|the)\b)"
     r"[\w-]{1,20}\s){0,3}?[\w-]{1,20}|[A-Z][\w-]{0,24}(?:\s[A-Z0-9][\w-]{0,24}){0,2})\Z"
@@ -37,13 +39,14 @@ _NO_NOUN = frozenset(
 )
 _N = r"(?:\s(?:now|then|actually|currently|still|also|both|of\scourse|officially))"
 _VERB = regex(
-    rf"(?P<colon>\s?:)\s|(?:(?P<copy>{_N}?(?:\s(?:is|are|was|were|has\sbeen|will\sbe|remains|stays|became)|['’]s(?=\s))"
-    rf"(?P<neg>\s(?:not|no\slonger)|n['’]t)?)|(?P<used>\sused\sto\sbe)|(?P<only>\s(?:isn|aren|wasn)['’]t)"
+    rf"(?P<colon>\s?:)\s|(?:(?P<used>\sused\sto\sbe)"
+    rf"|(?P<to>(?:\s(?:has|have|just|recently|been|was|is|got)){{0,3}}\s(?:changed|switched|moved|went|updated|set|raised|pushed|bumped|"
+    rf"slipped|cut|reduced|lowered|increased|rescheduled|extended|postponed|upgraded|lifted|dropped)"
+    rf"(?:\sfrom\s(?P<old>[^;!?\n]{{1,60}}?))?\sto)"
     rf"|(?P<same>\s(?:(?:has|have)(?:n['’]t|\snot)|did(?:n['’]t|\snot))\schanged?,?\s(?:and\s)?(?:it\sis|it['’]s|they['’]re|still))"
     rf"|(?P<now>(?:\s(?:has|have|just|recently)){{0,2}}\s(?:changed|switched|moved),?\s(?:and\s)?(?:it\sis|it['’]s|they['’]re|now))"
-    rf"|(?P<to>(?:\s(?:has|have|just|recently|been|was|is|got)){{0,3}}\s(?:changed|switched|moved|went|updated|set|raised|pushed|bumped|slipped|"
-    rf"cut|reduced|lowered|increased|rescheduled|extended|postponed|upgraded|lifted|dropped)"
-    rf"(?:\sfrom\s(?P<old>[^;!?\n]{{1,60}}?))?\sto)"
+    rf"|(?P<only>\s(?:isn|aren|wasn)['’]t)"
+    rf"|(?P<copy>{_N}?(?:\s(?:is|are|was|were|has\sbeen|will\sbe|remains|stays|became)|['’]s(?=\s))(?P<neg>\s(?:not|no\slonger))?)"
     rf"|(?P<out>\s(?:no\slonger|do(?:es)?n['’]t|do(?:es)?\snot)\sincludes?)|(?P<in>{_N}?\sincludes?))(?:{_N}|[:,](?=\s)){{0,2}}\s",
     2,
 )
@@ -68,7 +71,10 @@ _BACK = regex(
 )
 _ONE_OF = regex(r"(?:\b(?:one|two|some)\sof|\bamong)\s?\Z", 2)
 _ADD = regex(r"\b(?:add|put)\s(?P<v>[^,;!?\n]{1,60}?)\s(?:to|on)(?:\sthe\slist\sof)?\Z", 2)
-_TAKE = regex(r"\b(?:take|remove|strike|drop|cross|delete)\s(?P<v>[^,;!?\n]{1,60}?)\s(?:off|from|out\sof)(?:\sthe\slist\sof)?\Z", 2)
+_TAKE = regex(
+    r"\b(?:take|remove|strike|drop|cross|delete)\s(?P<v>[^,;!?\n]{1,60}?)\s(?:off|from|out\sof)(?:\sthe\slist\sof)?\Z",
+    2,
+)
 _AS = regex(
     r"(?P<s>(?<![\w'’-])(?:I|[Ww]e|[Yy]ou|(?:[Mm]y|[Oo]ur|[Tt]he)\s[\w-]{1,20}(?:\s[\w-]{1,20}){0,2}?|[A-Z][\w-]{0,24}(?:\s[A-Z0-9][\w-]{0,24}){0,2}))"
     r"(?P<not>\sno\slonger|\s(?:do|does)(?:n['’]t|\snot)(?:\sstill)?)?(?P<was>\sused\sto)?(?:\s(?:also|still|now|just)){0,2}\s"
@@ -79,10 +85,19 @@ _GOT = regex(
     r"(?:['’](?:ve|s))?(?:\s(?:now|just|also|finally|recently|has|have)){0,2}\s(?:has|have|got|gotten|found|bought|chose|picked)|"
     r"(?:^|[.!?,:]\s|\b[Aa]nd\s|\n)[Gg]ot)\san?\Z|(?P<bare>(?:^|[.!?,:]\s|\b[Aa]nd\s|\n))\Z"
 )
-_CALLED = regex(r"(?:\s(?:btw|by\sthe\sway))?(?:\s?[:,–—]|\s-|,?\s(?:called|named|at|it['’]s))\s"
-    r"(?:it['’]s\s|(?:the\s|its\s)?(?P<n>number|code|address|name)\s(?:is\s)?)?", 2)
-_END = regex(r"\s*(?:$|[.,;!?\n)]|(?:any\s?more|any\slonger|now|nowadays|these\sdays|currently|so\sfar|since|as\sof|again|too|already|btw|from\snow)\b)", 2)
-_EDGE = regex(r"(?:,(?!\d)|[;:(\n]|\b(?:that|and|but|because|so|since|oh|well|again|actually|fyi|btw|hi|hey|ok|yes|sorry|correction|think|guess))\s+", 2)
+_CALLED = regex(
+    r"(?:\s(?:btw|by\sthe\sway))?(?:\s?[:,–—]|\s-|,?\s(?:called|named|at|it['’]s))\s"
+    r"(?:it['’]s\s|(?:the\s|its\s)?(?P<n>number|code|address|name)\s(?:is\s)?)?",
+    2,
+)
+_END = regex(
+    r"\s*(?:$|[.,;!?\n)]|(?:any\s?more|any\slonger|now|nowadays|these\sdays|currently|so\sfar|since|as\sof|again|too|already|btw|from\snow)\b)",
+    2,
+)
+_EDGE = regex(
+    r"(?:,(?!\d)|[;:(\n]|\b(?:that|and|but|because|so|since|oh|well|again|actually|fyi|btw|hi|hey|ok|yes|sorry|correction|think|guess))\s+",
+    2,
+)
 _BAD = frozenset(
     "that when how what where why who whom whether if it he she they we i you there this these those very so too such"
     " really pretty quite super about or always never just all more most less much many being getting going having here"
@@ -105,6 +120,8 @@ def read(reading: Reading, mark: re.Match[str]) -> bool:
         mark: where `MARK` matched.
     """
     text, start, place = reading.text, mark.start(), mark.end()
+    if start and (text[start - 1].isalnum() or text[start - 1] in "'’") != (text[start] in "'’"):
+        return False
     first, last = reading.sentence(start)
     word = mark[0].strip().casefold()
     if word == "the":
@@ -136,7 +153,9 @@ def read(reading: Reading, mark: re.Match[str]) -> bool:
         if _forward(reading, subject, begin, place, last):
             return True
     found = _noun(text, place, last)
-    return found is not None and (_back(reading, subject, found, begin, first) or _as(reading, subject, found, begin, first))
+    return found is not None and (
+        _back(reading, subject, found, begin, first) or _as(reading, subject, found, begin, first)
+    )
 
 
 _WHO = regex(r"(?P<who>.+)\Z", 2)
@@ -223,7 +242,9 @@ def _slot(reading: Reading, noun: str, many: bool = False) -> str | None:
         name = names[0].removeprefix(OPEN)
         head = name.rsplit(None, 1)[-1]
         parts = name.split()
-        if head in ("favourite", "favourites", "fave", "fav", "faves", "favs") or any(word[0].isupper() for word in noun.split()[1:]):
+        if head in ("favourite", "favourites", "fave", "fav", "faves", "favs") or any(
+            word[0].isupper() for word in noun.split()[1:]
+        ):
             return None
         if len(parts) > 4 or name in words.OPEN_NOT or (len(parts) == 1 and head in words.OPEN_HEADS_NOT):
             return None
@@ -274,8 +295,16 @@ def _verb(
         begin = _ONE_OF.search(text, max(0, begin - 10), begin).start()  # type: ignore[union-attr]
     sure *= known * (0.95 if verb["colon"] else 1.0)
     return reading.say(
-        slot, value, subject, begin, op=op, instead_of=_old(old), corrects=corrects, sure=sure,
-        event=bool(verb["to"] or verb["now"]), until=op == NOT,
+        slot,
+        value,
+        subject,
+        begin,
+        op=op,
+        instead_of=_old(old),
+        corrects=corrects,
+        sure=sure,
+        event=bool(verb["to"] or verb["now"]),
+        until=op == NOT,
     )
 
 
@@ -313,7 +342,13 @@ def _fits(reading: Reading, slot: str, noun: str, value: Value, kind: str, shape
     """Whether a stretch can be a value: neither a clause nor what only judges."""
     said = value[0].casefold()
     parts = said.split()
-    if len(parts) > 6 or parts[0] in _BAD or said in _STATES or parts[-1] in words.EVALUATIVE or said in words.EVALUATIVE:
+    if (
+        len(parts) > 6
+        or parts[0] in _BAD
+        or said in _STATES
+        or parts[-1] in words.EVALUATIVE
+        or said in words.EVALUATIVE
+    ):
         return False
     if len(parts) == 1 and said.endswith("ly"):
         return False
@@ -329,15 +364,20 @@ def _fits(reading: Reading, slot: str, noun: str, value: Value, kind: str, shape
         if head in words.OPEN_HEADS_NOT:
             return any(char.isdigit() for char in said)
         article = value[1] >= 4 and reading.text[value[1] - 4 : value[1]].casefold() == "the "
-        return strong or favourite or (head in words.ATTRIBUTE_HEADS and len(parts) <= 4) or (
-            len(slot.split()) > 1 and (article or len(parts) == 1) and head not in words.OPEN_HEADS_NOT and len(parts) <= 3
+        return (
+            strong
+            or favourite
+            or (head in words.ATTRIBUTE_HEADS and len(parts) <= 4)
+            or (len(slot.split()) > 1 and article and head not in words.OPEN_HEADS_NOT and len(parts) <= 3)
         )
     if shaped or strong:
         return True
     if kind in _PLAIN_KINDS:
         return False
     if kind in _NAME_KINDS:
-        return len(parts) <= 3 and (reading.text[:1].islower() or reading.text[value[1] - 4 : value[1]].casefold() == "the ")
+        return len(parts) <= 3 and (
+            reading.text[:1].islower() or reading.text[value[1] - 4 : value[1]].casefold() == "the "
+        )
     return True
 
 
@@ -358,10 +398,18 @@ def _back(reading: Reading, subject: str, noun: tuple[str, int], begin: int, fir
             slot = _slot(reading, noun[0], True)
             value = values.stripped(text, *match.span("v"))
             known = reading.slots.get(slot) if slot else None
-            if slot is None or value is None or known is None or known.one or not _fits(reading, slot, noun[0], value, known.kind, False):
+            if (
+                slot is None
+                or value is None
+                or known is None
+                or known.one
+                or not _fits(reading, slot, noun[0], value, known.kind, False)
+            ):
                 return False
             lead = text[first : match.start()].strip(" ,").casefold()
-            return reading.say(slot, value, subject, first if lead.endswith("please") else match.start(), op=op) and _ends(reading, noun[1])
+            return reading.say(
+                slot, value, subject, first if lead.endswith("please") else match.start(), op=op
+            ) and _ends(reading, noun[1])
     verb = _BACK.search(text, max(first, begin - 80), begin - 1)
     if not verb:
         return False
@@ -415,7 +463,9 @@ def _as(reading: Reading, subject: str | None, noun: tuple[str, int], begin: int
         return False
     op = NOT if match["not"] else WAS if match["was"] else IS
     old = _old(match["old"] or "")
-    return reading.say(slot, value, who, match.start("s"), op=op, instead_of=old, event=bool(old)) and _ends(reading, noun[1])
+    return reading.say(slot, value, who, match.start("s"), op=op, instead_of=old, event=bool(old)) and _ends(
+        reading, noun[1]
+    )
 
 
 def _new(reading: Reading, start: int, place: int, first: int, last: int) -> bool:
