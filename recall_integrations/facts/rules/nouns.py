@@ -18,8 +18,10 @@ from recall_integrations.facts.slots import OPEN
 from recall_integrations.patterns import regex
 
 ODD = 0.78  # of a value that does not look like its slot's
-MARK = regex(r"(?<![\w'’])(?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Ii]ts)\s|(?<=\w)['’]s\s|(?<![\w'’])[Nn]ew\s")
-_GATE = regex(r"(?:is|are|was|were|to|e|ed|s|as|off|among|’t|'t)\s|:|,|['’]s\s|got\s")
+MARK = regex(
+    r"[mMoOyYhHtTiInN'’](?:(?:(?<=[mM])y|(?<=[oO])ur|(?<=[yY])our|(?<=[hH])(?:is|er)|(?<=[tT])heir|(?<=[iI])ts|(?<=[nN])ew|(?<=['’])s)\s"
+    r"|(?<=[tT])he\s(?=[a-z][\w -]{1,60}?\s(?:of|for|at)\s[A-Zmot]))"
+)
 _OWNER = regex(
     r"(?<![\w'’-])(?:(?:[Mm]y|[Oo]ur|[Yy]our|[Tt]he)\s(?:(?!(?:of|is|was|in|to|that|and|as|not|at|for|on|off|from|my|our|the)\b)"
     r"[\w-]{1,20}\s){0,3}?[\w-]{1,20}|[A-Z][\w-]{0,24}(?:\s[A-Z0-9][\w-]{0,24}){0,2})\Z"
@@ -37,12 +39,14 @@ _NO_NOUN = frozenset(
 )
 _N = r"(?:\s(?:now|then|actually|currently|still|also|both|of\scourse|officially))"
 _VERB = regex(
-    rf"(?P<colon>\s?:)\s|(?:(?P<copy>{_N}?(?:\s(?:is|are|was|were|has\sbeen|will\sbe|remains|stays|became)|['’]s(?=\s))"
-    rf"(?P<neg>\s(?:not|no\slonger)|n['’]t)?)|(?P<used>\sused\sto\sbe)|(?P<only>\s(?:isn|aren|wasn)['’]t)"
+    rf"(?P<colon>\s?:)\s|(?:(?P<used>\sused\sto\sbe)"
+    rf"|(?P<to>(?:\s(?:has|have|just|recently|been|was|is|got)){{0,3}}\s(?:changed|switched|moved|went|updated|set|raised|pushed|bumped|"
+    rf"slipped|cut|reduced|lowered|increased|rescheduled|extended|postponed|upgraded|lifted|dropped)"
+    rf"(?:\sfrom\s(?P<old>[^;!?\n]{{1,60}}?))?\sto)"
     rf"|(?P<same>\s(?:(?:has|have)(?:n['’]t|\snot)|did(?:n['’]t|\snot))\schanged?,?\s(?:and\s)?(?:it\sis|it['’]s|they['’]re|still))"
     rf"|(?P<now>(?:\s(?:has|have|just|recently)){{0,2}}\s(?:changed|switched|moved),?\s(?:and\s)?(?:it\sis|it['’]s|they['’]re|now))"
-    rf"|(?P<to>(?:\s(?:has|have|just|recently|been|was|is|got)){{0,3}}\s(?:changed|switched|moved|went|updated|set|raised|pushed|bumped)"
-    rf"(?:\sfrom\s(?P<old>[^;!?\n]{{1,60}}?))?\sto)"
+    rf"|(?P<only>\s(?:isn|aren|wasn)['’]t)"
+    rf"|(?P<copy>{_N}?(?:\s(?:is|are|was|were|has\sbeen|will\sbe|remains|stays|became)|['’]s(?=\s))(?P<neg>\s(?:not|no\slonger))?)"
     rf"|(?P<out>\s(?:no\slonger|do(?:es)?n['’]t|do(?:es)?\snot)\sincludes?)|(?P<in>{_N}?\sincludes?))(?:{_N}|[:,](?=\s)){{0,2}}\s",
     2,
 )
@@ -74,7 +78,7 @@ _TAKE = regex(
 _AS = regex(
     r"(?P<s>(?<![\w'’-])(?:I|[Ww]e|[Yy]ou|(?:[Mm]y|[Oo]ur|[Tt]he)\s[\w-]{1,20}(?:\s[\w-]{1,20}){0,2}?|[A-Z][\w-]{0,24}(?:\s[A-Z0-9][\w-]{0,24}){0,2}))"
     r"(?P<not>\sno\slonger|\s(?:do|does)(?:n['’]t|\snot)(?:\sstill)?)?(?P<was>\sused\sto)?(?:\s(?:also|still|now|just)){0,2}\s"
-    r"(?:has|have|had|use|uses|got|keep|keeps)\s(?P<v>[^;!?\n]{1,60}?)\s(?:as|among|for)\Z"
+    r"(?:has|have|had|use|uses|got|keep|keeps|(?:switched|changed|moved|went)\sfrom\s(?P<old>[^;!?\n]{1,50}?)\sto)\s(?P<v>[^;!?\n]{1,60}?)\s(?:as|among|for)\Z"
 )
 _GOT = regex(
     r"(?:(?P<s>(?<![\w'’-])(?:I|[Ww]e|(?:[Mm]y|[Oo]ur|[Tt]he)\s[\w-]{1,20}(?:\s[\w-]{1,20}){0,2}?|[A-Z][\w-]{0,24}(?:\s[A-Z][\w-]{0,24}){0,2}))"
@@ -97,7 +101,7 @@ _EDGE = regex(
 _BAD = frozenset(
     "that when how what where why who whom whether if it he she they we i you there this these those very so too such"
     " really pretty quite super about or always never just all more most less much many being getting going having here"
-    " almost nearly only even done gone back up out off one which everything something nothing anything someone next".split()
+    " almost nearly only even done gone back up out off like one which everything something nothing anything someone next".split()
 )
 _STATES = frozenset(
     "changed broken dead gone closed open full lost stolen due done available empty ready fine ok okay good great bad"
@@ -116,8 +120,12 @@ def read(reading: Reading, mark: re.Match[str]) -> bool:
         mark: where `MARK` matched.
     """
     text, start, place = reading.text, mark.start(), mark.end()
+    if start and (text[start - 1].isalnum() or text[start - 1] in "'’") != (text[start] in "'’"):
+        return False
     first, last = reading.sentence(start)
     word = mark[0].strip().casefold()
+    if word == "the":
+        return of(reading, mark)
     if word == "new":
         return _new(reading, start, place, first, last)
     if word in ("his", "her", "their", "its"):
@@ -173,6 +181,8 @@ def _whose(owner: str) -> str:
         return owner
     if len(parts) > 2 and parts[-1][0].isupper() and parts[-2].casefold() in words.RELATIONS:
         return parts[-1]
+    if parts[0].casefold() == "the" and len(parts) > 2 and parts[-1][0].isupper() and parts[1].islower():
+        return parts[-1]  # "since the move Henrietta's …"
     return " ".join([parts[0].casefold(), *[part for part in parts[1:] if part.casefold() not in ("new", "current")]])
 
 
@@ -232,6 +242,10 @@ def _slot(reading: Reading, noun: str, many: bool = False) -> str | None:
         name = names[0].removeprefix(OPEN)
         head = name.rsplit(None, 1)[-1]
         parts = name.split()
+        if head in ("favourite", "favourites", "fave", "fav", "faves", "favs") or any(
+            word[0].isupper() for word in noun.split()[1:]
+        ):
+            return None
         if len(parts) > 4 or name in words.OPEN_NOT or (len(parts) == 1 and head in words.OPEN_HEADS_NOT):
             return None
         if any(word in words.RELATIONS for word in (parts[0], head)):
@@ -313,6 +327,8 @@ def _value(reading: Reading, slot: str, noun: str, place: int, last: int) -> tup
     kind = known.kind if known else "any"
     shaped = values.value_at(text, place, last, kind) if known else None
     loose = values.stripped(text, place, end)
+    if kind == "address" and shaped and loose and stop and stop[0] != "," and loose[2] < shaped[2]:
+        shaped = loose
     if shaped and (loose is None or shaped[2] >= loose[2] or kind in ("date", "diet", "person")):
         if kind not in ("any", "thing", "subject"):
             return (shaped, 1.0) if _fits(reading, slot, noun, shaped, kind, True) else (None, 0.0)
@@ -352,12 +368,7 @@ def _fits(reading: Reading, slot: str, noun: str, value: Value, kind: str, shape
             strong
             or favourite
             or (head in words.ATTRIBUTE_HEADS and len(parts) <= 4)
-            or (
-                len(slot.split()) > 1
-                and (article or len(parts) == 1)
-                and head not in words.OPEN_HEADS_NOT
-                and len(parts) <= 3
-            )
+            or (len(slot.split()) > 1 and article and head not in words.OPEN_HEADS_NOT and len(parts) <= 3)
         )
     if shaped or strong:
         return True
@@ -412,7 +423,8 @@ def _back(reading: Reading, subject: str, noun: tuple[str, int], begin: int, fir
     known = reading.slots.get(slot)
     if not _fits(reading, slot, noun[0], value, known.kind if known else "any", False):
         return False
-    if slot.startswith(OPEN) and not verb["one"] and not any(char.isdigit() for char in value[0]):
+    named = " " in noun[0] and all(part[0].isupper() for part in value[0].split()) and (" " in value[0] or adv)
+    if slot.startswith(OPEN) and not verb["one"] and not named and not any(char.isdigit() for char in value[0]):
         if noun[0].casefold().split()[-1] not in words.ATTRIBUTE_HEADS and "favo" not in slot:
             return False
     op = NOT if "n't" in be.replace("’", "'") or "no" in adv else WAS if be in ("was", "were", "used to be") else IS
@@ -450,7 +462,10 @@ def _as(reading: Reading, subject: str | None, noun: tuple[str, int], begin: int
     if slot is None or value is None or not _fits(reading, slot, noun[0], value, known.kind if known else "any", False):
         return False
     op = NOT if match["not"] else WAS if match["was"] else IS
-    return reading.say(slot, value, who, match.start("s"), op=op) and _ends(reading, noun[1])
+    old = _old(match["old"] or "")
+    return reading.say(slot, value, who, match.start("s"), op=op, instead_of=old, event=bool(old)) and _ends(
+        reading, noun[1]
+    )
 
 
 def _new(reading: Reading, start: int, place: int, first: int, last: int) -> bool:
@@ -485,3 +500,30 @@ def _new(reading: Reading, start: int, place: int, first: int, last: int) -> boo
     who = got["s"] or ""
     who = ME if who.casefold() in ("i", "we", "") else _whose(who)
     return reading.say(slot, value, who, got.start("s") if got["s"] else start, sure=sure, event=True)
+
+
+_OF = regex(
+    r"(?<![\w'’-])[Tt]he\s(?P<noun>(?:[a-z][\w-]{1,20}\s){1,4}?)(?:of|for|at|on)\s(?P<who>(?:[Mm]y|[Oo]ur|[Tt]he)\s[\w-]{1,20}"
+    r"(?:\s[\w-]{1,20}){0,2}?(?:['’]s)?|[A-Z][\w-]{0,24}(?:\s[A-Z0-9][\w-]{0,24}){0,2}(?:['’]s)?)(?:['’]s\splace)?(?P<at>\splace)?"
+    r"(?=\s(?:is|was|has|changed|moved|went|slipped|used|isn|hasn|remains|got|stays|now|still)\b|:\s)"
+)
+
+
+def of(reading: Reading, match: re.Match[str]) -> bool:
+    """ "The deadline of Project Kestrel is …", "the wifi password at my mother's place is …".
+
+    Args:
+        reading: of the text.
+        match: of what begins with "the".
+    """
+    text, begin = reading.text, match.start()
+    _, last = reading.sentence(begin)
+    found = _OF.match(text, begin, last)
+    if not found:
+        return False
+    who = found["who"]
+    for tail in ("'s", "’s"):
+        who = who.removesuffix(tail)
+    who = ME if who.casefold() in ("my place", "our place", "my home", "our house", "my house") else _whose(who)
+    verb = _VERB.match(text, found.end(), last)
+    return bool(verb) and _verb(reading, who, found["noun"].strip(), begin, verb, last)  # type: ignore[arg-type]

@@ -134,6 +134,8 @@ def _named(reading: Reading, owner: str, noun: list[str], start: int, place: int
     if op is None:
         return False
     kept, old = _kept(noun)
+    if changed and noun[-1].casefold() in words.RELATIONS and "changed" not in text[place : place + 30].casefold():
+        return False  # "my sister switched from Vim to Zed": it is not she who changed
     if not kept or (len(noun) > 1 and noun[-1][:1].isupper() and not noun[-1].isupper()):
         return False
     name = " ".join(kept)
