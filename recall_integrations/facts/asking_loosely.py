@@ -20,18 +20,23 @@ CHARS_MAX, WORDS_MAX = 140, 20
 SURE, OPEN_SURE = 0.75, 0.6
 VALUE_MAX = 5  # words of a value that a question names
 
-_TOKEN = regex(r"[\w@.+/&:'’-]*\w")
+_DAY = regex(r"\d{1,2}(?:st|nd|rd|th)?|(?:19|20)\d\d")
 _ASKING = frozenset(
-    "what whats what's which who whos who's whom whose where wheres where's when whens when's how hows how's is are am"
-    " was were be been being do does did done has have had having can could would will you i i'm im i've we us the a an"
-    " of for at in on to as by with it it's its he she they them this that that's these those there here now currently"
-    " nowadays days moment again still please pls plz tell remind know remember give show say right so ok okay hey hi"
-    " hello and or also btw quick question wondering wonder just actually current latest newest new present today"
-    " anymore any one ones use uses using get got go goes going need find look up else exactly happen happens think"
-    " thing stand stands at's mine ours memory forgot forget notes note check me if whether let let's lemme recap"
-    " anyway hmm um uh oh well though really exact recent most up-to-date moment's these day did't don't cant can't"
-    " got's sorry thanks thx cheers quickly once more answer information info details detail about regarding re wise"
-    " currently's atm rn status value be's call called ask asking asked want wanted see seem down written put from then".split()
+    "what whats what's which who whos who's whom whose when whens when's is are am was were be been does did has have had"
+    " could would will you i i'm im i've we us the a an of for at in to as by with it it's its this that that's those now"
+    " currently nowadays days moment again still please pls plz right so ok okay hey hi hello and or also btw quick"
+    " question wondering wonder just actually current latest newest new present today anymore any one ones got else"
+    " exactly mine if whether let's lemme recap anyway hmm um uh oh well though really exact recent most moment's these"
+    " sorry thanks thx cheers quickly once more atm rn my our".split()
+)
+# Only before anything else is said.
+_OPENING = frozenset(
+    "tell remind know remember give show say me can do need find look up list lookup check what's name forgot forget i"
+    " i've all every each about want ask how what which".split()
+)
+_NEVER = frozenset(
+    "about say said says think thinks thought call calls ask asked asks mention mentioned don't dont not going on need"
+    " should must where why because will can't cannot want wanted".split()
 )
 _PREVIOUS = frozenset("previous previously old former formerly before earlier prior ex last beforehand older".split())
 _HISTORY = frozenset(
@@ -80,14 +85,22 @@ def loosely_asked(text: str, slots: Slots, *, windowed: bool) -> StateAsked | No
     subject, called, rest = found
     low = [token.casefold() for token in rest]
     if windowed:
-        kept = [not (w in _TIMES or w[:1].isdigit()) for w in low]
+        kept = [not (w in _TIMES or _DAY.fullmatch(w) is not None) for w in low]
         rest = [w for w, k in zip(rest, kept, strict=True) if k]
         low = [w.casefold() for w in rest]
-    mode = _mode(low, windowed=windowed)
+    while low and low[0] in _OPENING:
+        rest, low = rest[1:], low[1:]
+    whole = [token.casefold() for token in tokens]
+    if not _NEVER.isdisjoint(low) or _tells(text, whole, low):
+        return None
+    mode = _mode(low, windowed=windowed, whole=whole)
     left = [word for word, small in zip(rest, low, strict=True) if not _says_nothing(small, mode)]
     value = ""
     if left:
         if mode not in (WHEN, NOW, PREVIOUS) or len(left) > VALUE_MAX or (mode == NOW and "still" not in low):
+            return None
+        telling = any(word[:1].isupper() or word[:1].isdigit() for word in left)
+        if mode == WHEN and not telling and _BECAME.isdisjoint(whole):
             return None
         value = " ".join(left)
     names = slots_called(called, slots)
@@ -105,6 +118,24 @@ def loosely_asked(text: str, slots: Slots, *, windowed: bool) -> StateAsked | No
     )
 
 
+_BECAME = frozenset("become became change changed switch switched get got as add".split())
+
+
+def _tells(text: str, whole: list[str], low: list[str]) -> bool:
+    """Whether it is no question of this kind: a statement, a wish, or a question for somebody who does something."""
+    first = whole[0]
+    if first in ("how", "hows", "how's") and "long" not in whole and _CHANGES.isdisjoint(whole):
+        return True
+    if first in ("can", "should") or (first == "how" and not {"do", "can", "could", "to"}.isdisjoint(whole[1:3])):
+        return "tell" not in whole and "give" not in whole and "remind" not in whole and "show" not in whole
+    if not _CHANGES.isdisjoint(whole) and {"did", "has", "have", "had", "changed", "changes", "were"}.isdisjoint(whole):
+        return True
+    if first == "who" and not {"has", "have", "had"}.isdisjoint(whole[1:2]):
+        return True
+    asks = "?" in text or first in _ASKING - {"my", "our", "i", "the", "a"} or first in _OPENING - {"i"}
+    return not asks and not {"is", "was", "are", "were", "has", "have"}.isdisjoint(low)
+
+
 def _says_nothing(word: str, mode: str) -> bool:
     if word in _ASKING or (mode == HISTORY and (word in _HISTORY or word in _PREVIOUS)):
         return True
@@ -115,8 +146,8 @@ def _says_nothing(word: str, mode: str) -> bool:
     )
 
 
-def _mode(low: list[str], *, windowed: bool) -> str:
-    words = set(low)
+def _mode(low: list[str], *, windowed: bool, whole: list[str]) -> str:
+    words, low = set(whole), [word for word in whole if word not in ("so", "and", "hey", "hi", "btw", "ok")]
     if (
         words & _LISTS
         or words & _CHANGES
@@ -177,7 +208,7 @@ def _owned(tokens: list[str], low: list[str], i: int, slots: Slots) -> tuple[str
     else:
         while start > 0 and tokens[start - 1][:1].isupper() and low[start - 1] not in _ASKING:
             start -= 1
-        if not tokens[start][:1].isupper() and low[start] in known.NOT_NAMES:
+        if low[i][:-2] in known.NOT_NAMES or low[i][:-2] in ("today", "tomorrow", "yesterday", "tonight"):
             return None
     subject = " ".join([*tokens[start:i], tokens[i][:-2]])
     if subject.casefold() in ("the user", "user"):
@@ -216,6 +247,8 @@ def _noun(
 def _may_be_open(phrase: str) -> bool:
     name = open_name(phrase)
     parts = name.split()
+    if parts[:1] == ["next"]:
+        return False
     if (
         not parts
         or name in known.OPEN_NOT
