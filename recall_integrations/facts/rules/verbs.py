@@ -111,7 +111,7 @@ ROLES = (
     "eat",
     "own",
 )
-ROLES += ("like", "love", "prefer", "enjoy")
+ROLES += ("like", "love", "prefer", "enjoy", "set", "live")
 Entry = tuple[tuple[str, ...], str, str]  # the words behind the verb, the slot, the group
 
 
