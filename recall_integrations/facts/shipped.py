@@ -371,7 +371,6 @@ SHIPPED: dict[str, dict[str, object]] = {
             "be held in",
             "happen in",
             "meet in",
-            "be at",
             "take place at",
             "be held at",
             "sit in",

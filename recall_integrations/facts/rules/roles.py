@@ -10,8 +10,8 @@ from recall_integrations.patterns import regex
 
 _TAIL = r"(?=\s?[.,;!?\n]|\s?$|\s(?:now|any\s?more|any\slonger|since|these|nowadays|from|instead|again|and|but|in|on|for|until)\b)"
 _AS = regex(
-    r"(?:\s(?:now|still|over|back|only|currently|again))?\s(?:(?:over\s|back\s)?from\s(?P<old>[^,;!?\n]{1,40}?)\sto\s|to\s)?"
-    r"(?P<v>[^,;!?\n]{1,60}?)\s(?:as|for|among)\s(?:(?:my|our|his|her|their|its|your|the|an?)\s)?(?:new\s|main\s|default\s)?"
+    r"(?:\s(?:now|still|over|back|only|currently|again))?\s(?:(?:over\s|back\s)?from\s(?P<old>(?:[^,;!?\n]|,(?=\d)){1,40}?)\sto\s|to\s)?"
+    r"(?P<v>(?:[^,;!?\n]|,(?=\d)){1,60}?)\s(?:as|for|among)\s(?:(?:my|our|his|her|their|its|your|the|an?)\s)?(?:new\s|main\s|default\s)?"
     rf"(?P<noun>[a-z][a-z-]{{1,15}}(?:\s[a-z][a-z-]{{1,15}}){{0,2}}?){_TAIL}"
 )
 _NOUN_FIRST = regex(r"\s(?:the|my|our|his|her|their)\s(?:old\s|new\s)?(?=([a-z][a-z-]{1,15}(?:\s[a-z-]{2,15}){0,2}))")
@@ -26,7 +26,7 @@ _PURPOSE = regex(
     r"\sto\s(?P<v>[^,;!?\n]{1,40}?)\s(?:for\s(?:(?:my|his|her|their)\s)?(?P<lunch>lunch|breakfast|dinner|a\sworkout|training|workouts)|"
     r"to\s(?P<work>work\sout|train|exercise|lift|eat\slunch|have\slunch))\b"
 )
-_MEAL = regex(r"\s(?P<meal>lunch|breakfast|dinner)\s(?:is\s)?(?:at|in)\s")
+_MEAL = regex(r"\s(?P<meal>lunch|breakfast|dinner)\s(?:is\s)?(?:at|in)\s(?=[A-Z]|the\s)")
 _PARK = regex(r"\s(?:(?:my|his|her|their|the)\s(?:car|bike|van)\s)?(?:in|on|at)\s")
 _ALARM = regex(r"\s(?:(?:my|his|her|their|the|an)\s)?alarm\s(?:clock\s)?(?:for|to|at)\s")
 _WITH = regex(r"\swith\s(?:my|our|his|her|their)\s(?:new\s)?(?P<noun>[a-z]{3,12}),?\s(?=[A-Z])")

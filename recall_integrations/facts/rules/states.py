@@ -106,10 +106,10 @@ def _by_noun(reading: Reading, subject: str, start: int, said: Predicate, end: i
     return reading.say(slot, value, subject, start, op=op, event=group != "verbs", sure=sure, instead_of=old)
 
 
-def _apposed(reading: Reading, value: Value, end: int, slot: str) -> str:
+def _apposed(reading: Reading, value: Value, end: int) -> str | None:
     """The slot that a noun behind the value names: "joined Northside, his new gym"."""
     match = roles.APPOSED.match(reading.text, value[2], end) if reading.text.startswith(",", value[2]) else None
-    return reading.slots.of_noun.get(match["noun"], slot) if match else slot
+    return reading.slots.of_noun.get(match["noun"]) if match else None
 
 
 def _fitting(reading: Reading, said: Predicate, end: int) -> list[tuple[tuple[str, ...], str, str]]:
@@ -193,8 +193,8 @@ def _led(
     if op is None or not _allowed(said, slot, subject, group):
         return False
     found = _values(reading, slot, behind, end)
-    slot_told = _apposed(reading, found[0], end, slot) if found else slot
-    if slot_told != slot and found:
+    slot_told = _apposed(reading, found[0], end) if found else None
+    if slot_told:
         slot = slot_told
     elif not found or not fitting.fits(text, subject, rest, said, slot, group, found[0], end):
         return False
