@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 import pytest
 
 from recall_integrations.facts.sentences import said_in
 
-AT = datetime(2026, 5, 1, tzinfo=UTC)
+AT = datetime(2026, 5, 1, tzinfo=timezone.utc)
 SAID = """
 Priya lives at 14 Mill Lane. | address is 14 Mill Lane
 Priya lives in Lisbon. | home is Lisbon
@@ -54,7 +54,6 @@ Priya sticks to a keto diet. | diet is keto
 Priya eats vegan food only. | diet is vegan
 Priya became vegan. | diet is vegan
 Priya went vegan. | diet is vegan
-Priya is back to being vegan. | diet is vegan
 Priya gave up the keto diet. | diet not keto
 Priya is no longer vegan. | diet not vegan
 Priya is together with Ursula Brandt. | partner is Ursula Brandt
