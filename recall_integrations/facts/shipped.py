@@ -84,9 +84,18 @@ SHIPPED: dict[str, dict[str, object]] = {
     "employer": _row(
         *("employer", "company", "workplace", "place of work", "firm"),
         kind="organisation",
-        verbs=("work at", "work for", "be employed at", "be employed by", "have a job at", "have a job with", "be at"),
+        verbs=(
+            "work at",
+            "work for",
+            "be employed at",
+            "be employed by",
+            "have a job at",
+            "have a job with",
+            "be at",
+            "have a contract with",
+        ),
         starts=(
-            *("join", "move over to", "switch to", "be taken on by", "sign on with", "start with", "go to work for"),
+            *("join", "move over to", "be taken on by", "sign on with", "go to work for"),
             *(
                 "go to work at",
                 "start job at",
@@ -314,7 +323,9 @@ SHIPPED: dict[str, dict[str, object]] = {
     "editor": _row(
         *("editor", "ide", "code editor", "text editor"),
         kind="name",
-        verbs=("code in", "edit in", "write code in"),
+        verbs=("code in", "edit in", "write code in", "use", "edit with", "be using", "be back on"),
+        starts=("switch to", "change to", "start using", "go back to", "move to"),
+        stops=("stop using", "give up", "ditch", "quit using", "drop"),
     ),
     "operating_system": _row("operating system", "os", kind="name"),
     "browser": _row("browser", "web browser", "default browser", kind="name"),
@@ -360,7 +371,6 @@ SHIPPED: dict[str, dict[str, object]] = {
             "be held in",
             "happen in",
             "meet in",
-            "be at",
             "take place at",
             "be held at",
             "sit in",
@@ -379,6 +389,7 @@ SHIPPED: dict[str, dict[str, object]] = {
         one=False,
         kind="language",
         verbs=("speak", "be fluent in", "know how to speak", "be a native speaker of", "know"),
+        starts=("learn", "become fluent in", "pick up"),
         stops=("stop speaking",),
     ),
     "learning": _row(

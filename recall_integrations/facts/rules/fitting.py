@@ -29,9 +29,7 @@ _HELD = regex(r"\b(?:still|now|back|currently)\b", 2)
 _FOR_GOOD = regex(r",?\s(?:for\sgood|forever|behind|and\s(?:moved|relocated|settled))\b", 2)
 _TO_JOIN = regex(r",?\s(?:and\s(?:now\s)?(?:joined|started|work|went|got)|to\s(?:join|start|work))\b", 2)
 _DRIVES = regex(r"\sand\s(?:now\s)?drives?\b|\sto\sdrive\b", 2)
-_MAKES_ONLY = ("driv", "driving")
 _THING = regex(r"(?:the\s|(?:project|team|operation)\s[A-Z])|.*\d\Z", 2)
-_NOT_STARTED = frozenset(("have", "has", "had", "own", "owns", "owned"))
 THINGS_ONLY = frozenset(("location", "deadline", "price", "budget"))
 
 
@@ -116,6 +114,8 @@ def _car(text: str, rest: tuple[str, ...], said: Predicate, group: str, value: V
 
 
 def _gym(text: str, rest: tuple[str, ...], said: Predicate, group: str, value: Value, end: int) -> bool:
+    if not value[0][0].isupper():
+        return False
     if said.verb.startswith(("join", "leav", "left", "quit")) or rest[:3] in (
         ("a", "member", "of"),
         ("a", "member", "at"),
@@ -149,7 +149,12 @@ def _hobby(text: str, rest: tuple[str, ...], said: Predicate, group: str, value:
     return bool(ENDS.match(text, value[2], end))
 
 
+def _editor(text: str, rest: tuple[str, ...], said: Predicate, group: str, value: Value, end: int) -> bool:
+    return value[0].casefold() in words.EDITORS or rest == ("in",)
+
+
 _CHECKS = {
+    "editor": _editor,
     "home": _home,
     "employer": _employer,
     "address": _address,

@@ -22,7 +22,7 @@ _ADVERBS = frozenset(
     "currently now still just recently finally also actually really usually mostly mainly only both already officially"
     " originally personally always all even generally typically normally primarily presently temporarily formerly"
     " previously lately nowadays strictly fully totally absolutely definitely happily proudly technically basically"
-    " simply truly completely then since both kinda".split()
+    " simply truly completely then since both kinda once long".split()
 )
 _BE = {"am": "now", "is": "now", "are": "now", "'s": "now", "'m": "now", "'re": "now", "im": "now"}
 _BE_PAST = frozenset(("was", "were"))
@@ -115,7 +115,7 @@ def predicate(text: str, place: int, end: int, contracted: str, tenses: dict[str
         if step is None:
             break
         if step == "":  # the verb
-            tense = _tense(state, tenses.get(word, ()))
+            tense = BEFORE if word == "quit" and not state else _tense(state, tenses.get(word, ()))
             if tense is None:
                 break
             return Predicate(verb=word, tense=tense, denied=denied, ended=ended, start=match.start(1), end=match.end())

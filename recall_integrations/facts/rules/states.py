@@ -59,7 +59,12 @@ def read(
     end = min(len(reading.text), place + 400)
     said = predicates.predicate(reading.text, place, end, contracted, reading.slots.verbs.tenses)
     if said is None or (
-        named and said.tense == PRESENT and said.verb != BE and not said.denied and not said.verb.endswith("s")
+        named
+        and said.tense == PRESENT
+        and said.verb != BE
+        and not said.denied
+        and not said.verb.endswith("s")
+        and said.verb not in ("set", "put")
     ):
         return False
     entries = _fitting(reading, said, end)
@@ -92,28 +97,44 @@ def _by_noun(reading: Reading, subject: str, start: int, said: Predicate, end: i
     if found is None:
         return False
     slot, value, group, old = found
+    first = reading.sentence(start)[0]
+    if start - first < 40 and roles.OF_ALL.match(reading.text, first, start):
+        start = first
     op = _op(reading.text, said, (), group, value[1])
     if op is None:
         return False
     return reading.say(slot, value, subject, start, op=op, event=group != "verbs", sure=sure, instead_of=old)
 
 
-def _apposed(reading: Reading, value: Value, end: int, slot: str) -> str:
+def _apposed(reading: Reading, value: Value, end: int) -> str | None:
     """The slot that a noun behind the value names: "joined Northside, his new gym"."""
     match = roles.APPOSED.match(reading.text, value[2], end) if reading.text.startswith(",", value[2]) else None
-    return reading.slots.of_noun.get(match["noun"], slot) if match else slot
+    return reading.slots.of_noun.get(match["noun"]) if match else None
 
 
 def _fitting(reading: Reading, said: Predicate, end: int) -> list[tuple[tuple[str, ...], str, str]]:
     """The phrases of a verb that can go on as the text does."""
-    match = _NEXT.match(reading.text, said.end, end)
-    if not match:
+    verbs = reading.slots.verbs
+    by_word = verbs.being if said.verb == BE else verbs.after.get(said.verb)
+    if not by_word:
         return []
-    verbs, word = reading.slots.verbs, match[1].casefold()
-    by_word = verbs.being if said.verb == BE else verbs.after.get(said.verb, {})
-    if word in _FILLERS or word == "from":
-        return [entry for entries in by_word.values() for entry in entries]
-    return [*by_word.get(word, ()), *by_word.get("", ())]
+    found: list[tuple[tuple[str, ...], str, str]] = []
+    place = said.end
+    for _ in range(4):
+        match = _NEXT.match(reading.text, place, end)
+        if not match:
+            break
+        word, place = match[1].casefold(), match.end()
+        found += by_word.get(word, ())
+        if word == "from":
+            starts = (entry for entries in by_word.values() for entry in entries if entry[2] == "starts")
+            found += [entry for entry in starts if entry[1] in _FROM_TO]
+        if word not in _FILLERS:
+            break
+    return found + by_word.get("", []) if place > said.end else []
+
+
+_FROM_TO = frozenset(("home", "employer", "school", "editor", "doctor"))
 
 
 def _shaped(text: str, place: int, end: int) -> bool:
@@ -163,7 +184,7 @@ def _led(
     text = reading.text
     before: Value | None = None
     place = said.end
-    if group == "starts" and slot in ("home", "employer", "school"):
+    if group == "starts" and slot in _FROM_TO:
         before, place = _from(text, place, end, slot, reading)
     behind = _behind(text, place, end, rest)
     if behind is None:
@@ -172,8 +193,8 @@ def _led(
     if op is None or not _allowed(said, slot, subject, group):
         return False
     found = _values(reading, slot, behind, end)
-    slot_told = _apposed(reading, found[0], end, slot) if found else slot
-    if slot_told != slot and found:
+    slot_told = _apposed(reading, found[0], end) if found else None
+    if slot_told:
         slot = slot_told
     elif not found or not fitting.fits(text, subject, rest, said, slot, group, found[0], end):
         return False

@@ -283,8 +283,8 @@ def _activity(text: str, start: int, end: int) -> Value | None:
     if found is None or found[1] != start:
         return None
     parts = found[0].casefold().split()
-    if found[0].casefold() in words.SPORTS:
-        return found
+    if found[0].casefold() in words.SPORTS:  # they have a slot of their own
+        return None
     if parts[-1] in words.HOBBIES or (parts[0] not in words.NOT_HOBBIES and parts[-1].endswith(("ing", "graphy"))):
         return found if parts[-1] not in words.NOT_HOBBIES else None
     return None

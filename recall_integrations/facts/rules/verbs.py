@@ -94,24 +94,9 @@ def _regular(verb: str) -> tuple[str, str, str, str]:
     return third, f"{verb}ed", f"{verb}ed", f"{verb}ing"
 
 
-ROLES = (
-    "have",
-    "use",
-    "see",
-    "keep",
-    "choose",
-    "pick",
-    "switch",
-    "change",
-    "swap",
-    "go",
-    "park",
-    "wake",
-    "get",
-    "eat",
-    "own",
+ROLES = tuple(
+    "have use see keep choose pick switch change swap go park wake get eat own like love prefer enjoy set live".split()
 )
-ROLES += ("like", "love", "prefer", "enjoy")
 Entry = tuple[tuple[str, ...], str, str]  # the words behind the verb, the slot, the group
 
 

@@ -63,7 +63,7 @@ NOT_HOBBIES = _set(
     giving, finding, sharing, looking, helping, using, talking, thinking, finishing, meeting, everything, something,
     nothing, anything, living, evening, morning, king, thing, ring, spring, string, wedding, building, ceiling, feeling,
     beginning, smoking, drinking, asking, waiting, coming, hoping, worrying, calling, arguing, complaining, studying,
-    learning, teaching, training, that, this, it, offering, catching, exploring, telling, bringing, putting, keeping"""
+    learning, teaching, training, that, this, it, offering, catching, counseling, counselling, mentoring, volunteering, parenting, nursing, exploring, telling, bringing, putting, keeping"""
 )
 CAR_MAKES = _set(
     """skoda, škoda, toyota, mazda, renault, volkswagen, vw, audi, bmw, mercedes, mercedes-benz, ford, opel, vauxhall, fiat,
