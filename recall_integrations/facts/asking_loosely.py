@@ -23,7 +23,7 @@ VALUE_MAX = 5  # words of a value that a question names
 _DAY = regex(r"\d{1,2}(?:st|nd|rd|th)?|(?:19|20)\d\d")
 _ASKING = frozenset(
     "what whats what's which who whos who's whom whose when whens when's is are am was were be been does did has have had"
-    " could would will you i i'm im i've we us the a an of for at in to as by with it it's its this that that's those now"
+    " could would will you i i'm im i've we us the a an of for at in to as by with it it's its this that that's those there now"
     " currently nowadays days moment again still please pls plz right so ok okay hey hi hello and or also btw quick"
     " question wondering wonder just actually current latest newest new present today anymore any one ones got else"
     " exactly mine if whether let's lemme recap anyway hmm um uh oh well though really exact recent most moment's these"
@@ -32,7 +32,7 @@ _ASKING = frozenset(
 # Only before anything else is said.
 _OPENING = frozenset(
     "tell remind know remember give show say me can do need find look up list lookup check what's name forgot forget i"
-    " i've all every each about want ask how what which".split()
+    " i've you could would all every each want ask how what which".split()
 )
 _NEVER = frozenset(
     "about say said says think thinks thought call calls ask asked asks mention mentioned don't dont not going on need"
@@ -91,7 +91,7 @@ def loosely_asked(text: str, slots: Slots, *, windowed: bool) -> StateAsked | No
     while low and low[0] in _OPENING:
         rest, low = rest[1:], low[1:]
     whole = [token.casefold() for token in tokens]
-    if not _NEVER.isdisjoint(low) or _tells(text, whole, low):
+    if "about" in whole or not _NEVER.isdisjoint(low) or _tells(text, whole, low):
         return None
     mode = _mode(low, windowed=windowed, whole=whole)
     left = [word for word, small in zip(rest, low, strict=True) if not _says_nothing(small, mode)]
@@ -100,7 +100,8 @@ def loosely_asked(text: str, slots: Slots, *, windowed: bool) -> StateAsked | No
         if mode not in (WHEN, NOW, PREVIOUS) or len(left) > VALUE_MAX or (mode == NOW and "still" not in low):
             return None
         telling = any(word[:1].isupper() or word[:1].isdigit() for word in left)
-        if mode == WHEN and not telling and _BECAME.isdisjoint(whole):
+        brief = "since" in whole and len(left) <= 2
+        if mode == WHEN and not telling and not brief and _BECAME.isdisjoint(whole):
             return None
         value = " ".join(left)
     names = slots_called(called, slots)
@@ -118,12 +119,19 @@ def loosely_asked(text: str, slots: Slots, *, windowed: bool) -> StateAsked | No
     )
 
 
-_BECAME = frozenset("become became change changed switch switched get got as add".split())
+_BECAME = frozenset("become became change changed switch switched as add".split())
+
+
+_DID = frozenset("did does do is are was were has have had".split())
 
 
 def _tells(text: str, whole: list[str], low: list[str]) -> bool:
     """Whether it is no question of this kind: a statement, a wish, or a question for somebody who does something."""
     first = whole[0]
+    if "on my " in text.casefold() or (first == "when" and whole[1] not in _DID):
+        return True
+    if first in ("remember", "note", "save", "know") and not {"is", "was", "are"}.isdisjoint(low):
+        return True
     if first in ("how", "hows", "how's") and "long" not in whole and _CHANGES.isdisjoint(whole):
         return True
     if first in ("can", "should") or (first == "how" and not {"do", "can", "could", "to"}.isdisjoint(whole[1:3])):
@@ -150,10 +158,8 @@ def _mode(low: list[str], *, windowed: bool, whole: list[str]) -> str:
     words, low = set(whole), [word for word in whole if word not in ("so", "and", "hey", "hi", "btw", "ok")]
     if (
         words & _LISTS
-        or words & _CHANGES
-        and "when" not in words
-        or words & _ALL
-        and words & {"had", "have", "has", "been", "far"}
+        or (words & _CHANGES and "when" not in words)
+        or (words & _ALL and words & {"had", "have", "has", "been", "far"})
     ):
         return HISTORY
     if low[:2] in (["when", "is"], ["when", "are"]):  # "when is my deadline?": a date is asked for

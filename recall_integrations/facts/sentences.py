@@ -31,7 +31,8 @@ _SUBJECT = regex(
 )
 _CUES = (predicates.CUES | changes.CUES) - frozenset(("to",))
 _LINE = regex(
-    r"(?m)^[ \t]{0,4}(?:[-*•][ \t]{1,3})?\**(?P<noun>[A-Za-z][A-Za-z -]{1,25}?)\**:\**[ \t]{1,3}(?P<value>[^\n]{1,100})$"
+    r"(?m)^[ \t]{0,4}(?:[-*•][ \t]{1,3})?\**(?P<noun>[A-Za-z][A-Za-z -]{1,25}?)\**:\**[ \t]{1,3}"
+    r"(?P<value>[^\n]{1,100})$"
 )
 _NAME_OF = regex(r"[A-Z][\w'’-]{1,24}(?:\s[A-Z0-9][\w'’-]{0,24}){0,2}")
 _IS = regex(r"\s(?:is|was|has\schanged\sto|changed\sto|moved\sto|has\sbeen\smoved\sto)\s")
@@ -40,8 +41,8 @@ _LEFT_NAME = regex(
     r"(?:^|[,;:(]\s?|\b(?:and|but|so|that)\s)(?P<name>[A-Z][\w'’-]{1,24}(?:\s[A-Z][\w'’-]{1,24}){0,2})\Z"
 )
 _ONLY_LINES = frozenset(
-    "phone phone_number email name address birthday age employer job diet blood_type allergy language nationality height"
-    " weight hometown home partner pronouns time_zone dentist doctor".split()
+    "phone phone_number email name address birthday age employer job diet blood_type allergy language nationality"
+    " height weight hometown home partner pronouns time_zone dentist doctor".split()
 )
 
 

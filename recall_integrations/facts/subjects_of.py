@@ -18,8 +18,8 @@ def speaker_key(actor: str | None, role: Role | None) -> str:
 
 
 def name_key(name: str) -> str:
-    """The key of a name: "Priya  Raman" and "priya raman" are the same."""
-    return " ".join(name.replace("’", "'").casefold().split())
+    """The key of a name: "Priya  Raman" and "priya raman" are the same, and so are "the app" and "app"."""
+    return " ".join(name.replace("’", "'").casefold().split()).removeprefix("the ")
 
 
 def subject_key(subject: str, actor: str | None = None, role: Role | None = None) -> str | None:

@@ -55,7 +55,8 @@ CONFIG = click.option(
 AS_OF = click.option(
     "--as-of",
     metavar="TIME",
-    help="Where it is asked how things are, when: a day (its end, in the time zone of the settings), or ISO 8601 with an offset.",
+    help="Where it is asked how things are, when: a day (its end, in the time zone of the settings), or ISO 8601 with "
+    "an offset.",
 )
 CURRENT_ONLY = click.option(
     "--current-only", is_flag=True, help="Leave out memories of what holds no longer (docs/facts.md)."

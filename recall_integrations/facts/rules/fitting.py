@@ -96,7 +96,7 @@ def _diet(text: str, rest: tuple[str, ...], said: Predicate, group: str, value: 
 
 
 def _partner(text: str, rest: tuple[str, ...], said: Predicate, group: str, value: Value, end: int) -> bool:
-    if said.verb == BE and rest in (("with",), ("seeing",)) or said.verb == "seeing":
+    if (said.verb == BE and rest in (("with",), ("seeing",))) or said.verb == "seeing":
         return not value[0].startswith("Dr") and bool(_LASTS.match(text, value[2], end))
     return not value[0].startswith("Dr ")
 

@@ -250,7 +250,7 @@ def _slot(reading: Reading, noun: str, many: bool = False) -> str | None:
             return None
         if any(word in words.RELATIONS for word in (parts[0], head)):
             return None
-        if any(word in _NO_NOUN or word.endswith("ing") and len(parts) == 1 for word in parts):
+        if any(word in _NO_NOUN or (word.endswith("ing") and len(parts) == 1) for word in parts):
             return None
     return names[0]
 
