@@ -28,6 +28,9 @@ from recall_integrations.types.roles import Role, role_of
 
 logger = logging.getLogger("recall_integrations")
 BATCH = 2_000
+READ_CHARS = 600  # of a text; people who tell of themselves are brief, and documents tell of other things
+ANSWER_CHARS = 300  # of an assistant, who says what it has understood before it goes on
+TIMES_CHARS = 1_000
 RULE = "rule"
 Row = dict[str, Any]
 
@@ -72,9 +75,10 @@ def derived(
     """
     times: Sequence[event_times.ToldTime] = ()
     try:
-        found = [(said, RULE) for said in sentences.said_in(text, at, slots)]
-        if event_times.may_tell(text):
-            times = event_times.told_times(text, at, language_of(text))
+        found = [(said, RULE) for said in sentences.said_in(_read(text, role), at, slots)]
+        part = text[:TIMES_CHARS]
+        if event_times.may_tell(part):
+            times = event_times.told_times(part, at, language_of(text))
     except failures() as e:  # a text that the rules choke on is remembered all the same
         logger.warning("What a memory says of slots could not be read: %s", told(e))
         found = []
@@ -90,6 +94,16 @@ def derived(
         facts=tuple({"place": i, **row} for i, row in enumerate(facts)),
         times=tuple({"place": i, "start": to_micros(t.start), "stop": to_micros(t.end)} for i, t in enumerate(times)),
     )
+
+
+def _read(text: str, role: Role | None) -> str:
+    """The part of a text whose sentences are read: of a long one the beginning; of an assistant where it says "you"."""
+    if role in (Role.TOOL, Role.SYSTEM):
+        return ""
+    if role is not Role.ASSISTANT:
+        return text[:READ_CHARS]
+    part = text[:ANSWER_CHARS]
+    return part if "you" in part.casefold() else ""
 
 
 def row_of(said: Said, by: str, actor: str | None, role: Role | None) -> Row | None:

@@ -121,7 +121,7 @@ def _owner(subject: str, noun: list[str]) -> tuple[str | None, list[str]]:
 
 def _of(subject: str, owned: list[str]) -> str:
     """A subject that is told by its relation to another."""
-    if owned[-1][0].isupper() and (len(owned) == 1 or owned[-2].casefold() in words.RELATIONS) and subject == ME:
+    if owned[-1][:1].isupper() and (len(owned) == 1 or owned[-2].casefold() in words.RELATIONS) and subject == ME:
         return owned[-1]
     name = " ".join(word for word in owned if word.casefold() not in _NEW)
     return f"my {name}" if subject == ME else f"your {name}" if subject == "you" else f"{subject}'s {name}"
