@@ -150,6 +150,8 @@ phone_model; smartphone; smartphones; phone; Pixel # | Fairphone # | iPhone 1# |
 computer; laptop; laptops; computer; ThinkPad X# | MacBook Air | Framework 1# | Dell XPS 1# | Zenbook 1#
 working_hours; schedule; schedules; work; 9 to 5 | 7 to 3 | 10 to 6 | Monday to Thursday | noon to 8 | mornings only
 bank; bank; banks; bank; Triodos | Harbour Savings | N26 | Nordea | First Cooperative | Monzo | Sparkasse | Wise
+shoe_size; shoe size; shoe sizes; shoes; size 4# | size 3# | UK ## | EU 4#.5
+internet_provider; internet provider; internet providers; internet; Fibra | Netcologne | Starlink | Zen | Orange | Telia
 """),
     *_slots(TEST, """
 owner; owner; owners; owner; <given> | <given> <family>
@@ -163,11 +165,9 @@ instrument; instrument; instruments; instrument; cello | banjo | accordion | flu
 sport; sport; sports; sport; badminton | volleyball | rowing | fencing | handball | curling | judo | water polo
 """, one=False),
     *_slots(TEST, """
-shoe_size; shoe size; shoe sizes; shoes; size 4# | size 3# | UK ## | EU 4#.5
 coffee_order; coffee order; coffee orders; food; a flat white | a cortado | an oat cappuccino | a long black | a mocha
 gate_code; gate code; gate codes; gate; ####^ | *####
 hairdresser; hairdresser; hairdressers; hair; <given> | <given> <family> | Salon <family>
-internet_provider; internet provider; internet providers; internet; Fibra | Netcologne | Starlink | Zen | Orange | Telia
 membership_number; membership number; membership numbers; club; M-##### | ###-###
 cleaning_day; cleaning day; cleaning days; cleaning; Monday | Tuesday | Wednesday | Thursday | Friday | Saturday
 thermostat_setting; thermostat setting; thermostat settings; heating; 1#.5 degrees | 2#.5 degrees | 1# degrees C

@@ -6,11 +6,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
+from recall_integrations.facts.said import OPS
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
 from recall_integrations.indexes.scope_view import ScopeView
@@ -196,6 +198,8 @@ class FactTables:
         there = (view.nums[np.minimum(places, max(view.size - 1, 0))] == nums).tolist() if view.size else []
         found = [(row, at) for row, at, is_there in zip(rows, ats, there, strict=True) if is_there]
         for row, at in found:
+            if not readable(row):
+                continue
             key = (row.subject, row.slot)
             kept.told.setdefault(key, []).append(told_of(row, at))
             known = kept.keys.get(row.num, ())
@@ -219,6 +223,18 @@ COLUMNS = (
     _f.confidence,
     _f.by,
 )
+
+
+def readable(row: Any) -> bool:
+    """Whether a row of `facts` holds what was written; a damaged one says nothing."""
+    texts = (row.subject, row.slot, row.value, row.op, row.instead_of, row.by)
+    times = (row.since, row.until)
+    return (
+        all(isinstance(text, str) for text in texts)
+        and row.op in OPS
+        and all(time is None or isinstance(time, int) for time in times)
+        and isinstance(row.confidence, int | float)
+    )
 
 
 def told_of(row: object, at: int) -> Told:

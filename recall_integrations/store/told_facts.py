@@ -14,7 +14,7 @@ from recall_integrations.facts.subjects_of import USER, name_key, subject_key
 from recall_integrations.facts.timeline import PAST, Stretch, Told, timeline
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.times import from_micros, to_micros
-from recall_integrations.store.fact_tables import COLUMNS, Key, told_of
+from recall_integrations.store.fact_tables import COLUMNS, Key, readable, told_of
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.types import Scope, checked_scope, checked_time
 from recall_integrations.types.facts import Fact
@@ -87,6 +87,8 @@ def _read(
     with parts.errors(), parts.engine.connect() as connection:
         for row in connection.execute(query.order_by(f.num, f.place)):
             at = row.created_at if row.event_at is None else row.event_at
+            if not readable(row) or not isinstance(at, int):
+                continue
             told.setdefault((row.subject, row.slot), []).append(told_of(row, at))
             ids[row.num] = row.id
     return told, ids

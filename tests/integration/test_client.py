@@ -439,7 +439,8 @@ PHONE = "what is my phone number?"
 def told(memory_id: str, month: int, slot: str, value: str, **more: Any) -> Memory:
     at = datetime(2026, month, 5, tzinfo=timezone.utc)
     fact = {"slot": slot, "value": value, **more}
-    return Memory(f"My {slot.replace('_', ' ')} is {value}", id=memory_id, event_at=at, metadata={"fact": fact})
+    whose = f"{more['subject']}'s" if more.get("subject") else "My"
+    return Memory(f"{whose} {slot.replace('_', ' ')} is {value}", id=memory_id, event_at=at, metadata={"fact": fact})
 
 
 @pytest.fixture(scope="module")
