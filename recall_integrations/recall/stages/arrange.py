@@ -55,7 +55,7 @@ class Arrange(Stage):
             fused = arrange.wanted_first(fused, state.wanted)
         if state.asked is not None:
             fused = arrange.asked_first(fused, state.asked)
-        if state.held is None and view.text is not None and asks_present(parsed.original):
+        if state.held is None and state.asked is None and view.text is not None and asks_present(parsed.original):
             fused = newer_first(fused, view, view.text, parsed.terms, k)
         if state.held is not None:
             fused = arrange.held_first(fused, view.rows_of(state.held.first), state.held.confidence)

@@ -124,7 +124,7 @@ def test_of_several_labelled_turns_the_newest_is_told_apart(embedding: Any) -> N
     )
     chats = [Collection(name="1", scope=scope, memories=memories, questions=questions)]
     found = list(assistant.measure(chats, embedding=embedding))
-    assert len(found) == 10 and all(each.right and each.newest is not each.older for each in found)
+    assert len(found) == 20 and all(each.right and each.newest is not each.older for each in found)
     out = io.StringIO()
     assistant.show(found, Console(file=out, width=100))
     assert "updates" in out.getvalue()
