@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         BreakerConfig,
         BudgetsConfig,
         CacheConfig,
+        FactsConfig,
         FallbackFusionConfig,
         LimitsConfig,
         PlannerConfig,
@@ -56,6 +57,7 @@ __all__ = [
     "BudgetsConfig",
     "CacheConfig",
     "EntityRef",
+    "FactsConfig",
     "FallbackFusionConfig",
     "Filters",
     "Hit",
@@ -87,8 +89,8 @@ _RECORDS = (
     "EntityRef Filters Hit Memory MemoryType ParsedQuery RecallResult Relation RetrievalPlan Scope TemporalWindow"
 ).split()
 _SETTINGS = (
-    "BreakerConfig BudgetsConfig CacheConfig FallbackFusionConfig LimitsConfig PlannerConfig PrivacyConfig QueryConfig"
-    " RankingConfig RecallConfig RerankConfig RetrievalConfig RewritingConfig SpecificityConfig"
+    "BreakerConfig BudgetsConfig CacheConfig FactsConfig FallbackFusionConfig LimitsConfig PlannerConfig PrivacyConfig"
+    " QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig RewritingConfig SpecificityConfig"
 ).split()
 _HOMES = {
     **dict.fromkeys(_RECORDS, "recall_integrations.types"),

@@ -16,6 +16,7 @@ from recall_integrations.console.commands.bench import bench
 from recall_integrations.console.commands.config import config
 from recall_integrations.console.commands.doctor import doctor
 from recall_integrations.console.commands.evaluate import ab, eval_
+from recall_integrations.console.commands.facts import facts
 from recall_integrations.console.commands.keep import add, compact, export, forget
 from recall_integrations.console.commands.mcp import mcp
 from recall_integrations.console.commands.remember import entity, import_, reindex
@@ -53,7 +54,7 @@ def main(debug: bool) -> None:
 
 for _command in (
     *(demo, add, import_, export, entity, forget, compact, reindex),
-    *(search, explain, stats, doctor, serve, token, look, mcp, eval_, ab, tune, train, bench, config),
+    *(search, explain, facts, stats, doctor, serve, token, look, mcp, eval_, ab, tune, train, bench, config),
 ):
     main.add_command(_command)
 for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, tune, train):

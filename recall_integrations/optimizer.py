@@ -203,9 +203,10 @@ class QueryOptimizer:
         self.reload(replace(config, rewriting=replace(config.rewriting, prompt=template)))  # checks it
 
     def health(self) -> tuple[Health, ...]:
-        """How each component is that may fail or hang (LLM, reranker, embedding, indexes): its breaker, calls under
-        way, calls that hang, the usual time. In the order of names; those that were never used are left out."""
-        return self._paths.sources.health()
+        """How each component is that may fail or hang (LLM, reranker, embedding, indexes, the LLM that reads facts for
+        the store): its breaker, calls under way, calls that hang, the usual time. In the order of names; those that
+        were never used are left out."""
+        return tuple(sorted((*self._paths.sources.health(), *self.store.health()), key=lambda one: one.component))
 
     def flush(self) -> None:
         """Wait until observers of whole recalls have been told of all that have ended; without such observers, return
@@ -269,6 +270,7 @@ class QueryOptimizer:
         score_min: float | None = None,
         watch: Step | None = None,
         scopes: Sequence[ScopeLike] | None = None,
+        as_of: datetime | None = None,
     ) -> RecallResult:
         """Find the memories that answer a query.
 
@@ -294,6 +296,7 @@ class QueryOptimizer:
             score_min: score below which a hit is left out; default `ranking.score_min`.
             watch: told when each stage and arm begins and ends (`types.watching.Step`).
             scopes: instead of `scope`: what is found in each of them, in one ranking (docs/filters.md).
+            as_of: where the query asks how things are, when; default `now` (docs/facts.md). It leaves no memory out.
 
         Raises:
             InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: nothing was searched.
@@ -305,7 +308,7 @@ class QueryOptimizer:
         request = self._checked(
             query=query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
             tokens_max=tokens_max, mode=privacy, window=window, timezone=timezone, context=context,
-            vector=query_vector, score_min=score_min, watch=watch,
+            vector=query_vector, score_min=score_min, watch=watch, as_of=as_of,
         )  # fmt: skip
         return self._paths.recall(request, Deadline(began + request.time_budget_ms / 1e3), strict=strict)
 
@@ -328,6 +331,7 @@ class QueryOptimizer:
         score_min: float | None = None,
         watch: Step | None = None,
         scopes: Sequence[ScopeLike] | None = None,
+        as_of: datetime | None = None,
     ) -> RecallResult:
         """`recall` without blocking the event loop: the same path, in a thread. Cancelling it stops its arms.
 
@@ -340,7 +344,7 @@ class QueryOptimizer:
         request = self._checked(
             query=query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
             tokens_max=tokens_max, mode=privacy, window=window, timezone=timezone, context=context,
-            vector=query_vector, score_min=score_min, watch=watch,
+            vector=query_vector, score_min=score_min, watch=watch, as_of=as_of,
         )  # fmt: skip
         deadline = Deadline(began + request.time_budget_ms / 1e3)
         run = functools.partial(self._paths.recall, request, deadline, strict=strict)

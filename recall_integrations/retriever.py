@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # Arguments of `recall` that are fields too.
 ARGUMENTS = (
     *("k", "scope", "scopes", "filters", "now", "time_budget_ms", "tokens_max", "privacy"),
-    *("window", "timezone", "context", "strict", "score_min"),
+    *("window", "timezone", "context", "strict", "score_min", "as_of"),
 )
 TAKEN = frozenset({*ARGUMENTS, "query_vector", "watch"})
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -68,7 +68,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
         scopes: several instead of one; what is found says where it is from.
         filters: hard conditions: `Filters`, a mapping such as `{"source": "wiki"}`, or LlamaIndex's `MetadataFilters`.
         now: what relative dates are read against; default the time of the call.
-        time_budget_ms, tokens_max, privacy, window, timezone, context, strict, score_min: as in
+        time_budget_ms, tokens_max, privacy, window, timezone, context, strict, score_min, as_of: as in
             `QueryOptimizer.recall`.
         document_format: how the text of a document or node reads: `text` (the memory's, the default), `dated`
             ("[2026-03-12, Priya] …") or a template (`adapters.formats`).
@@ -102,6 +102,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
     context: int = 0
     strict: bool = False
     score_min: float | None = None
+    as_of: datetime | None = None
     document_format: str = TEXT
     bundle_embedding: bool = False
     highlights: bool = Field(default=False, strict=True)

@@ -24,8 +24,14 @@ OF_MEMORY = tuple(
 )
 # Of the memory, and there only where it has them.
 IF_ANY = tuple(f"{PREFIX}{name}" for name in ("position", "expires_at", "refs", "scope"))
-# Of this recall. The last three are there only where something is, and highlights only where they were asked for.
-OF_RECALL = tuple(f"{PREFIX}{name}" for name in ("score", "reason", "duplicates", "context", "highlights"))
+# Of this recall. Only score and reason are always there, and highlights only where they were asked for.
+OF_RECALL = tuple(
+    f"{PREFIX}{name}"
+    for name in (
+        *("score", "reason", "duplicates", "context", "superseded_by", "valid_from", "valid_to"),
+        "highlights",
+    )
+)
 OURS = (*OF_RECALL, *OF_MEMORY, *IF_ANY, NODE)
 _OURS, _OF_RECALL = frozenset((*OURS, DIGEST)), frozenset(OF_RECALL)
 
@@ -102,6 +108,12 @@ def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
         about["recall_duplicates"] = list(hit.duplicates)
     if hit.context:
         about["recall_context"] = [{"text": m.text, **said_of_memory(m, zone)} for m in hit.context]
+    if hit.superseded_by is not None:
+        about["recall_superseded_by"] = hit.superseded_by
+    if hit.valid_from is not None:
+        about["recall_valid_from"] = hit.valid_from.isoformat()
+    if hit.valid_to is not None:
+        about["recall_valid_to"] = hit.valid_to.isoformat()
     return about
 
 

@@ -1,5 +1,8 @@
 """The temporal arm: what lies in the query's window, by `event_at` (by `created_at` for memories without one).
 
+What was said at another time and tells of the window ("last month") is found as well, after it: its score is less by
+as much of the time it tells as lies outside.
+
 A `chunk` without `event_at` lies in no window: when a document was stored says nothing about its time.
 
 A pass over the times in memory, or above `COLUMN_MAX` memories a range scan of the B-tree over the same times. What
@@ -11,13 +14,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Engine, and_, select
 
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.database import schema
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.indexes.windows import asked_mask, told_shares
 from recall_integrations.types import MemoryType
 
 SCAN_MAX = 1_000  # newest memories of a window that are considered
@@ -28,6 +32,21 @@ def _window(request: ArmRequest) -> Mask:
     window = request.parsed.temporal_window
     assert window is not None
     return asked_mask(request.view, window.start, window.end)
+
+
+def _told(request: ArmRequest) -> NDArray[np.float32]:
+    """How much each row tells of the window."""
+    window = request.parsed.temporal_window
+    assert window is not None
+    return told_shares(request.view, window.start, window.end)
+
+
+def _most(told: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Rows that tell of the window, the best `SCAN_MAX` of them."""
+    rows = np.flatnonzero(told)
+    if len(rows) > SCAN_MAX:
+        rows = np.sort(rows[np.argsort(told[rows], kind="stable")[-SCAN_MAX:]])
+    return rows
 
 
 class TemporalRetriever:
@@ -44,12 +63,15 @@ class TemporalRetriever:
         view = request.view
         if (window is None and request.asked is None) or not view.size:
             return ArmResult.empty(self.name, "no window")
+        told: NDArray[np.float32] | None = None
         if window is not None and request.asked is None and request.allowed is None and view.size > COLUMN_MAX:
             start = None if window.start is None else to_micros(window.start)
             end = None if window.end is None else to_micros(window.end)
             with self._engine.connect() as connection:
                 nums = self._scan(connection, view.scope_id, start, end)
             rows = view.rows_of(sorted(nums))
+            told = _told(request)
+            rows = np.union1d(rows, _most(told))
         else:  # where there is a filter, also of large scopes: it may leave out all of the newest
             inside = view.alive & (_window(request) if request.asked is None else request.asked)
             if request.allowed is not None:
@@ -58,9 +80,19 @@ class TemporalRetriever:
             if len(rows) > SCAN_MAX:
                 newest = np.argsort(view.at[rows], kind="stable")[-SCAN_MAX:]
                 rows = np.sort(rows[newest])
+            if request.asked is None:
+                told = _told(request)
+                if request.allowed is not None:
+                    told *= request.allowed
+                rows = np.union1d(rows, _most(told))
         if not len(rows):
             return ArmResult.empty(self.name, "nothing in the window")
-        return request.nearest(self.name, rows, 0.5, 0.5, note=f"{len(rows)} in the window")
+        note = f"{len(rows)} in the window"
+        if told is None or not told.any():
+            return request.nearest(self.name, rows, 0.5, 0.5, note=note)
+        own = _window(request)[rows]
+        base = np.where(own, 0.5, 0.5 * told[rows]).astype(np.float32)
+        return request.nearest(self.name, rows, base, 0.5, note=note + f", {int((~own).sum())} by what they tell")
 
     @staticmethod
     def _scan(connection: Any, scope_id: int, start: int | None, end: int | None) -> list[int]:

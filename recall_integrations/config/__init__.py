@@ -22,6 +22,7 @@ from recall_integrations.config.asking import (
     SpecificityConfig,
 )
 from recall_integrations.config.bounds import BreakerConfig, BudgetsConfig, CacheConfig, LimitsConfig
+from recall_integrations.config.facts import FactsConfig
 from recall_integrations.config.ordering import (
     FALLBACK,
     FUSIONS,
@@ -47,6 +48,7 @@ __all__ = [
     "BreakerConfig",
     "BudgetsConfig",
     "CacheConfig",
+    "FactsConfig",
     "FallbackFusionConfig",
     "LimitsConfig",
     "PlannerConfig",

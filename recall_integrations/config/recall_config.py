@@ -25,6 +25,7 @@ from recall_integrations.config.checking import (
     validated,
     with_strategy_of,
 )
+from recall_integrations.config.facts import FactsConfig
 from recall_integrations.config.names import quiet
 from recall_integrations.config.ordering import (
     FALLBACK,
@@ -69,6 +70,7 @@ class RecallConfig:
     cache: CacheConfig = field(default_factory=CacheConfig)
     mode: Literal["rule", "cached"] = "rule"
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
+    facts: FactsConfig = field(default_factory=FactsConfig)
     timezone: Text = "UTC"
     week_start: Annotated[int, in_range(0, 6)] = 0
     scopes: Annotated[tuple[ScopeSettings, ...], ENTRIES] = ()

@@ -33,6 +33,14 @@ OF_THE_STORE = "the store is opened with it"
 OF_ALL = "all scopes share it"
 NOT_PER_SCOPE: Mapping[str, str] = {
     **dict.fromkeys(("retrieval.exact_max", "retrieval.cache_mb", "retrieval.semantic_remote"), OF_THE_STORE),
+    **dict.fromkeys(("facts.keep", "facts.slots"), OF_THE_STORE),
+    **dict.fromkeys(
+        (
+            *("facts.llm_batch", "facts.llm_calls_per_hour", "facts.llm_chars_per_hour"),
+            *("facts.llm_timeout_ms", "facts.llm_privacy"),
+        ),
+        OF_THE_STORE,
+    ),
     **dict.fromkeys(("ranking.features", "query.spelling_threshold", "query.spelling_learned_max"), OF_THE_STORE),
     **dict.fromkeys(
         ("limits.query_chars_max", "limits.workers", "mode", "scopes", "breakers", "cache", "privacy"), OF_ALL

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from recall_integrations.arms.registry import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
+from recall_integrations.console.facts import USER
 from recall_integrations.console.highlighting import shown_text
 from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
 from recall_integrations.console.rendering import (
@@ -26,6 +27,7 @@ from recall_integrations.console.rendering import (
     stage_words,
     window_words,
 )
+from recall_integrations.facts.slots import Slots
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.coverage import ENGLISH
 from recall_integrations.planning.planner import WITHOUT, decides, make_plan
@@ -33,6 +35,7 @@ from recall_integrations.query.features import IMPLICIT
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
 from recall_integrations.types.readings import RARE, Correction
+from recall_integrations.types.result import Decision
 
 WEIGHT_CELLS = 10
 
@@ -54,6 +57,14 @@ SWITCHES = (
     "rerank",
     "diversity",
 )
+
+ASKED = {  # of the modes of `facts.question`
+    "now": "how it is now",
+    "then": "how it was then",
+    "previous": "what it was before",
+    "history": "how it changed",
+    "when": "when it changed",
+}
 
 
 def explain(
@@ -91,6 +102,9 @@ def explain(
     console.print(Text(stage_words(result.timings_ms), style="dim"))
     if result.cache.strategy != "disabled":
         console.print(Text(f"cache: {cache_words(result.cache)}", style="dim"))
+    if result.facts is not None:
+        _heading(console, "facts")
+        console.print(_facts(result.facts, result.hits, config))
     _heading(console, f"best {len(result.hits)}" if len(result.hits) > 1 else "hits")
     _show_hits(console, result.hits)
     show_degraded(console, result)
@@ -377,6 +391,33 @@ def _show_hits(console: Console, hits: Sequence[Hit]) -> None:
         if moved := moves(hit):
             table.add_row("", "", Text(f"moved: {moved}"))
     console.print(table)
+
+
+# -- facts -------------------------------------------------------------------------------------------------------------
+
+
+def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Table:
+    """Which slot is asked for, how, and what that did to the order."""
+    grid = pairs()
+    whom, called = plain(decision.subject) or USER, plain(Slots.of(config.facts.slots).called(decision.slot))
+    grid.add_row("slot", Text.assemble((called, "bold"), f"  of {whom}, confidence {decision.confidence:.2f}"))
+    grid.add_row("asked", Text(f"{ASKED.get(decision.mode, plain(decision.mode))}, looked at {decision.at:%Y-%m-%d}"))
+    for label, ids in (("put first", decision.first), ("beneath", decision.beneath)):
+        if ids:
+            grid.add_row(label, Text(some(map(plain, ids))))
+    for hit in hits:
+        if hit.superseded_by is not None and hit.memory.id in decision.beneath:
+            memory_id = plain(hit.memory.id or "")
+            grid.add_row("superseded", Text(f"{memory_id} by {plain(hit.superseded_by)}{_stretch(hit)}"))
+    return grid
+
+
+def _stretch(hit: Hit) -> str:
+    """In which time it held, as far as that is known."""
+    began, ended = hit.valid_from, hit.valid_to
+    if began is None:
+        return ""
+    return f", which held from {began:%Y-%m-%d}" + ("" if ended is None else f" to {ended:%Y-%m-%d}")
 
 
 def _heading(console: Console, title: str) -> None:

@@ -28,7 +28,19 @@ from recall_integrations.types.numbers import is_number
 BUDGET_MS = 5_000.0
 PARTS_MAX = 64  # recalls of one call, besides the whole one
 _ARGUMENTS = frozenset(
-    {"k", "scope", "filters", "now", "time_budget_ms", "tokens_max", "privacy", "window", "timezone", "score_min"}
+    {
+        "k",
+        "scope",
+        "filters",
+        "now",
+        "time_budget_ms",
+        "tokens_max",
+        "privacy",
+        "window",
+        "timezone",
+        "score_min",
+        "as_of",
+    }
 )
 
 
@@ -163,7 +175,7 @@ def counterfactuals(
             list of their own are left out together. Default: each part that had a hand in the recall, by itself.
         budget_ms: for all of them together. Those that it does not suffice for are there without a result.
         asked: arguments of `QueryOptimizer.recall`: k, scope, filters, now, time_budget_ms, tokens_max, privacy,
-            window, timezone, score_min.
+            window, timezone, score_min, as_of.
 
     Raises:
         InvalidArgument: there is no such part, too many are given, or an argument has no meaning here.

@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 14
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -112,6 +112,51 @@ words = Table(
     Column("asked", LargeBinary),  # a bit for each of the words, first the highest: 1 in a sentence that asks
     PrimaryKeyConstraint("scope_id", "num"),
     sqlite_with_rowid=False,  # clustered, as the vectors are
+)
+
+# What texts say of slots (`facts/`), filled anew when `facts.sentences.VERSION` changes.
+facts = Table(
+    "facts",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("num", BigInteger, nullable=False),
+    Column("place", Integer, nullable=False),  # in the memory, from 0
+    Column("subject", String, nullable=False),  # in normal form; empty: the user
+    Column("slot", String, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("op", String, nullable=False),  # is | was | not
+    Column("instead_of", Text, nullable=False),
+    Column("corrects", Integer, nullable=False),
+    Column("since", BigInteger),
+    Column("until", BigInteger),
+    Column("confidence", Float, nullable=False),
+    Column("by", String, nullable=False),  # rule | relation | llm
+    PrimaryKeyConstraint("scope_id", "num", "place"),
+    sqlite_with_rowid=False,
+)
+
+# Which memories a language model has read for facts, so that none is asked about twice.
+facts_read = Table(
+    "facts_read",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("num", BigInteger, nullable=False),
+    Column("by", String, nullable=False),  # version of the prompt, and what the model is called
+    PrimaryKeyConstraint("scope_id", "num"),
+    sqlite_with_rowid=False,
+)
+
+# When what texts tell happened, where they tell it: dates in them, read against the memory's own time.
+told_times = Table(
+    "told_times",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("num", BigInteger, nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("start", BigInteger, nullable=False),
+    Column("stop", BigInteger, nullable=False),  # exclusive
+    PrimaryKeyConstraint("scope_id", "num", "place"),
+    sqlite_with_rowid=False,
 )
 
 # What the memories of a scope say of their languages, in sums (`text/spoken.py`); counted anew with the words.

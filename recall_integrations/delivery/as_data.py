@@ -13,7 +13,7 @@ from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.delivery.source_names import name_of
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, RewriteOutcome, Scope
-from recall_integrations.types.result import RerankOutcome
+from recall_integrations.types.result import Decision, RerankOutcome
 
 FORMAT = 1
 DECIMALS = 6
@@ -48,6 +48,7 @@ def result_data(result: RecallResult, scope: Scope, k: int | None, *, highlights
         "rules": _rules(result.plan),
         "rewrite": _rewrite(result.rewrite),
         "rerank": _rerank(result.rerank),
+        "facts": _decision(result.facts),
         "cache": {"strategy": result.cache.strategy, "reason": result.cache.reason, "age_ms": result.cache.age_ms},
         "degraded": [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in result.degraded],
         "notes": [{"reason": note.reason, "detail": note.detail} for note in result.notes],
@@ -65,6 +66,20 @@ def _rewrite(outcome: RewriteOutcome) -> dict[str, Any]:
         "saved_ms": _number(outcome.saved_ms),
         "refused": outcome.refused,
         "moved": outcome.moved,
+    }
+
+
+def _decision(decision: Decision | None) -> dict[str, Any] | None:
+    if decision is None:
+        return None
+    return {
+        "subject": decision.subject,
+        "slot": decision.slot,
+        "mode": decision.mode,
+        "at": _time(decision.at),
+        "first": list(decision.first),
+        "beneath": list(decision.beneath),
+        "confidence": _number(decision.confidence),
     }
 
 
@@ -206,6 +221,9 @@ def _hit(hit: Hit, highlights: bool) -> dict[str, Any]:
         ],
         "duplicates": list(hit.duplicates),
         "context": [memory_data(memory) for memory in hit.context],
+        "superseded_by": hit.superseded_by,
+        "valid_from": _time(hit.valid_from),
+        "valid_to": _time(hit.valid_to),
         "highlights": [
             {"start": h.start, "end": h.end, "kind": h.kind, "of": h.of, "weight": h.weight}
             for h in (hit.highlights if highlights else ())

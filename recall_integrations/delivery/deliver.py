@@ -14,9 +14,13 @@ from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Share
 from recall_integrations.delivery.highlights import NO_NAMES, Marking
 from recall_integrations.delivery.sheet import Sheet
 from recall_integrations.delivery.showing import Showing, Shown
+from recall_integrations.delivery.telling import times_told
 from recall_integrations.delivery.withholding import plainly, seen_query
+from recall_integrations.facts.deciding import Decided, words_for
+from recall_integrations.facts.subjects import TURNS, Turn, said_so, subject_of
+from recall_integrations.facts.timeline import PAST
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
-from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.planning.when import Asked
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
@@ -25,6 +29,7 @@ from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.store.fact_tables import State
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
     Contribution,
@@ -38,8 +43,10 @@ from recall_integrations.types import (
     indexed_text,
 )
 from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.result import NEVER_TOLD, Held
 
-GRAPH = "graph"
+GRAPH, SUBJECT = "graph", "subject_match"
+SUBJECT_COUNTED = 0.15  # in the rankers' units, from which what a reply is about is a reason
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -53,6 +60,7 @@ class Found:
         folded: row → rows that repeat it.
         asked: the time or the session that decided; `None` = none did.
         phrased: row → the phrasing of the query that lifted it.
+        held: what of facts decided; `None` = nothing did.
     """
 
     fused: Fused
@@ -61,6 +69,7 @@ class Found:
     folded: Mapping[int, Sequence[int]] = field(default_factory=dict)
     asked: Asked | None = None
     phrased: Mapping[int, str] = field(default_factory=dict)
+    held: Decided | None = None
 
 
 class Delivery:
@@ -114,8 +123,8 @@ class Delivery:
         rows = fused.rows[places].tolist()
         around, problems = self._around(view, allowed, rows, request, showing)
         ways = self._ways(view, fused, rows, door, showing)
-        phrased = {row: door.said(text) for row, text in found.phrased.items()}
-        sheet = Sheet(fused, places, found.reranked, {GRAPH: ways, REWRITE: phrased})
+        about = self._notes(parsed, view, allowed, found, dict(zip(rows, memories, strict=True)), showing, door)
+        sheet = Sheet(fused, places, found.reranked, {GRAPH: ways, **about})
         said = _said(view, rows, parsed, door)
         showing.look(memory for _, memory in memories)
         shared = Shared(
@@ -127,13 +136,16 @@ class Delivery:
             labels=self._labels,
         )
         marking = self._marking(parsed, view) if door.open else None
+        states = self._states(view, rows, found.held, request)
+        told = times_told(view, parsed, rows) if door.open else {}  # a date is of the text
         hits = []
         for i, ((_, memory), row, score) in enumerate(zip(memories, rows, fused.scores[places].tolist(), strict=True)):
             shown = showing.of(memory)
             words = said[i] if shown.text == memory.text else None
-            why = HitWhy(shared, i, words, row in found.denied, ways.get(row, ""), _when(found, row))
+            when, tells = _when(found, row) or self._holds(view, row, found.held), told.get(row, "")
+            why = HitWhy(shared, i, words, row in found.denied, ways.get(row, ""), when, tells)
             folded = tuple(view.ids[j] for j in found.folded.get(row, ()))
-            hits.append(_hit(shown, score, why, folded, around.get(row, ()), door, request.scope, marking))
+            hits.append(_hit(shown, score, why, folded, around.get(row, ()), door, request.scope, marking, states[i]))
         if not door.open:
             if self._own or not plainly(parsed, door):
                 hits = _seen(hits, door)
@@ -142,6 +154,46 @@ class Delivery:
                 hits = [hit_marked_later(hit, seen) for hit in hits]
         kept, dropped = packed(hits, request.tokens_max)
         return kept, [*problems, *showing.problems, *self._damaged(view), *dropped]
+
+    def _notes(
+        self,
+        parsed: ParsedQuery,
+        view: ScopeView,
+        allowed: Mask | None,
+        found: Found,
+        memories: Mapping[int, tuple[int, Memory]],
+        showing: Shown,
+        door: Door,
+    ) -> dict[str, dict[int, str]]:
+        """What contributions say besides, by source and row: the phrasing that lifted a hit, what a reply is about."""
+        about = {} if door.blocked else self._about(parsed, view, allowed, found, memories, showing)
+        said = ((REWRITE, found.phrased), (SUBJECT, about))
+        return {name: {row: door.said(text) for row, text in own.items()} for name, own in said}
+
+    def _states(self, view: ScopeView, rows: list[int], decided: Decided | None, request: RecallRequest) -> list[Held]:
+        """Of each hit what ended it, and when what it says held."""
+        facts = self._store.facts_in(view)
+        if not facts:
+            return [NEVER_TOLD] * len(rows)
+        at = to_micros(request.as_of or request.now)
+        key = None if decided is None else decided.key
+        return [self._held(view, facts.state_of(int(view.nums[row]), at, key)) for row in rows]
+
+    @staticmethod
+    def _held(view: ScopeView, state: State | None) -> Held:
+        if state is None:
+            return NEVER_TOLD
+        by = None if state.ended_by is None else _id_of(view, state.ended_by)
+        start = None if state.start is None or state.start == PAST else from_micros(state.start)
+        return by, start, None if state.stop is None else from_micros(state.stop)
+
+    @staticmethod
+    def _holds(view: ScopeView, row: int, decided: Decided | None) -> str:
+        """What a reason says of what a hit tells of the slot that is asked for."""
+        num = int(view.nums[row])
+        if decided is None or (num not in decided.first and num not in decided.beneath):
+            return ""
+        return words_for(num, decided.stretches, lambda one: _id_of(view, one) or "another memory", decided.at)
 
     def _marking(self, parsed: ParsedQuery, view: ScopeView, door: Door = OPEN) -> Marking:
         """What makes the highlights, of the query as it may be seen.
@@ -193,6 +245,41 @@ class Delivery:
         memories = self._store.fetch(view.scope_id, list(nums.values())) if nums and not door.blocked else {}
         shown = {row: showing.of(memories[num]) for row, num in nums.items() if num in memories}
         return {row: led(via, shown.get(via.row), door) for row, via in found.items()}
+
+    def _about(
+        self,
+        parsed: ParsedQuery,
+        view: ScopeView,
+        allowed: Mask | None,
+        found: Found,
+        hits: Mapping[int, tuple[int, Memory]],
+        showing: Shown,
+    ) -> dict[int, str]:
+        """What replies among the hits are about, by row, where that counted: "tomato plants, two turns before"."""
+        counted = found.fused.added.get(SUBJECT)
+        if counted is None or view.text is None:
+            return {}
+        rows = [row for row, (place, _) in hits.items() if counted[place] >= SUBJECT_COUNTED]
+        if not rows:
+            return {}
+        steps, step = [], np.asarray(rows, dtype=np.int64)
+        for _ in range(TURNS):
+            step = view.text.previous(step)
+            if allowed is not None:  # what a filter hides is not said either
+                step = np.where((step >= 0) & allowed[np.maximum(step, 0)], step, -1)
+            steps.append(step)
+        steps[0] = np.full_like(step, -1)  # the question says little, or it would not count
+        table = np.stack(steps, axis=1)
+        memories = self._store.fetch(view.scope_id, view.nums[np.unique(table[table >= 0])].tolist())
+        told: dict[int, str] = {}
+        for row, before in zip(rows, table.tolist(), strict=True):
+            there = [memories.get(int(view.nums[n])) if n >= 0 else None for n in before]
+            turns = [Turn(text="" if m is None else showing.of(m).text) for m in there]
+            reply = Turn(text=showing.of(hits[row][1]).text)
+            subject = subject_of(reply, turns, asked=parsed.terms, first=2)
+            if subject is not None:
+                told[row] = said_so(subject)
+        return told
 
     def _fetch(self, view: ScopeView, rows: Rows, request: RecallRequest) -> list[tuple[int, Memory]]:
         """The first k candidates that are still in the store, as `(place, memory)`.
@@ -259,10 +346,11 @@ def _hit(
     door: Door,
     scope: Scope,
     marking: Marking | None,
+    held: Held = NEVER_TOLD,
 ) -> Hit:
     """What is withheld from a reason is withheld now, not when somebody reads it."""
     if door.open:
-        return hit_explained_later(shown, score, why, duplicates, context, scope, marking)
+        return hit_explained_later(shown, score, why, duplicates, context, scope, marking, held)
     parts = why.contributions()
     return Hit(
         memory=shown,
@@ -272,6 +360,9 @@ def _hit(
         duplicates=duplicates,
         context=context,
         scope=scope,
+        superseded_by=held[0],
+        valid_from=held[1],
+        valid_to=held[2],
     )
 
 
@@ -281,6 +372,12 @@ def _seen(hits: Sequence[Hit], door: Door) -> list[Hit]:
         return list(hits)
     reasons = door.said_each([hit.reason for hit in hits])
     return [replace(hit, reason=why) for hit, why in zip(hits, reasons, strict=True)]
+
+
+def _id_of(view: ScopeView, num: int) -> str | None:
+    """The id of a memory of the scope; `None` where it is gone."""
+    rows = view.rows_of([num])
+    return view.ids[int(rows[0])] if len(rows) else None
 
 
 def _when(found: Found, row: int) -> str:

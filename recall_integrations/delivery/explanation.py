@@ -48,6 +48,7 @@ def reason(
     own: Mapping[str, str] = NO_WORDS,
     labels: Mapping[str, str] = FEATURES.labels,
     asked: Asked | None = None,
+    tells: str = "",
 ) -> str:
     """One line, strongest evidence first; never empty.
 
@@ -63,10 +64,13 @@ def reason(
         own: of each arm of the user's own, why what it finds is there.
         labels: what ranking features say where nothing stronger is said.
         asked: `asked_words(parsed)`, where that is known already.
+        tells: of which time it tells (`telling.times_told`); empty = of none, or none is asked for.
     """
     found = _own_words(contributions, own)
     by_source = {c.source: c for c in contributions}
-    return _reason(parsed, memory, by_source, demoted, said, way, when, apart, found, labels, asked, names=names)
+    return _reason(
+        parsed, memory, by_source, demoted, said, way, when, apart, found, labels, asked, names=names, tells=tells
+    )
 
 
 def _own_words(contributions: Sequence[Contribution], own: Mapping[str, str]) -> list[str]:
@@ -103,15 +107,22 @@ class HitWhy:
     Args:
         shared: with the other hits.
         i: its place among them.
-        said, demoted, way, when: as for `reason`.
+        said, demoted, way, when, tells: as for `reason`.
     """
 
-    __slots__ = ("_demoted", "_i", "_said", "_shared", "_way", "_when")
+    __slots__ = ("_demoted", "_i", "_said", "_shared", "_tells", "_way", "_when")
 
     def __init__(
-        self, shared: Shared, i: int, said: Collection[str] | None, demoted: bool, way: str, when: str
+        self,
+        shared: Shared,
+        i: int,
+        said: Collection[str] | None,
+        demoted: bool,
+        way: str,
+        when: str,
+        tells: str = "",
     ) -> None:
-        self._shared, self._i = shared, i
+        self._shared, self._i, self._tells = shared, i, tells
         self._said, self._demoted, self._way, self._when = said, demoted, way, when
 
     def contributions(self) -> tuple[Contribution, ...]:
@@ -135,6 +146,7 @@ class HitWhy:
             shared.labels,
             shared.words(),
             names=shared.names,
+            tells=self._tells,
         )
 
 
@@ -152,6 +164,7 @@ def _reason(
     asked: Asked | None,
     *,
     names: bool,
+    tells: str = "",
 ) -> str:
     parts: list[str] = [*([when] if when else []), *found]
     overlap = named_in(parsed, memory)
@@ -174,7 +187,9 @@ def _reason(
     parts.extend(_spoken(by_source, is_named=bool(overlap)))
     window = parsed.temporal_window
     if not when and window is not None and "temporal" in by_source and by_source["temporal"].score > 0:
-        parts.append("in the time asked for")
+        parts.append(tells or "in the time asked for")
+    elif tells and window is None and "told_asked" in by_source and by_source["told_asked"].score > 0:
+        parts.append(tells)
     if by_source.get("type_filter") is not None and by_source["type_filter"].score > 0:
         parts.append(f"is {'an' if str(memory.type)[0] in 'aeiou' else 'a'} {memory.type}")
     if is_linked and not parts:  # with half of the memories, so it says little
@@ -193,6 +208,9 @@ def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterato
     told = by_source.get("asked_before")
     if told is not None and told.score >= ANSWERS and told.added > 0:
         yield words_of("asked_before")
+    subject = by_source.get("subject_match")
+    if subject is not None and subject.note:
+        yield f"about: {subject.note}"
     if not is_named and _counted("cast_present", by_source):
         yield words_of("cast_present")
 

@@ -22,6 +22,7 @@ QUERY = "What you want to know, as a question or a few words. Names and dates he
 LIMIT = "How many memories at most."
 SINCE = "Only from this day on, such as 2026-03-01."
 UNTIL = "Only up to and including this day, such as 2026-03-31."
+AS_OF = "How things were on this day, such as 2026-03-01. Leave it out for how they are now."
 TEXT = "One complete sentence that can be understood without this conversation."
 TYPE = "What kind of thing it is: fact, preference, event, skill or observation."
 HAPPENED_ON = "When it happened or will happen, if known, such as 2026-03-12."
@@ -100,13 +101,13 @@ class AgentMemory:
         """Whose memory it is, now."""
         return scope_now(self._scope)
 
-    def recall(self, query: str, limit: int = 5, since: str = "", until: str = "") -> str:
+    def recall(self, query: str, limit: int = 5, since: str = "", until: str = "", as_of: str = "") -> str:
         """What is remembered about a query, a line for each memory."""
-        return self.shown(self.optimizer.recall(query, **self.asked(limit, since, until)))
+        return self.shown(self.optimizer.recall(query, **self.asked(limit, since, until, as_of)))
 
-    async def arecall(self, query: str, limit: int = 5, since: str = "", until: str = "") -> str:
+    async def arecall(self, query: str, limit: int = 5, since: str = "", until: str = "", as_of: str = "") -> str:
         """`recall`, without blocking the event loop."""
-        return self.shown(await self.optimizer.arecall(query, **self.asked(limit, since, until)))
+        return self.shown(await self.optimizer.arecall(query, **self.asked(limit, since, until, as_of)))
 
     def remember(self, text: str, type: str = "fact", happened_on: str = "") -> str:
         """Store one thing; its id in words."""
@@ -127,12 +128,13 @@ class AgentMemory:
             )
         return f"Forgotten (id: {memory_id})."
 
-    def asked(self, limit: int, since: str, until: str) -> dict[str, Any]:
+    def asked(self, limit: int, since: str, until: str, as_of: str = "") -> dict[str, Any]:
         """Arguments of a recall."""
         after = self._moment("since", since) if since else None
         before = self._moment("until", until, end=True) if until else None
         filters = Filters(after=after, before=before) if after or before else None
-        return {"k": limit, "scope": self.scope, "filters": filters}
+        then = self._moment("as_of", as_of, end=True) - timedelta(microseconds=1) if as_of else None
+        return {"k": limit, "scope": self.scope, "filters": filters, "as_of": then}
 
     def shown(self, result: RecallResult) -> str:
         """Hits in words."""

@@ -63,7 +63,15 @@ def known_fields(what: str, given: Mapping[str, Any], known: Iterable[str]) -> N
 
 def said(hit: Hit, zone: tzinfo) -> str:
     """A hit as a line for a model: when, who, and what; the id last, so that it can be forgotten."""
-    return f"{dated(hit, zone)} (id: {hit.memory.id})"
+    return f"{dated(hit, zone)} (id: {hit.memory.id}{_over(hit, zone)})"
+
+
+def _over(hit: Hit, zone: tzinfo) -> str:
+    """That something else has taken its place: a model would take it for true."""
+    if hit.superseded_by is None:
+        return ""
+    until = "" if hit.valid_to is None else f"until {hit.valid_to.astimezone(zone):%Y-%m-%d}, "
+    return f"; no longer so: {until}superseded by {hit.superseded_by}"
 
 
 def zone_of(optimizer: QueryOptimizer) -> tzinfo:

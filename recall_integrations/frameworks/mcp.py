@@ -36,6 +36,7 @@ INSTRUCTIONS = (
 Query = Annotated[str, Field(description=words.QUERY)]
 Since = Annotated[words.Maybe, Field(description=words.SINCE)]
 Until = Annotated[words.Maybe, Field(description=words.UNTIL)]
+AsOf = Annotated[words.Maybe, Field(description=words.AS_OF)]
 
 _Message = MutableMapping[str, Any]
 _App = Callable[[_Message, Callable[[], Awaitable[_Message]], Callable[[_Message], Awaitable[None]]], Awaitable[None]]
@@ -61,15 +62,17 @@ def memory_server(store: Any, *, scope: WhichScope = None, name: str = "recall")
         with _told():
             return memory.remember(text, type, happened_on)
 
-    async def recall(query: Query, limit: words.Limit = words.LIMIT_USUAL, since: Since = "", until: Until = "") -> str:
-        with _told():
-            return await memory.arecall(query, limit, since, until)
-
-    async def explain(
-        query: Query, limit: words.Limit = words.LIMIT_USUAL, since: Since = "", until: Until = ""
+    async def recall(
+        query: Query, limit: words.Limit = words.LIMIT_USUAL, since: Since = "", until: Until = "", as_of: AsOf = ""
     ) -> str:
         with _told():
-            result = await memory.optimizer.arecall(query, **memory.asked(limit, since, until))
+            return await memory.arecall(query, limit, since, until, as_of)
+
+    async def explain(
+        query: Query, limit: words.Limit = words.LIMIT_USUAL, since: Since = "", until: Until = "", as_of: AsOf = ""
+    ) -> str:
+        with _told():
+            result = await memory.optimizer.arecall(query, **memory.asked(limit, since, until, as_of))
             return _explained(memory, result)
 
     def forget(memory_id: Annotated[str, Field(description=words.MEMORY_ID)]) -> str:

@@ -51,6 +51,8 @@ DATE_WORDS = frozenset(
 TERMS_MAX = 64  # distinct stems of a query that are compared
 USER_NAMES = ("user", "human")  # what frameworks call the person who asks
 _WHEN = frozenset("when date day month year".split())
+_ASKS = frozenset("when what which who whom whose where why how".split())
+_DATES = frozenset("date day month year".split())
 _YEAR = regex(r"(?:19|20)\d\d")
 
 
@@ -392,6 +394,7 @@ class QueryTerms:
         window: the time it speaks of.
         asker: where the query speaks in the first person, stems that the actor's name may hold who asks.
         when: whether it asks for a time.
+        dating: whether it asks when something was, in English.
         counts: how often the query says each of the stems, at least 1; empty = once each.
         role: whose words it asks for, with `strength` in [0, 1]; `None` = nobody's in particular.
     """
@@ -402,9 +405,25 @@ class QueryTerms:
     window: TemporalWindow | None = None
     asker: tuple[str, ...] = ()
     when: bool = False
+    dating: bool = False
     counts: tuple[int, ...] = ()
     role: Role | None = None
     strength: float = 0.0
+
+
+def asks_when(query: str) -> bool:
+    """Whether an English query asks when something was, as `QueryTerms.dating`."""
+    return _asks_when(words(shortened(query).text))
+
+
+def _asks_when(said: Sequence[str]) -> bool:
+    """By what it asks first: "what did Sam say when …" does not ask when."""
+    place = next((i for i, word in enumerate(said) if word in _ASKS), None)
+    if place is None or said[place] == "when":
+        return place is not None
+    if said[place] in ("what", "which"):
+        return not _DATES.isdisjoint(said[place + 1 : place + 4])
+    return said[place] == "how" and "ago" in said and "long" in said
 
 
 def query_terms(parsed: ParsedQuery) -> QueryTerms:
@@ -427,6 +446,7 @@ def query_terms(parsed: ParsedQuery) -> QueryTerms:
         window=parsed.temporal_window,
         asker=_asker(parsed),
         when=not _WHEN.isdisjoint(said) or ("how" in said and "long" in said),
+        dating=_asks_when(said),
         counts=tuple([often.get(term, 1) for term in stems]),
         role=parsed.asked_role,
         strength=parsed.asked_role_strength,

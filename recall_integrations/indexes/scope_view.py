@@ -41,6 +41,7 @@ from recall_integrations.indexes.ends import ends, stays
 from recall_integrations.indexes.names import LISTED_MAX, Names, packed, sequence_of
 from recall_integrations.indexes.runs import changes
 from recall_integrations.indexes.scratch import Scratch, roomier
+from recall_integrations.indexes.told import Told, ToldColumn
 from recall_integrations.indexes.vector_column import Similarities, VectorColumn, VectorRows, scan_max
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
@@ -86,6 +87,7 @@ class ScopeView:
         mean_length: mean of `lengths` over the living rows, `PIVOT` at least for each.
         spelled: reads from the store how often memories hold stems, int32 `(stems, len(nums))`.
         memo: what was computed from the snapshot once, by name.
+        told_column: reads from the store the times that memories tell; `None` = none do.
         text: words, threads and actors, row by row; `None` where they are switched off or do not fit into memory.
     """
 
@@ -105,7 +107,20 @@ class ScopeView:
     lengths: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     mean_length: float = float(PIVOT)
     spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]] | None = None
+    told_column: Callable[[], ToldColumn] | None = None
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def told(self) -> Told:
+        """The times that living memories tell; read when they are first asked for.
+
+        Not of those of which no time is known: "last month" in a document is not the month before it was stored.
+        """
+        found: Told | None = self.memo.get("told")
+        if found is None:
+            column = ToldColumn() if self.told_column is None else self.told_column()
+            found = self.memo["told"] = Told.of(column, self.nums, self.alive & self.dated)
+        return found
 
     @property
     def size(self) -> int:
@@ -238,6 +253,7 @@ class Columns:
         self.living = 0
         self.vectors = vectors
         self.text = text
+        self.told = ToldColumn()
 
     @property
     def bytes(self) -> int:
@@ -314,6 +330,7 @@ class Columns:
         version: int,
         stored: Callable[[NDArray[np.int64]], NDArray[np.float32]],
         spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]],
+        told_column: Callable[[], ToldColumn] | None = None,
     ) -> ScopeView:
         n = self.n
         return ScopeView(
@@ -332,6 +349,7 @@ class Columns:
             lengths=self.lengths[:n],
             mean_length=self.length / self.living if self.living else float(PIVOT),
             spelled=spelled,
+            told_column=told_column,
             text=None if self.text is None else self.text.snapshot(),
         )
 
@@ -517,7 +535,13 @@ class ScopeViews:
                 self._files.save_later(scope_id, self.save)
         if columns.ended < ended:
             self._end(columns, scope_id, ended)
-        view = columns.snapshot(scope_id, version, partial(self._stored, scope_id), partial(self._spelled, scope_id))
+        view = columns.snapshot(
+            scope_id,
+            version,
+            partial(self._stored, scope_id),
+            partial(self._spelled, scope_id),
+            partial(self._told, scope_id, columns, columns.seq),
+        )
         with self._lock:
             if self._drops != drops:  # what was read may be out of date already: good for this call only
                 self._kept.pop(scope_id, None)
@@ -691,6 +715,13 @@ class ScopeViews:
         """How often memories hold stems, by the words that the store keeps of them."""
         with self._engine.connect() as connection:
             return words.counted(connection, scope_id, nums.tolist(), terms, lexicon.shared())
+
+    def _told(self, scope_id: int, columns: Columns, upto: int) -> ToldColumn:
+        """Times that memories tell: those read before, and what came since, up to a number."""
+        if columns.told.upto < upto:  # two at once read the same
+            with self._engine.connect() as connection:
+                columns.told = columns.told.extended(connection, scope_id, upto)
+        return columns.told
 
     def _kept_vectors(self, count: int) -> int:
         """What is kept of so many vectors: what fits into half of the budget, or into it where they are scanned."""

@@ -35,6 +35,7 @@ _SOME_DIGIT = re.compile(r"\d")  # of any script
 _ROUNDS_MAX = 8
 _KINDS = frozenset("phone email card iban ssn ip secret address url id".split())
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_SLOT, _OF_SLOT = "slot", ("value", "instead_of")
 _ANY_DIGIT = re.compile(r"\d")
 
 
@@ -177,12 +178,14 @@ class Redactor:
 
     def _mapping(self, value: Mapping[str, Any], outer: str | None = None) -> dict[str, Any]:
         out: dict[str, Any] = {}
+        slot = value.get(_SLOT)  # {"slot": "phone_number", "value": …} says what its values are
+        of_slot = (names.named(slot) if isinstance(slot, str) else None) or outer
         for key, item in value.items():
             name = base = self.text(key)
             n = 2
             while name in out:  # two keys may become equal; no value is lost
                 name, n = f"{base} {n}", n + 1
-            out[name] = self._keyed(key, item, outer)
+            out[name] = self._keyed(key, item, of_slot if key in _OF_SLOT else outer)
         return out
 
     def _keyed(self, key: str, value: Any, outer: str | None = None) -> Any:

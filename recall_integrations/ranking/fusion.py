@@ -30,7 +30,7 @@ from recall_integrations.config import FallbackFusionConfig
 from recall_integrations.indexes.scope_view import Rows, ScopeView, of_types
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.vector_column import Similarities
-from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.indexes.windows import asked_shares
 from recall_integrations.records import record
 from recall_integrations.types import RetrievalPlan, TemporalWindow
 
@@ -290,7 +290,7 @@ def _weighted(
         raw["graph"] = scattered(rows, own.support_rows, own.support_scores, np.nan)
         terms["graph"] = (weight("graph", config.graph), np.clip(np.nan_to_num(raw["graph"]), 0, 1))
     if given.window is not None:
-        inside = asked_mask(view, given.window.start, given.window.end)[rows].astype(np.float32)
+        inside = asked_shares(view, given.window.start, given.window.end)[rows]
         raw["temporal"] = inside
         terms["temporal"] = (weight("temporal", WINDOW_BOOST) * given.window.confidence, inside)
     if "type_filter" in by_arm:

@@ -24,9 +24,10 @@ from recall_integrations.errors import ConfigError
 from recall_integrations.indexes.columns import TextColumns, window_rows
 from recall_integrations.indexes.kind import how_long
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms
+from recall_integrations.indexes.replies import replies_after
 from recall_integrations.indexes.runs import distinct
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
-from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.indexes.windows import asked_shares
 from recall_integrations.ranking.calibration.model import Calibration, unknown_share
 from recall_integrations.ranking.features.bridge import bridged
 from recall_integrations.ranking.features.compute import Features, compute
@@ -52,6 +53,7 @@ from recall_integrations.text import length_in_words
 from recall_integrations.types import MemoryType, ParsedQuery
 
 WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
+REPLIES_FROM, REPLY_ROWS = 10, 8  # best lexical hits behind which replies become candidates, and how many do
 HOP_FROM, HOP_ROWS = 2, 10  # best lexical hits whose second hop become candidates, and how many do
 EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
 # What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
@@ -182,6 +184,7 @@ def _features(
             count=given.count,
             at=view.at,
             dated=view.dated,
+            told=lambda: view.told,
             cosine=lambda some: _cosines(given.fusion, some),
             graph=_support(by_arm.get("graph"), rows),
             importance=view.importance,
@@ -214,7 +217,7 @@ def _raw(
         raw["graph"] = partial(features.__getitem__, "graph")
     window = given.fusion.window
     if window is not None:
-        raw["temporal"] = lambda: asked_mask(view, window.start, window.end)[rows].astype(np.float32)
+        raw["temporal"] = lambda: asked_shares(view, window.start, window.end)[rows]
     if plan.type_hints:
         raw["type_filter"] = lambda: of_types(view, plan.type_hints, rows).astype(np.float32)
     return raw
@@ -244,15 +247,23 @@ def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextCol
     if "lexical" in by_arm:
         own = by_arm["lexical"]
         beside = window_rows(text, own.rows, own.scores, WINDOW_ROWS)
-        if given.allowed is not None:
-            beside = beside[given.allowed[beside]]
-        lists.append(beside[given.fusion.view.alive[beside]])
+        lists.append(_allowed(beside, given))
+        if (text.kind.pairs or text.kind.crowd) and text.kind.roles < 1:  # people answer each other
+            replies = replies_after(text, own.rows[:REPLIES_FROM], np.concatenate(lists), REPLY_ROWS)
+            lists.append(_allowed(replies, given))
     if given.hop is not None and lists:
         best = by_arm["lexical"].rows if "lexical" in by_arm else lists[0]
         given.hop.look(best[:HOP_FROM])
         if len(given.hop.links.rows):
             lists.append(given.hop.reach(np.concatenate(lists), HOP_ROWS))
     return distinct(np.concatenate(lists)) if lists else np.empty(0, dtype=np.int64)
+
+
+def _allowed(rows: Rows, given: RankInput) -> Rows:
+    """Those that may be returned and live."""
+    if given.allowed is not None:
+        rows = rows[given.allowed[rows]]
+    return rows[given.fusion.view.alive[rows]]
 
 
 def _cosines(given: FusionInput, rows: Rows) -> Scores | None:

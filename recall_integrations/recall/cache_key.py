@@ -104,6 +104,7 @@ def _key(request: RecallRequest, text: str, fingerprint: str, zone: ZoneInfo) ->
         request.context,
         request.tokens_max,
         request.score_min,
+        _plain(request.as_of),
         None if request.vector is None else request.vector.tobytes(),
     )
     return Key(request.scope, _digest(parts))

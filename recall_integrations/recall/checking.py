@@ -55,6 +55,7 @@ def checked_request(
     vector: Any,
     score_min: float | None = None,
     watch: Step | None = None,
+    as_of: datetime | None = None,
 ) -> RecallRequest:
     """From what a caller gave.
 
@@ -91,6 +92,7 @@ def checked_request(
         score_min=checked_score(score_min),
         watch=watch,
         scopes=where if len(where) > 1 else (),
+        as_of=None if as_of is None else checked_time(as_of, "as_of", InvalidArgument),
     )
 
 

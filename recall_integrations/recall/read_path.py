@@ -38,6 +38,7 @@ from recall_integrations.recall.stages.arms import Arms
 from recall_integrations.recall.stages.arrange import Arrange
 from recall_integrations.recall.stages.deliver import Deliver
 from recall_integrations.recall.stages.embed import Embed
+from recall_integrations.recall.stages.facts import Facts, decision
 from recall_integrations.recall.stages.parse import LONG_CHARS, Parse
 from recall_integrations.recall.stages.plan import Plan
 from recall_integrations.recall.stages.rank import Rank
@@ -179,6 +180,7 @@ class ReadPath:
         return [
             parse,
             Plan(store, config, specs, self._admission.waiting),
+            *([Facts(store, store.slots)] if config.facts.read and store.slots is not None else []),
             *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.ask == "vague" else []),
             embed,
             arms,
@@ -329,6 +331,9 @@ class ReadPath:
             degraded=degraded,
             timings_ms={name: round(ms, 3) for name, ms in timings.items()},
             confidence=confidence if confidence is not None else hits[0].score if hits else 0.0,
+            facts=None
+            if state.held is None or state.view is None or door.blocked
+            else decision(state.held, state.view, door),
             notes=tuple(Note(reason=n.reason, detail=door.detail(n.detail)) for n in (*self._says, *state.notes)),
         )
         return result, state

@@ -57,6 +57,7 @@ def _routers(served: Served) -> list[Any]:
     """One of each file in `routes/`."""
     from recall_integrations.serving.routes import (
         experience,
+        facts,
         health,
         looking,
         memories,
@@ -66,7 +67,7 @@ def _routers(served: Served) -> list[Any]:
         streaming,
     )
 
-    modules = (recalling, streaming, remembering, memories, experience, records, health, looking)
+    modules = (recalling, streaming, remembering, memories, facts, experience, records, health, looking)
     return [module.router(served) for module in modules]
 
 

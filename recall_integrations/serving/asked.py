@@ -85,7 +85,7 @@ class RecallAsked(Asked):
     filters: dict[str, Any] | None = Field(
         None,
         description="Hard conditions: `types`, `entities`, `actors`, `roles`, `channels`, `threads`, `after`, "
-        "`before`, `recency_days`; any other key is one of the metadata.",
+        "`before`, `recency_days`, `current_only`; any other key is one of the metadata.",
         examples=[{"types": ["fact"], "source": "wiki", "year": {"$gte": 2020}}],
     )
     now: Time | None = Field(None, description="What 'yesterday' is relative to; default the clock.")
@@ -93,6 +93,7 @@ class RecallAsked(Asked):
     window: WindowGiven | Literal[False] | None = Field(
         None, description="The time that is asked for, instead of what the query says; false: no dates are read."
     )
+    as_of: Time | None = Field(None, description="Where the query asks how things are, when; default `now`.")
     time_budget_ms: FiniteFloat | None = Field(None, gt=0, description="The deadline, waiting for a place included.")
     tokens_max: int | None = Field(None, ge=1, description="Keep the texts together within so many tokens.")
     privacy: PRIVACY | None = Field(None, description="What is withheld; default the least that the server withholds.")
@@ -115,6 +116,7 @@ class RecallAsked(Asked):
             "now": moment(self.now, "now"),
             "timezone": self.timezone,
             "window": window_of(self.window),
+            "as_of": moment(self.as_of, "as_of"),
             "tokens_max": self.tokens_max,
             "context": self.context,
             "query_vector": self.query_vector,

@@ -7,8 +7,10 @@ retriever = RecallClient("http://127.0.0.1:8000", k=3)   # was: OptimizedRecallR
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -19,11 +21,13 @@ from recall_integrations.adapters.rows import memory_of, row_of
 from recall_integrations.errors import InvalidArgument, NotFound, ServerError
 from recall_integrations.observability.progress import Told, counted
 from recall_integrations.retriever import OptimizedRecallRetriever
-from recall_integrations.serving.remote import RemoteOptimizer, filters_data, scope_data, understood
+from recall_integrations.serving.remote import RemoteOptimizer, filters_data, scope_data, time_data, understood
+from recall_integrations.serving.travel import record_of
 from recall_integrations.serving.wire import RETRIES, Asked, Wire
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.given import Chat, check_many, checked, checked_wish
 from recall_integrations.types import Memory, Scope, ScopeLike, checked_scope, unchecked_memory
+from recall_integrations.types.facts import Fact
 
 AT_ONCE = 500  # memories in one request
 BYTES_AT_ONCE = 2_000_000  # of their texts, about
@@ -178,6 +182,36 @@ class RecallClient(OptimizedRecallRetriever):
         body = {"filters": filters_data(filters), **self._where(scope)}
         return self._number("/count", body, "count")
 
+    def facts(
+        self,
+        scope: ScopeLike | None = None,
+        *,
+        subject: str | None = None,
+        slot: str | None = None,
+        as_of: datetime | None = None,
+        history: bool = False,
+    ) -> list[Fact]:
+        """What the memories of a scope say of slots, as `MemoryStore.facts` does, and as the server shows it.
+
+        Args:
+            scope: the tenant; default that of this client, or the token's.
+            subject: of whom only: a name or an alias; "me" = the user.
+            slot: of what only: the name of a slot, or what people call it.
+            as_of: what held then; default now.
+            history: also what held before, will hold, or was corrected, whatever the time.
+        """
+        asked = {"subject": subject, "slot": slot, "history": "true" if history else None}
+        asked["as_of"] = None if as_of is None else time_data(as_of, "as_of")
+        params = self._named(scope) | {name: text for name, text in asked.items() if text is not None}
+        found: list[Fact] = []
+        for skip in itertools.count(step=AT_ONCE):
+            reply = self._asks("GET", "/facts", params=params | {"skip": str(skip), "limit": str(AT_ONCE)})
+            with understood(self.remote.wire.address):
+                found += [_fact(row) for row in reply["facts"]]
+                if not reply["more"]:
+                    break
+        return found
+
     def about(self) -> dict[str, Any]:
         """How the server is set: `timezone`, `embedding`, `dimensions`, `time_budget_ms`."""
         return dict(self._asks("GET", "/about"))
@@ -227,6 +261,11 @@ def _parts(memories: Iterable[Memory]) -> Iterator[list[Memory]]:
 
 def _given(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if value is not None}
+
+
+def _fact(row: Mapping[str, Any]) -> Fact:
+    fact: Fact = record_of(Fact, {key: value for key, value in row.items() if value is not None})
+    return fact
 
 
 def _memory(row: Mapping[str, Any]) -> Memory:

@@ -266,6 +266,7 @@ def body_of(query: str, **given: Any) -> dict[str, Any]:
         "scopes": _scopes,
         "filters": filters_data,
         "now": _time,
+        "as_of": _as_of,
         "window": _window,
     }
     plain = ("k", "tokens_max", "timezone", "context", "strict", "score_min", "time_budget_ms")
@@ -306,6 +307,8 @@ def filters_data(given: Any) -> dict[str, Any] | None:
     data.update({name: held.isoformat() for name in ("after", "before") if (held := getattr(filters, name))})
     if filters.recency_days is not None:
         data["recency_days"] = filters.recency_days
+    if filters.current_only:
+        data["current_only"] = True
     return {**data, "metadata": dict(filters.metadata)} if filters.metadata else data
 
 
@@ -318,8 +321,21 @@ def _scopes(given: Iterable[Any]) -> list[dict[str, str]]:
 
 
 def _time(given: Any) -> str:
+    return time_data(given, "now")
+
+
+def _as_of(given: Any) -> str:
+    return time_data(given, "as_of")
+
+
+def time_data(given: Any, name: str) -> str:
+    """A time as the server reads it.
+
+    Raises:
+        InvalidArgument: it is none, or has no time zone.
+    """
     if not isinstance(given, datetime) or given.tzinfo is None:
-        raise InvalidArgument("now must be a time with a time zone, such as datetime.now(timezone.utc).")
+        raise InvalidArgument(f"{name} must be a time with a time zone, such as datetime.now(timezone.utc).")
     return given.isoformat()
 
 

@@ -82,6 +82,9 @@ class HitReply(Reply):
     duplicates: list[str]
     context: list[MemoryReply]
     highlights: list[HighlightReply]
+    superseded_by: str | None = Field(None, description="Id of the memory that says what took its place.")
+    valid_from: str | None = Field(None, description="Since when what it says of a slot holds.")
+    valid_to: str | None = Field(None, description="Until when it held; null = it holds, or it says nothing of a slot.")
 
 
 class DegradedReply(Reply):
@@ -109,6 +112,7 @@ class RecallReply(Reply):
     rules: list[dict[str, Any]]
     rewrite: dict[str, Any]
     rerank: dict[str, Any]
+    facts: dict[str, Any] | None = Field(None, description="What facts decided; null = no state is asked for.")
     cache: dict[str, Any]
     degraded: list[DegradedReply]
     notes: list[dict[str, Any]]

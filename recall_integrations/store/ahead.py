@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.extraction import Extracted
+from recall_integrations.facts.rows import NOTHING, Derived, derived
+from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.word_rows import Cut, cut_row
 from recall_integrations.records import record
 from recall_integrations.types import Memory, indexed_text
@@ -65,12 +68,14 @@ class Ahead:
         found: what the extractor found, by `extracted_from`.
         worth: what a cosine is worth, by language, where it was measured now.
         cut: the words of their texts, by text and actor.
+        derived: what they say of slots and when it happened, by the identity of the memory, with it.
     """
 
     vectors: Vectors | None
     found: Mapping[Hashable, Extracted]
     worth: Mapping[str, float]
     cut: Mapping[tuple[str, str | None], Cut] = field(default_factory=dict)
+    derived: Mapping[int, tuple[Memory, Derived]] = field(default_factory=dict)
 
     def vectors_of(self, memories: Sequence[Memory]) -> list[Vector] | None:
         """A vector for each memory; `None` where one has none."""
@@ -83,14 +88,35 @@ class Ahead:
         """What the text of a memory is cut into."""
         return self.cut.get((memory.text, memory.actor)) or cut_row(memory.text, memory.actor)
 
+    def derived_of(self, memory: Memory, now: datetime, slots: Slots | None) -> Derived:
+        """What is kept beside a memory; nothing without a schema."""
+        made = self.derived.get(id(memory))
+        return made[1] if made is not None and made[0] is memory else derived_from(memory, now, slots)
+
+
+def derived_from(memory: Memory, now: datetime, slots: Slots | None) -> Derived:
+    """What a memory says of slots, and when what it tells happened; nothing without a schema."""
+    if slots is None:
+        return NOTHING
+    at = memory.event_at or memory.created_at or now
+    return derived(memory.text, at, memory.actor, memory.role, memory.relations, memory.metadata, slots)
+
 
 def extracted_from(memory: Memory) -> Hashable:
     """What an extractor looks at, as a key."""
     return memory.text, memory.actor, memory.role, memory.channel, memory.entities, memory.relations, memory.thread
 
 
-def look_ahead(parts: StoreParts, scope_id: int | None, memories: Sequence[Memory]) -> Ahead:
+def look_ahead(
+    parts: StoreParts, scope_id: int | None, memories: Sequence[Memory], now: datetime | None = None
+) -> Ahead:
     """Ask the user's components about memories. No lock of the store may be held.
+
+    Args:
+        parts: of the store.
+        scope_id: of the scope; `None` = it is new.
+        memories: that are going to be written.
+        now: the time of those that have none; `None` = it is not known yet, and what depends on it is left.
 
     Raises:
         EmbeddingError: the embedding never worked with this store, so nothing is to be stored.
@@ -102,7 +128,10 @@ def look_ahead(parts: StoreParts, scope_id: int | None, memories: Sequence[Memor
     texts = list(dict.fromkeys(indexed_text(memory.text, memory.actor) for memory in memories))
     with _Embedding(parts, texts) as embedding:
         cut = {(memory.text, memory.actor): cut_row(memory.text, memory.actor) for memory in memories}
-    return Ahead(vectors=embedding.vectors, found=found, worth=worth, cut=cut)
+        told = {}
+        if now is not None and parts.slots is not None:
+            told = {id(memory): (memory, derived_from(memory, now, parts.slots)) for memory in memories}
+    return Ahead(vectors=embedding.vectors, found=found, worth=worth, cut=cut, derived=told)
 
 
 class _Embedding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -14,6 +14,7 @@ from recall_integrations.database import schema
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.indexes.windows import window_mask
 from recall_integrations.store.entity_catalog import EntityCatalog
+from recall_integrations.store.fact_tables import ScopeFacts
 from recall_integrations.store.metadata import Asked, Columns, MetadataIndex, of_key
 from recall_integrations.types import Filters
 from recall_integrations.types.conditions import Condition, Every, Opposite, Test, keys_of
@@ -34,10 +35,17 @@ class Filtering:
         engine: of the store.
         catalog: its entities.
         index: what its memories hold under which key.
+        facts: what they say of slots.
     """
 
-    def __init__(self, engine: Engine, catalog: EntityCatalog, index: MetadataIndex) -> None:
-        self._engine, self._catalog, self._index = engine, catalog, index
+    def __init__(
+        self,
+        engine: Engine,
+        catalog: EntityCatalog,
+        index: MetadataIndex,
+        facts: Callable[[ScopeView], ScopeFacts | None] = lambda _view: None,
+    ) -> None:
+        self._engine, self._catalog, self._index, self._facts = engine, catalog, index, facts
 
     def mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
         """Rows that meet every condition, or `None` if there are none."""
@@ -55,6 +63,8 @@ class Filtering:
             mask &= self._by_values(view, filters)
         if filters.entities:
             mask &= self._by_entities(view, filters)
+        if filters.current_only and (facts := self._facts(view)) is not None:
+            mask[view.rows_of(facts.past(now))] = False
         return mask
 
     def ready(self, view: ScopeView, filters: Filters) -> bool:

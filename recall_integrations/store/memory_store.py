@@ -40,7 +40,11 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.indexes.words import LexicalIndex
     from recall_integrations.observability.progress import Told
     from recall_integrations.query.spelling import Speller
+    from recall_integrations.resilience.guard import Health
     from recall_integrations.store.compacting import Compacted
+    from recall_integrations.store.fact_filling import FactFilling
+    from recall_integrations.store.fact_reading import FactReader, FactsRead
+    from recall_integrations.store.fact_tables import ScopeFacts
     from recall_integrations.store.histories import Remembered
     from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.listing import Listed
@@ -48,6 +52,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.revisions import Revisions
     from recall_integrations.store.scope_entities import ScopeEntities
     from recall_integrations.text.spoken import Spoken
+    from recall_integrations.types.facts import Fact
 
 FEW_CHANGES = 500  # are brought into memory in milliseconds
 OnDuplicate = Literal["keep", "replace", "skip"]
@@ -62,7 +67,13 @@ class MemoryStore:
     One process at a time may have a directory open; threads of it share the object. It is a context manager.
     """
 
-    def __init__(self, parts: StoreParts, source: Any = None, extractor: Any = None) -> None:
+    def __init__(
+        self,
+        parts: StoreParts,
+        source: Any = None,
+        extractor: Any = None,
+        facts_llm: Callable[[str], str] | None = None,
+    ) -> None:
         with paused():
             from recall_integrations.store import opening
             from recall_integrations.store.declaring import Declarations
@@ -75,6 +86,7 @@ class MemoryStore:
         self.config = parts.config
         self.embedding = parts.embedding
         self.embedding_source = source
+        self.slots = parts.slots
         self._parts = parts
         self._write_lock = parts.write_lock
         self._closing = threading.RLock()
@@ -86,8 +98,23 @@ class MemoryStore:
         self._listing = Listing(parts, self._reader)
         self._forgetting = Forgetting(parts, self._listing)
         self._declarations = Declarations(parts, self._reader)
+        self._fact_reader: FactReader | None = None
+        self._fact_filling: FactFilling | None = None
+        if facts_llm is not None:
+            from recall_integrations.store.fact_filling import FactFilling
+            from recall_integrations.store.fact_reading import FactReader
+
+            self._fact_reader = FactReader(parts, facts_llm)
+            self._fact_filling = FactFilling(self._fact_reader)
         self._finalizer = weakref.finalize(
-            self, opening.release, parts.pid, parts.directory, parts.indexes, parts.spellers, parts.column_files
+            self,
+            opening.release,
+            parts.pid,
+            parts.directory,
+            parts.indexes,
+            parts.spellers,
+            parts.column_files,
+            self._fact_filling,
         )
         parts.indexes.owed.owned_by(weakref.ref(self))
         _OPEN[str(self.path.resolve())] = self
@@ -105,6 +132,7 @@ class MemoryStore:
         clock: Clock = utc_now,
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
         extractor: Any = None,
+        facts_llm: Any = None,
     ) -> MemoryStore:
         """Open a store directory, made if absent.
 
@@ -120,6 +148,8 @@ class MemoryStore:
             new_id: where ids come from.
             extractor: finds names and relations in what is remembered: `None` (declared ones only, the default),
                 `"rules"` (built-in rules, no model), a spaCy `Language`, a GLiNER model, or `Callable[[str], names]`.
+            facts_llm: what `QueryOptimizer(llm=...)` takes; it reads facts beside the caller, within the limits of the
+                settings `facts.llm_*` (docs/facts.md). `None` = rules alone read them.
 
         Raises:
             StorePathError: the path is a file, not accessible, or a directory that holds other things.
@@ -139,19 +169,16 @@ class MemoryStore:
         for name, function in (("clock", clock), ("new_id", new_id)):
             if not callable(function):
                 raise InvalidArgument(f"{name} must be a function without arguments, not {type(function).__name__}.")
+        model = _facts_model(facts_llm, settings)
+        made, found = resolve_embedding(embedding), resolve_extractor(extractor)
         parts, written_in = opening.open_parts(
-            path,
-            resolve_embedding(embedding),
-            settings,
-            reindex=reindex,
-            clock=clock,
-            new_id=new_id,
-            extractor=resolve_extractor(extractor),
+            path, made, settings, reindex=reindex, clock=clock, new_id=new_id, extractor=found
         )
-        store = cls(parts, embedding, extractor)
+        store = cls(parts, embedding, extractor, model)
         if parts.config.query.spelling:
             parts.spellers.prepare()
         warming.warm(written_in)
+        store._wake_facts()
         return store
 
     @classmethod
@@ -190,10 +217,46 @@ class MemoryStore:
         with self._closing:
             if not self._finalizer.alive:
                 return
+            if self._fact_filling is not None:  # without the write lock, which it may wait for
+                self._fact_filling.stop()
             parts.in_use.wait(CLOSE_S)  # without the write lock: a recall may need it to open an index
             with self._write_lock:
                 parts.let_go()
                 self._finalizer()
+
+    def facts(
+        self,
+        scope: Scope | None = None,
+        *,
+        subject: str | None = None,
+        slot: str | None = None,
+        as_of: datetime | None = None,
+        history: bool = False,
+    ) -> list[Fact]:
+        """What the memories of a scope hold true: by subject (the user first), slot, and when it began to hold.
+
+        Args:
+            scope: the tenant; default `Scope()`.
+            subject: of whom only: a name or an alias; "me" = the user.
+            slot: of what only: the name of a slot, or what people call it.
+            as_of: what held then; default now, by the store's clock.
+            history: also what held before, will hold, or was corrected, whatever the time.
+
+        Raises:
+            InvalidArgument, InvalidScope: an argument cannot be used.
+        """
+        from recall_integrations.store.told_facts import facts_of
+
+        def names(scope_id: int, name: str) -> list[str]:
+            index = self.entities(scope_id).index
+            return [other for entity_id in index.lookup(name) for other in index.names(entity_id)]
+
+        return facts_of(self._parts, scope, names, subject=subject, slot=slot, as_of=as_of, history=history)
+
+    def facts_in(self, view: ScopeView) -> ScopeFacts | None:
+        """What the memories of a scope say of slots; `None` where no facts are kept (`facts.keep`)."""
+        with self._parts.errors():
+            return self._parts.facts.get(view)
 
     def reading(self) -> AbstractContextManager[None]:
         """Around a recall: `close` lets it end. What goes wrong because the store was closed is `StoreClosed`."""
@@ -280,11 +343,13 @@ class MemoryStore:
         source: Iterable[Memory] = checked(memories, thread, chat, self._parts.clock)
         if thread is not None:
             ids = self._writer.write_chat(where, thread, list(source), chat, progress=progress, batch_size=batch_size)
+            self._wake_facts()
             return Remembered(ids, chat.skipped)
         total = len(memories) if isinstance(memories, Sequence) else None
         if total is not None:
             source = list(source)
         ids = self._writer.write_all(where, source, chat, progress=progress, batch_size=batch_size, total=total)
+        self._wake_facts()
         return Remembered(ids, chat.skipped)
 
     def forget(
@@ -359,6 +424,47 @@ class MemoryStore:
             raise InvalidArgument(f"aliases must be a list of names. Write [{aliases!r}] for a single one.")
         others = [checked_id(alias, "An alias", InvalidArgument) for alias in aliases]
         return self._declarations.declare(name, others, where)
+
+    def read_facts(
+        self, llm: Any = None, *, scope: Scope | None = None, budget: int | None = None, progress: bool | Told = False
+    ) -> FactsRead:
+        """Let a language model read facts in the memories that none has read yet, and return what came of it.
+
+        It goes batch by batch, oldest first. Who is stopped on the way asks again: what was read is not read twice.
+        What the model says is checked against the text of its memory (docs/facts.md).
+
+        Args:
+            llm: what `QueryOptimizer(llm=...)` takes; default the one that the store was opened with.
+            scope: the tenant; `None` = all of them.
+            budget: calls of the model at most; `None` = what `facts.llm_calls_per_hour` and `llm_chars_per_hour` leave.
+            progress: as for `remember_many`.
+
+        Raises:
+            InvalidArgument: it is no language model, or the store keeps no facts.
+        """
+        from recall_integrations.adapters.llm import resolve_llm
+        from recall_integrations.observability.progress import counted
+        from recall_integrations.store.fact_reading import FactReader
+
+        parts = self._parts
+        parts.check_open()
+        if budget is not None and (not is_whole(budget) or budget < 0):
+            raise InvalidArgument(f"budget must be a whole number of calls, 0 or more, not {budget!r}.")
+        where = None if scope is None else checked_scope(scope)
+        model = resolve_llm(llm)
+        reader = self._fact_reader if model is None else FactReader(parts, model)
+        if reader is None:
+            raise InvalidArgument("read_facts needs a language model: give it one, or open the store with facts_llm.")
+        with counted("Reading facts", None if progress is False else reader.left(where), progress) as advance:
+            return reader.read(where, budget, advance)
+
+    def health(self) -> tuple[Health, ...]:
+        """How the language model for facts is, as `QueryOptimizer.health` says it; nothing where there is none."""
+        return () if self._fact_reader is None else (self._fact_reader.health(),)
+
+    def _wake_facts(self) -> None:
+        if self._fact_filling is not None:
+            self._fact_filling.wake()
 
     def reindex(self, *, progress: bool | Told | None = None) -> None:
         """Make both indexes and all words anew from the store, and every vector with the embedding it is open with."""
@@ -641,3 +747,14 @@ class MemoryStore:
             scope_id: whose query: what only other scopes are written in counts as not measured. `None` = anybody's.
         """
         return self._parts.worth.of(language, text, scope_id)
+
+
+def _facts_model(source: object, settings: RecallConfig) -> Callable[[str], str] | None:
+    """The language model that reads facts; `None` stays `None`."""
+    if source is None:
+        return None
+    from recall_integrations.adapters.llm import resolve_llm
+
+    if not settings.facts.keep:
+        raise InvalidArgument("facts_llm reads facts, which facts.keep: false does not keep. Leave one of them out.")
+    return resolve_llm(source)

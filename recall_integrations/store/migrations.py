@@ -118,6 +118,18 @@ def _add_expiry(connection: Connection) -> None:
     schema.memories_by_expiry.create(connection, checkfirst=True)
 
 
+@migration(to=13)
+def _create_facts(connection: Connection) -> None:
+    # Filled when the store is opened, as of any other version of the rules (`facts.rows`).
+    schema.facts.create(connection, checkfirst=True)
+    schema.told_times.create(connection, checkfirst=True)
+
+
+@migration(to=14)
+def _create_facts_read(connection: Connection) -> None:
+    schema.facts_read.create(connection, checkfirst=True)
+
+
 def current_version(engine: Engine) -> int:
     """Version of the store; 0 for an empty database.
 

@@ -21,6 +21,7 @@ from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import HeldDirectory, hold
+from recall_integrations.store.fact_filling import FactFilling
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.migrations import migrate
 from recall_integrations.store.parts import StoreParts
@@ -61,7 +62,12 @@ def open_parts(
 
 
 def release(
-    pid: int, directory: HeldDirectory, indexes: Indexes, spellers: Spellers, column_files: ColumnFiles
+    pid: int,
+    directory: HeldDirectory,
+    indexes: Indexes,
+    spellers: Spellers,
+    column_files: ColumnFiles,
+    fact_filling: FactFilling | None = None,
 ) -> None:
     """Write what is open and let the directory go, in the process `pid` that opened it.
 
@@ -70,6 +76,8 @@ def release(
     if os.getpid() != pid:
         return  # a forked child that ends must not unlock, or remove, what its parent uses
     try:
+        if fact_filling is not None:
+            fact_filling.stop()
         column_files.close()
         spellers.close()
         indexes.close(sealed=not directory.temporary)
@@ -85,6 +93,7 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
     down = parts.asking.down  # it is asked again at the next write
     parts.indexes.open(None if down is None else Vectors(error=down))
     renewal.recut(parts)
+    renewal.retell(parts)
     with parts.engine.begin() as connection:  # nothing reads along with the journal yet
         journal.prune_applied(connection, upto=parts.indexes.collections.spare(connection))
         parts.column_files.sweep(connection)

@@ -16,6 +16,7 @@ from recall_integrations.database.engine import mapped_error
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError
 from recall_integrations.extraction import Extractor
+from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.scope_view import ScopeViews
 from recall_integrations.privacy.logs import told
@@ -27,6 +28,7 @@ from recall_integrations.store.column_files import BUILT_MAX, ColumnFiles
 from recall_integrations.store.directory import DATABASE, HeldDirectory
 from recall_integrations.store.entity_catalog import EntityCatalog
 from recall_integrations.store.expiry import Ends, Expiry
+from recall_integrations.store.fact_tables import FactTables
 from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
@@ -112,9 +114,11 @@ class StoreParts:
         self.engine = directory.engine
         self.embedding = embedding
         self.config = config
+        self.slots = Slots.of(config.facts.slots) if config.facts.keep else None
         self.clock = clock
         self.new_id = new_id
         self.write_lock = threading.RLock()
+        self.reading_facts = threading.Lock()  # by a language model: nothing is asked about twice
         self.pid = os.getpid()
         self._depth = forking.depth()
         self.closed = False
@@ -138,6 +142,7 @@ class StoreParts:
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.extractor = extractor
         self.catalog = EntityCatalog(engine, extractor)
+        self.facts = FactTables(engine, self.slots)
         self.spellers = spellers = Spellers(
             engine,
             lexical=lambda: indexes.lexical_now(),  # noqa: PLW0108 - they are made below

@@ -45,7 +45,7 @@ class Reader:
 
         parts = self._parts
         budget = parts.config.retrieval.cache_mb * 1_000_000 // FILTERS_SHARE
-        return Filtering(parts.engine, parts.catalog, MetadataIndex(parts.engine, budget))
+        return Filtering(parts.engine, parts.catalog, MetadataIndex(parts.engine, budget), parts.facts.get)
 
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
         """Memories by num; those that are gone are left out."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.errors import IndexUnavailable
+from recall_integrations.facts import rows as facts
+from recall_integrations.facts.by_llm import rows as by_llm
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.observability.progress import counted
 from recall_integrations.privacy.logs import told
@@ -20,6 +22,7 @@ from recall_integrations.text import ANALYSER_VERSION
 
 logger = logging.getLogger("recall_integrations")
 REEMBEDDING = "reembedding"  # key in `meta`: the embedding that vectors are being made anew with
+FACTS = "facts"  # key in `meta`: what made the rows of facts; empty = they are not kept
 ANALYSER = "analyser"  # key in `meta`: the version of the analyser that cut all words
 RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar: a second or two
 
@@ -31,6 +34,7 @@ def reindex(parts: StoreParts, progress: Progress | None) -> None:
         with parts.engine.begin() as connection:
             languages.recount(connection)
             words.refill(connection)
+            _tell_anew(parts, connection)
         parts.indexes.rebuild(LEXICAL, progress=progress)
         try:
             reembed(parts, progress, changing=False)
@@ -67,6 +71,28 @@ def recut(parts: StoreParts) -> None:
             return
     with parts.engine.begin() as connection:
         put_meta(connection, ANALYSER, str(ANALYSER_VERSION))
+
+
+def retell(parts: StoreParts) -> None:
+    """Read anew what memories say of slots, and the times they tell, where other rules or another schema read them."""
+    made_by = "" if parts.slots is None else facts.fingerprint(parts.slots)
+    with parts.engine.connect() as connection:
+        if (get_meta(connection, FACTS) or "") == made_by:
+            return
+    with parts.engine.begin() as connection:
+        _tell_anew(parts, connection)
+
+
+def _tell_anew(parts: StoreParts, connection: Connection) -> None:
+    counting = select(func.coalesce(func.sum(schema.scopes.c.memories), 0))
+    count = connection.execute(counting).scalar_one()
+    if parts.slots is None:
+        facts.clear(connection)
+    else:
+        with counted("Reading facts", count, count >= RECUT_SHOWN) as advance:
+            facts.refill(connection, parts.slots, advance)
+        by_llm.give_way(connection)
+    put_meta(connection, FACTS, "" if parts.slots is None else facts.fingerprint(parts.slots))
 
 
 def _cut(parts: StoreParts, count: int) -> bool:

@@ -84,7 +84,16 @@ def find(connection: Connection, scope_id: int, ids: Sequence[str]) -> dict[str,
 def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
     """Remove memories, and what hangs on them in other tables."""
     for part in in_parts(nums):
-        for table in (schema.memories, schema.words, schema.vectors, schema.mentions, schema.edges):
+        for table in (
+            schema.memories,
+            schema.words,
+            schema.vectors,
+            schema.mentions,
+            schema.edges,
+            schema.facts,
+            schema.facts_read,
+            schema.told_times,
+        ):
             connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import put_meta
+from recall_integrations.facts import rows as facts
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import to_row
 from recall_integrations.languages import READ
@@ -134,13 +135,13 @@ class Writer:
                 self._parts.indexes.apply_owed()
         return ids
 
-    def _ahead(self, scope: Scope, batch: Sequence[Memory], messages: Set[str]) -> Ahead:
+    def _ahead(self, scope: Scope, batch: Sequence[Memory], messages: Set[str], now: datetime | None = None) -> Ahead:
         """Ask the user's components about what is going to be written."""
         parts = self._parts
         parts.check_open()
         ids = [m.id for m in batch if m.id is not None]
         scope_id = parts.scopes.get(scope)
-        return look_ahead(parts, scope_id, self._unknown(scope_id, batch, ids, messages)[0])
+        return look_ahead(parts, scope_id, self._unknown(scope_id, batch, ids, messages)[0], now)
 
     def _write(self, scope: Scope, batch: Sequence[Memory], chat: Chat, ahead: Ahead | None = None) -> list[str]:
         """Store a batch; of messages that have ids, only what is not there or says something else.
@@ -151,7 +152,7 @@ class Writer:
         parts = self._parts
         now = time_of(parts.clock)
         with parts.errors():
-            known = self._ahead(scope, batch, chat.ids) if ahead is None else ahead
+            known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
         with parts.write_lock, parts.errors():
             parts.check_open()
             scope_id = parts.scopes.get(scope)
@@ -275,6 +276,8 @@ class Writer:
         insert_rows(connection, schema.memories, memories)
         cuts = [known.words_of(m) for m in batch]
         words.write(connection, scope_id, zip(nums, cuts, strict=True))
+        slots = self._parts.slots
+        facts.write(connection, scope_id, zip(nums, (known.derived_of(m, now, slots) for m in batch), strict=True))
         vectors = None if self._parts.indexes.lag[SEMANTIC] else known.vectors_of(batch)
         if vectors is not None:
             insert_rows(connection, schema.vectors, vector_rows(entries[len(old) :], vectors))

@@ -66,6 +66,7 @@ class Filters:
         after: `event_at` (or `created_at` where there is none) at or after this time.
         before: strictly before this time.
         recency_days: not older than this many days before `now`; may be fractional.
+        current_only: leave out memories that tell of slots, and all that they tell holds no longer (docs/facts.md).
         metadata: keys of the metadata with the value that they must have, or with conditions: `{"year": {"$gte": 2020},
             "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}` (docs/filters.md).
 
@@ -82,6 +83,7 @@ class Filters:
     after: datetime | None = None
     before: datetime | None = None
     recency_days: float | None = None
+    current_only: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     # What `metadata` says: a `Condition`, or `None`. Models of pydantic look into types, and would find it nowhere.
     condition: Any = field(default=None, init=False, repr=False, compare=False)
@@ -100,6 +102,7 @@ class Filters:
             after: datetime | None = None,
             before: datetime | None = None,
             recency_days: float | None = None,
+            current_only: bool = False,
             metadata: Mapping[str, Any] = ...,
         ) -> None: ...
 
@@ -125,6 +128,8 @@ class Filters:
         if days is not None and (not is_number(days) or not 0 < days < math.inf):
             raise InvalidFilter(f"Filters.recency_days must be a positive number, not {shown(self.recency_days)}.")
         put(self, "recency_days", days)
+        if not isinstance(self.current_only, bool):
+            raise InvalidFilter(f"Filters.current_only must be true or false, not {shown(self.current_only)}.")
         if not isinstance(self.metadata, Mapping):
             raise InvalidFilter(f"Filters.metadata must be a mapping, not {type(self.metadata).__name__}.")
         metadata, condition = _read(self.metadata)
@@ -133,5 +138,12 @@ class Filters:
 
     def __bool__(self) -> bool:
         return bool(
-            self.types or self.entities or self.actors or self.roles or self.channels or self.threads or self.metadata
+            self.types
+            or self.entities
+            or self.actors
+            or self.roles
+            or self.channels
+            or self.threads
+            or self.metadata
+            or self.current_only
         ) or any(v is not None for v in (self.after, self.before, self.recency_days))

@@ -39,3 +39,4 @@ class RecallRequest:
     watch: Step | None = None
     scopes: tuple[Scope, ...] = ()
     part: bool = False
+    as_of: datetime | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field, fields
+from datetime import datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -113,6 +114,10 @@ class Hit(_ReadLater):
         context: with `recall(context=n)`, the memories up to n places before and after in the same thread, in order;
             without the hit itself, withheld as it is under `redact` and `block`.
         scope: where it was found, as the caller named it.
+        superseded_by: id of the memory that ended what this one says (docs/facts.md); `None` = nothing of it has ended,
+            none ended it, or it tells of no slot.
+        valid_from: when what it says began to hold; `None` = nobody says, or it tells of no slot, or of several.
+        valid_to: when that ceased to hold, exclusive; `None` = it holds.
         highlights: the places of `memory.text` that speak for it, in order, at most 32. None overlaps another, but for
             the passage of a long text, which holds those inside of it. Empty where nothing in its own text does, as of
             a memory that a neighbour or the graph led to. Under `redact` they are places of the redacted text, none of
@@ -126,6 +131,9 @@ class Hit(_ReadLater):
     duplicates: tuple[str, ...] = ()
     context: tuple[Memory, ...] = ()
     scope: Scope | None = None
+    superseded_by: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
     highlights: tuple[Highlight, ...] = ()
 
     @property
@@ -201,6 +209,12 @@ def _is_made(name: str, hit: Hit) -> bool:
     return _has(_GET[name], hit)
 
 
+Held = tuple[str | None, datetime | None, datetime | None]
+"""What a hit says of `superseded_by`, `valid_from` and `valid_to`."""
+_HELD = ("superseded_by", "valid_from", "valid_to")
+NEVER_TOLD: Held = (None, None, None)
+
+
 def hit_explained_later(
     memory: Memory,
     score: float,
@@ -209,6 +223,7 @@ def hit_explained_later(
     context: tuple[Memory, ...] = (),
     scope: Scope | None = None,
     marks: Marks | None = None,
+    held: Held = NEVER_TOLD,
 ) -> Hit:
     """A hit whose reasons and highlights are made when somebody reads them. Without `marks` it has no highlights."""
     hit = object.__new__(Hit)
@@ -217,6 +232,8 @@ def hit_explained_later(
     _PUT["duplicates"](hit, duplicates)
     _PUT["context"](hit, context)
     _PUT["scope"](hit, scope)
+    for name, value in zip(_HELD, held, strict=True):
+        _PUT[name](hit, value)
     _put_why(hit, why)
     if marks is None:
         _PUT["highlights"](hit, ())
@@ -388,6 +405,29 @@ class RerankOutcome:
 
 
 @record(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What facts decided in a recall (docs/facts.md).
+
+    Args:
+        subject: of whom the slot is; empty = the user.
+        slot: what is asked, such as `phone_number`; `open:…` = one that the schema does not have.
+        mode: `now`, `then`, `previous`, `history` or `when`.
+        at: the time at which it was looked at: `as_of`, else `now`.
+        first: ids of the memories that were put first.
+        beneath: ids of memories of the same slot that were not.
+        confidence: that the first ones are what is asked for, in [0, 1].
+    """
+
+    subject: str
+    slot: str
+    mode: str
+    at: datetime
+    first: tuple[str, ...]
+    beneath: tuple[str, ...] = ()
+    confidence: float = 0.9
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class RecallResult:
     """The answer of `QueryOptimizer.recall`. Iterating over it gives its hits.
 
@@ -404,6 +444,7 @@ class RecallResult:
         timings_ms: milliseconds per stage, and `total`; those of a hit of the cache are `cache` and `total`.
         confidence: probability that at least one hit is relevant, at most the sum of their scores, 0 where nothing was
             found; where the scores are not calibrated, the best hit's score.
+        facts: what facts decided; `None` = the query asks for no state, or nothing is known of it.
         parts: of a recall of several scopes, what was done in each, in their order, without hits; `query`, `plan`,
             `rewrite` and `rerank` are those of the first.
     """
@@ -418,6 +459,7 @@ class RecallResult:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     confidence: float | None = None
     notes: tuple[Note, ...] = ()
+    facts: Decision | None = None
     parts: tuple[RecallResult, ...] = ()
 
     @property

@@ -104,6 +104,7 @@ async def test_every_argument_reaches_the_recall(optimizer: QueryOptimizer, clie
             "after": "2020-01-01T00:00:00Z"}, "now": "2026-03-01T12:00:00+00:00", "timezone": "Europe/Berlin",
             "window": {"start": "2020-01-01T00:00:00Z"}, "time_budget_ms": 5000, "tokens_max": 50, "privacy": "redact",
             "context": 1, "score_min": 0.01, "strict": True,
+            "as_of": "2026-02-01T00:00:00Z",
         }  # fmt: skip
         assert (await client.post("/recall", json=asked)).status_code == 200
     finally:
@@ -112,6 +113,7 @@ async def test_every_argument_reaches_the_recall(optimizer: QueryOptimizer, clie
     assert seen["now"].hour == 12 and seen["timezone"] == "Europe/Berlin" and seen["window"].end is None
     assert 4_000 < seen["time_budget_ms"] <= 5_000 and seen["tokens_max"] == 50 and seen["privacy"] == "redact"
     assert seen["context"] == 1 and seen["score_min"] == 0.01 and seen["strict"] is True
+    assert seen["as_of"].month == 2
 
 
 async def test_several_scopes_are_one_ranking(client: httpx.AsyncClient) -> None:

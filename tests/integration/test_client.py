@@ -35,6 +35,8 @@ from recall_integrations import (
 from recall_integrations.delivery.highlights import Marking
 from recall_integrations.serving import RecallClient, start
 from recall_integrations.serving.app import create_app
+from recall_integrations.serving.client import AT_ONCE
+from recall_integrations.serving.limits import Limits
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Tokens
 from recall_integrations.types import RecallResult as Result
@@ -427,3 +429,79 @@ def test_threads_may_share_one(client: RecallClient) -> None:
     for thread in threads:
         thread.join()
     assert found == [own] * 8
+
+
+# -- facts -------------------------------------------------------------------------------------------------------------
+
+PHONE = "what is my phone number?"
+
+
+def told(memory_id: str, month: int, slot: str, value: str, **more: Any) -> Memory:
+    at = datetime(2026, month, 5, tzinfo=timezone.utc)
+    fact = {"slot": slot, "value": value, **more}
+    whose = f"{more['subject']}'s" if more.get("subject") else "My"
+    return Memory(f"{whose} {slot.replace('_', ' ')} is {value}", id=memory_id, event_at=at, metadata={"fact": fact})
+
+
+@pytest.fixture(scope="module")
+def facts_served() -> Iterator[Served]:
+    with MemoryStore.open() as store:
+        store.remember_many(
+            [
+                told("m1", 1, "phone_number", "555-0101"),
+                told("m2", 6, "phone_number", "555-0202"),
+                told("p1", 2, "employer", "Initech", subject="Priya"),
+            ],
+            scope=U1,
+        )
+        store.remember(told("x1", 2, "home", "Rome"), scope=U2)
+        yield Served(store=store, optimizer=QueryOptimizer(store))
+
+
+@pytest.fixture(scope="module")
+def facts_client(facts_served: Served) -> Iterator[RecallClient]:
+    with running(facts_served) as address, RecallClient(address, scope=U1) as client:
+        yield client
+
+
+def test_the_client_has_the_same_facts_as_the_store(facts_served: Served, facts_client: RecallClient) -> None:
+    march, store = datetime(2026, 3, 1, tzinfo=timezone.utc), facts_served.store
+    tries: list[dict[str, Any]] = [
+        {},
+        {"history": True},
+        {"subject": ""},
+        {"subject": "Priya"},
+        {"slot": "phone_number", "as_of": march},
+        {"scope": U2},
+    ]
+    for asked in tries:
+        given = {"scope": U1, **asked}
+        assert facts_client.facts(**given) == list(store.facts(**given))
+    assert facts_client.facts() == list(store.facts(U1))
+    with pytest.raises(errors.InvalidArgument, match="as_of"):
+        facts_client.facts(as_of=datetime(2026, 3, 1))
+
+
+def test_the_client_reads_all_pages(facts_client: RecallClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall_integrations.serving.client.AT_ONCE", 1)
+    assert AT_ONCE > 1 and len(facts_client.facts(history=True)) == 3
+    assert Limits().memories_max >= AT_ONCE
+
+
+def test_a_recall_through_the_client_carries_them(facts_served: Served, facts_client: RecallClient) -> None:
+    own = facts_served.optimizer
+    march = datetime(2026, 3, 1, tzinfo=timezone.utc)
+    tries: list[dict[str, Any]] = [{}, {"as_of": march}, {"filters": Filters(current_only=True)}]
+    for asked in tries:
+        given = {"now": datetime(2026, 9, 1, tzinfo=timezone.utc), **asked}
+        here, there = own.recall(PHONE, scope=U1, **given), facts_client.recall(PHONE, **given)
+        assert there.facts == here.facts and there.facts is not None
+        assert [(h.memory.id, h.superseded_by, h.valid_from, h.valid_to, h.reason) for h in there] == [
+            (h.memory.id, h.superseded_by, h.valid_from, h.valid_to, h.reason) for h in here
+        ]
+    documents = {d.id: d.metadata for d in facts_client.invoke(PHONE, k=2)}
+    assert documents["m1"]["recall_superseded_by"] == "m2"
+    assert documents["m1"]["recall_valid_to"] == documents["m2"]["recall_valid_from"] == "2026-06-05T00:00:00+00:00"
+    assert "recall_superseded_by" not in documents["m2"]
+    nodes = {n.node.node_id: n.node.metadata for n in facts_client.retrieve(PHONE)}
+    assert nodes["m1"]["recall_superseded_by"] == "m2"

@@ -127,4 +127,18 @@ def test_damage_in_one_scope_is_not_named_in_another(filled: MemoryStore) -> Non
 def test_all_tables_of_the_record_are_tried(store: MemoryStore) -> None:
     whole = {"meta", "scopes", "changes", "cursors"}  # of the store or a scope, not of a memory
     derived = set(inspect(store.engine).get_table_names()) - whole - set(TABLES)
-    assert derived <= {"corrections", "languages", "scope_languages"}, derived
+    facts = {"facts", "facts_read", "told_times"}  # below
+    assert derived <= {"corrections", "languages", "scope_languages", *facts}, derived
+
+
+@pytest.mark.parametrize("column", ["value", "op", "since", "subject", "confidence", "instead_of"])
+@pytest.mark.parametrize("spoiled", ["x'ff00'", "''", "'soon'", "-1"])
+def test_a_damaged_fact_costs_no_recall(open_store: Callable[..., MemoryStore], column: str, spoiled: str) -> None:
+    store = open_store()
+    store.remember_many(Memory(f"My phone number is 555-010{i}", id=f"m{i}") for i in range(3))
+    assert len(store.facts()) == 1
+    store = lose(store, open_store, f"UPDATE facts SET {column} = {spoiled}")
+    result = QueryOptimizer(store).recall("what is my phone number?", k=3, time_budget_ms=20_000)
+    assert {hit.memory.id for hit in result.hits} == {"m0", "m1", "m2"}
+    assert {d.reason for d in result.degraded} <= {"memory.damaged"}
+    assert isinstance(store.facts(history=True), list)

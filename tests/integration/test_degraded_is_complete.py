@@ -263,6 +263,7 @@ PARTS: dict[str, Part] = {
         config=_RERANK,
         short=replace(_RERANK, limits=LimitsConfig(rerank_budget_ms=1)),
     ),
+    "facts": Part(lambda failing: {"stages": [Mine("facts", failing)]}, lambda: {"stages": [Mine("facts", Failing())]}),
     "arrange": Part(
         lambda failing: {"stages": [Mine("arrange", failing)]}, lambda: {"stages": [Mine("arrange", Failing())]}
     ),
@@ -385,6 +386,7 @@ TABLE: dict[str, dict[str, Names | Cannot]] = {
         OPEN: names(f"rerank:{REFUSED}"),
         OVER: names("rerank:skip.slow"),
     },
+    "facts": _stage_row("facts", empty=names("facts:invalid_argument"), garbage=names("facts:invalid_argument")),
     "arrange": _stage_row(
         "arrange", empty=names("arrange:invalid_argument"), garbage=names("arrange:invalid_argument")
     ),

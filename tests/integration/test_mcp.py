@@ -46,6 +46,7 @@ async def everything(client: Any) -> None:
     memory_id = told.removeprefix("Remembered (id: ").removesuffix(").")
     line = f"1. [2026-03-12] Priya likes green tea (id: {memory_id})"
     assert await said(client, "recall", query="what does Priya drink?") == line
+    assert await said(client, "recall", query="what does Priya drink?", as_of="2026-03-12") == line
     assert "Nothing is remembered" in await said(client, "recall", query="tea", since="2026-03-13")
     explained = await said(client, "explain", query="which tea does Priya like?")
     assert explained.startswith("Plan: ") and line in explained and "tea" in explained.splitlines()[-1]

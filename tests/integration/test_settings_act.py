@@ -163,6 +163,10 @@ UNSEEN = {
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
     "retrieval.overfetch": "how far an approximate search looks; it finds all of so few",
     **{
+        f"facts.{name}": "how a model is asked for facts; here is none (tests/unit/store/test_fact_reading.py)"
+        for name in ("llm_batch", "llm_timeout_ms", "llm_calls_per_hour", "llm_chars_per_hour")
+    },
+    **{
         f"budgets.{name}": "how time is shared out; only an index that hangs notices"
         for name in ("lexical", "semantic", "graph", "rank", "rerank", "deliver")
     },

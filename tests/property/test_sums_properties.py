@@ -85,6 +85,14 @@ def optimizers() -> Iterator[dict[str, QueryOptimizer]]:
         )
         for i in range(48)
     ]
+    for i, (code, length) in enumerate(
+        (("4711", "42 kilometres on Sunday morning"), ("4712", "35 kilometres on Sunday evening"))
+    ):
+        when = NOW - timedelta(days=90 - 40 * i)
+        memories += [
+            Memory(f"My locker code is {code}", id=f"f{i}", event_at=when),
+            Memory(f"The marathon training plan says {length}", id=f"n{i}", event_at=when),
+        ]
     with ExitStack() as stack:
         store = stack.enter_context(MemoryStore.open())
         store.remember_many(memories)
@@ -129,6 +137,9 @@ def test_every_mover_is_seen(optimizers: dict[str, QueryOptimizer]) -> None:
         "What did Priya say about the garden last week?",
         "What did we talk about yesterday?",
         "Kestrel",
+        "what is my locker code?",
+        "what was my locker code before?",
+        "how many kilometres does the marathon training plan say for Sunday morning?",
     )
     seen = {
         c.source

@@ -14,6 +14,7 @@ PUBLIC = {
     "BudgetsConfig",
     "CacheConfig",
     "EntityRef",
+    "FactsConfig",
     "FallbackFusionConfig",
     "Filters",
     "Hit",

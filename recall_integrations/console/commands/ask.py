@@ -18,13 +18,15 @@ from recall_integrations.console.commands.shared import (
     STORE,
     TIMEZONE,
     console,
-    filter_options,
+    facts_options,
     k_option,
     moment,
     settings,
 )
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from recall_integrations.config import RecallConfig
     from recall_integrations.counterfactual.recalls import Counterfactuals
     from recall_integrations.optimizer import QueryOptimizer
@@ -67,7 +69,7 @@ def demo(language: str) -> None:
 @k_option(5)
 @NOW
 @TIMEZONE
-@filter_options
+@facts_options
 @SCORE_MIN
 @PRIVACY
 @click.option(
@@ -84,6 +86,7 @@ def search(
     k: int,
     now: str | None,
     timezone: str | None,
+    then: datetime | None,
     filters: Filters | None,
     score_min: float | None,
     privacy: str,
@@ -98,9 +101,10 @@ def search(
     --json prints one object; keys are only ever added (format is 1):
       format, query, scope, k, now
       plan, reason, confidence
-      hits      [{id, score, reason, scope, memory, contributions}]; memory
-                has the keys of `recall import`, contributions are
-                [{source, name, rank, score, added}]; name is in plain words
+      hits      [{id, score, reason, scope, memory, contributions, valid_from,
+                valid_to, superseded_by}]; memory has the keys of `recall
+                import`, contributions [{source, name, rank, score, added}]
+      facts     {subject, slot, mode, at, first, beneath, confidence} or null
       parsed    {entities, window, session, talk, negations,
                 predicate_hints, type_hints, terms, rewrites, specificity,
                 features}
@@ -119,11 +123,10 @@ def search(
 
     present, config = moment(now), settings(config_path)
     with existing_optimizer(store, embedding, scope, config) as (optimizer, where):
-        options: Any = {"filters": filters, "now": present, "timezone": timezone, "privacy": privacy, "scope": where}
-        options["score_min"] = score_min
+        options: Any = {"filters": filters, "as_of": then, "now": present, "timezone": timezone, "privacy": privacy}
+        options |= {"scope": where, "score_min": score_min}
         if also:
-            known = optimizer.store.scopes()
-            options.update(scope=None, scopes=[where, *(find_scope(one, known) for one in also)])
+            options.update(scope=None, scopes=[where, *(find_scope(one, optimizer.store.scopes()) for one in also)])
         result = optimizer.recall(query, k=k, **options)
     if as_json:
         click.echo(data.dumps(data.result_data(result, where, k)))
@@ -139,7 +142,7 @@ def search(
 @NOW
 @PRIVACY
 @TIMEZONE
-@filter_options
+@facts_options
 @SCORE_MIN
 @click.option("--no-search", is_flag=True, help="Only read and plan the query.")
 @click.option(
@@ -160,6 +163,7 @@ def explain(
     now: str | None,
     privacy: str,
     timezone: str | None,
+    then: datetime | None,
     filters: Filters | None,
     score_min: float | None,
     no_search: bool,
@@ -206,7 +210,7 @@ def explain(
         if no_search:
             found, plan = _read(optimizer, query, privacy, options)
         else:
-            options.update(k=k, privacy=privacy, filters=filters, score_min=score_min)
+            options.update(k=k, privacy=privacy, filters=filters, score_min=score_min, as_of=then)
             found, plan = _recalled(optimizer, query, options)
             less = _without(optimizer, query, without, {**options, "now": found.query.now}) if without else None
     _show_explained((found, plan, less), where, None if no_search else k, as_json, optimizer.config_of(where))

@@ -9,6 +9,7 @@ import click
 
 from recall_integrations.console.commands.bench_repository import (
     cache,
+    facts,
     latency,
     misses,
     observability,
@@ -243,5 +244,5 @@ def bench_negation(files: tuple[Path, ...], language: str | None, misses: bool) 
     negation_accuracy.run(files, console(), language=language, misses=misses)
 
 
-for _command in (cache, latency, misses, observability, parse, privacy, resilience, rewriting, rules, serve):
+for _command in (cache, facts, latency, misses, observability, parse, privacy, resilience, rewriting, rules, serve):
     bench.add_command(_command)

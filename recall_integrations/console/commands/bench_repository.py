@@ -281,3 +281,45 @@ def privacy(path: Path, datasets: tuple[str, ...], show: int, chars: int, recall
     benchmark("privacy.alarms").run(
         path, console(), datasets=datasets, show=show, chars=chars, recalls=recalls, json_path=json_path
     )
+
+
+@click.command("facts")
+@click.option("--histories", default=2_000, show_default=True, type=click.IntRange(min=1), help="How many are told.")
+@click.option("--split", type=click.Choice(["dev", "test", "all"]), default="all", show_default=True,
+              help="Slots and phrasings that rules may be written on, others, or both.")  # fmt: skip
+@click.option("--failures", default=0, show_default=True, type=click.IntRange(min=0), metavar="N",
+              help="Also print N questions that went wrong, of dev only.")  # fmt: skip
+@click.option("--assistant", "data_path", type=click.Path(exists=True, path_type=Path), metavar="PATH",
+              help="Instead: the questions of the data set in PATH/assistant about what changed.")  # fmt: skip
+@seed_option("Of the histories.")
+@CONFIG
+@REPORT
+def facts(
+    histories: int,
+    split: str,
+    failures: int,
+    data_path: Path | None,
+    seed: int,
+    config_path: str | None,
+    json_path: str | None,
+) -> None:
+    """Whether what holds comes first, of facts that change.
+
+    Tells made-up histories of facts in scopes of a temporary store (what is so, what changed, what was wrong, what is
+    no longer so, and the same of other people) and asks how it is, how it was then, what it was before, how it came to
+    be, and when it changed. For slots and phrasings that the rules may have been written on, and for others.
+    """
+    if data_path is not None:
+        benchmark("facts.assistant").run(data_path, console(), config=settings(config_path), json_path=json_path)
+        return
+    with named_progress() as told:
+        benchmark("facts.measuring").run(
+            console(),
+            histories=histories,
+            split=split,
+            seed=seed,
+            failures=failures,
+            json_path=json_path,
+            config=settings(config_path),
+            told=told,
+        )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from dataclasses import replace
+from datetime import date, datetime, time
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import click
 
@@ -50,6 +52,15 @@ CONFIG = click.option(
     envvar="RECALL_CONFIG",
     help="Settings, in YAML or JSON (`recall config example`). Default: what RECALL_CONFIG names.",
 )
+AS_OF = click.option(
+    "--as-of",
+    metavar="TIME",
+    help="Where it is asked how things are, when: a day (its end, in the time zone of the settings), or ISO 8601 with "
+    "an offset.",
+)
+CURRENT_ONLY = click.option(
+    "--current-only", is_flag=True, help="Leave out memories of what holds no longer (docs/facts.md)."
+)
 REPORT = click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE.")
 LIMIT = click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions, evenly spread.")
 
@@ -89,6 +100,22 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 _FILTER_NAMES = (
     *("types", "actors", "roles", "channels", "threads", "entities", "after", "before", "recency_days", "where"),
 )
+
+
+def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--as-of` and `--current-only`, around `filter_options`; the command gets `then`, and `filters` with the rest."""
+
+    @wraps(command)
+    def with_facts(as_of: str | None, current_only: bool, **options: Any) -> Any:
+        zone = None if as_of is None else options["timezone"] or settings(options["config_path"]).timezone
+        filters = options.pop("filters")
+        if current_only:
+            from recall_integrations.types import Filters
+
+            filters = replace(filters or Filters(), current_only=True)
+        return command(**options, then=day_or_moment(as_of, zone or "UTC"), filters=filters)
+
+    return AS_OF(CURRENT_ONLY(filter_options(with_facts)))
 
 
 def k_option(default: int, what: str = "How many hits.") -> Callable[[Any], Any]:
@@ -136,8 +163,13 @@ def _condition(text: str) -> tuple[str, Any]:
     return key, found if isinstance(found, str | int | float | bool) else value
 
 
-def moment(text: str | None, option: str = "--now") -> datetime | None:
+def moment(text: str | None, option: str = "--now", also: str = "") -> datetime | None:
     """The value of `--now`, or of another option.
+
+    Args:
+        text: what the user wrote.
+        option: which one it is.
+        also: what else may be written there, for the message.
 
     Raises:
         InvalidArgument: no time, or one without an offset.
@@ -150,9 +182,29 @@ def moment(text: str | None, option: str = "--now") -> datetime | None:
         found = None
     if found is None or found.tzinfo is None:
         raise InvalidArgument(
-            f"{option} {text!r} is not a time with an offset. Write, for example, 2026-03-01T12:00:00+00:00."
+            f"{option} {text!r} is not a time with an offset{also}. Write, for example, 2026-03-01T12:00:00+00:00."
         )
     return found
+
+
+def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datetime | None:
+    """The value of `--as-of`: a day is its last moment in a time zone, so what was said on it counts.
+
+    Args:
+        text: what the user wrote.
+        zone: IANA name.
+        option: which one it is.
+
+    Raises:
+        InvalidArgument: no day, and no time with an offset.
+    """
+    if text is None:
+        return None
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        return moment(text, option, ", and no day")
+    return datetime.combine(day, time.max, tzinfo=ZoneInfo(zone))
 
 
 def settings(path: str | None) -> RecallConfig:

@@ -16,6 +16,7 @@ from recall_integrations.ranking.arranging.duplicates import fold
 from recall_integrations.ranking.arranging.moves import (
     DIVERSITY,
     DUPLICATE,
+    FACTS,
     NEGATION,
     TIME_FIRST,
     TYPE_FIRST,
@@ -140,3 +141,19 @@ def asked_first(fused: Fused, asked: Asked) -> Fused:
     stays = np.zeros(len(order), dtype=np.bool_)
     stays[: len(own)] = longest_falling(sums(fused)[own])
     return moved(fused, order, np.minimum.accumulate(scores[order]), TIME_FIRST, stays)
+
+
+def held_first(fused: Fused, first: Rows, confidence: float) -> Fused:
+    """The rows that say what is asked first, in their order, with a score of `confidence` at least; the others behind
+    them, in their order."""
+    places = {row: place for place, row in enumerate(fused.rows.tolist())}
+    own = [places[row] for row in first.tolist() if row in places]
+    if not own:
+        return fused
+    chosen = np.zeros(len(fused.rows), dtype=np.bool_)
+    chosen[own] = True
+    order = np.concatenate([np.asarray(own, dtype=np.int64), np.flatnonzero(~chosen)])
+    scores = np.where(chosen, np.maximum(fused.scores, np.float32(confidence)), fused.scores)
+    stays = np.zeros(len(order), dtype=np.bool_)
+    stays[: len(own)] = longest_falling(sums(fused)[own])
+    return moved(fused, order, np.minimum.accumulate(scores[order]), FACTS, stays)

@@ -18,8 +18,19 @@ from recall_integrations.ranking.fusion import Fused, Scores
 
 REWRITE = "rewrite"
 RERANK, DIVERSITY, TYPE_FIRST, TIME_FIRST = "rerank", "diversity", "type_first", "time_first"
+FACTS, NEWER = "facts", "newer"
 NEGATION, DUPLICATE = "negation", "duplicate"
-MOVERS = (REWRITE, RERANK, DIVERSITY, TYPE_FIRST, TIME_FIRST, NEGATION, DUPLICATE)  # in the order in which they act
+MOVERS = (
+    REWRITE,
+    RERANK,
+    DIVERSITY,
+    TYPE_FIRST,
+    TIME_FIRST,
+    NEWER,
+    FACTS,
+    NEGATION,
+    DUPLICATE,
+)  # in the order in which they act
 HAIR = 1e-3  # in the ranker's units: shown, and far below what any evidence is worth
 
 Sums = NDArray[np.float64]

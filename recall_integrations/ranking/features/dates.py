@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.told import WORTH
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.feature import Feature
 from recall_integrations.ranking.features.given import FeatureInput
@@ -27,8 +28,22 @@ def date_match(match: Match) -> Values:
     end = np.inf if window.end is None else to_micros(window.end)
     length = min(max((end - start) / DAY, AFTER_DAYS[0]), AFTER_DAYS[1])
     later = AFTER_WINDOW * np.exp(-np.maximum(at - end, 0) / DAY / length)
-    inside = np.where(at < start, 0.0, np.where(at < end, 1.0, later))
-    return (window.confidence * inside * is_dated(given)).astype(np.float32)
+    inside = np.where(at < start, 0.0, np.where(at < end, 1.0, later)) * is_dated(given)
+    if given.told is not None:
+        told = given.told().shares(
+            None if window.start is None else to_micros(window.start),
+            None if window.end is None else to_micros(window.end),
+        )
+        inside = np.maximum(inside, WORTH * told.take(given.rows))
+    return (window.confidence * inside).astype(np.float32)
+
+
+def told_asked(match: Match) -> Values:
+    """Where the query asks when something was, what tells a time may be the answer."""
+    given = match.given
+    if given.told is None or not given.query.dating or given.query.window is not None:
+        return match.nothing
+    return given.told().tells().take(given.rows).astype(np.float32)
 
 
 def date_words_asked(match: Match) -> Values:
@@ -57,9 +72,16 @@ DATES = (
         weight={"always": 0.2},
     ),
     Feature(
+        name="told_asked",
+        formula="1 where the text tells a time, the query asks when it was, and has no window; else 0",
+        of=told_asked,
+        group="date",
+        weight={"always": 0.4},
+    ),
+    Feature(
         name="date_match",
         formula="window confidence · (1 inside; .6·exp(−days past the end / length of the window) after it; 0 before, "
-        "and where no time is known)",
+        "and where no time is known; at least .7 · the share of a time that it tells that lies inside)",
         of=date_match,
         group="date",
         weight={"always": 2.1},

@@ -52,12 +52,7 @@ def exchange_match(match: Match) -> Values:
 
 def asking_share(match: Match) -> Values:
     """What asks does not answer."""
-    asks = match.columns.asked.take(match.kept[match.mine]).nonzero()[0]
-    if not len(asks):
-        return match.nothing
-    asked = np.bincount(match.mine_of[asks], minlength=len(match.rows))
-    share: Values = (asked / np.maximum(match.counts[: len(match.rows)], 1)).astype(np.float32)
-    return share
+    return match.asking_share
 
 
 def by_user(match: Match) -> Values:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import Rows, TextColumns
 from recall_integrations.indexes.lexicon import QueryTerms
+from recall_integrations.indexes.told import Told
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.records import record
 
@@ -26,6 +27,7 @@ class FeatureInput:
         count: living memories of the scope.
         at: int64 `(n,)`: time of every row, microseconds UTC (`ScopeView.at`).
         dated: bool `(n,)`: whether `at` says when a row was (`ScopeView.dated`); `None` = of all.
+        told: times that the rows tell; `None` = none do.
         cosine: cosine of rows with the query, by the store's embedding; may give `None`.
         graph: the entity graph's score of each candidate; NaN or 0 = none.
         importance: of every row of the scope, in [0, 1].
@@ -46,6 +48,7 @@ class FeatureInput:
     count: int
     at: NDArray[np.int64] | None = None
     dated: NDArray[np.bool_] | None = None
+    told: Callable[[], Told] | None = None
     cosine: Callable[[Rows], Values | None] | None = None
     graph: Values | None = None
     importance: Values | None = None

@@ -257,6 +257,16 @@ class Match(Pool):
         return found
 
     @once
+    def asking_share(self) -> Values:
+        """Share of the words of the candidates that stand in sentences that ask."""
+        asks = self.columns.asked.take(self.kept[self.mine]).nonzero()[0]
+        if not len(asks):
+            return self.nothing
+        asked = np.bincount(self.mine_of[asks], minlength=len(self.rows))
+        share: Values = (asked / np.maximum(self.counts[: len(self.rows)], 1)).astype(np.float32)
+        return share
+
+    @once
     def cosines(self) -> Values:
         """Of the candidates and their neighbours at ±1, and of those at ±2 for trees; 0 = none."""
         made = np.zeros(len(self.pool) + 1, dtype=np.float32)

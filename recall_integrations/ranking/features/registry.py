@@ -13,6 +13,7 @@ from recall_integrations.ranking.features.nearby import NEARBY
 from recall_integrations.ranking.features.neighbours import NEIGHBOURS
 from recall_integrations.ranking.features.record import RECORD
 from recall_integrations.ranking.features.speakers import SPEAKERS
+from recall_integrations.ranking.features.subject import SUBJECT
 from recall_integrations.ranking.features.terms import TERMS
 from recall_integrations.ranking.features.threads import THREADS
 from recall_integrations.ranking.features.vectors import VECTORS
@@ -27,6 +28,7 @@ FEATURES = FeatureSet(
         *VECTORS,
         *SPEAKERS,
         *EXCHANGE,
+        *SUBJECT,
         *DATES,
         *RECORD,
         *TERMS,

@@ -25,6 +25,8 @@ from recall_integrations.types import ArmPlan, Degradation
 from recall_integrations.types.making import changed, maker
 
 NO_VECTOR = "skip.no_vector"
+FACTS = "facts"
+TOLD_MAX = 20  # memories that say what held before, which come as candidates
 _arm_request = maker(ArmRequest)
 
 
@@ -76,7 +78,7 @@ class Arms(Stage):
         scanned = changed(state, similarities=state.scope.scan(state.vectors))
         fan.start([(arm.name, self._request(arm, scanned, turn)) for arm in late])
         results, failed = fan.collect(order)
-        results += self._filled(scanned, results, turn)
+        results += [*self._filled(scanned, results, turn), *_told(state)]
         return changed(scanned, results=tuple(results)).degraded_by(*problems, *failed)
 
     def _fan_out(self, turn: Turn) -> FanOut:
@@ -137,6 +139,17 @@ class Arms(Stage):
             state.frequency,
             None if state.asked is None else state.asked.mask,
         )
+
+
+def _told(state: RecallState) -> list[ArmResult]:
+    """Memories that say what is asked, wherever no arm looks: they may share no word with the query."""
+    if state.held is None:
+        return []
+    view = state.scope
+    rows = view.rows_of([*state.held.first, *sorted(state.held.beneath)[-TOLD_MAX:]])
+    if state.allowed is not None:
+        rows = rows[state.allowed[rows]]
+    return [ArmResult(arm=FACTS, rows=rows, scores=np.linspace(1, 0.5, len(rows), dtype=np.float32))]
 
 
 def _windowed(state: RecallState) -> Mask | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from recall_integrations.config import RankingConfig
 from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.ranking.arranging import arrange
+from recall_integrations.ranking.arranging.newer import asks_present, newer_first
 from recall_integrations.ranking.arranging.phrasings import first_of_the_query
 from recall_integrations.ranking.calibration.model import within
 from recall_integrations.ranking.fusion import Fused
@@ -54,6 +55,10 @@ class Arrange(Stage):
             fused = arrange.wanted_first(fused, state.wanted)
         if state.asked is not None:
             fused = arrange.asked_first(fused, state.asked)
+        if state.held is None and state.asked is None and view.text is not None and asks_present(parsed.original):
+            fused = newer_first(fused, view, view.text, parsed.terms, k)
+        if state.held is not None:
+            fused = arrange.held_first(fused, view.rows_of(state.held.first), state.held.confidence)
         denied: frozenset[int] = frozenset()
         if parsed.negations:
             fused, denied = arrange.demote_negated(

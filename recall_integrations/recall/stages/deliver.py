@@ -44,6 +44,7 @@ class Deliver(Stage):
             folded=state.folded,
             asked=state.asked,
             phrased=state.phrased,
+            held=state.held,
         )
         hits, problems = self._delivery.deliver(
             state.query, state.scope, state.allowed, found, state.request, turn.deadline, state.door

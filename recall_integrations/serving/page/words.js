@@ -46,7 +46,7 @@ export const EVIDENCE = {
   near_match_w1: "words around it", near_match_w2: "words around it", bigram_match: "pairs of words", thread_best_soft_match: "its conversation",
   thread_bm25: "words of its conversation", feedback: "like the best matches", near_in_time: "near them in time", cosine: "meaning",
   cosine_w1: "meaning around it", speaker_named: "said by who is named", names_speaker: "names who is asked about", cast_present: "who takes part",
-  asked_before: "answers a like question", speaker_prior_match: "what they said before", exchange_bm25: "what is said beside it",
+  asked_before: "answers a like question", subject_match: "about what was said before", speaker_prior_match: "what they said before", exchange_bm25: "what is said beside it",
   is_question: "it asks something", asking_share: "how much of it asks", by_user: "the user said it", by_asked_role: "said in that role",
   date_words_asked: "it says a date", date_match: "its date fits", graph: "linked names", diversity: "moved for variety", type_first: "moved for its type",
   time_first: "moved for its time", type_filter: "its type", temporal: "its time", semantic: "found by meaning", lexical: "found by words", negation: "moved: it is left out", duplicate: "moved: said already",

@@ -31,12 +31,15 @@ def test_keys_that_prompts_name_are_always_there() -> None:
 def test_what_came_beside_is_told() -> None:
     around = Memory("before", id="b", actor="Sam", event_at=WHEN)
     memory = Memory("x", id="m", thread="t", position=2, refs=["doc:1"], expires_at=WHEN.replace(year=9000))
-    said = said_of(Hit(memory=memory, score=0.5, duplicates=("d",), context=(around,), scope=Scope(user_id="u")), UTC)
+    held = {"superseded_by": "n", "valid_from": WHEN, "valid_to": WHEN.replace(month=6)}
+    hit = Hit(memory=memory, score=0.5, duplicates=("d",), context=(around,), scope=Scope(user_id="u"), **held)
+    said = said_of(hit, UTC)
     assert set(said) == {*OF_MEMORY, *OF_RECALL, *IF_ANY} - {"recall_highlights"}
     assert said["recall_duplicates"] == ["d"] and said["recall_refs"] == ["doc:1"] and said["recall_position"] == 2
     assert said["recall_scope"] == {"user_id": "u"}
     assert said["recall_context"][0]["text"] == "before"
     assert said["recall_context"][0]["recall_date"] == "2026-03-12"
+    assert said["recall_superseded_by"] == "n" and said["recall_valid_to"] == "2026-06-12T00:00:00+00:00"
     json.dumps(said)
 
 

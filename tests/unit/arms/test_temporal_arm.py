@@ -119,3 +119,44 @@ def test_filter_reaches_behind_the_newest(
     assert found(days, ask, ids, window(DAY, None), filters=Filters(types=(MemoryType.FACT,))) == {"fact"}
     observations = Filters(types=(MemoryType.OBSERVATION,))
     assert found(days, ask, ids, window(DAY, None), filters=observations) == {"last", "end"}
+
+
+@pytest.fixture
+def told(store: MemoryStore) -> MemoryStore:
+    """Of 10 March 2024, and of later days that tell of it, more or less."""
+    later = DAY + timedelta(days=20, hours=9)  # a Saturday
+    store.remember_many(
+        [
+            Memory("it was warm", id="own", event_at=DAY + timedelta(hours=5)),
+            Memory("it was warm on 10 March", id="day", event_at=later),
+            Memory("it was warm three weeks ago", id="week", event_at=later),
+            Memory("it is warm this month", id="month", event_at=later),
+            Memory("it was warm yesterday", id="other", event_at=later),
+            Memory("it will be warm tomorrow", id="plan", event_at=DAY - timedelta(days=1)),
+        ]
+    )
+    return store
+
+
+@pytest.mark.parametrize("column_max", [temporal.COLUMN_MAX, 0])
+def test_what_tells_of_the_window_is_found_after_what_is_of_it(
+    told: MemoryStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch, column_max: int
+) -> None:
+    monkeypatch.setattr(temporal, "COLUMN_MAX", column_max)
+    request = ask(told, "what happened", window=window(DAY, DAY + timedelta(days=1)))
+    result = TemporalRetriever(told.engine).search(request)
+    assert set(ids(request, result)) == {"own", "day", "week", "plan"}
+    scores = dict(zip(ids(request, result), result.scores.tolist(), strict=True))
+    assert scores["week"] < min(scores["day"], scores["own"], scores["plan"])
+    assert result.note == "4 in the window, 3 by what they tell"
+
+
+def test_what_tells_of_the_window_has_to_meet_the_filters(told: MemoryStore, ask: Ask, ids: Ids) -> None:
+    day = window(DAY, DAY + timedelta(days=1))
+    assert found(told, ask, ids, day, filters=Filters(after=DAY + timedelta(days=2))) == {"day", "week"}
+
+
+def test_a_plan_is_found_by_the_time_that_it_is_for(store: MemoryStore, ask: Ask, ids: Ids) -> None:
+    store.remember(Memory("we fly to Lisbon next month", id="plan", event_at=DAY))
+    april = window(datetime(2024, 4, 1, tzinfo=timezone.utc), datetime(2024, 5, 1, tzinfo=timezone.utc))
+    assert found(store, ask, ids, april) == {"plan"}

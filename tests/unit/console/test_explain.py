@@ -5,7 +5,7 @@ import json
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given, settings
@@ -37,6 +37,7 @@ from recall_integrations.types import (
     TemporalWindow,
 )
 from recall_integrations.types.readings import ROLES, Correction, QueryToken
+from recall_integrations.types.result import Decision
 from recall_integrations.types.roles import Role
 
 QUERY = "what did Priya say about the deplyment and ABC-123 yesterday, not the frontend?"
@@ -345,6 +346,28 @@ def test_each_hit_is_one_line(result: RecallResult) -> None:
     rows = [line for line in section(shown(result), "best 3").splitlines() if line.strip()]
     assert [row.split()[:2] for row in rows] == [[str(i), f"{h.score:.2f}"] for i, h in enumerate(result.hits, 1)]
     assert "Nothing found." in shown(replace(result, hits=()))
+
+
+def test_what_facts_decided_is_shown_with_what_it_moved_down(result: RecallResult) -> None:
+    assert "facts ──" not in shown(result)
+    old = replace(
+        result.hits[0],
+        memory=Memory("My number is 555-0101", id="m1"),
+        superseded_by="m2",
+        valid_from=NOW - timedelta(days=90),
+        valid_to=NOW - timedelta(days=1),
+    )
+    elsewhere = replace(old, memory=Memory("I lived in Bonn", id="m7"), superseded_by="m8")
+    decision = Decision(subject="", slot="phone_number", mode="now", at=NOW, first=("m2", "m3"), beneath=("m1",))
+    text = section(shown(replace(result, facts=decision, hits=(old, elsewhere))), "facts")
+    assert "phone number  of the user, confidence 0.90" in text
+    assert "how it is now, looked at 2026-04-20" in text
+    assert line_of(text, "put first").split()[2:] == ["m2,", "m3"]
+    assert "m1 by m2, which held from 2026-01-20 to 2026-04-19" in text
+    assert "m7" not in text
+    other = replace(decision, subject="pri\x1bya", slot="open:locker code", mode="history", beneath=())
+    text = section(shown(replace(result, facts=other)), "facts")
+    assert "locker code  of pri" in text and "how it changed" in text and "beneath" not in text and "\x1b" not in text
 
 
 def test_without_a_search_it_says_so(result: RecallResult) -> None:

@@ -159,11 +159,12 @@ def test_json_has_the_documented_keys_and_no_number_that_json_lacks() -> None:
     data = json.loads(dumps(result_data(result, Scope("ann"), 5)))
     assert list(data) == [
         "format", "query", "scope", "k", "now", "plan", "reason", "confidence", "hits", "parsed", "arms", "rules",
-        "rewrite", "rerank", "cache", "degraded", "notes", "timings_ms",
+        "rewrite", "rerank", "facts", "cache", "degraded", "notes", "timings_ms",
     ]  # fmt: skip
     assert data["scope"] == "ann/-/-" and data["now"] == "2026-03-01T00:00:00+00:00"
     assert list(data["hits"][0]) == [
-        *("id", "score", "reason", "scope", "memory", "contributions", "duplicates", "context", "highlights"),
+        *("id", "score", "reason", "scope", "memory", "contributions", "duplicates", "context"),
+        *("superseded_by", "valid_from", "valid_to", "highlights"),
     ]
     assert data["hits"][0]["contributions"] == [
         {"source": "lexical", "name": "found by its words", "rank": 1, "score": None, "added": 0.5}

@@ -1,9 +1,10 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.indexes.lexicon import Lexicon, content_words, shared
+from recall_integrations.indexes.lexicon import Lexicon, asks_when, content_words, shared
 from recall_integrations.text import STOP_WORDS
 
 
@@ -118,3 +119,22 @@ def test_threads_may_add_the_same_words_at_once():
 
 def test_one_lexicon_serves_the_process():
     assert shared() is shared()
+
+
+@pytest.mark.parametrize(
+    ("query", "asks"),
+    [
+        ("When did I visit the museum?", True),
+        ("and when was that", True),
+        ("Which year did Sam move?", True),
+        ("what was the date of the launch", True),
+        ("How long ago did Priya leave?", True),
+        ("What did Sam say when we met?", False),
+        ("How long did it take?", False),
+        ("What did we eat on the last day of the year?", False),
+        ("the day we met", False),
+        ("", False),
+    ],
+)
+def test_whether_it_is_asked_when_something_was(query: str, asks: bool) -> None:
+    assert asks_when(query) is asks

@@ -322,6 +322,16 @@ def test_the_stored_memory_is_not_touched() -> None:
     assert text_of(MEMORY) == before
 
 
+def test_a_fact_in_metadata_is_hidden_as_its_slot_says() -> None:
+    fact = {"slot": "phone_number", "value": "555-0101", "subject": "Priya"}
+    other = {"slot": "wifi password", "value": "tulip44", "instead_of": "tulip43"}
+    found = apply(Memory("x", metadata={"fact": [fact, other]}), "redact").metadata["fact"]
+    assert found[0] == {**fact, "value": "[phone-1]"}
+    assert found[1]["value"] == "[secret-1]" and found[1]["instead_of"] == "[secret-2]"
+    plain = {"fact": {"slot": "home", "value": "Lisbon"}}
+    assert apply(Memory("x", metadata=plain), "redact").metadata == plain
+
+
 def test_metadata_keys_that_become_equal_keep_their_values() -> None:
     memory = Memory("x", metadata={"a@example.com": 1, "b@example.com": 2})
     assert sorted(apply(memory, "redact").metadata.values()) == [1, 2]

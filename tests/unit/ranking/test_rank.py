@@ -84,6 +84,7 @@ def test_evidence_of_the_arms_is_evidence_that_there_is() -> None:
         "by_user",
         "by_asked_role",
         "date_words_asked",
+        "told_asked",
         "recency",
         "importance",
     }

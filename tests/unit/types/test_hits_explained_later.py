@@ -95,7 +95,8 @@ def test_it_is_frozen_and_has_no_other_attributes() -> None:
 
 
 def test_fields_are_those_of_a_hit() -> None:
-    names = ("memory", "score", "reason", "contributions", "duplicates", "context", "scope", "highlights")
+    names = ("memory", "score", "reason", "contributions", "duplicates", "context", "scope", "superseded_by")
+    names = (*names, "valid_from", "valid_to", "highlights")
     assert tuple(f.name for f in dataclasses.fields(later())) == names
 
 

@@ -10,6 +10,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
 from recall_integrations.indexes.letter_runs import runs
 from recall_integrations.indexes.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms
+from recall_integrations.indexes.told import Told
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
@@ -467,3 +468,28 @@ def test_a_text_counts_in_its_own_window():
         found = run(columns, ask("shed"), rows=[row])
         for name in ("near_match_w1", "near_match_w2"):
             assert found[name][0] > 0.9, name
+
+
+def told_of(*times):
+    """Rows and the days before `NOW` at which what they tell began and ended."""
+    day = 86_400_000_000
+    now = int(NOW.timestamp() * 1e6)
+    rows, starts, stops = (np.asarray(part, dtype=np.int64) for part in zip(*times, strict=True))
+    return lambda: Told(size=5, rows=rows, start=now - starts * day, stop=now - stops * day)
+
+
+def test_what_tells_of_the_window_counts_as_much_as_told():
+    window = TemporalWindow(start=NOW - timedelta(days=20), end=NOW - timedelta(days=10), span=(0, 1), confidence=0.8)
+    at = np.asarray([int(NOW.timestamp() * 1e6)] * 5) + 10**15
+    told = told_of((0, 15, 14), (1, 25, 15), (1, 400, 300), (3, 400, 0))
+    found = run(chat(), ask("shed", window=window), at=at, told=told)
+    np.testing.assert_allclose(found["date_match"], [0.8 * 0.7, 0.8 * 0.7 * 0.5, 0, 0, 0], atol=1e-6)
+
+
+def test_what_tells_a_time_where_it_is_asked_when():
+    told = told_of((1, 5, 4), (3, 8, 2))
+    assert run(chat(), ask("shed", dating=True), told=told)["told_asked"].tolist() == [0, 1, 0, 1, 0]
+    assert not run(chat(), ask("shed", when=True), told=told)["told_asked"].any()
+    assert not run(chat(), ask("shed", dating=True))["told_asked"].any()
+    window = TemporalWindow(start=NOW, end=None, span=(0, 1), confidence=0.8)
+    assert not run(chat(), ask("shed", dating=True, window=window), told=told)["told_asked"].any()

@@ -1,0 +1,181 @@
+"""What memories say of slots, and the times they tell, as rows beside them: made, written, made anew, read."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, select
+
+from recall_integrations.database import schema
+from recall_integrations.database.inserting import insert_rows
+from recall_integrations.errors import InvalidMemory
+from recall_integrations.facts import event_times, sentences
+from recall_integrations.facts.given import said_by_fields
+from recall_integrations.facts.said import Said
+from recall_integrations.facts.slots import DEFAULT, Slots
+from recall_integrations.facts.subjects_of import subject_key
+from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.privacy.logs import told
+from recall_integrations.records import record
+from recall_integrations.resilience.failures import failures
+from recall_integrations.text import language_of
+from recall_integrations.types.memory import Relation
+from recall_integrations.types.roles import Role, role_of
+
+logger = logging.getLogger("recall_integrations")
+BATCH = 2_000
+READ_CHARS = 600  # of a text; people who tell of themselves are brief, and documents tell of other things
+ANSWER_CHARS = 300  # of an assistant, who says what it has understood before it goes on
+TIMES_CHARS = 1_000
+RULE = "rule"
+Row = dict[str, Any]
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """What is kept beside a memory, without the columns that say whose it is.
+
+    Args:
+        facts: rows of `facts`.
+        times: rows of `told_times`.
+    """
+
+    facts: tuple[Row, ...] = ()
+    times: tuple[Row, ...] = ()
+
+
+NOTHING = Derived()
+
+
+def fingerprint(slots: Slots) -> str:
+    """What rows were made with: another one makes them anew."""
+    own = hashlib.blake2b(repr(sorted(map(repr, slots))).encode(), digest_size=6).hexdigest()
+    return f"{sentences.VERSION}.{event_times.VERSION}.{own}"
+
+
+def derived(
+    text: str,
+    at: datetime,
+    actor: str | None = None,
+    role: Role | None = None,
+    relations: Sequence[Relation] = (),
+    metadata: Mapping[str, Any] | None = None,
+    slots: Slots = DEFAULT,
+) -> Derived:
+    """What is kept beside a memory.
+
+    Args:
+        text, actor, role, relations, metadata: of the memory.
+        at: its time.
+        slots: the schema.
+    """
+    times: Sequence[event_times.ToldTime] = ()
+    try:
+        found = [(said, RULE) for said in sentences.said_in(_read(text, role), at, slots)]
+        part = text[:TIMES_CHARS]
+        if event_times.may_tell(part):
+            times = event_times.told_times(part, at, language_of(text))
+    except failures() as e:  # a text that the rules choke on is remembered all the same
+        logger.warning("What a memory says of slots could not be read: %s", told(e))
+        found = []
+    facts = [row for said, by in found if (row := row_of(said, by, actor, role)) is not None]
+    if relations or metadata:  # what a field says stands over what a rule reads of it in the text
+        fields = said_by_fields(relations, metadata or {}, slots)
+        given = [row for said, by in fields if (row := row_of(said, by, actor, role)) is not None]
+        keys = {(row["subject"], row["slot"]) for row in given}
+        facts = [*(row for row in facts if (row["subject"], row["slot"]) not in keys), *given]
+    if not facts and not times:
+        return NOTHING
+    return Derived(
+        facts=tuple({"place": i, **row} for i, row in enumerate(facts)),
+        times=tuple({"place": i, "start": to_micros(t.start), "stop": to_micros(t.end)} for i, t in enumerate(times)),
+    )
+
+
+def _read(text: str, role: Role | None) -> str:
+    """The part of a text whose sentences are read: of a long one the beginning; of an assistant where it says "you"."""
+    if role in (Role.TOOL, Role.SYSTEM):
+        return ""
+    if role is not Role.ASSISTANT:
+        return text[:READ_CHARS]
+    part = text[:ANSWER_CHARS]
+    return part if "you" in part.casefold() else ""
+
+
+def row_of(said: Said, by: str, actor: str | None, role: Role | None) -> Row | None:
+    """A row of `facts` without its place; `None` where nobody can tell whom it is of.
+
+    Args:
+        said: what is said.
+        by: what read it.
+        actor, role: who says it.
+    """
+    subject = subject_key(said.subject, actor, role)
+    if subject is None:
+        return None
+    return {
+        "subject": subject,
+        "slot": said.slot,
+        "value": said.value,
+        "op": said.op,
+        "instead_of": said.instead_of,
+        "corrects": int(said.corrects),
+        "since": None if said.since is None else to_micros(said.since),
+        "until": None if said.until is None else to_micros(said.until),
+        "confidence": said.confidence,
+        "by": by,
+    }
+
+
+def write(connection: Connection, scope_id: int, made: Iterable[tuple[int, Derived]]) -> None:
+    """Store what is kept beside memories, given by num, in the caller's transaction."""
+    facts: list[Row] = []
+    times: list[Row] = []
+    for num, one in made:
+        facts += [{"scope_id": scope_id, "num": num, **row} for row in one.facts]
+        times += [{"scope_id": scope_id, "num": num, **row} for row in one.times]
+    if facts:
+        insert_rows(connection, schema.facts, facts)
+    if times:
+        insert_rows(connection, schema.told_times, times)
+
+
+def refill(connection: Connection, slots: Slots, advance: Callable[[int], None] = lambda _n: None) -> None:
+    """Make all rows anew that rules have made, in the caller's transaction.
+
+    Args:
+        slots: the schema.
+        advance: told how many more memories are done.
+    """
+    clear(connection)
+    m = schema.memories
+    columns = (m.c.num, m.c.text, m.c.actor, m.c.role, m.c.event_at, m.c.created_at, m.c.relations, m.c.metadata)
+    for scope_id in connection.execute(select(schema.scopes.c.scope_id).order_by(schema.scopes.c.scope_id)).scalars():
+        last = 0
+        query = select(*columns).where(m.c.scope_id == scope_id).order_by(m.c.num).limit(BATCH)
+        while found := connection.execute(query.where(m.c.num > last)).all():
+            write(connection, scope_id, ((row.num, of_row(row, slots)) for row in found))
+            last = found[-1].num
+            advance(len(found))
+
+
+def clear(connection: Connection) -> None:
+    """Remove what rules have made."""
+    connection.execute(delete(schema.facts).where(schema.facts.c.by != "llm"))
+    connection.execute(delete(schema.told_times))
+
+
+def of_row(row: Any, slots: Slots) -> Derived:
+    """What is kept beside a memory that is read from its table."""
+    try:
+        at = from_micros(row.created_at if row.event_at is None else row.event_at)
+        relations = [Relation(*given) for given in row.relations]
+        role = role_of(row.actor) if row.role is None else Role(row.role)
+        metadata = row.metadata if isinstance(row.metadata, dict) else {}
+        return derived(row.text, at, row.actor, role, relations, metadata, slots)
+    except (TypeError, ValueError, OverflowError, InvalidMemory):  # a damaged row: whoever reads the memory is told
+        return NOTHING

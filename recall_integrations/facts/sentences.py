@@ -1,0 +1,203 @@
+"""What a text says of slots, by rule.
+
+    text ─ gate ─ subjects ("I", "my", "Priya's", "my sister") ─ verb or noun ─ value ─ is it stated? ─▶ Said
+
+A subject is looked for first, then what can follow it (`rules`); whether its sentence asks, supposes or passes on what
+others think is asked of what was found only. Every step looks at a bounded stretch, so the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from recall_integrations.facts.rules import changes, nouns, possessives, predicates, states, values, words
+from recall_integrations.facts.rules.reading import RESOLVED, Reading
+from recall_integrations.facts.said import IS, ME, YOU, Said
+from recall_integrations.facts.slots import DEFAULT, Slots
+from recall_integrations.patterns import regex
+
+VERSION = 3  # stands with the facts in a store: those of another one are made anew
+_SUBJECT = regex(
+    r"(?<![\w'’@/.-])(?:"
+    r"(?P<poss>[Mm]y|[Oo]ur|[Yy]our)\s"
+    r"|(?P<pron>[Ii]|[Ww]e|[Yy]ou|[Ss]he|[Hh]e)(?:['’](?P<short>m|re|ve|s|d|ll))?(?=\s)"
+    r"|(?P<the>[Tt]he)\s(?P<noun>[a-z]{2,15}(?:\s[a-z]{2,15})?)\s(?:of|for)\s(?=[A-Z])"
+    r"|(?P<again>[Aa]ctually|ACTUALLY|[Ss]orry|[Cc]orrection|[Oo]ops|[Ww]ait|[Nn]o|I\smeant|[Mm]ake\sthat|[Ss]cratch)(?=[\s,:.!-])"
+    r"|(?P<call>[Cc]all\sme)\s"
+    r"|(?P<name>[A-Z][\w-]{1,24}(?:\s[A-Z][\w-]{1,24}){0,2})(?:(?P<own>['’]s)\s|(?=\s[a-z]))"
+    r")"
+)
+_CUES = (predicates.CUES | changes.CUES) - frozenset(("to",))
+_LINE = regex(
+    r"(?m)^[ \t]{0,4}(?:[-*•][ \t]{1,3})?\**(?P<noun>[A-Za-z][A-Za-z -]{1,25}?)\**:\**[ \t]{1,3}"
+    r"(?P<value>[^\n]{1,100})$"
+)
+_NAME_OF = regex(r"[A-Z][\w'’-]{1,24}(?:\s[A-Z0-9][\w'’-]{0,24}){0,2}")
+_IS = regex(r"\s(?:is|was|has\schanged\sto|changed\sto|moved\sto|has\sbeen\smoved\sto)\s")
+_IS_MY = regex(r"\s(?:is|was)\s(?:now\s|still\s)?\Z")
+_LEFT_NAME = regex(
+    r"(?:^|[,;:(]\s?|\b(?:and|but|so|that)\s)(?P<name>[A-Z][\w'’-]{1,24}(?:\s[A-Z][\w'’-]{1,24}){0,2})\Z"
+)
+_ONLY_LINES = frozenset(
+    "phone phone_number email name address birthday age employer job diet blood_type allergy language nationality"
+    " height weight hometown home partner pronouns time_zone dentist doctor".split()
+)
+
+
+def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]:
+    """What a text says of slots, in the order of the text.
+
+    Args:
+        text: of a memory.
+        at: when it was said, for "since spring".
+        slots: the schema.
+    """
+    reading = Reading(text, at, slots)
+    tenses = slots.verbs.tenses
+    for match, of_noun in _places(text):
+        if match.start() < reading.busy:
+            continue
+        if of_noun:
+            nouns.read(reading, match)
+            continue
+        if match.lastgroup in ("name", "pron"):  # most of them are followed by no verb that says anything
+            place = match.end() + 1
+            word = text[place : place + 24].split(None, 1)[:1]
+            cue = word[0].rstrip(".,!?;:").casefold() if word else ""
+            if cue not in tenses and cue not in _CUES:
+                continue
+        _read(reading, match)
+    if ":" in text:
+        _lines(reading)
+    return tuple(sorted(reading.found, key=lambda said: said.span[0])) if reading.found else ()
+
+
+def _places(text: str) -> Iterator[tuple[re.Match[str], bool]]:
+    """Where something may be said, in order, and whether a noun is possessed there; of two at one place that first."""
+    marks = nouns.MARK.finditer(text)
+    mark = next(marks, None)
+    for match in _SUBJECT.finditer(text):
+        while mark is not None and mark.start() <= match.start():
+            yield mark, True
+            mark = next(marks, None)
+        yield match, False
+    while mark is not None:
+        yield mark, True
+        mark = next(marks, None)
+
+
+def _read(reading: Reading, match: re.Match[str]) -> bool:
+    kind = match.lastgroup
+    start, place = match.span()
+    if kind == "poss":
+        subject = YOU if match["poss"] in ("your", "Your") else ME
+        return _mine(reading, start) or possessives.read(reading, subject, start, place)
+    if kind in {"name", "own"}:
+        return _named(reading, match)
+    if kind in {"pron", "short"}:
+        return _pronoun(reading, match)
+    if kind == "noun":
+        return _of(reading, match)
+    if kind == "again":
+        first, last = reading.sentence(start)
+        return not reading.text[max(first, start - 1) : start].strip() and changes.corrected(reading, start, last)
+    value = values.value_at(reading.text, place, reading.sentence(start)[1], "person")
+    return bool(value) and reading.say("nickname", value, ME, start)  # type: ignore[arg-type]
+
+
+def _pronoun(reading: Reading, match: re.Match[str]) -> bool:
+    pronoun, sure = match["pron"].casefold(), 1.0
+    start = match.start()
+    if pronoun in ("she", "he"):
+        known = reading.person
+        if known is None or not 0 <= reading.number(start) - known[1] <= 1 or not _fits(pronoun, known[0]):
+            return False
+        subject, sure = known[0], RESOLVED
+    else:
+        subject = YOU if pronoun == "you" else ME
+    short = match["short"] or ""
+    return states.read(reading, subject, start, match.end(), short, sure) or changes.read(
+        reading, subject, start, match.end(), short
+    )
+
+
+def _fits(pronoun: str, subject: str) -> bool:
+    last = subject.rsplit(maxsplit=1)[-1].casefold()
+    return last not in (words.MALE if pronoun == "she" else words.FEMALE)
+
+
+def _named(reading: Reading, match: re.Match[str]) -> bool:
+    text, name = reading.text, match["name"]
+    start, place = match.start(), match.end()
+    if name.split()[0].casefold() in words.NOT_NAMES:
+        return False
+    if match["own"]:
+        mark = nouns.MARK.match(text, match.start("own"))
+        if mark and nouns.read(reading, mark):
+            return True
+        subject = name if " " in name or name[0].isupper() else ""
+        return possessives.read(reading, subject, start, place)
+    if not text[max(0, start - 4) : start].casefold().endswith((" my ", "my ", "our ")):
+        before = reading.person
+        reading.person = (name, reading.number(start)) if before is None or before[0] == name else None
+    return states.read(reading, name, start, place, "", named=True) or changes.read(reading, name, start, place, "")
+
+
+def _mine(reading: Reading, start: int) -> bool:
+    """ "Sam is my manager": a name before, a relation behind."""
+    text = reading.text
+    before = _IS_MY.search(text, max(0, start - 14), start)
+    if not before:
+        return False
+    first, last = reading.sentence(start)
+    name = _LEFT_NAME.search(text[max(first, before.start() - 60) : before.start()])
+    noun = _noun(reading, start, last)
+    if not name or noun is None or name["name"].split()[0].casefold() in words.NOT_NAMES:
+        return False
+    begin = max(first, before.start() - 60) + name.start("name")
+    slot = reading.slots.of_noun[noun]
+    known = reading.slots.get(slot)
+    if known is None or not (known.kind == "person" or slot.startswith("favourite_")) or slot == "name":
+        return False
+    op = "was" if "was" in before[0] else IS
+    return reading.say(slot, (name["name"], begin, begin + len(name["name"])), ME, begin, op=op)
+
+
+_AFTER_MY = regex(
+    r"(?:[Mm]y|[Oo]ur)\s(?:(?:new|current|own)\s)?(?P<noun>[a-z-]{2,20}(?:\s[a-z-]{2,20}){0,2}?)(?=\s*(?:[.,;!?]|$|\n|now\b|and\b|at\b|since\b))"
+)
+
+
+def _noun(reading: Reading, start: int, end: int) -> str | None:
+    match = _AFTER_MY.match(reading.text, start, end)
+    return match["noun"] if match and match["noun"] in reading.slots.of_noun else None
+
+
+def _of(reading: Reading, match: re.Match[str]) -> bool:
+    """ "The deadline of Project Kestrel is …"."""
+    text, start = reading.text, match.start()
+    _, last = reading.sentence(start)
+    noun = match["noun"].casefold().removeprefix("new ").removeprefix("current ")
+    slot = reading.slots.of_noun.get(noun)
+    name = _NAME_OF.match(text, match.end(), last) if slot else None
+    verb = _IS.match(text, name.end(), last) if name else None
+    known = reading.slots.get(slot) if slot else None
+    if slot is None or name is None or verb is None or known is None:
+        return False
+    value = values.value_at(text, verb.end(), last, known.kind)
+    op = "was" if verb[0].strip() == "was" else IS
+    return bool(value) and reading.say(slot, value, name[0], start, op=op)  # type: ignore[arg-type]
+
+
+def _lines(reading: Reading) -> None:
+    """ "Phone: 555-0101", a line by itself, of a profile or a note."""
+    for match in _LINE.finditer(reading.text):
+        slot = reading.slots.of_noun.get(match["noun"].casefold())
+        known = reading.slots.get(slot) if slot in _ONLY_LINES else None
+        if slot is None or known is None or match.start("value") < reading.busy:
+            continue
+        value = values.value_at(reading.text, match.start("value"), match.end(), known.kind)
+        if value and value[2] >= match.end() - 1:
+            reading.say(slot, value, ME, match.start("noun"), sure=0.85)

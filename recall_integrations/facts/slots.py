@@ -1,0 +1,131 @@
+"""The schema of slots: what there is to say of somebody, how people say it, and whether one value holds at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.facts.rules.verbs import VerbIndex
+from recall_integrations.facts.shipped import ANY, KINDS, SHIPPED
+from recall_integrations.patterns import regex
+from recall_integrations.records import record
+
+OPEN = "open:"  # before the name of a slot that the schema does not have: "my locker code is 4711"
+_NAME = regex(r"[a-z][a-z0-9_]{0,59}\Z")
+_PHRASE = regex(r"[^\W_](?:[\w'’&/. -]{0,58}[^\W_])?\Z")
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """An attribute of somebody or something.
+
+    Args:
+        name: of the slot, in lower case with underscores.
+        nouns: what people call it, in lower case; the first is how we say it.
+        one: whether one value holds at a time, so that a newer one supersedes; else values add up.
+        kind: what its values look like, one of `shipped.KINDS`: a text whose value looks otherwise does not fill it.
+        verbs: phrases that lead to a value which holds, in the infinitive: "live in", "be based in".
+        starts: those that tell that it began: "move to". In the past they say what holds now.
+        stops: those that tell that it ended: "move out of".
+    """
+
+    name: str
+    nouns: tuple[str, ...]
+    one: bool = True
+    kind: str = ANY
+    verbs: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
+    stops: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.match(self.name):
+            raise InvalidArgument(
+                f"Slot.name must be lower-case letters, digits and underscores, at most 60, not {self.name!r}."
+            )
+        if not isinstance(self.one, bool):
+            raise InvalidArgument(f"Slot.one of {self.name!r} must be True or False, not {self.one!r}.")
+        if self.kind not in KINDS:
+            raise InvalidArgument(f"Slot.kind of {self.name!r} must be one of {', '.join(KINDS)}, not {self.kind!r}.")
+        for field in ("nouns", "verbs", "starts", "stops"):
+            object.__setattr__(self, field, _phrases(getattr(self, field), f"Slot.{field} of {self.name!r}"))
+        if not self.nouns:
+            raise InvalidArgument(f"Slot.nouns of {self.name!r} must have at least one: what people call it.")
+
+
+def _phrases(given: object, what: str) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, (tuple, list)):
+        raise InvalidArgument(f"{what} must be a tuple of texts, not {given!r}.")
+    for phrase in given:
+        if not isinstance(phrase, str) or not _PHRASE.match(phrase):
+            raise InvalidArgument(f"{what} must be short texts of words, not {phrase!r}.")
+    return tuple(" ".join(phrase.casefold().split()) for phrase in given)
+
+
+def _shipped(name: str, row: dict[str, object]) -> Slot:
+    return Slot(name=name, **row)  # type: ignore[arg-type]
+
+
+SLOTS: tuple[Slot, ...] = tuple(_shipped(name, row) for name, row in SHIPPED.items())
+
+
+class Slots:
+    """A schema: the shipped slots, and those that a user adds or changes by name.
+
+    A noun belongs to the user's slot where both have it.
+
+    Args:
+        more: of the user; one of a shipped name takes its place.
+    """
+
+    def __init__(self, more: Iterable[Slot] = ()) -> None:
+        added = tuple(more)
+        for slot in added:
+            if not isinstance(slot, Slot):
+                raise InvalidArgument(f"Slots takes Slot(name=…, nouns=(…,)), not {slot!r}.")
+        self._by_name = {slot.name: slot for slot in (*SLOTS, *added)}
+        self.of_noun: dict[str, str] = {}
+        first = {slot.name for slot in added}
+        for slot in sorted(self._by_name.values(), key=lambda slot: slot.name not in first):
+            for noun in slot.nouns:
+                self.of_noun.setdefault(noun, slot.name)
+        self._verbs: VerbIndex | None = None
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Mapping[str, Any]]) -> Slots:
+        """The schema with those of `facts.slots`."""
+        own = (Slot(name=name, nouns=tuple(slot["nouns"]), one=slot["one"]) for name, slot in settings.items())
+        return cls(own) if settings else DEFAULT
+
+    def __iter__(self) -> Iterator[Slot]:
+        return iter(self._by_name.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def get(self, name: str) -> Slot | None:
+        """The slot of a name; `None` = the schema has none of it."""
+        return self._by_name.get(name)
+
+    def one(self, name: str) -> bool:
+        """Whether one value of it holds at a time; of an open slot one does."""
+        slot = self._by_name.get(name)
+        return slot is None or slot.one
+
+    def called(self, name: str) -> str:
+        """How people call it."""
+        slot = self._by_name.get(name)
+        return name.removeprefix(OPEN).replace("_", " ") if slot is None else slot.nouns[0]
+
+    @property
+    def verbs(self) -> VerbIndex:
+        """What verbs lead to the values, made when it is first asked for."""
+        if self._verbs is None:
+            self._verbs = VerbIndex(
+                (slot.name, {"verbs": slot.verbs, "starts": slot.starts, "stops": slot.stops})
+                for slot in self._by_name.values()
+            )
+        return self._verbs
+
+
+DEFAULT = Slots()

@@ -1,0 +1,80 @@
+"""What a language model may be asked in an hour: calls and characters, noted in the store before each call.
+
+An hour begins with the first call after the one before is over. It is in the store, so whoever opens it again and again
+gets no more; what was spent on a call that is then killed is spent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from sqlalchemy import Connection
+
+from recall_integrations.config import FactsConfig
+from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.records import record
+from recall_integrations.types.numbers import is_number, is_whole
+
+SPENT = "facts_llm_spent"  # key in `meta`
+HOUR_S = 3_600.0
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What was spent in an hour.
+
+    Args:
+        since: when it began, wall seconds.
+        calls: that were begun.
+        chars: that were sent and answered.
+    """
+
+    since: float = 0.0
+    calls: int = 0
+    chars: int = 0
+
+
+class Budget:
+    """Used under the store's write lock.
+
+    Args:
+        settings: the limits.
+        clock: wall seconds.
+    """
+
+    def __init__(self, settings: FactsConfig, clock: Callable[[], float]) -> None:
+        self._settings, self._clock = settings, clock
+
+    def left_s(self, connection: Connection) -> float:
+        """Seconds until the next call may begin; 0 = now."""
+        spent = self._spent(connection)
+        calls, chars = self._settings.llm_calls_per_hour, self._settings.llm_chars_per_hour
+        if spent.calls < calls and spent.chars < chars:
+            return 0.0
+        return max(1.0, spent.since + HOUR_S - self._clock())
+
+    def spend(self, connection: Connection, *, calls: int = 0, chars: int = 0) -> None:
+        """Note what is spent, in the caller's transaction."""
+        spent = self._spent(connection)
+        made = {"since": spent.since, "calls": spent.calls + calls, "chars": spent.chars + chars}
+        put_meta(connection, SPENT, json.dumps(made))
+
+    def _spent(self, connection: Connection) -> Spent:
+        now = self._clock()
+        noted = _read(get_meta(connection, SPENT))
+        over = not noted.since <= now < noted.since + HOUR_S  # also where the clock went back
+        return Spent(since=now) if over else noted
+
+
+def _read(text: str | None) -> Spent:
+    try:
+        loaded = json.loads(text or "{}")
+    except ValueError:
+        return Spent()
+    if not isinstance(loaded, dict):
+        return Spent()
+    since, calls, chars = (loaded.get(name) for name in ("since", "calls", "chars"))
+    if not is_number(since) or not is_whole(calls) or not is_whole(chars):
+        return Spent()
+    return Spent(since=since, calls=calls, chars=chars)

@@ -1,0 +1,425 @@
+"""Reading facts with a language model: batch by batch, each memory once, never on the path of a write.
+
+    memories without a mark ─▶ door ─▶ prompt ─▶ guard(LLM) ─▶ claims ─▶ validation ─┐
+         table `facts` (by = llm) and the mark in `facts_read`, in one transaction ◀─┘
+
+Who is killed loses the batch under way, and it is asked again. What a model leaves out of its answer stays without a
+mark; it is asked again in a smaller batch, and by itself at last. A memory that still gets no answer is left until the
+store is opened again, so that one text that a model refuses does not hold up the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from sqlalchemy import and_, func, select
+
+from recall_integrations.adapters.llm import identity_of
+from recall_integrations.database import schema
+from recall_integrations.database.inserting import insert_rows
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.facts.by_llm import prompts, rows
+from recall_integrations.facts.by_llm.answers import Answers, answers_in
+from recall_integrations.facts.by_llm.messages import CHARS_MAX, Message, message_of
+from recall_integrations.facts.by_llm.validation import BAD_SUBJECT, FACTS_MAX, TOO_MANY, checked
+from recall_integrations.facts.said import Said
+from recall_integrations.facts.subjects_of import name_key
+from recall_integrations.indexes.times import from_micros
+from recall_integrations.privacy.door import Door
+from recall_integrations.privacy.logs import told
+from recall_integrations.records import record
+from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, FileShelf
+from recall_integrations.resilience.bulkhead import Bulkhead
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import CANCELLED, OPEN, SUCCESS, Answer, Guard, Health
+from recall_integrations.store.fact_budget import Budget
+from recall_integrations.store.parts import StoreParts
+from recall_integrations.types import Scope
+from recall_integrations.types.roles import Role, role_of
+
+logger = logging.getLogger("recall_integrations")
+
+COMPONENT = "facts"
+BATCH_CHARS_MAX = 24_000  # of the texts in one call
+PEOPLE_MAX = 200  # names of a thread
+KEPT_MAX = 2_000  # answers to texts that come again: "ok", "thanks"
+wall = time.time
+SMALLER = 4  # a batch that gave nothing is followed by one of this part of its size
+DONE, MORE, BUDGET = "", "more", "budget"
+WEAKER, GONE, UNANSWERED = "weaker than a rule", "gone meanwhile", "unanswered"
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class FactsRead:
+    """What came of reading.
+
+    Args:
+        memories: that were read now.
+        facts: that were stored.
+        calls: of the model.
+        left: memories that no model has read yet.
+        stopped: why it ended before all was read: `budget`, or what kept the model from answering, as in `degraded`
+            (`timeout`, `error`, `empty`, `skip.breaker`, `cancelled`); empty = it did not.
+        refused: how many parts of the answers were not believed or could not be read, by reason.
+        reused: memories of these whose text had an answer already, so that nothing was asked.
+    """
+
+    memories: int = 0
+    facts: int = 0
+    calls: int = 0
+    left: int = 0
+    stopped: str = ""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    reused: int = 0
+
+
+@record(slots=True, kw_only=True)
+class Tally:
+    """What was counted so far."""
+
+    memories: int = 0
+    facts: int = 0
+    calls: int = 0
+    reused: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """Memories of one scope that are read together.
+
+    Args:
+        scope, scope_id: whose they are.
+        messages: all of them.
+        asked: those of them that a model has to be asked about.
+        keys: of the answers, by number of the memory.
+    """
+
+    scope: Scope
+    scope_id: int
+    messages: Sequence[Message]
+    asked: Sequence[Message]
+    keys: Mapping[int, bytes]
+
+
+class FactReader:
+    """Threads may share it; one batch of a store is read at a time.
+
+    Args:
+        parts: of the store. It keeps facts.
+        llm: text in, text out, as `resolve_llm` gives it.
+        clock: wall seconds; default the machine's.
+    """
+
+    def __init__(self, parts: StoreParts, llm: Callable[[str], str], clock: Callable[[], float] | None = None) -> None:
+        if parts.slots is None:
+            raise InvalidArgument("This store keeps no facts (facts.keep: false), so no LLM can read any.")
+        config, clock = parts.config, wall if clock is None else clock
+        self._parts, self._llm, self._slots = parts, llm, parts.slots
+        self._settings = config.facts
+        self._budget = Budget(config.facts, clock)
+        self._name = f"{prompts.VERSION} {getattr(llm, '__name__', type(llm).__name__)}"[:200]
+        self._guard = Guard(
+            COMPONENT,
+            limit_ms=config.facts.llm_timeout_ms,
+            breaker=Breaker(
+                f"{COMPONENT}:{identity_of(llm)}",
+                failures_max=config.breakers.failures_max,
+                open_s=config.breakers.open_s,
+                clock=clock,
+                shelf=FileShelf(parts.path / BREAKERS_FILE),
+            ),
+            threads=Bulkhead(COMPONENT, 2),
+        )
+        self._size = self._settings.llm_batch
+        self._read_to: dict[int, int] = {}  # of each scope the number up to which all is read or left
+        self._left: dict[int, set[int]] = {}  # of each scope the numbers of memories that got no answer by themselves
+        self._kept: OrderedDict[bytes, Sequence[Said]] = OrderedDict()
+        self._patterns = config.privacy.compiled
+        self._warned = ""
+
+    # -- what others ask ---------------------------------------------------------------------------------------------
+
+    def read(
+        self, scope: Scope | None, budget: int | None, advance: Callable[[int], None], deadline: Deadline | None = None
+    ) -> FactsRead:
+        """Read what no model has read yet, until it is done, or something stops it.
+
+        Args:
+            scope: of the memories; `None` = all.
+            budget: calls at most; `None` = those that the hour has left.
+            advance: told how many more memories were read.
+            deadline: of it all; `None` = none.
+        """
+        tally, state = Tally(), MORE
+        end = Deadline.after(None) if deadline is None else deadline
+        while state == MORE:
+            if budget is not None and tally.calls >= budget:
+                state = BUDGET if self.left(scope) else DONE
+                break
+            before = tally.memories
+            state = self.step(tally, end, scope, hourly=budget is None)
+            advance(tally.memories - before)
+        return FactsRead(
+            memories=tally.memories,
+            facts=tally.facts,
+            calls=tally.calls,
+            left=self.left(scope),
+            stopped=state,
+            refused=dict(tally.refused),
+            reused=tally.reused,
+        )
+
+    def step(self, tally: Tally, deadline: Deadline, scope: Scope | None = None, *, hourly: bool = True) -> str:
+        """Read one batch: `DONE` = nothing was left, `MORE` = there may be more, or what stopped it.
+
+        Args:
+            tally: counts what is done.
+            deadline: of whoever waits.
+            scope: of the memories; `None` = any.
+            hourly: whether the limits of the hour hold; what is spent counts in any case.
+        """
+        parts = self._parts
+        with parts.reading_facts, parts.errors():
+            parts.check_open()
+            if deadline.over:
+                return CANCELLED
+            batch = self._next(scope)
+            if batch is None:
+                return DONE
+            answers = Answers()
+            if batch.asked:
+                prompt = prompts.prompt_for(batch.asked, self._slots)
+                if hourly and self._hour_s() > 0:
+                    return BUDGET
+                why, found = self._ask(batch, prompt, tally, deadline)
+                if found is None:
+                    return why
+                answers = found
+            self._take(batch, answers, tally)
+            return MORE
+
+    def wait_s(self) -> float:
+        """Seconds until the model may be asked again; 0 = now."""
+        return max(self._hour_s(), self._guard.breaker.left_s if self._guard.breaker.refuses else 0.0)
+
+    def left(self, scope: Scope | None = None) -> int:
+        """How many memories no model has read yet."""
+        m = schema.memories.c
+        query = select(func.count()).select_from(_UNREAD).where(_IS_UNREAD)
+        if scope is not None:
+            query = query.where(m.scope_id == self._parts.scopes.get(scope, -1))
+        with self._parts.errors(), self._parts.engine.connect() as connection:
+            return int(connection.execute(query).scalar_one())
+
+    def health(self) -> Health:
+        """How the model is."""
+        return self._guard.health()
+
+    # -- one batch ---------------------------------------------------------------------------------------------------
+
+    def _next(self, wanted: Scope | None) -> _Batch | None:
+        """The next memories, of the first scope that has any: in the order in which they were written."""
+        for scope, scope_id in sorted(self._parts.scopes.copy().items(), key=lambda item: item[1]):
+            if (wanted is None or scope == wanted) and (found := self._unread(scope_id)):
+                door = Door("redact", self._patterns) if self._settings.llm_privacy == "redact" else None
+                people = self._people(scope_id, {row.thread for row in found if row.thread is not None})
+                messages = [_message(row, people.get(row.thread, frozenset()), door) for row in found]
+                messages = _fitting(messages)
+                keys = {one.num: _key(scope_id, one) for one in messages}
+                asked = [one for one in messages if _says_anything(one) and keys[one.num] not in self._kept]
+                return _Batch(scope=scope, scope_id=scope_id, messages=messages, asked=asked, keys=keys)
+        return None
+
+    def _unread(self, scope_id: int) -> Sequence[Any]:
+        m = schema.memories.c
+        after = self._read_to.get(scope_id, -1)
+        left = self._left.get(scope_id, set())
+        now = self._parts.expiry.now()
+        query = (
+            select(m.num, m.text, m.actor, m.role, m.event_at, m.created_at, m.thread)
+            .select_from(_UNREAD)
+            .where(m.scope_id == scope_id, m.num > after, _IS_UNREAD)
+            .where((m.expires_at.is_(None)) | (m.expires_at > now))
+            .order_by(m.num)
+            .limit(self._size + len(left))
+        )
+        with self._parts.engine.connect() as connection:
+            last = connection.execute(select(func.max(m.num)).where(m.scope_id == scope_id)).scalar() or 0
+            found = connection.execute(query).all()
+        self._read_to[scope_id] = found[0].num - 1 if found else max(after, last)
+        return [row for row in found if row.num not in left][: self._size]
+
+    def _people(self, scope_id: int, threads: Iterable[str]) -> dict[str | None, frozenset[str]]:
+        """Names of those who speak in threads, in normal form."""
+        m = schema.memories.c
+        found: dict[str | None, frozenset[str]] = {}
+        with self._parts.engine.connect() as connection:
+            for thread in sorted(threads):
+                query = select(m.actor).where(m.scope_id == scope_id, m.thread == thread, m.actor.is_not(None))
+                names = connection.execute(query.distinct().limit(PEOPLE_MAX)).scalars()
+                found[thread] = frozenset(name_key(name) for name in names if role_of(name) is None)
+        return found
+
+    def _ask(self, batch: _Batch, prompt: str, tally: Tally, deadline: Deadline) -> tuple[str, Answers | None]:
+        """The model's answer, or why there is none."""
+        count = len(batch.asked)
+        if self._guard.breaker.refuses:
+            return OPEN, None
+        self._spend(calls=1, chars=len(prompt))
+        # Unlike a recall, nobody waits: what is slow is waited for as long as it may take.
+        begun = self._guard.begin(deadline, self._answered, prompt, count, paced=False)
+        answer = begun if isinstance(begun, Answer) else self._guard.ended(begun, lambda one: not one.claims)
+        tally.calls += int(answer.begun)
+        found = answer.value
+        if found is not None:
+            tally.refused.update(found.refused)
+            self._spend(chars=found.chars)
+        if answer.reason == SUCCESS and found is not None:
+            self._warned = ""
+            return SUCCESS, found
+        if answer.begun and answer.reason != CANCELLED:
+            tally.refused[UNANSWERED] += count
+            self._unanswered(batch.scope_id, batch.asked, count)
+            self._warn(answer.reason, answer.detail)
+            if not self._guard.breaker.refuses:
+                return MORE, None
+        return answer.reason, None
+
+    def _answered(self, prompt: str, count: int) -> Answers:
+        return answers_in(self._llm(prompt), count)
+
+    def _unanswered(self, scope_id: int, messages: Sequence[Message], asked: int) -> None:
+        """Ask about fewer next time; about one that was alone, not again in this process."""
+        if asked == 1:
+            self._left.setdefault(scope_id, set()).add(messages[0].num)
+        self._size = max(1, min(self._size, len(messages)) // SMALLER)
+
+    def _take(self, batch: _Batch, answers: Answers, tally: Tally) -> None:
+        """Store what is believed, and mark what was read."""
+        said: dict[int, Sequence[Said]] = {}
+        for n, message in enumerate(batch.asked, 1):
+            if n in answers.claims:
+                said[message.num] = self._believed(message, answers.claims[n], tally.refused)
+                self._keep(batch.keys[message.num], said[message.num])
+        asked = {message.num for message in batch.asked}
+        reused = [one for one in batch.messages if one.num not in asked]
+        for message in reused:
+            said[message.num] = self._kept.get(batch.keys[message.num], ())
+        missing = [one for one in batch.asked if one.num not in said]
+        tally.reused += len(reused)
+        if missing:
+            tally.refused[UNANSWERED] += len(missing)
+            self._unanswered(batch.scope_id, missing, len(batch.asked))
+        else:
+            self._size = min(self._settings.llm_batch, self._size * SMALLER)
+        self._store(batch, said, tally)
+
+    def _believed(self, message: Message, claims: Sequence[Any], refused: Counter[str]) -> list[Said]:
+        found: list[Said] = []
+        if len(claims) > FACTS_MAX:
+            refused[TOO_MANY] += len(claims) - FACTS_MAX
+        for claim in claims[:FACTS_MAX]:
+            one = checked(claim, message, self._slots)
+            if isinstance(one, Said):
+                found.append(one)
+            else:
+                refused[one] += 1
+        return found
+
+    def _store(self, batch: _Batch, said: Mapping[int, Sequence[Said]], tally: Tally) -> None:
+        parts, m = self._parts, schema.memories.c
+        nums = sorted(said)
+        with parts.write_lock, parts.revisions.writing(batch.scope):
+            parts.check_open()
+            with parts.engine.begin() as connection:
+                mine = m.scope_id == batch.scope_id
+                there = set(connection.execute(select(m.num).where(mine, m.num.in_(nums))).scalars())
+                made: list[dict[str, Any]] = []
+                for message in batch.messages:
+                    if message.num in there and message.num in said:
+                        own, nobody = rows.rows_of(message, said[message.num])
+                        made += own
+                        tally.refused.update({BAD_SUBJECT: nobody} if nobody else {})
+                stored, weaker = rows.write(connection, batch.scope_id, made)
+                marks = [{"scope_id": batch.scope_id, "num": num, "by": self._name} for num in sorted(there)]
+                insert_rows(connection, schema.facts_read, marks)
+            if stored:
+                parts.facts.drop(batch.scope_id)
+        tally.memories += len(there)
+        tally.facts += stored
+        tally.refused.update({WEAKER: weaker} if weaker else {})
+        tally.refused.update({GONE: len(nums) - len(there)} if len(nums) > len(there) else {})
+
+    def _hour_s(self) -> float:
+        """Seconds until the hour allows a call."""
+        with self._parts.engine.connect() as connection:
+            return self._budget.left_s(connection)
+
+    # -- small things ------------------------------------------------------------------------------------------------
+
+    def _keep(self, key: bytes, said: Sequence[Said]) -> None:
+        self._kept[key] = said
+        while len(self._kept) > KEPT_MAX:
+            self._kept.popitem(last=False)
+
+    def _spend(self, *, calls: int = 0, chars: int = 0) -> None:
+        with self._parts.write_lock:
+            self._parts.check_open()
+            with self._parts.engine.begin() as connection:
+                self._budget.spend(connection, calls=calls, chars=chars)
+
+    def _warn(self, reason: str, detail: str) -> None:
+        """Say once what is wrong, until it works again."""
+        if reason != self._warned:
+            self._warned = reason
+            logger.warning("The language model for facts did not answer (%s): %s", reason, told(detail))
+
+
+_UNREAD = schema.memories.outerjoin(
+    schema.facts_read,
+    and_(schema.facts_read.c.scope_id == schema.memories.c.scope_id, schema.facts_read.c.num == schema.memories.c.num),
+)
+_IS_UNREAD = schema.facts_read.c.num.is_(None)
+
+
+def _message(row: Any, people: frozenset[str], door: Door | None) -> Message:
+    at = from_micros(row.created_at if row.event_at is None else row.event_at)
+    role = role_of(row.actor) if row.role is None else Role(row.role)
+    return message_of(row.num, row.text, at, actor=row.actor, role=role, thread=row.thread, people=people, door=door)
+
+
+def _fitting(messages: Sequence[Message]) -> list[Message]:
+    """As many as one call takes."""
+    found: list[Message] = []
+    chars = 0
+    for message in messages:
+        chars += len(message.sent)
+        if found and chars > BATCH_CHARS_MAX:
+            break
+        found.append(message)
+    return found
+
+
+def _says_anything(message: Message) -> bool:
+    return any(map(str.isalnum, message.sent))
+
+
+def _key(scope_id: int, message: Message) -> bytes:
+    """What tells one answer from another: the text, who says it, and the day, since it may say "yesterday"."""
+    told_of = (
+        prompts.VERSION,
+        scope_id,
+        message.sent,
+        message.text if len(message.text) <= CHARS_MAX else "",
+        message.actor,
+        str(message.role),
+        message.at.date().isoformat(),
+    )
+    return hashlib.blake2b(repr(told_of).encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,113 @@
+"""`MemoryStore.facts`: what is held true in a scope, read from the database as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from sqlalchemy import and_, select
+
+from recall_integrations.database import schema
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.facts.slots import Slots
+from recall_integrations.facts.subjects_of import USER, name_key, subject_key
+from recall_integrations.facts.timeline import PAST, Stretch, Told, timeline
+from recall_integrations.indexes.ends import stays
+from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.store.fact_tables import COLUMNS, Key, readable, told_of
+from recall_integrations.store.parts import StoreParts
+from recall_integrations.types import Scope, checked_scope, checked_time
+from recall_integrations.types.facts import Fact
+
+ME = ("me", "i", "user", "the user")
+Names = Callable[[int, str], Sequence[str]]  # (scope, name) -> the names that entity goes by
+
+
+def facts_of(
+    parts: StoreParts,
+    scope: Scope | None,
+    names: Names,
+    *,
+    subject: str | None = None,
+    slot: str | None = None,
+    as_of: datetime | None = None,
+    history: bool = False,
+) -> list[Fact]:
+    """See `MemoryStore.facts`."""
+    parts.check_open()
+    where = checked_scope(scope)
+    at = to_micros(parts.clock() if as_of is None else checked_time(as_of, "as_of", InvalidArgument))
+    scope_id = parts.scopes.get(where)
+    if scope_id is None or parts.slots is None:
+        return []
+    subjects = None if subject is None else _subjects(subject, scope_id, names)
+    wanted = None if slot is None else _slots(slot, parts.slots)
+    told, ids = _read(parts, scope_id, subjects, wanted)
+    found: list[Fact] = []
+    for key in sorted(told):
+        stretches = timeline(told[key], one=parts.slots.one(key[1]))
+        chosen = stretches if history else [s for s in stretches if s.holds_at(at)]
+        found += [_fact(key, stretch, ids) for stretch in chosen]
+    return found
+
+
+def _subjects(subject: object, scope_id: int, names: Names) -> set[str]:
+    if not isinstance(subject, str):
+        raise InvalidArgument(f"subject must be a name, or 'me' for the user, not {type(subject).__name__}.")
+    if not subject.strip() or name_key(subject) in ME:
+        return {USER}
+    key = subject_key(subject) or name_key(subject)
+    return {key, *map(name_key, names(scope_id, subject))}
+
+
+def _slots(slot: object, slots: Slots) -> set[str]:
+    if not isinstance(slot, str) or not slot.strip():
+        raise InvalidArgument("slot must be the name of one, such as 'phone_number', or what people call it.")
+    name = " ".join(slot.casefold().split())
+    return {name, name.replace(" ", "_"), slots.of_noun.get(name, name), f"open:{name}"}
+
+
+def _read(
+    parts: StoreParts, scope_id: int, subjects: set[str] | None, slots: set[str] | None
+) -> tuple[dict[Key, list[Told]], dict[int, str]]:
+    """What is told of each subject and slot, and the ids of the memories that tell it."""
+    f, m = schema.facts.c, schema.memories.c
+    query = select(*COLUMNS, m.id, m.event_at, m.created_at).select_from(
+        schema.facts.join(schema.memories, and_(m.scope_id == f.scope_id, m.num == f.num))
+    )
+    query = query.where(f.scope_id == scope_id)
+    if subjects is not None:
+        query = query.where(f.subject.in_(sorted(subjects)))
+    if slots is not None:
+        query = query.where(f.slot.in_(sorted(slots)))
+    if not parts.expiry.none:
+        query = query.where(stays(parts.expiry.now()))
+    told: dict[Key, list[Told]] = {}
+    ids: dict[int, str] = {}
+    with parts.errors(), parts.engine.connect() as connection:
+        for row in connection.execute(query.order_by(f.num, f.place)):
+            at = row.created_at if row.event_at is None else row.event_at
+            if not readable(row) or not isinstance(at, int):
+                continue
+            told.setdefault((row.subject, row.slot), []).append(told_of(row, at))
+            ids[row.num] = row.id
+    return told, ids
+
+
+def _fact(key: Key, stretch: Stretch, ids: dict[int, str]) -> Fact:
+    said_by = tuple(ids[num] for num in stretch.nums)
+    start = stretch.told_at if stretch.start == PAST and stretch.stop is None else stretch.start
+    return Fact(
+        subject=key[0],
+        slot=key[1],
+        value=stretch.value,
+        memory_id=said_by[0],
+        valid_from=None if start == PAST else from_micros(start),
+        valid_to=None if stretch.stop is None else from_micros(stretch.stop),
+        told_at=from_micros(stretch.told_at),
+        said_by=said_by,
+        superseded_by=None if stretch.ended_by is None else ids.get(stretch.ended_by),
+        ended=stretch.ended,
+        confidence=stretch.confidence,
+        by=stretch.by,
+    )

@@ -1,0 +1,203 @@
+"""Facts that change: what a person would answer comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation, Scope
+from recall_integrations.types.facts import CORRECTED, RETRACTED, SUPERSEDED
+
+JANUARY, MARCH, MAY, JUNE, JULY = (datetime(2026, month, 10, tzinfo=UTC) for month in (1, 3, 5, 6, 7))
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    with MemoryStore.open(clock=lambda: JULY) as opened:
+        yield opened
+
+
+def asked(store: MemoryStore, query: str, **more: object) -> list[str]:
+    found = QueryOptimizer(store).recall(query, **{"now": JULY, **more})  # type: ignore[arg-type]
+    assert not found.degraded
+    return [str(hit.memory.id) for hit in found.hits]
+
+
+def test_the_newer_number_comes_first_whatever_the_order_of_writing(store: MemoryStore) -> None:
+    store.remember(Memory("My phone number is 555-0202", id="new", created_at=JUNE))
+    store.remember(Memory("My phone number is 555-0101", id="old", created_at=JANUARY))
+    assert asked(store, "what is my phone number?") == ["new", "old"]
+    assert asked(store, "what was my phone number in February?")[0] == "old"
+    assert asked(store, "what was my previous phone number?")[0] == "old"
+    assert asked(store, "how did my phone number change?") == ["old", "new"]
+    assert asked(store, "what is my phone number?", as_of=MARCH)[0] == "old"
+    assert asked(store, "what is my phone number?", filters=Filters(current_only=True)) == ["new"]
+
+
+def test_where_somebody_lives_now(store: MemoryStore) -> None:
+    store.remember(Memory("I live in Berlin", id="m1", created_at=JANUARY))
+    store.remember(Memory("I moved to Lisbon", id="m2", created_at=MAY))
+    store.remember(Memory("Lisbon is lovely in spring, they say", id="m3", created_at=MARCH))
+    assert asked(store, "where do I live now?")[0] == "m2"
+    assert asked(store, "where did I live in March?")[0] == "m1"
+    assert asked(store, "where did I live before I moved to Lisbon?")[0] == "m1"
+    assert asked(store, "when did I move to Lisbon?")[0] == "m2"
+
+
+def test_favourites_then_and_now(store: MemoryStore) -> None:
+    store.remember(Memory("My favourite colour is blue", id="m1", created_at=JANUARY))
+    store.remember(Memory("My favorite color is green now", id="m2", created_at=MAY))
+    assert asked(store, "what is my current favourite colour?")[0] == "m2"
+    assert asked(store, "what was my favourite colour in February?")[0] == "m1"
+
+
+def test_the_reason_says_what_it_is_newer_than(store: MemoryStore) -> None:
+    store.remember(Memory("My phone number is 555-0101", id="m1", created_at=JANUARY))
+    store.remember(Memory("My phone number is 555-0202", id="m2", created_at=MAY))
+    store.remember(Memory("My phone number is 555-0202", id="m3", created_at=JUNE, channel="mail"))
+    found = QueryOptimizer(store).recall("what is my phone number?", now=JULY)
+    first = found.hits[0]
+    assert "holds since 10 May 2026; newer than m1 of 10 January 2026" in first.reason
+    assert first.valid_from == MAY and first.valid_to is None and first.superseded_by is None
+    old = next(hit for hit in found if hit.memory.id == "m1")
+    assert old.superseded_by == "m2" and old.valid_to == MAY and "superseded by m2" in old.reason
+    assert found.facts is not None and found.facts.slot == "phone_number" and found.facts.beneath == ("m1",)
+    assert any(part.source == "facts" for hit in found for part in hit.contributions) or found.facts.first[0] in "m2m3"
+
+
+def test_what_was_forgotten_holds_no_longer_and_what_was_before_holds_again(store: MemoryStore) -> None:
+    store.remember(Memory("My phone number is 555-0101", id="m1", created_at=JANUARY))
+    store.remember(Memory("My phone number is 555-0202", id="m2", created_at=MAY))
+    assert [fact.memory_id for fact in store.facts()] == ["m2"]
+    store.forget("m2")
+    assert [fact.memory_id for fact in store.facts()] == ["m1"]
+    assert asked(store, "what is my phone number?") == ["m1"]
+    store.remember(Memory("The weather is fine", id="m1", created_at=JUNE))
+    assert store.facts(history=True) == []
+
+
+def test_facts_are_listed_with_their_history(store: MemoryStore) -> None:
+    store.remember(Memory("My phone number is 555-0101", id="m1", created_at=JANUARY))
+    store.remember(Memory("My phone number is 555-0202", id="m2", created_at=MAY))
+    (now,) = store.facts(slot="phone number")
+    assert (now.value, now.holds, now.valid_from) == ("555-0202", True, MAY)
+    old, new = store.facts(history=True)
+    assert (old.ended, old.superseded_by, old.valid_to) == (SUPERSEDED, "m2", MAY) and new == now
+    assert [fact.value for fact in store.facts(as_of=MARCH)] == ["555-0101"]
+    assert store.facts(Scope(user_id="other")) == [] and {CORRECTED, RETRACTED} & {old.ended} == set()
+
+
+def test_relations_and_fields_say_facts(store: MemoryStore) -> None:
+    store.remember(
+        Memory("Org chart of 2026", id="m1", created_at=JANUARY, relations=[Relation("Sam", "manager_of", "Priya")])
+    )
+    store.remember(
+        Memory("Org chart", id="m2", created_at=MAY, relations=[Relation("Henrietta", "manager_of", "Priya")])
+    )
+    given = {"fact": {"slot": "phone number", "value": "555-0303", "subject": "Priya"}}
+    store.remember(Memory("A card", id="m3", created_at=MAY, metadata=given))
+    assert asked(store, "who is Priya's manager?")[0] == "m2"
+    assert asked(store, "what is Priya's phone number?")[0] == "m3"
+    assert [(f.slot, f.value) for f in store.facts(subject="priya")] == [
+        ("boss", "Henrietta"),
+        ("phone_number", "555-0303"),
+    ]
+
+
+def test_an_alias_is_the_same_person_and_two_of_one_name_are_none(store: MemoryStore) -> None:
+    store.add_entity("Priya Raman", aliases=["Priya", "PR"])
+    store.remember(Memory("Priya's phone number is 555-0101", id="m1", created_at=JANUARY))
+    store.remember(Memory("Here is mine. My phone number is 555-0909", id="m2", created_at=MAY, actor="Priya Raman"))
+    found = QueryOptimizer(store).recall("what is Priya Raman's phone number?", now=JULY)
+    assert found.facts is not None and set(found.facts.first + found.facts.beneath) <= {"m1", "m2"}
+
+
+def test_an_agent_speaks_of_the_user(store: MemoryStore) -> None:
+    store.remember(Memory("My phone number is 555-0101", id="m1", created_at=JANUARY, role="user", actor="Dana"))
+    store.remember(Memory("My phone number is 555-0202", id="m2", created_at=MAY, role="user", actor="Dana"))
+    assert asked(store, "what is my phone number?")[0] == "m2"
+    assert asked(store, "what is Dana's phone number?")[0] == "m2"
+    assert asked(store, "what is the user's phone number?")[0] == "m2"
+
+
+def test_settings_switch_it_off(store: MemoryStore) -> None:
+    store.remember(Memory("My phone number is 555-0101", id="m1", created_at=JANUARY))
+    store.remember(Memory("My phone number is 555-0202", id="m2", created_at=MAY))
+    config = RecallConfig.from_mapping({"facts": {"read": False}})
+    found = QueryOptimizer(store, config=config).recall("what is my phone number?", now=JULY)
+    assert found.facts is None and "facts" not in found.timings_ms
+    keeping = RecallConfig.from_mapping({"facts": {"keep": False}})
+    with MemoryStore.open(config=keeping) as none:
+        none.remember(Memory("My phone number is 555-0101", created_at=JANUARY))
+        assert none.facts(history=True) == []
+        assert QueryOptimizer(none, config=keeping).recall("what is my phone number?").facts is None
+
+
+def test_a_store_that_was_opened_without_them_reads_them_later(tmp_path: object) -> None:
+    keeping = RecallConfig.from_mapping({"facts": {"keep": False}})
+    with MemoryStore.open(tmp_path, config=keeping) as closed:  # type: ignore[arg-type]
+        closed.remember(Memory("My phone number is 555-0101", id="m1", created_at=JANUARY))
+    with MemoryStore.open(tmp_path) as again:  # type: ignore[arg-type]
+        assert [fact.value for fact in again.facts()] == ["555-0101"]
+    own = RecallConfig.from_mapping({"facts": {"slots": {"desk": {"nouns": ["desk", "desk number"], "one": False}}}})
+    with MemoryStore.open(tmp_path, config=own) as other:  # type: ignore[arg-type]
+        other.remember(Memory("My desk number is 4", id="m2", created_at=JUNE - timedelta(days=1)))
+        assert [(fact.slot, fact.value) for fact in other.facts()] == [("desk", "4"), ("phone_number", "555-0101")]
+
+
+def test_nobody_sees_the_facts_of_another_scope(store: MemoryStore) -> None:
+    store.remember(Memory("My phone number is 555-0101", id="m1", created_at=JANUARY), scope=Scope(user_id="a"))
+    store.remember(Memory("My phone number is 555-0202", id="m2", created_at=MAY), scope=Scope(user_id="b"))
+    found = QueryOptimizer(store).recall("what is my phone number?", scope=Scope(user_id="a"), now=JULY)
+    assert [hit.memory.id for hit in found] == ["m1"] and found.hits[0].valid_to is None
+
+
+def test_what_is_hidden_is_in_no_decision(store: MemoryStore) -> None:
+    number = "+49 151 23456789"
+    store.remember(Memory(f"The phone number of a@b.example is {number}", id="m1", created_at=JANUARY))
+    store.remember(Memory(f"My phone number is {number}", id="m2", created_at=JANUARY))
+    for mode in ("redact", "block"):
+        found = QueryOptimizer(store).recall("what is my phone number?", now=JULY, privacy=mode)
+        assert number not in repr(found) and "a@b.example" not in repr(found)
+
+
+def test_facts_of_the_same_time_and_of_one_text(store: MemoryStore) -> None:
+    store.remember_many(
+        [
+            Memory("My phone number is 555-0101", id="m1", created_at=MAY),
+            Memory("My phone number is 555-0202", id="m2", created_at=MAY),
+        ]
+    )
+    assert [fact.memory_id for fact in store.facts()] == ["m2"]  # written later
+    store.remember(Memory("My desk code is 1111. My desk code is 2222.", id="m3", created_at=MAY))
+    assert [fact.value for fact in store.facts(slot="desk code")] == ["2222"]
+
+
+def test_a_time_zone_changes_no_order(store: MemoryStore) -> None:
+    from zoneinfo import ZoneInfo
+
+    tokyo, utc = datetime(2026, 5, 10, 8, tzinfo=ZoneInfo("Asia/Tokyo")), datetime(2026, 5, 10, 1, tzinfo=UTC)
+    assert tokyo < utc  # though its clock shows more
+    store.remember(Memory("My phone number is 555-0202", id="later", created_at=utc))
+    store.remember(Memory("My phone number is 555-0101", id="earlier", created_at=tokyo))
+    assert [fact.memory_id for fact in store.facts()] == ["later"]
+
+
+def test_thousands_of_values_of_one_slot(store: MemoryStore) -> None:
+    store.remember_many(
+        Memory(f"My phone number is 555-{i:05}", id=f"m{i}", created_at=JANUARY + timedelta(minutes=i))
+        for i in range(2_000)
+    )
+    assert [fact.value for fact in store.facts()] == ["555-01999"]
+    assert len(store.facts(history=True)) == 2_000
+    assert asked(store, "what is my phone number?")[0] == "m1999"
+    store.remember(Memory("My phone number is 555-77777", id="last", created_at=JULY))
+    assert asked(store, "what is my phone number?")[0] == "last"
+
+
+def test_what_a_field_says_stands_over_what_a_rule_reads(store: MemoryStore) -> None:
+    given = {"fact": {"slot": "phone number", "value": "555-0303"}}
+    store.remember(Memory("My phone number is 555-0101", id="m1", created_at=MAY, metadata=given))
+    assert [(fact.value, fact.by) for fact in store.facts()] == [("555-0303", "given")]

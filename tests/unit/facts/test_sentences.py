@@ -1,0 +1,306 @@
+"""What the rules read from plain sentences, and what they leave alone."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.facts.said import IS, ME, NOT, WAS, YOU
+from recall_integrations.facts.sentences import said_in
+from recall_integrations.facts.slots import Slot, Slots
+
+AT = datetime(2024, 6, 15, tzinfo=UTC)
+
+
+def _said(text: str) -> list[tuple[str, str, str, str]]:
+    return [(said.op, said.subject, said.slot, said.value) for said in said_in(text, AT)]
+
+
+ONE = [
+    ("My phone number is 555-0101.", IS, ME, "phone_number", "555-0101"),
+    ("my number is now 555-0101", IS, ME, "phone_number", "555-0101"),
+    ("My new number is 555-0101!", IS, ME, "phone_number", "555-0101"),
+    ("My old number was 555-0101.", WAS, ME, "phone_number", "555-0101"),
+    ("My email is a@b.co, can you save it?", IS, ME, "email", "a@b.co"),
+    ("My email address is dana.smith@example.org.", IS, ME, "email", "dana.smith@example.org"),
+    ("My address is 12 High Street, Leeds.", IS, ME, "address", "12 High Street, Leeds"),
+    ("I live at 12 High Street, Leeds.", IS, ME, "address", "12 High Street, Leeds"),
+    ("I live in Berlin with my cat.", IS, ME, "home", "Berlin"),
+    ("I live in Berlin these days.", IS, ME, "home", "Berlin"),
+    ("I'm based in Berlin.", IS, ME, "home", "Berlin"),
+    ("I currently live in Berlin.", IS, ME, "home", "Berlin"),
+    ("I'm living in Berlin at the moment", IS, ME, "home", "Berlin"),
+    ("I moved to Lisbon.", IS, ME, "home", "Lisbon"),
+    ("I just relocated to Lisbon", IS, ME, "home", "Lisbon"),
+    ("I've moved to Lisbon.", IS, ME, "home", "Lisbon"),
+    ("I used to live in Rome.", WAS, ME, "home", "Rome"),
+    ("I no longer live in Rome.", NOT, ME, "home", "Rome"),
+    ("I don't live in Rome any more.", NOT, ME, "home", "Rome"),
+    ("I work at Acme.", IS, ME, "employer", "Acme"),
+    ("I work for Globex now.", IS, ME, "employer", "Globex"),
+    ("I joined Globex.", IS, ME, "employer", "Globex"),
+    ("I started a new job at Globex.", IS, ME, "employer", "Globex"),
+    ("I got a new job at Globex.", IS, ME, "employer", "Globex"),
+    ("I left my job at Acme.", NOT, ME, "employer", "Acme"),
+    ("I no longer work at Acme.", NOT, ME, "employer", "Acme"),
+    ("I work as a nurse.", IS, ME, "job", "nurse"),
+    ("I'm a software engineer.", IS, ME, "job", "software engineer"),
+    ("I got a new job as a data analyst.", IS, ME, "job", "data analyst"),
+    ("I was promoted to team manager.", IS, ME, "job", "team manager"),
+    ("My favourite colour is blue.", IS, ME, "favourite_colour", "blue"),
+    ("My favorite color is green now.", IS, ME, "favourite_colour", "green"),
+    ("My favourite tea is oolong.", IS, ME, "open:favourite tea", "oolong"),
+    ("My locker code is 4711.", IS, ME, "open:locker code", "4711"),
+    ("My wifi password is hunter2!", IS, ME, "wifi_password", "hunter2"),
+    ("My app version is v1.2.3.", IS, ME, "open:app version", "v1.2.3"),
+    ("I think my blood type is O negative.", IS, ME, "blood_type", "O negative"),
+    ("I'm vegan now.", IS, ME, "diet", "vegan"),
+    ("I've become a vegetarian.", IS, ME, "diet", "vegetarian"),
+    ("I went vegan.", IS, ME, "diet", "vegan"),
+    ("I no longer eat meat.", NOT, ME, "diet", "meat"),
+    ("I stopped eating dairy.", NOT, ME, "diet", "dairy"),
+    ("I'm married.", IS, ME, "marital_status", "married"),
+    ("I got divorced.", IS, ME, "marital_status", "divorced"),
+    ("I'm 34 years old.", IS, ME, "age", "34"),
+    ("I'm allergic to peanuts.", IS, ME, "allergy", "peanuts"),
+    ("I have a peanut allergy.", IS, ME, "allergy", "peanut"),
+    ("I have a dog named Rex.", IS, ME, "pet", "dog named Rex"),
+    ("I've got two kids.", IS, ME, "child", "two kids"),
+    ("I speak Spanish.", IS, ME, "language", "Spanish"),
+    ("I'm learning Japanese.", IS, ME, "learning", "Japanese"),
+    ("I play the cello.", IS, ME, "instrument", "cello"),
+    ("I play tennis.", IS, ME, "sport", "tennis"),
+    ("I stopped playing the guitar.", NOT, ME, "instrument", "guitar"),
+    ("I gave up tennis.", NOT, ME, "sport", "tennis"),
+    ("I was born in Leeds.", IS, ME, "hometown", "Leeds"),
+    ("I was born on 3 May 1990.", IS, ME, "birthday", "3 May 1990"),
+    ("I grew up in Leeds.", IS, ME, "hometown", "Leeds"),
+    ("My birthday is May 3rd.", IS, ME, "birthday", "May 3rd"),
+    ("My name is Dana.", IS, ME, "name", "Dana"),
+    ("My name's Dana.", IS, ME, "name", "Dana"),
+    ("I bank with Northbank.", IS, ME, "bank", "Northbank"),
+    ("I drive a Tesla.", IS, ME, "car", "Tesla"),
+    ("My car is a grey van.", IS, ME, "car", "grey van"),
+    ("Sam is my manager.", IS, ME, "boss", "Sam"),
+    ("My manager is Henrietta.", IS, ME, "boss", "Henrietta"),
+    ("I report to Sam.", IS, ME, "boss", "Sam"),
+    ("I use Zed as my editor.", IS, ME, "editor", "Zed"),
+    ("Priya lives in Oslo.", IS, "Priya", "home", "Oslo"),
+    ("Priya's number is 555-0202.", IS, "Priya", "phone_number", "555-0202"),
+    ("Priya's manager is Sam.", IS, "Priya", "boss", "Sam"),
+    ("Priya no longer works at Acme.", NOT, "Priya", "employer", "Acme"),
+    ("My sister lives in Oslo.", IS, "my sister", "home", "Oslo"),
+    ("My older sister works at Acme.", IS, "my older sister", "employer", "Acme"),
+    ("My sister Anna is a nurse.", IS, "Anna", "job", "nurse"),
+    ("My sister's phone number is 555-0404.", IS, "my sister", "phone_number", "555-0404"),
+    ("Your number is 555-0101.", IS, YOU, "phone_number", "555-0101"),
+    ("You live in Berlin.", IS, YOU, "home", "Berlin"),
+    ("If you need me, my number is 555-0101.", IS, ME, "phone_number", "555-0101"),
+    ("Name: Dana", IS, ME, "name", "Dana"),
+    ("- Phone: 555-0101", IS, ME, "phone_number", "555-0101"),
+    ("Project Kestrel's deadline is 3 May.", IS, "Project Kestrel", "deadline", "3 May"),
+    ("The deadline for Project Kestrel is May 3.", IS, "Project Kestrel", "deadline", "May 3"),
+]
+
+
+@pytest.mark.parametrize(("text", "op", "subject", "slot", "value"), ONE)
+def test_a_plain_sentence_says_one_thing(text: str, op: str, subject: str, slot: str, value: str) -> None:
+    assert _said(text) == [(op, subject, slot, value)]
+
+
+NONE = [
+    "Is my number 555-0101?",
+    "My number is 555-0101, right?",
+    "Do I live in Berlin?",
+    "If I lived in Rome, I'd be happy.",
+    "If my number is 555-0101, call it.",
+    "I wish I lived in Rome.",
+    "I might move to Rome.",
+    "I'd love to live in Paris.",
+    "I would live in Rome.",
+    "I want to move to Rome.",
+    "I never lived in Rome.",
+    "I didn't move to Rome.",
+    "I almost moved to Rome.",
+    "I'm moving to Rome.",
+    "He thinks my number is 555-0101.",
+    "Sam said my number is 555-0101.",
+    'She wrote "my number is 555-0101".',
+    "My day was great.",
+    "My favourite part is when they sing.",
+    "My manager is great.",
+    "My sister is amazing.",
+    "My goal is to help others.",
+    "My point is that it works.",
+    "My number is one of a kind.",
+    "I live in a flat.",
+    "I live in fear.",
+    "I work from home.",
+    "I work with people.",
+    "I love it.",
+    "I love that song.",
+    "I love spending time with you.",
+    "I joined a gym.",
+    "I joined the club.",
+    "I'm a believer.",
+    "I'm so tired.",
+    "I'm happy for you.",
+    "I have a meeting.",
+    "I play a lot.",
+    "We played some chess yesterday.",
+    "I was 10 then.",
+    "Imagine I live in Rome.",
+    "I hope my number is 555-0101.",
+    "I started a running group.",
+    "I take the bus.",
+    "I studied hard.",
+    "You mentioned you were allergic to cats.",
+    "Where I live is nice.",
+    "Actually, it's fine.",
+    "Note: this is a test",
+    "",
+    "   ",
+    "…",
+]
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_what_states_nothing_says_nothing(text: str) -> None:
+    assert _said(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "instead", "corrects"),
+    [
+        ("My number isn't 555-0101, it's 555-0102.", "555-0102", "555-0101", True),
+        ("My number is not 555-0101 but 555-0102.", "555-0102", "555-0101", True),
+        ("My number is 555-0102, not 555-0101.", "555-0102", "555-0101", True),
+        ("I switched from vim to Zed.", "Zed", "vim", False),
+        ("I moved from Berlin to Lisbon.", "Lisbon", "Berlin", False),
+        ("I changed my number from 555-0101 to 555-0102.", "555-0102", "555-0101", False),
+        ("Actually, my number is 555-0102.", "555-0102", "", True),
+    ],
+)
+def test_what_takes_the_place_of_what(text: str, value: str, instead: str, corrects: bool) -> None:
+    (said,) = said_in(text, AT)
+    assert (said.value, said.instead_of, said.corrects) == (value, instead, corrects)
+
+
+def test_a_correction_in_the_same_text_is_of_the_slot_named_before() -> None:
+    first, second = said_in("My number is 555-0101. Sorry, I meant 555-0102.", AT)
+    assert (first.value, second.value) == ("555-0101", "555-0102")
+    assert (second.slot, second.instead_of, second.corrects) == ("phone_number", "555-0101", True)
+
+
+def test_contradictions_are_given_in_order() -> None:
+    assert [said[3] for said in _said("I live in Berlin. I live in Lisbon.")] == ["Berlin", "Lisbon"]
+
+
+def test_many_valued_slots_take_lists() -> None:
+    assert [said[3] for said in _said("I speak French, German and Dutch.")] == ["French", "German", "Dutch"]
+    assert [said[3] for said in _said("I'm allergic to peanuts and shellfish.")] == ["peanuts", "shellfish"]
+
+
+def test_a_sentence_goes_on_about_the_same_person() -> None:
+    assert _said("I live in Berlin and work at Acme as a nurse.") == [
+        (IS, ME, "home", "Berlin"),
+        (IS, ME, "employer", "Acme"),
+        (IS, ME, "job", "nurse"),
+    ]
+    assert _said("Priya lives in Oslo. She works at Acme.")[1] == (IS, "Priya", "employer", "Acme")
+
+
+@pytest.mark.parametrize(
+    ("text", "since"),
+    [
+        ("I moved to Lisbon in March.", datetime(2024, 3, 1, tzinfo=UTC)),
+        ("I've lived in Porto since 2019.", datetime(2019, 1, 1, tzinfo=UTC)),
+        ("I'm moving to Lisbon next month.", datetime(2024, 7, 1, tzinfo=UTC)),
+        ("I live in Berlin.", None),
+        ("I live in Berlin in a flat.", None),
+    ],
+)
+def test_since_when(text: str, since: datetime | None) -> None:
+    assert [said.since for said in said_in(text, AT)] == [since]
+
+
+def test_what_is_hedged_is_less_sure() -> None:
+    (sure,) = said_in("My blood type is O negative.", AT)
+    (hedged,) = said_in("I think my blood type is O negative.", AT)
+    assert hedged.confidence < sure.confidence
+
+
+def test_the_span_is_the_place_of_the_value() -> None:
+    for text, *_ in ONE:
+        for said in said_in(text, AT):
+            assert text[said.span[0] : said.span[1]] == said.value
+
+
+def test_a_slot_of_a_user_is_read() -> None:
+    slots = Slots([Slot(name="chair", nouns=("desk chair",), kind="name", verbs=("sit on",), starts=("sit down on",))])
+    (said,) = said_in("My desk chair is an Aeron.", AT, slots)
+    assert (said.slot, said.value) == ("chair", "Aeron")
+    (said,) = said_in("I sit on an Aeron.", AT, slots)
+    assert (said.slot, said.value) == ("chair", "Aeron")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": "", "nouns": ("x",)},
+        {"name": "Chair", "nouns": ("x",)},
+        {"name": "a-b", "nouns": ("x",)},
+        {"name": "a:b", "nouns": ("x",)},
+        {"name": 3, "nouns": ("x",)},
+        {"name": "chair", "nouns": ()},
+        {"name": "chair", "nouns": "chair"},
+        {"name": "chair", "nouns": (3,)},
+        {"name": "chair", "nouns": ("",)},
+        {"name": "chair", "nouns": ("x",), "kind": "wood"},
+        {"name": "chair", "nouns": ("x",), "one": 1},
+        {"name": "chair", "nouns": ("x",), "verbs": "sit"},
+    ],
+)
+def test_a_bad_slot_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(InvalidArgument, match=r"Slot\."):
+        Slot(**wrong)  # type: ignore[arg-type]
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read(text: str) -> None:
+    for said in said_in(text, AT):
+        assert 0 <= said.span[0] <= said.span[1] <= len(text)
+        assert len(said.value) <= 80
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "my ",
+        "I ",
+        "I live in ",
+        "my a is ",
+        "A",
+        "A ",
+        '"',
+        "not ",
+        "I'm not really ",
+        "a: b ",
+        "I moved from ",
+        "Sam's ",
+    ],
+)
+def test_hostile_texts_take_linear_time(unit: str) -> None:
+    def seconds(chars: int) -> float:
+        text = (unit * chars)[:chars]
+        begun = time.process_time()
+        said_in(text, AT)
+        return time.process_time() - begun
+
+    seconds(100)
+    assert seconds(20_000) < 1.0

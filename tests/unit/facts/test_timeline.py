@@ -1,0 +1,184 @@
+"""What held when, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_integrations.facts.said import IS, NOT, WAS
+from recall_integrations.facts.timeline import PAST, Stretch, Told, held_at, timeline
+
+
+def told(num: int, value: str, at: int, op: str = IS, **more: Any) -> Told:
+    return Told(num=num, place=0, value=value, op=op, at=at, **more)
+
+
+def shown(stretches: tuple[Stretch, ...]) -> list[tuple[str, int, int | None, str, tuple[int, ...]]]:
+    return [(s.value, s.start, s.stop, s.ended, s.nums) for s in stretches]
+
+
+def test_another_value_ends_what_held() -> None:
+    found = timeline([told(1, "Berlin", 10), told(2, "Lisbon", 20)], one=True)
+    assert shown(found) == [("Berlin", 10, 20, "superseded", (1,)), ("Lisbon", 20, None, "", (2,))]
+    assert found[0].ended_by == 2
+
+
+def test_the_order_of_writing_does_not_matter() -> None:
+    new, old = told(1, "Lisbon", 20), told(2, "Berlin", 10)
+    assert shown(timeline([new, old], one=True)) == [
+        ("Berlin", 10, 20, "superseded", (2,)),
+        ("Lisbon", 20, None, "", (1,)),
+    ]
+
+
+def test_the_same_value_again_is_said_again() -> None:
+    found = timeline([told(1, "Lisbon", 10), told(2, "Lisbon, Portugal", 30), told(3, "lisbon.", 40)], one=True)
+    assert shown(found) == [("Lisbon, Portugal", 10, None, "", (1, 2, 3))]
+
+
+def test_a_value_that_comes_back_holds_twice() -> None:
+    found = timeline([told(1, "blue", 10), told(2, "green", 20), told(3, "blue", 30)], one=True)
+    assert shown(found) == [
+        ("blue", 10, 20, "superseded", (1,)),
+        ("green", 20, 30, "superseded", (2,)),
+        ("blue", 30, None, "", (3,)),
+    ]
+
+
+def test_two_of_the_same_time_the_later_number_holds() -> None:
+    found = timeline([told(2, "green", 10), told(1, "blue", 10)], one=True)
+    assert [s.value for s in held_at(found, 10)] == ["green"]
+
+
+def test_a_correction_was_never_otherwise() -> None:
+    found = timeline([told(1, "555-1", 10), told(2, "555-2", 20, corrects=True)], one=True)
+    assert shown(found) == [("555-1", 10, 20, "corrected", (1,)), ("555-2", 10, None, "", (2,))]
+    assert [s.value for s in held_at(found, 15)] == ["555-2"]
+
+
+def test_a_correction_of_what_is_named_leaves_the_others() -> None:
+    given = [told(1, "nuts", 10), told(2, "milk", 11), told(3, "eggs", 20, corrects=True, instead_of="nuts")]
+    found = timeline(given, one=False)
+    assert [s.value for s in held_at(found, 30)] == ["milk", "eggs"]
+
+
+def test_a_retraction_ends_what_it_names_or_all() -> None:
+    many = [told(1, "nuts", 10), told(2, "milk", 11)]
+    assert [s.value for s in held_at(timeline([*many, told(3, "nuts", 20, NOT)], one=False), 30)] == ["milk"]
+    found = timeline([told(1, "vegan", 10), told(2, "", 20, NOT)], one=True)
+    assert shown(found) == [("vegan", 10, 20, "retracted", (1,))] and held_at(found, 25) == []
+
+
+def test_what_is_said_not_to_hold_any_more_held_before() -> None:
+    assert shown(timeline([told(1, "meat", 10, NOT)], one=True)) == [("meat", PAST, 10, "retracted", (1,))]
+
+
+def test_what_was_held_before_it_was_told() -> None:
+    found = timeline([told(1, "Lisbon", 20), told(2, "Berlin", 30, WAS)], one=True)
+    assert shown(found) == [("Berlin", PAST, 20, "superseded", (2,)), ("Lisbon", 20, None, "", (1,))]
+    ended = timeline([told(1, "Berlin", 10), told(2, "Berlin", 30, WAS)], one=True)
+    assert shown(ended) == [("Berlin", 10, 30, "superseded", (1,))]
+
+
+def test_what_begins_in_the_future_leaves_the_present() -> None:
+    found = timeline([told(1, "Berlin", 10), told(2, "Lisbon", 20, since=50)], one=True)
+    assert [s.value for s in held_at(found, 30)] == ["Berlin"]
+    assert [s.value for s in held_at(found, 50)] == ["Lisbon"]
+
+
+def test_who_says_since_when_is_believed_over_what_was_said_before() -> None:
+    found = timeline([told(1, "Rome", 20), told(2, "Oslo", 30, since=10)], one=True)
+    assert [s.value for s in held_at(found, 25)] == ["Oslo"] and [s.value for s in held_at(found, 40)] == ["Oslo"]
+
+
+def test_many_values_add() -> None:
+    found = timeline([told(1, "German", 10), told(2, "Dutch", 20), told(3, "german", 30)], one=False)
+    assert [(s.value, s.nums) for s in held_at(found, 40)] == [("Dutch", (2,)), ("German", (1, 3))]
+
+
+def test_instead_of_ends_one_of_many() -> None:
+    found = timeline([told(1, "tennis", 10), told(2, "padel", 20, instead_of="tennis")], one=False)
+    assert [s.value for s in held_at(found, 40)] == ["padel"]
+
+
+def test_until_ends_it() -> None:
+    found = timeline([told(1, "Rome", 10, since=5, until=15)], one=True)
+    assert shown(found) == [("Rome", 5, 15, "superseded", (1,))]
+
+
+def test_a_hundred_thousand_of_one_slot_take_a_moment() -> None:
+    found = timeline([told(i, f"value {i}", i) for i in range(20_000)], one=False)
+    assert len(held_at(found, 30_000)) == 20_000
+
+
+VALUES = st.sampled_from(["a", "b", "c", ""])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Told]:
+    found = []
+    for num in range(draw(st.integers(0, 8))):
+        op = draw(st.sampled_from([IS, NOT, WAS]))
+        value = draw(VALUES if op == NOT else st.sampled_from(["a", "b", "c"]))
+        since = draw(st.none() | st.integers(0, 100))
+        found.append(
+            told(
+                num,
+                value,
+                draw(st.integers(0, 100)),
+                op,
+                corrects=draw(st.booleans()),
+                since=since,
+                instead_of=draw(st.sampled_from(["", "a"])) if op == IS else "",
+            )
+        )
+    return found
+
+
+@given(histories(), st.booleans(), st.randoms(use_true_random=False))
+def test_the_order_in_which_it_is_given_changes_nothing(given: list[Told], one: bool, random: Any) -> None:
+    shuffled = list(given)
+    random.shuffle(shuffled)
+    assert timeline(given, one=one) == timeline(shuffled, one=one)
+
+
+@given(histories(), st.integers(0, 200))
+def test_one_value_holds_at_a_time(given: list[Told], when: int) -> None:
+    found = timeline(given, one=True)
+    open_ones = [s for s in found if not s.ended]
+    assert len(open_ones) <= 1
+    for stretch in found:
+        assert stretch.stop is None or stretch.start <= stretch.stop
+    # What is told of the past may overlap what was; of what was told as it held, one holds.
+    present = [s for s in held_at(found, when) if s.start != PAST and not any(t.op == WAS for t in given)]
+    assert len(present) <= 1 or any(t.since is not None or t.corrects for t in given)
+
+
+@given(histories(), st.booleans())
+def test_nothing_that_was_told_is_lost(given: list[Told], one: bool) -> None:
+    nums = {num for stretch in timeline(given, one=one) for num in stretch.nums}
+    by = {s.ended_by for s in timeline(given, one=one)}
+    for each in given:
+        if each.op == IS:
+            assert each.num in nums or each.num in by
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Lisbon", "lisbon.", True),
+        ("the Lisbon", "Lisbon, Portugal", True),
+        ("555 0101", "555-0101", True),
+        ("555-0101", "555-0102", False),
+        ("2026-01-02", "20260102", False),
+        ("Rome", "Romania", False),
+        ("", "Rome", False),
+    ],
+)
+def test_values_are_the_same(one: str, other: str, same: bool) -> None:
+    from recall_integrations.facts import values
+
+    assert values.same(one, other) is same and values.same(other, one) is same
