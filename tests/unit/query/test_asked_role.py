@@ -108,8 +108,8 @@ What was the name of the hotel that was suggested?
 """.strip().splitlines()
 
 NOBODY = """
-What did Caroline tell Melanie about her job?
-When did Melanie run a charity race?
+What did Priya tell Sam about her job?
+When did Sam run the office relay?
 Who told Ross to count faster?
 What does Rachel think of the apartment?
 What did he say to you-know-who?
