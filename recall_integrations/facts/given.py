@@ -16,7 +16,7 @@ from recall_integrations.types.memory import Relation
 
 FACT = "fact"  # key in the metadata
 RELATION, GIVEN = "relation", "given"
-VALUE_CHARS_MAX = 500
+VALUE_CHARS_MAX, NAME_CHARS_MAX = 500, 100
 # Predicate -> (slot, whether the subject of the relation is the value).
 _PREDICATES: Mapping[str, tuple[str, bool]] = {
     "manager_of": ("boss", True),
@@ -68,6 +68,8 @@ def _given(one: Mapping[str, Any], slots: Slots) -> Said | None:
     op = one.get("op", IS)
     texts = (slot, value, subject)
     if not all(isinstance(text, str) for text in texts) or not slot or op not in OPS:
+        return None
+    if len(str(slot)) > NAME_CHARS_MAX or len(str(subject)) > NAME_CHARS_MAX:
         return None
     name = slots.of_noun.get(slot.casefold(), slot.casefold().replace(" ", "_"))
     if name not in slots:

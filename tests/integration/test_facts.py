@@ -201,3 +201,9 @@ def test_what_a_field_says_stands_over_what_a_rule_reads(store: MemoryStore) -> 
     given = {"fact": {"slot": "phone number", "value": "555-0303"}}
     store.remember(Memory("My phone number is 555-0101", id="m1", created_at=MAY, metadata=given))
     assert [(fact.value, fact.by) for fact in store.facts()] == [("555-0303", "given")]
+
+
+def test_a_field_that_cannot_be_read_says_nothing(store: MemoryStore) -> None:
+    bad = [{"slot": 5, "value": "v"}, None, {"slot": "x" * 9_999, "value": "v"}, {"slot": "desk", "value": ""}, {}]
+    store.remember(Memory("A", id="m1", metadata={"fact": bad}))
+    assert store.facts(history=True) == [] and store.get("m1") is not None
