@@ -590,6 +590,7 @@ def test_warm_loads_what_the_first_recall_would(tmp_path):
     config = RecallConfig(retrieval=RetrievalConfig(exact_max=20))
     with MemoryStore.open(tmp_path / "s", config=config) as large:
         large.remember_many([f"memory {i}" for i in range(40)])
+        assert large.indexes.settle(60)  # a store that lacks nothing: else opening it begins to fill at once
     with MemoryStore.open(tmp_path / "s", config=config) as large:
         assert not large.indexes.loaded
         large.warm()
