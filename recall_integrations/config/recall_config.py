@@ -26,6 +26,7 @@ from recall_integrations.config.checking import (
     with_strategy_of,
 )
 from recall_integrations.config.facts import FactsConfig
+from recall_integrations.config.learned import LearnedConfig
 from recall_integrations.config.names import quiet
 from recall_integrations.config.ordering import (
     FALLBACK,
@@ -50,7 +51,8 @@ class RecallConfig:
     """Everything that can be set, by stage.
 
     Args:
-        mode: `rule` (every recall is computed) or `cached` (an answer is given again for a short time, see `cache`).
+        mode: `rule` (every recall is computed) or `cached` (an answer is given again for a short time, see
+            `cache`) or `learned` (plans and weights follow feedback, see `learned`).
         timezone: IANA name in which "yesterday" and "last week" are read.
         week_start: first day of the week, 0 = Monday … 6 = Sunday.
         scopes: settings for some scopes only, which stand over the others (docs/configuration.md).
@@ -68,9 +70,10 @@ class RecallConfig:
     budgets: BudgetsConfig = field(default_factory=BudgetsConfig)
     breakers: BreakerConfig = field(default_factory=BreakerConfig)
     cache: CacheConfig = field(default_factory=CacheConfig)
-    mode: Literal["rule", "cached"] = "rule"
+    mode: Literal["rule", "cached", "learned"] = "rule"
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     facts: FactsConfig = field(default_factory=FactsConfig)
+    learned: LearnedConfig = field(default_factory=LearnedConfig)
     timezone: Text = "UTC"
     week_start: Annotated[int, in_range(0, 6)] = 0
     scopes: Annotated[tuple[ScopeSettings, ...], ENTRIES] = ()

@@ -9,7 +9,7 @@ from typing import Any
 
 from recall_integrations.config.catalogue import Setting, catalogue, sections
 from recall_integrations.config.scopes import ANY, NOT_PER_SCOPE, PARTS, shown
-from recall_integrations.config.shapes import LEARNED, OWN, PIPELINE, SECTIONS
+from recall_integrations.config.shapes import ENABLED, OWN, PIPELINE, SECTIONS
 
 FILE = Path(__file__).with_name(
     "schema.json"
@@ -82,7 +82,7 @@ def _pipeline() -> dict[str, Any]:
     inside: dict[str, Any] = {"mode": _reference("mode")}
     for section, names in SECTIONS.items():
         inside[section] = _object({name: _reference(path) for name, path in names.items()})
-    inside["learned"] = _object({name: {"const": value} for name, value in LEARNED.items()})
+    inside["learned"]["properties"][ENABLED] = {"type": "boolean", "description": "Whether the mode is `learned`."}
     return _object({"optimizer": _object(inside)})
 
 

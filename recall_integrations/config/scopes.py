@@ -43,7 +43,8 @@ NOT_PER_SCOPE: Mapping[str, str] = {
     ),
     **dict.fromkeys(("ranking.features", "query.spelling_threshold", "query.spelling_learned_max"), OF_THE_STORE),
     **dict.fromkeys(
-        ("limits.query_chars_max", "limits.workers", "mode", "scopes", "breakers", "cache", "privacy"), OF_ALL
+        ("limits.query_chars_max", "limits.workers", "mode", "scopes", "breakers", "cache", "privacy", "learned"),
+        OF_ALL,
     ),
     **dict.fromkeys(("rewriting.cache_s", "rewriting.cache_entries", "rewriting.fallback_max"), OF_ALL),
     **dict.fromkeys(("rewriting.empty_max", "rewriting.median_max_ms"), OF_ALL),

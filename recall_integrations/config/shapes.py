@@ -16,7 +16,6 @@ from typing import Any
 from recall_integrations.config.checking import Mistake, fields_of, unknown
 from recall_integrations.config.reading import Where, Written
 from recall_integrations.config.recall_config import RecallConfig
-from recall_integrations.config.scopes import shown
 
 OWN, PIPELINE = "recall", "read_pipeline"
 # Of `read_pipeline.optimizer` → ours.
@@ -25,18 +24,17 @@ CACHE = {
     name: f"cache.{name}"
     for name in ("enabled", "ttl_seconds", "max_entries", "normalize_casing", "normalize_punctuation")
 }
-SECTIONS: Mapping[str, Mapping[str, str]] = {"rule": RULE, "cache": CACHE}
-# Weights that follow use are not there yet: what is set of them must be what does nothing.
-LEARNED: Mapping[str, object] = {
-    "enabled": False,
-    "min_queries_per_signature": 30,
-    "update_cadence": "weekly",
-    "rollback_on_ndcg_regression": True,
-    "traffic_fraction_for_new_weights": 0.1,
+LEARNED = {
+    name: f"learned.{name}"
+    for name in (
+        "min_queries_per_signature",
+        "update_cadence",
+        "rollback_on_ndcg_regression",
+        "traffic_fraction_for_new_weights",
+    )
 }
-INSTEAD = (
-    "Weights that follow use are not there yet; `recall train` learns some from labelled queries (docs/ranking.md)."
-)
+SECTIONS: Mapping[str, Mapping[str, str]] = {"rule": RULE, "cache": CACHE, "learned": LEARNED}
+ENABLED = "enabled"  # of `learned`: says what the mode says
 
 
 class Shaped:
@@ -85,13 +83,16 @@ class Shaped:
 
     def _pipeline(self, values: object) -> None:
         for path, _, value in self._known(values, (PIPELINE,), ("optimizer",)):
-            for inside, key, held in self._known(value, path, ("mode", *SECTIONS, "learned")):
+            mode = value.get("mode", "rule") if isinstance(value, dict) else "rule"
+            for inside, key, held in self._known(value, path, ("mode", *SECTIONS)):
                 if key == "mode":
-                    self._mode(held, inside)
-                elif key == "learned":
-                    self._learned(held, inside)
-                else:
-                    for place, name, given in self._known(held, inside, SECTIONS[key]):
+                    self._put("mode", held, inside)
+                    continue
+                known = (*SECTIONS[key], ENABLED) if key == "learned" else tuple(SECTIONS[key])
+                for place, name, given in self._known(held, inside, known):
+                    if key == "learned" and name == ENABLED:
+                        self._enabled(given, mode, place)
+                    else:
                         self._put(SECTIONS[key][name], given, place)
 
     def _known(self, values: object, where: Where, known: Any) -> Iterator[tuple[Where, str, Any]]:
@@ -123,17 +124,19 @@ class Shaped:
         into[name] = value
         self._from[(section, name) if section else (name,)] = where
 
-    def _mode(self, value: object, where: Where) -> None:
-        if value == "learned":
-            self.mistakes.append((where, f"mode: learned cannot be chosen. {INSTEAD}"))
-        else:
-            self._put("mode", value, where)
-
-    def _learned(self, values: object, where: Where) -> None:
-        for place, name, value in self._known(values, where, LEARNED):
-            if value != LEARNED[name] or isinstance(value, bool) != isinstance(LEARNED[name], bool):
-                says = f"{'.'.join(map(str, place))} can only be {shown(LEARNED[name])}. {INSTEAD}"
-                self.mistakes.append((place, says))
+    def _enabled(self, value: object, mode: object, where: Where) -> None:
+        """`learned.enabled`, which must say what the mode says."""
+        path = ".".join(map(str, where))
+        if not isinstance(value, bool):
+            self.mistakes.append((where, f"{path} must be true or false, not {value!r}."))
+        elif value and mode != "learned":
+            self.mistakes.append(
+                (where, f"{path} is true, and the mode is {mode!r}. Write mode: learned to turn it on.")
+            )
+        elif not value and mode == "learned":
+            self.mistakes.append(
+                (where, f"{path} is false, and the mode is learned. Leave {ENABLED} out, or set true.")
+            )
 
 
 def _kind(value: object) -> str:

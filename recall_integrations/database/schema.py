@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -233,6 +233,22 @@ corrections = Table(
     Column("last_used", BigInteger, nullable=False),
     PrimaryKeyConstraint("scope_id", "word", "stem"),
     sqlite_with_rowid=False,
+)
+
+# What was said of recalls (`types/judged.py`): numbers of memories, and no text unless that is allowed.
+judged = Table(
+    "judged",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("result_id", String, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("signature", String, nullable=False),
+    Column("version", String, nullable=False),  # that served it; `rules`
+    Column("gains", Text, nullable=False),  # JSON
+    Column("query", Text),  # null unless `learned.keep_text`
+    Column("replay", LargeBinary),  # null until it was made
+    PrimaryKeyConstraint("scope_id", "result_id"),
+    Index("judged_by_time", "scope_id", "at"),
 )
 
 changes = Table(

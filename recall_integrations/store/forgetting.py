@@ -10,7 +10,7 @@ from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
 from recall_integrations.errors import InvalidArgument, InvalidFilter
-from recall_integrations.store import rows
+from recall_integrations.store import learned_files, rows
 from recall_integrations.store.given import checked_filters
 from recall_integrations.store.listing import Listing
 from recall_integrations.store.parts import StoreParts
@@ -20,7 +20,15 @@ from recall_integrations.types import Filters, Scope, checked_id, checked_scope
 BATCH = 1_000  # memories per transaction
 
 # What a scope has besides its memories.
-_NAMES = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.corrections, schema.languages)
+_NAMES = (
+    schema.entities,
+    schema.aliases,
+    schema.mentions,
+    schema.edges,
+    schema.corrections,
+    schema.languages,
+    schema.judged,
+)
 
 
 class Forgetting:
@@ -106,6 +114,7 @@ class Forgetting:
                     version = rows.bump(connection, scope_id, 0)
                 parts.shown[scope_id] = (version, parts.shown.get(scope_id, (0, 0))[1])
                 parts.spellers.forget(scope_id)
+                learned_files.forget(parts.path, scope, parts.catalog.key)
             finally:
                 parts.catalog.drop(scope_id)
 

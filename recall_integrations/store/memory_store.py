@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.fact_tables import ScopeFacts
     from recall_integrations.store.histories import Remembered
     from recall_integrations.store.indexes import Indexes
+    from recall_integrations.store.judgements import Judgements
     from recall_integrations.store.listing import Listed
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.revisions import Revisions
@@ -98,6 +99,7 @@ class MemoryStore:
         self._listing = Listing(parts, self._reader)
         self._forgetting = Forgetting(parts, self._listing)
         self._declarations = Declarations(parts, self._reader)
+        self._judgements: Judgements | None = None
         self._fact_reader: FactReader | None = None
         self._fact_filling: FactFilling | None = None
         if facts_llm is not None:
@@ -627,6 +629,20 @@ class MemoryStore:
     def revisions(self) -> Revisions:
         """What tells whether a scope is still what it was."""
         return self._parts.revisions
+
+    @property
+    def judgements(self) -> Judgements:
+        """What was said of recalls."""
+        if self._judgements is None:
+            from recall_integrations.store.judgements import Judgements
+
+            self._judgements = Judgements(self._parts)
+        return self._judgements
+
+    @property
+    def clock(self) -> Clock:
+        """Where the store's times come from."""
+        return self._parts.clock
 
     def behind(self, scope_id: int) -> dict[str, int]:
         """Of each index that lacks changes of the scope, how many."""

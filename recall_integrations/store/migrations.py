@@ -130,6 +130,11 @@ def _create_facts_read(connection: Connection) -> None:
     schema.facts_read.create(connection, checkfirst=True)
 
 
+@migration(to=15)
+def _create_judged(connection: Connection) -> None:
+    schema.judged.create(connection, checkfirst=True)
+
+
 def current_version(engine: Engine) -> int:
     """Version of the store; 0 for an empty database.
 

@@ -58,7 +58,7 @@ def remove_scope(connection: Connection, scope_id: int) -> None:
     """Remove an empty scope, and what is still noted of it. Its number is never given to another."""
     given = connection.execute(select(func.max(schema.scopes.c.scope_id))).scalar() or 0
     put_meta(connection, LAST_SCOPE, str(max(given, int(get_meta(connection, LAST_SCOPE) or 0))))
-    for table in (schema.scopes, schema.aliases, schema.corrections, schema.languages):
+    for table in (schema.scopes, schema.aliases, schema.corrections, schema.languages, schema.judged):
         connection.execute(delete(table).where(table.c.scope_id == scope_id))
 
 

@@ -1,0 +1,137 @@
+"""Whether a version that a share of the recalls got is promoted or rolled back. Rules are the floor.
+
+What is compared are whole recalls of the same query by both, as the replays of judged recalls found them, each
+counted by its inverse propensity (`measuring`). None of these recalls was there when the version was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from recall_integrations.learning.choosing import VERSION
+from recall_integrations.learning.measuring import Gap, bootstrap, compared
+from recall_integrations.records import record
+from recall_integrations.types.judged import RULES, Judged
+
+LEAST = 30  # judged recalls without which nothing is decided
+ENOUGH = 300  # judged recalls with which it is decided before the time is over
+EARLY, LATE = 0.99, 0.90  # probabilities of the intervals: while it is tried, and at the end
+SLACK = 0.01  # nDCG by which the lower end may lie below 0: that it is better was shown when it was made
+WINDOWS_MAX = 4  # how often the time is extended where too little was judged
+PROMOTED, ROLLED_BACK, EXTENDED, WAITING = "promoted", "rolled_back", "extended", ""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What becomes of a version.
+
+    Args:
+        step: `promoted`, `rolled_back`, `extended` or empty: it goes on.
+        because: in words.
+        gap: against what served before; `None` = nothing was compared.
+        floor: against rules.
+    """
+
+    step: str
+    because: str
+    gap: Gap | None = None
+    floor: Gap | None = None
+
+
+def order_of(label: str) -> str:
+    """The name of an order in a replay: of what is called `rules`, `v3` or `shared v2`."""
+    return RULES if label == RULES else f"{VERSION}{label}"
+
+
+def decided(
+    judged: Sequence[Judged], tried: str, before: str, *, position_bias: float, over: bool, windows: int = 0
+) -> Verdict:
+    """Of a version on trial.
+
+    Args:
+        judged: recalls since it is tried.
+        tried: its label.
+        before: label of what serves the other recalls.
+        position_bias: see `measuring`.
+        over: whether its time is over.
+        windows: how often the time was extended.
+    """
+    every = {level: _gaps({"": judged}, tried, before, position_bias, level) for level in (EARLY, LATE)}
+    return _verdict(every, over=over, windows=windows)
+
+
+def decided_shared(
+    judged: Mapping[str, Sequence[Judged]],
+    tried: str,
+    before: str,
+    *,
+    position_bias: float,
+    over: bool,
+    windows: int = 0,
+) -> Verdict:
+    """Of a shared version on trial: every scope counts the same, however much was judged there.
+
+    Args:
+        judged: scope → recalls since it is tried.
+        tried, before, position_bias, over, windows: as for `decided`.
+    """
+    every = {level: _gaps(judged, tried, before, position_bias, level) for level in (EARLY, LATE)}
+    return _verdict(every, over=over, windows=windows)
+
+
+def regressed(judged: Sequence[Judged], serving: str, *, position_bias: float) -> Verdict:
+    """Whether a version that serves all is worse than rules by now.
+
+    Args:
+        judged: recalls since it was promoted.
+        serving: its label.
+        position_bias: see `measuring`.
+    """
+    gap = compared(judged, order_of(serving), RULES, position_bias)
+    if gap.n >= LEAST and gap.high < 0:
+        return Verdict(step=ROLLED_BACK, because=f"worse than rules: {told(gap)}", floor=gap)
+    return Verdict(step=WAITING, because=told(gap), floor=gap)
+
+
+def _gaps(
+    judged: Mapping[str, Sequence[Judged]], tried: str, before: str, position_bias: float, level: float
+) -> tuple[Gap, Gap, int]:
+    """Against what served before, and against rules; and how many recalls were compared."""
+    found = []
+    count = 0
+    for other in (before, RULES):
+        of_scopes = [
+            compared(own, order_of(tried), order_of(other), position_bias, level=level) for own in judged.values()
+        ]
+        of_scopes = [gap for gap in of_scopes if gap.n]
+        count = sum(gap.n for gap in of_scopes)
+        if len(judged) == 1:
+            found.append(of_scopes[0] if of_scopes else Gap(mean=0.0, low=0.0, high=0.0, n=0))
+        else:
+            found.append(bootstrap(np.asarray([gap.mean for gap in of_scopes]), level=level))
+    return found[0], found[1], count
+
+
+def _verdict(every: Mapping[float, tuple[Gap, Gap, int]], *, over: bool, windows: int) -> Verdict:
+    early, floor, count = every[EARLY]
+    if count >= LEAST and (early.high < 0 or floor.high < 0):
+        worse, against = (early, "what served before") if early.high < 0 else (floor, "rules")
+        return Verdict(step=ROLLED_BACK, because=f"worse than {against}: {told(worse)}", gap=early, floor=floor)
+    late, floor, _ = every[LATE]
+    if not over and count < ENOUGH:
+        return Verdict(step=WAITING, because=f"on trial: {told(late)}", gap=late, floor=floor)
+    if count < LEAST:
+        if windows + 1 < WINDOWS_MAX:
+            return Verdict(step=EXTENDED, because=f"{count} recalls were judged, {LEAST} are needed", gap=late)
+        return Verdict(step=ROLLED_BACK, because=f"{count} recalls were judged in {WINDOWS_MAX} times", gap=late)
+    good = late.mean > 0 and late.low > -SLACK and floor.mean > 0 and floor.low > -SLACK
+    if good:
+        return Verdict(step=PROMOTED, because=f"better: {told(late)}", gap=late, floor=floor)
+    return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}", gap=late, floor=floor)
+
+
+def told(gap: Gap) -> str:
+    """In words: "nDCG@5 +0.031 (+0.012 to +0.049) on 214"."""
+    return f"nDCG@5 {gap.mean:+.3f} ({gap.low:+.3f} to {gap.high:+.3f}) on {gap.n}"

@@ -1,0 +1,136 @@
+"""A version from judged recalls: made of three quarters of them, checked on the rest, before anybody gets it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from recall_integrations import __version__
+from recall_integrations.learning.choosing import new_weights, plans_for, utilities
+from recall_integrations.learning.deciding import told
+from recall_integrations.learning.measuring import Gap, bootstrap, mean_ndcg
+from recall_integrations.learning.steps import Lists, clipped, figures, learned_steps, lists_of
+from recall_integrations.learning.version import Version
+from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.records import record
+from recall_integrations.types.judged import RULES, Judged
+
+HELD_OUT = 4  # one in so many judged recalls
+LEVEL = 0.90  # of the interval on the held-out ones: better with a probability of 95 %
+LENGTH_MAX = 3.0  # of all steps together, in a scope of its own
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What came of learning.
+
+    Args:
+        version: `None` = nothing that is better.
+        because: in words.
+        gap: of the steps, on recalls that they were not made from; `None` = there are none.
+    """
+
+    version: Version | None
+    because: str
+    gap: Gap | None = None
+
+
+def held_out(result_id: str) -> bool:
+    """Whether a judged recall is kept apart: always the same ones."""
+    digest = hashlib.blake2b(result_id.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    return int.from_bytes(digest, "big") % HELD_OUT == 0
+
+
+def made(
+    judged: Sequence[Judged],
+    *,
+    version_id: str,
+    now: int,
+    parent: Version | None,
+    least: int,
+    position_bias: float,
+    steps: bool = True,
+) -> Made:
+    """A version for one scope, if what is learned is better than rules on recalls that it was not made from.
+
+    Args:
+        judged: of the scope.
+        version_id: that it gets.
+        now: microseconds.
+        parent: what serves; `None` = rules.
+        least: `learned.min_queries_per_signature`.
+        position_bias: see `measuring`.
+        steps: whether steps of the ranker's weights may be learned: those of another ranker may not.
+    """
+    usable = [one for one in judged if one.replay is not None and one.positive()]
+    if len(usable) < least:
+        return Made(version=None, because=f"{len(usable)} recalls were judged helpful and replayed, {least} are needed")
+    kept, apart = [o for o in usable if not held_out(o.result_id)], [o for o in usable if held_out(o.result_id)]
+    found, gap, why = _steps(kept, apart, position_bias) if steps else ({}, None, "another ranker orders")
+    plans = plans_for(usable, least=least, position_bias=position_bias)
+    worth = utilities(usable, position_bias)
+    told_apart = {arm: g.mean for arm, g in worth.items() if g.low > 0 or g.high < 0}
+    arms = {} if parent is None else dict(parent.arms)
+    if told_apart and (found or plans):
+        arms = new_weights(arms, {arm: g.mean for arm, g in worth.items()})
+    if not found and not plans:
+        return Made(version=None, because=f"no steps ({why}), and no signature whose plan should be another", gap=gap)
+    version = Version(
+        id=version_id,
+        parent=RULES if parent is None else parent.id,
+        made_at=now,
+        data_from=min(one.at for one in usable),
+        data_to=max(one.at for one in usable),
+        judged=len(usable),
+        held_out=len(apart),
+        steps=found,
+        arms={arm: weight for arm, weight in arms.items() if weight != 1.0},
+        plans={signature: choice.plan for signature, choice in plans.items()},
+        figures={
+            "rules_ndcg@5": round(mean_ndcg(usable, RULES, position_bias)[0], 4),
+            "steps_on_held_out": None if gap is None else _figures(gap),
+            "plans": {signature: _figures(choice.gap) for signature, choice in plans.items()},
+            "arms": {arm: _figures(g) for arm, g in worth.items()},
+        },
+        ranker=FixedWeights.version,
+        package=__version__,
+    )
+    parts = [f"{len(found)} steps ({why})"] if found else []
+    parts += [f"{len(plans)} signatures with a plan of their own"] if plans else []
+    return Made(version=version, because=", ".join(parts), gap=gap)
+
+
+def _steps(
+    kept: Sequence[Judged], apart: Sequence[Judged], position_bias: float
+) -> tuple[dict[str, float], Gap | None, str]:
+    """Steps that are better on what they were not made from; else none, and why."""
+    names = learnable()
+    lists, held = lists_of(kept, names, position_bias), lists_of(apart, names, position_bias)
+    if lists is None or held is None:
+        return {}, None, "no judged memory is among the candidates"
+    found, penalty = learned_steps(lists, position_bias)
+    if penalty is None:
+        return {}, None, "the shipped weights are as good"
+    found = clipped(found, LENGTH_MAX)
+    gap = gained(held, found, position_bias)
+    if gap.low <= 0:
+        return {}, gap, f"not better on held-out recalls: {told(gap)}"
+    return found, gap, f"on held-out recalls {told(gap)}"
+
+
+def gained(held: Lists, steps: Mapping[str, float], position_bias: float) -> Gap:
+    """By how much steps are better than none on some recalls."""
+    moved = figures(held, np.asarray([steps.get(name, 0.0) for name in held.names]), position_bias)
+    return bootstrap(moved - figures(held, np.zeros(len(held.names)), position_bias), held.weight, level=LEVEL)
+
+
+def learnable() -> tuple[str, ...]:
+    """Features that may get a step: those of the fixed sum."""
+    return tuple(FEATURES.weights)
+
+
+def _figures(gap: Gap) -> dict[str, float]:
+    return {"mean": round(gap.mean, 4), "low": round(gap.low, 4), "high": round(gap.high, 4), "n": gap.n}

@@ -1,0 +1,87 @@
+"""Which version answers a recall: a stable share of the queries is given to the one that is being tried."""
+
+from __future__ import annotations
+
+import hashlib
+
+from recall_integrations.learning.shelf import SHARED, Shelf
+from recall_integrations.learning.version import Version
+from recall_integrations.records import record
+from recall_integrations.types import Scope
+from recall_integrations.types.judged import RULES
+
+_WHOLE = 2**64
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What answers a recall.
+
+    Args:
+        version: `None` = the rules do.
+        own: whether it was learned in the scope itself, and not of all scopes.
+        tried: whether it is one that only a share of the recalls gets.
+    """
+
+    version: Version | None = None
+    own: bool = True
+    tried: bool = False
+
+    @property
+    def label(self) -> str:
+        """`rules`, `v3`, `shared v2`."""
+        return label_of(self.version, own=self.own)
+
+
+BY_RULES = Served()
+
+
+def label_of(version: Version | None, *, own: bool) -> str:
+    """What a version is called in results and replays."""
+    if version is None:
+        return RULES
+    return version.id if own else f"{SHARED} {version.id}"
+
+
+def share_of(name: str, version: str, text: str) -> float:
+    """A number in [0, 1) that is always the same for a scope, a version and a query."""
+    said = f"{name}\0{version}\0{' '.join(text.casefold().split())}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "big") / _WHOLE
+
+
+def served(shelf: Shelf, scope: Scope, text: str, share: float) -> Served:
+    """What answers a query.
+
+    Args:
+        shelf: of the store.
+        scope: that is searched.
+        text: of the query.
+        share: of the queries that a version on trial gets, in [0, 1].
+    """
+    if not shelf.any():
+        return BY_RULES
+    for name, own in ((shelf.name_of(scope), True), (SHARED, False)):
+        state = shelf.state(name)
+        if state.candidate and share_of(name, state.candidate, text) < share:
+            version = shelf.version(name, state.candidate)
+            if version is not None:
+                return Served(version=version, own=own, tried=True)
+        if state.serving != RULES:
+            version = shelf.version(name, state.serving)
+            if version is not None:
+                return Served(version=version, own=own)
+    return BY_RULES
+
+
+def to_replay(shelf: Shelf, scope: Scope) -> tuple[tuple[str, Version], ...]:
+    """Versions whose orders a replay notes: what serves a scope and what is tried there, by label."""
+    if not shelf.any():
+        return ()
+    found = {}
+    for name, own in ((shelf.name_of(scope), True), (SHARED, False)):
+        state = shelf.state(name)
+        for version_id in (state.serving, state.candidate):
+            version = shelf.version(name, version_id)
+            if version is not None:
+                found[label_of(version, own=own)] = version
+    return tuple(found.items())

@@ -1,0 +1,244 @@
+"""Where versions are kept: `learning/<scope>/` in the store's directory, a file for each version and one for the state.
+
+A scope is named by a keyed digest, so that a listing of the directory does not say whose it is. A file is written
+beside its place and moved there, so that whoever reads sees the old one or the new one, and a process that is killed
+leaves both whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from recall_integrations.errors import InvalidArgument, StoreError
+from recall_integrations.learning.version import Version, from_json, valid_id
+from recall_integrations.records import record
+from recall_integrations.store.learned_files import LEARNING, name_of
+from recall_integrations.types import Scope
+from recall_integrations.types.judged import RULES
+
+SHARED, STATE = "shared", "state.json"
+EVENTS_MAX = 200  # the last ones are kept
+LOOK_SECONDS = 1.0  # how soon a change that another process made is seen
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A step of learning.
+
+    Args:
+        at: microseconds.
+        step: `started` a new version serves a share of the recalls; `promoted` it serves all; `rolled_back` it serves
+            none any more; `nothing` what was learned is not better; `extended` too little was judged to decide.
+        version: that it is about.
+        because: in words, with the figures.
+    """
+
+    at: int
+    step: str
+    version: str
+    because: str = ""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class State:
+    """What serves a scope.
+
+    Args:
+        serving: the version that serves; `rules` = none.
+        candidate: the one that serves a share of the recalls; empty = none.
+        since: when `candidate`, else `serving`, began, microseconds.
+        learned_at: when something was last learned, microseconds; 0 = never.
+        held_back: whether nothing is learned until somebody promotes a version by hand: it was rolled back by hand.
+        made: how many versions were made.
+        events: the last ones, oldest first.
+    """
+
+    serving: str = RULES
+    candidate: str = ""
+    since: int = 0
+    learned_at: int = 0
+    held_back: bool = False
+    made: int = 0
+    events: tuple[Event, ...] = ()
+
+    def after(self, event: Event, **changes: Any) -> State:
+        """With a step, and what it changes."""
+        return replace(self, events=(*self.events, event)[-EVENTS_MAX:], **changes)
+
+
+class Shelf:
+    """Versions and states of a store. Threads share it; processes share the files.
+
+    Args:
+        directory: of the store.
+        key: of the digests of scopes.
+        timer: monotonic seconds.
+    """
+
+    def __init__(self, directory: Path, key: bytes, timer: Callable[[], float] = time.monotonic) -> None:
+        self.path = directory / LEARNING
+        self._key, self._timer, self._lock = key, timer, threading.Lock()
+        self._states: dict[str, tuple[float, tuple[int, int] | None, State]] = {}
+        self._versions: dict[tuple[str, str], Version] = {}
+        self._there: tuple[float, bool] = (-LOOK_SECONDS, False)
+
+    def name_of(self, scope: Scope) -> str:
+        """Of the directory of a scope."""
+        return name_of(scope, self._key)
+
+    def any(self) -> bool:
+        """Whether anything was ever learned in this store; looked at once a second."""
+        now = self._timer()
+        looked, there = self._there
+        if now - looked >= LOOK_SECONDS:
+            there = self.path.is_dir()
+            self._there = now, there
+        return there
+
+    def state(self, name: str, *, fresh: bool = False) -> State:
+        """What serves a scope (or `SHARED`). A state that cannot be read is that of rules.
+
+        Args:
+            name: of its directory.
+            fresh: look at the file now, and not once a second.
+        """
+        now, kept = self._timer(), self._states.get(name)
+        if kept is not None and not fresh and now - kept[0] < LOOK_SECONDS:
+            return kept[2]
+        path = self.path / name / STATE
+        try:
+            found = path.stat()
+            sign: tuple[int, int] | None = (found.st_mtime_ns, found.st_ino)
+            same = kept is not None and kept[1] == sign
+            state = kept[2] if kept is not None and same else _state(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            sign, state = None, State()
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            sign, state = None, State()  # rules are the floor
+        self._states[name] = now, sign, state
+        return state
+
+    def version(self, name: str, version_id: str) -> Version | None:
+        """A version; `None` where there is none that can be read: then rules serve."""
+        if version_id == RULES or not valid_id(version_id):
+            return None
+        kept = self._versions.get((name, version_id))
+        if kept is not None:
+            return kept
+        try:
+            found = self.read(name, version_id)
+        except (InvalidArgument, StoreError):
+            return None
+        self._versions[name, version_id] = found
+        return found
+
+    def read(self, name: str, version_id: str) -> Version:
+        """A version, with a reason where it cannot be read.
+
+        Raises:
+            InvalidArgument: there is no such version, or its file is damaged.
+            StoreError: the file cannot be read.
+        """
+        path = self.path / name / f"{version_id}.json"
+        if not valid_id(version_id) or not path.is_file():
+            known = ", ".join(self.versions(name)) or "none"
+            raise InvalidArgument(f"There is no version {version_id!r} of this scope. Known: {known}.")
+        try:
+            return from_json(path.read_text(encoding="utf-8"), str(path))
+        except UnicodeDecodeError as e:
+            raise InvalidArgument(f"{path} is no text: it is damaged.") from e
+        except OSError as e:
+            raise StoreError(f"Cannot read {path}: {e.strerror or e}.") from e
+
+    def versions(self, name: str) -> tuple[str, ...]:
+        """Ids of the versions of a scope, oldest first."""
+        there = (path.stem for path in (self.path / name).glob("v*.json")) if (self.path / name).is_dir() else ()
+        return tuple(sorted((one for one in there if valid_id(one)), key=lambda one: int(one[1:])))
+
+    def names(self) -> tuple[str, ...]:
+        """Of the directories that there are."""
+        if not self.path.is_dir():
+            return ()
+        return tuple(sorted(path.name for path in self.path.iterdir() if (path / STATE).is_file()))
+
+    def put(self, name: str, version: Version) -> None:
+        """Write a version. It serves nobody yet."""
+        self._write(self.path / name / f"{version.id}.json", version.to_json())
+
+    def change(self, name: str, change: Callable[[State], State]) -> State:
+        """Write a state that is made of the one before."""
+        with self._lock:
+            state = change(self.state(name, fresh=True))
+            self._write(self.path / name / STATE, _text(state))
+            self._states.pop(name, None)
+            self._there = (-LOOK_SECONDS, False)
+            return state
+
+    def forget(self, name: str) -> None:
+        """Remove all that was learned of a scope.
+
+        Raises:
+            StoreError: it cannot be removed.
+        """
+        with self._lock:
+            self._states.pop(name, None)
+            for key in [key for key in self._versions if key[0] == name]:
+                self._versions.pop(key, None)
+            path = self.path / name
+            try:
+                if path.is_dir():
+                    shutil.rmtree(path)
+            except OSError as e:
+                raise StoreError(f"Cannot remove {path}: {e.strerror or e}.") from e
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(text)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(temporary).replace(path)
+            except OSError:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+        except OSError as e:
+            raise StoreError(f"Cannot write {path}: {e.strerror or e}. What serves stays as it was.") from e
+
+
+def _text(state: State) -> str:
+    fields = {
+        name: getattr(state, name) for name in ("serving", "candidate", "since", "learned_at", "held_back", "made")
+    }
+    events = [[one.at, one.step, one.version, one.because] for one in state.events]
+    return json.dumps({**fields, "events": events}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _state(text: str) -> State:
+    fields = json.loads(text)
+    serving, candidate = str(fields["serving"]), str(fields["candidate"])
+    if not (serving == RULES or valid_id(serving)) or not (not candidate or valid_id(candidate)):
+        raise ValueError("no state")
+    return State(
+        serving=serving,
+        candidate=candidate,
+        since=int(fields["since"]),
+        learned_at=int(fields["learned_at"]),
+        held_back=bool(fields["held_back"]),
+        made=int(fields["made"]),
+        events=tuple(
+            Event(at=int(at), step=str(step), version=str(version), because=str(because))
+            for at, step, version, because in fields["events"]
+        ),
+    )

@@ -1,0 +1,142 @@
+"""A version: steps, arm weights and plans that were learned, with the data that they come from. A file of JSON each."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import Any
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.learning.choosing import WEIGHT_MAX, WEIGHT_MIN
+from recall_integrations.patterns import regex
+from recall_integrations.ranking.rankers.stepped import STEP_MAX
+from recall_integrations.records import record
+from recall_integrations.types import RetrievalPlan
+from recall_integrations.types.judged import RULES
+from recall_integrations.types.numbers import is_number
+
+FORMAT = "recall-version-1"
+_ID = regex(r"v[0-9]{1,9}")
+PLANS = ("precise", "entity_centric", "temporal", "precision", "exploratory", "balanced")
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Version:
+    """What was learned at one time.
+
+    Args:
+        id: `v1`, `v2`, … within its scope.
+        parent: the version that served when it was made; `rules` = none.
+        made_at: microseconds.
+        data_from, data_to: times of the first and the last judged recall that it is made from, microseconds.
+        judged: how many it was made from.
+        held_out: how many were kept apart to check it.
+        steps: feature → step from the shipped weight.
+        arms: arm → factor of its weight in every plan, in [0.1, 3.0].
+        plans: signature → name of the plan that is taken instead of the rules'.
+        figures: what was measured when it was made.
+        ranker: version of the shipped weights that the steps are from.
+        package: version of the package.
+    """
+
+    id: str
+    parent: str = RULES
+    made_at: int = 0
+    data_from: int = 0
+    data_to: int = 0
+    judged: int = 0
+    held_out: int = 0
+    steps: Mapping[str, float] = field(default_factory=dict)
+    arms: Mapping[str, float] = field(default_factory=dict)
+    plans: Mapping[str, str] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    ranker: str = ""
+    package: str = ""
+
+    def to_json(self) -> str:
+        """As `from_json` reads it."""
+        fields = {
+            "format": FORMAT,
+            **{name: getattr(self, name) for name in ("id", "parent", "made_at", "data_from", "data_to")},
+            **{name: getattr(self, name) for name in ("judged", "held_out", "ranker", "package")},
+            **{name: dict(getattr(self, name)) for name in ("steps", "arms", "plans", "figures")},
+        }
+        return json.dumps(fields, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+    def plan_for(self, signature: str) -> str | None:
+        """The plan that is taken for a signature; `None` = the rules choose."""
+        return self.plans.get(signature)
+
+    def applied(self, plan: RetrievalPlan) -> RetrievalPlan:
+        """A plan with the weights of its arms."""
+        if not self.arms:
+            return plan
+        arms = tuple(
+            replace(arm, weight=round(arm.weight * self.arms[arm.name], 6)) if arm.name in self.arms else arm
+            for arm in plan.arms
+        )
+        return replace(plan, arms=arms)
+
+
+def from_json(text: str, where: str) -> Version:
+    """Read a version.
+
+    Raises:
+        InvalidArgument: something else; the message says what.
+    """
+    try:
+        fields = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as e:
+        raise InvalidArgument(
+            f"{where} cannot be read as JSON: {e}. `recall learn STORE rollback` goes back to rules."
+        ) from e
+    if not isinstance(fields, dict) or fields.get("format") != FORMAT:
+        raise InvalidArgument(f"{where} must be a mapping with format {FORMAT!r}. Another version may have written it.")
+    if not isinstance(fields.get("id"), str) or not _ID.fullmatch(fields["id"]):
+        raise InvalidArgument(f"{where}: the id {fields.get('id')!r} is none of ours.")
+    whole = {name: _whole(fields, name, where) for name in ("made_at", "data_from", "data_to", "judged", "held_out")}
+    plans = _mapping(fields, "plans", where)
+    wrong = next((name for name in plans.values() if name not in PLANS), None)
+    if wrong is not None:
+        raise InvalidArgument(f"{where}: there is no plan {wrong!r}. Known: {', '.join(PLANS)}.")
+    return Version(
+        id=fields["id"],
+        parent=str(fields.get("parent", RULES)),
+        steps=_numbers(fields, "steps", where, -STEP_MAX, STEP_MAX),
+        arms=_numbers(fields, "arms", where, WEIGHT_MIN, WEIGHT_MAX),
+        plans={str(k): str(v) for k, v in plans.items()},
+        figures=_mapping(fields, "figures", where),
+        ranker=str(fields.get("ranker", "")),
+        package=str(fields.get("package", "")),
+        **whole,
+    )
+
+
+def valid_id(text: str) -> bool:
+    """Whether it is the id of a version."""
+    return _ID.fullmatch(text) is not None
+
+
+def _mapping(fields: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
+    given = fields.get(name, {})
+    if not isinstance(given, dict):
+        raise InvalidArgument(f"{where}: {name!r} must be a mapping, not {type(given).__name__}.")
+    return given
+
+
+def _numbers(fields: Mapping[str, Any], name: str, where: str, low: float, high: float) -> dict[str, float]:
+    found = {}
+    for key, value in _mapping(fields, name, where).items():
+        if not is_number(value) or not math.isfinite(value) or not low <= value <= high:
+            raise InvalidArgument(f"{where}: {name}.{key} must be a number from {low:g} to {high:g}, not {value!r}.")
+        found[str(key)] = float(value)
+    return found
+
+
+def _whole(fields: Mapping[str, Any], name: str, where: str) -> int:
+    value = fields.get(name, 0)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InvalidArgument(f"{where}: {name} must be a whole number from 0 on, not {value!r}.")
+    return value

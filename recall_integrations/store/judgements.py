@@ -1,0 +1,202 @@
+"""The table of judged recalls: what was said of them, and what a replay found. Bounded, and gone with its scope."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from recall_integrations.database import schema
+from recall_integrations.indexes.times import to_micros
+from recall_integrations.store.parts import StoreParts
+from recall_integrations.types import Scope
+from recall_integrations.types.judged import GAINS_MAX, Gain, Judged, Replay, gains_of, gains_to_text, packed, unpacked
+
+logger = logging.getLogger("recall_integrations")
+PRUNED_EVERY = 64  # judged recalls, after which the oldest leave
+ROWS_AT_ONCE = 500
+_j = schema.judged.c
+
+
+class Judgements:
+    """What was said of the recalls of a store. Threads share it.
+
+    Args:
+        parts: of the store.
+    """
+
+    def __init__(self, parts: StoreParts) -> None:
+        self._parts = parts
+
+    def put(self, scope: Scope, judged: Judged, query: str | None = None) -> bool:
+        """Keep what was said; with what was said before of the same recall, where that is surer of a memory.
+
+        Durable on return.
+
+        Args:
+            scope: that was searched.
+            judged: without its replay.
+            query: its text, where it may be kept.
+
+        Returns:
+            Whether it was kept: a scope that is not there any more has none.
+        """
+        parts = self._parts
+        with parts.write_lock, parts.errors():
+            parts.check_open()
+            scope_id = parts.scopes.get(scope)
+            if scope_id is None:
+                return False
+            with parts.engine.begin() as connection:
+                self._put(connection, scope_id, judged, query)
+                count = connection.execute(select(func.count()).where(_j.scope_id == scope_id)).scalar_one()
+                if count % PRUNED_EVERY == 0 or count > parts.config.learned.keep_max:
+                    self._prune(connection, scope_id)
+        return True
+
+    def replayed(self, scope: Scope, result_id: str, replay: Replay) -> None:
+        """Keep what a replay found; nothing where the scope or the judgement is gone."""
+        parts = self._parts
+        with parts.write_lock, parts.errors():
+            parts.check_open()
+            scope_id = parts.scopes.get(scope)
+            if scope_id is None:
+                return
+            with parts.engine.begin() as connection:
+                where = (_j.scope_id == scope_id, _j.result_id == result_id)
+                connection.execute(update(schema.judged).where(*where).values(replay=packed(replay)))
+
+    def of(self, scope: Scope, since: int = 0) -> tuple[Judged, ...]:
+        """The judged recalls of a scope that are not too old, oldest first. Rows that are damaged are left out.
+
+        Args:
+            scope: the tenant.
+            since: microseconds; earlier ones are left out.
+        """
+        parts = self._parts
+        scope_id = parts.scopes.get(scope)
+        if scope_id is None:
+            return ()
+        return tuple(self._rows(scope_id, max(since, self._oldest())))
+
+    def counts(self) -> dict[Scope, int]:
+        """How many recalls of each scope were judged."""
+        parts = self._parts
+        with parts.errors():
+            parts.check_open()
+            with parts.engine.connect() as connection:
+                query = select(_j.scope_id, func.count()).group_by(_j.scope_id)
+                found = {int(scope_id): int(count) for scope_id, count in connection.execute(query)}
+        return {scope: found[i] for scope, i in sorted(parts.scopes.items(), key=lambda one: one[1]) if i in found}
+
+    def waiting(self, scope: Scope) -> tuple[tuple[Judged, str], ...]:
+        """Judged recalls that were not replayed though their text is kept, with it: a process ended before."""
+        parts = self._parts
+        scope_id = parts.scopes.get(scope)
+        if scope_id is None:
+            return ()
+        with parts.errors():
+            parts.check_open()
+            with parts.engine.connect() as connection:
+                query = select(schema.judged).where(
+                    _j.scope_id == scope_id, _j.replay.is_(None), _j["query"].is_not(None)
+                )
+                rows = connection.execute(query.order_by(_j.at, _j.result_id)).all()
+        return tuple((judged, str(row.query)) for row in rows if (judged := _judged(row)) is not None)
+
+    def prune(self) -> int:
+        """Remove what is too old; how many judged recalls that were."""
+        parts = self._parts
+        with parts.write_lock, parts.errors():
+            parts.check_open()
+            with parts.engine.begin() as connection:
+                return int(connection.execute(delete(schema.judged).where(_j.at < self._oldest())).rowcount)
+
+    def _rows(self, scope_id: int, since: int) -> Iterator[Judged]:
+        parts, after, damaged = self._parts, (since - 1, ""), 0
+        while True:
+            with parts.errors():
+                parts.check_open()
+                with parts.engine.connect() as connection:
+                    at, result_id = after
+                    query = select(schema.judged).where(
+                        _j.scope_id == scope_id, (_j.at > at) | ((_j.at == at) & (_j.result_id > result_id))
+                    )
+                    rows = connection.execute(query.order_by(_j.at, _j.result_id).limit(ROWS_AT_ONCE)).all()
+            for row in rows:
+                judged = _judged(row)
+                damaged += judged is None
+                if judged is not None:
+                    yield judged
+            if len(rows) < ROWS_AT_ONCE:
+                break
+            after = (rows[-1].at, rows[-1].result_id)
+        if damaged:
+            logger.warning("%d judged recalls cannot be read and are left out.", damaged)
+
+    def _put(self, connection: Connection, scope_id: int, judged: Judged, query: str | None) -> None:
+        where = (_j.scope_id == scope_id, _j.result_id == judged.result_id)
+        found = connection.execute(select(schema.judged).where(*where)).first()
+        values: dict[str, Any] = {
+            "at": judged.at,
+            "signature": judged.signature,
+            "version": judged.version,
+            "gains": gains_to_text(judged.gains),
+        }
+        if found is None:
+            own = {"scope_id": scope_id, "result_id": judged.result_id, "query": query}
+            connection.execute(insert(schema.judged).values(**own, **values))
+            return
+        before = _judged(found)
+        if before is not None:
+            values = {"gains": gains_to_text(joined(before.gains, judged.gains))}
+        connection.execute(update(schema.judged).where(*where).values(**values))
+
+    def _prune(self, connection: Connection, scope_id: int) -> None:
+        keep = self._parts.config.learned.keep_max
+        connection.execute(delete(schema.judged).where(_j.scope_id == scope_id, _j.at < self._oldest()))
+        newest = select(_j.result_id).where(_j.scope_id == scope_id).order_by(_j.at.desc(), _j.result_id).limit(keep)
+        connection.execute(
+            delete(schema.judged).where(_j.scope_id == scope_id, _j.result_id.not_in(newest.scalar_subquery()))
+        )
+
+    def _oldest(self) -> int:
+        parts = self._parts
+        return to_micros(parts.clock() - timedelta(days=parts.config.learned.keep_days))
+
+
+def joined(before: tuple[Gain, ...], new: tuple[Gain, ...]) -> tuple[Gain, ...]:
+    """What was said of a recall in two goes: of each memory what is surer, else what is newer."""
+    found: Mapping[int, Gain] = {one.num: one for one in before}
+    kept = dict(found)
+    for one in new:
+        old = kept.get(one.num)
+        if old is None or one.sure >= old.sure:
+            kept[one.num] = one
+    return tuple(kept[num] for num in sorted(kept))[:GAINS_MAX]
+
+
+def _judged(row: Row[Any]) -> Judged | None:
+    """A row as it was written; `None` where it is damaged. A replay that is damaged is as one that was never made."""
+    try:
+        gains = gains_of(row.gains)
+        at = int(row.at)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    replay: Replay | None = None
+    if row.replay is not None:
+        try:
+            replay = unpacked(bytes(row.replay))
+        except (ValueError, TypeError):
+            replay = None
+    return Judged(
+        result_id=str(row.result_id),
+        at=at,
+        signature=str(row.signature),
+        version=str(row.version),
+        gains=gains,
+        replay=replay,
+    )
