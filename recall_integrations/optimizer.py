@@ -12,7 +12,7 @@ import functools
 import multiprocessing
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -27,10 +27,14 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.adapters.filters import FiltersLike
     from recall_integrations.arms.registry import ArmSpec
     from recall_integrations.config import RecallConfig
+    from recall_integrations.counterfactual.judging import Judging
+    from recall_integrations.learning.learner import Learner
+    from recall_integrations.learning.learner import Step as LearningStep
     from recall_integrations.ranking.rankers.feature_sum import Ranker
     from recall_integrations.recall.runner import Observer, Stage
     from recall_integrations.resilience.guard import Health
-    from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan, ScopeLike
+    from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan, Scope, ScopeLike
+    from recall_integrations.types.feedback import Feedback
     from recall_integrations.types.observing import RecallObserver
     from recall_integrations.types.request import RecallRequest, Window
     from recall_integrations.types.watching import Step
@@ -98,6 +102,7 @@ class QueryOptimizer:
         }
         self._paths = ReadPaths(Sources(store, settings, **self._sources), settings)
         self._changing = threading.Lock()
+        self._feedback: Judging | None = None
         self._callers = Bulkhead("async", CALLERS_MAX)
         self._open = True
         for observer in observers:
@@ -153,7 +158,12 @@ class QueryOptimizer:
         return ranker
 
     def varied(
-        self, *, config: RecallConfig, ranker: Ranker | None = None, stages: Sequence[Stage] = ()
+        self,
+        *,
+        config: RecallConfig,
+        ranker: Ranker | None = None,
+        stages: Sequence[Stage] = (),
+        outside: bool = True,
     ) -> QueryOptimizer:
         """Another optimizer of the same store and the same parts, for trying what would be otherwise. No observer is
         told of its recalls.
@@ -162,10 +172,13 @@ class QueryOptimizer:
             config: its settings.
             ranker: in place of this one's; `None` = the same.
             stages: beside this one's.
+            outside: whether an LLM and a reranker are asked, if there are any.
         """
         sources = {**self._sources, "observers": (), "stages": (*self._sources["stages"], *stages)}
         if ranker is not None:
             sources["ranker"] = ranker
+        if not outside:
+            return QueryOptimizer(self.store, config=config, **{**sources, "llm": None, "reranker": None})
         reranking = self._paths.base.reranking
         if reranking is not None:
             sources["reranker"] = reranking.reranker  # its model is loaded once
@@ -209,14 +222,19 @@ class QueryOptimizer:
         return tuple(sorted((*self._paths.sources.health(), *self.store.health()), key=lambda one: one.component))
 
     def flush(self) -> None:
-        """Wait until observers of whole recalls have been told of all that have ended; without such observers, return
-        at once. It is done when the optimizer is closed, when it goes, and when the process ends."""
+        """Wait until observers of whole recalls have been told of all that have ended, and judged recalls are replayed;
+        without any of them, return at once. Observers are told as well when the optimizer goes, and when the process
+        ends."""
         self._paths.sources.flush()
+        if self._feedback is not None:
+            self._feedback.flush()
 
     def close(self) -> None:
         """Later recalls raise `StoreClosed`; those that are under way end as they would have."""
         self._open = False
-        self.flush()
+        self._paths.sources.flush()
+        if self._feedback is not None:
+            self._feedback.close()
         self._paths.forget()
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> QueryOptimizer:
@@ -227,6 +245,107 @@ class QueryOptimizer:
         store = self.store
         opening = {"embedding": store.embedding_source, "config": store.config, "extractor": store.extractor_source}
         return _reopen, (str(store.path.resolve()), opening, self.config, self._sources)
+
+    # -- what follows use --------------------------------------------------------------------------------------------
+
+    def feedback(
+        self,
+        result: RecallResult | str,
+        *,
+        helpful: Iterable[str] = (),
+        wrong: Iterable[str] = (),
+        cited: Iterable[str] = (),
+        rating: float | bool | None = None,
+        asked_again: bool = False,
+        scope: ScopeLike | None = None,
+        query: str | None = None,
+        now: datetime | None = None,
+    ) -> Feedback:
+        """Say whether a recall helped. Kept before this returns, without any text unless `learned.keep_text` is set.
+
+        What is said of one recall in several calls is put together; of each memory the surest counts, else the newest.
+
+        Args:
+            result: the answer, or its `id`. The last `learned.results_max` are known.
+            helpful: ids of memories that answered; also of ones that were not among the hits.
+            wrong: ids of hits that had nothing to do with it.
+            cited: ids that an app saw quoted in the answer; counts half as much.
+            rating: of the whole answer, from 0 to 1; `True` and `False` are thumbs. Up counts for the first hit unless
+                others are named, down against all of them; a third as much.
+            asked_again: whether the user asked much the same at once. Counts a little against all hits.
+            scope: of the recall; with another one the recall is not known. Needed with `query` unless it is `Scope()`.
+            query: its text, where the recall may not be known any more (another process gave the answer): then what it
+                finds now counts as what it found.
+            now: with `query`, its time.
+
+        Raises:
+            NotFound: the recall is not known, and no query was given.
+            InvalidArgument: nothing was said, or it cannot be; nothing was kept.
+            StoreClosed: the store was closed.
+        """
+        self._living()
+        return self._judging().feedback(
+            result, helpful=helpful, wrong=wrong, cited=cited, rating=rating, asked_again=asked_again, scope=scope,
+            query=query, now=now,
+        )  # fmt: skip
+
+    def learn(
+        self,
+        scope: ScopeLike | None = None,
+        *,
+        force: bool = False,
+        progress: Callable[[Scope | None, int, int], None] | None = None,
+    ) -> tuple[LearningStep, ...]:
+        """Learn from feedback: what `recall learn STORE run` and `recall serve` do (docs/learning.md).
+
+        Args:
+            scope: only this one; default all, and what they share.
+            force: whatever was learned lately, and deciding now about what is tried.
+            progress: called before each scope with it, its place and how many there are; `None` = what is shared.
+
+        Returns:
+            What was done about each scope.
+        """
+        from recall_integrations.types import checked_scope
+
+        self._living()
+        self.flush()
+        return self.learner().run(None if scope is None else checked_scope(scope), force=force, progress=progress)
+
+    def learner(self) -> Learner:
+        """What learns, and what it has learned: `status`, `promote`, `rollback`, `diff`."""
+        from recall_integrations.learning.learner import Learner
+
+        return Learner(self.store, self.config, told=self._paths.sources.learned, shelf=self._paths.sources.shelf)
+
+    def checked_request(self, query: str, **arguments: Any) -> RecallRequest:
+        """The checked arguments of a recall; those that are not given have their defaults (`recall`)."""
+        names = (
+            "k",
+            "scope",
+            "scopes",
+            "filters",
+            "now",
+            "time_budget_ms",
+            "tokens_max",
+            "window",
+            "timezone",
+            "context",
+        )
+        given = {**dict.fromkeys(names), "k": 5, "context": 0, "vector": None, "score_min": None, "watch": None}
+        return self._checked(query=query, **{**given, "mode": "allow", "as_of": None, **arguments})
+
+    def _judging(self) -> Judging:
+        with self._changing:
+            if self._feedback is None:
+                from recall_integrations.counterfactual.judging import Judging
+
+                self._feedback = Judging(self, self._paths.sources.lately, self._paths.sources.shelf)
+            return self._feedback
+
+    def _living(self) -> None:
+        if not self._open:
+            raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
 
     # -- the public read side --------------------------------------------------------------------------------------
 
@@ -364,8 +483,7 @@ class QueryOptimizer:
 
     def _checked(self, **arguments: Any) -> RecallRequest:
         request = self._paths.checked(**arguments)
-        if not self._open:
-            raise StoreClosed("This optimizer is closed. Make another: QueryOptimizer(store).")
+        self._living()
         self.store.scope_id(request.scope)  # a closed store is an error before anything else happens
         return request
 

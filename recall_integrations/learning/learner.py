@@ -98,6 +98,7 @@ class Learner:
         config: all settings; default the store's.
         told: called after each step, such as for metrics. What it raises ends the run.
         timer: monotonic seconds.
+        shelf: where versions are; default the store's.
     """
 
     def __init__(
@@ -107,11 +108,12 @@ class Learner:
         *,
         told: Callable[[Step], None] | None = None,
         timer: Callable[[], float] = time.monotonic,
+        shelf: Shelf | None = None,
     ) -> None:
         self.store = store
         self._config = store.config if config is None else config
         self._told, self._timer = told, timer
-        self.shelf = Shelf(store.path, store.entity_key)
+        self.shelf = Shelf(store.path, store.entity_key) if shelf is None else shelf
 
     @property
     def _settings(self) -> Any:

@@ -6,6 +6,7 @@ import hashlib
 
 from recall_integrations.learning.shelf import SHARED, Shelf
 from recall_integrations.learning.version import Version
+from recall_integrations.ranking.rankers.stepped import SteppedWeights
 from recall_integrations.records import record
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES
@@ -21,11 +22,13 @@ class Served:
         version: `None` = the rules do.
         own: whether it was learned in the scope itself, and not of all scopes.
         tried: whether it is one that only a share of the recalls gets.
+        ranker: the fixed sum with its steps; `None` = it has none.
     """
 
     version: Version | None = None
     own: bool = True
     tried: bool = False
+    ranker: SteppedWeights | None = None
 
     @property
     def label(self) -> str:
@@ -49,7 +52,7 @@ def share_of(name: str, version: str, text: str) -> float:
     return int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "big") / _WHOLE
 
 
-def served(shelf: Shelf, scope: Scope, text: str, share: float) -> Served:
+def served(shelf: Shelf, scope: Scope, text: str, share: float, shared: bool = True) -> Served:
     """What answers a query.
 
     Args:
@@ -57,23 +60,30 @@ def served(shelf: Shelf, scope: Scope, text: str, share: float) -> Served:
         scope: that is searched.
         text: of the query.
         share: of the queries that a version on trial gets, in [0, 1].
+        shared: whether what is shared by all scopes may answer.
     """
     if not shelf.any():
         return BY_RULES
     for name, own in ((shelf.name_of(scope), True), (SHARED, False)):
+        if not own and not shared:
+            break
         state = shelf.state(name)
         if state.candidate and share_of(name, state.candidate, text) < share:
             version = shelf.version(name, state.candidate)
             if version is not None:
-                return Served(version=version, own=own, tried=True)
+                return _served(shelf, name, version, own=own, tried=True)
         if state.serving != RULES:
             version = shelf.version(name, state.serving)
             if version is not None:
-                return Served(version=version, own=own)
+                return _served(shelf, name, version, own=own, tried=False)
     return BY_RULES
 
 
-def to_replay(shelf: Shelf, scope: Scope) -> tuple[tuple[str, Version], ...]:
+def _served(shelf: Shelf, name: str, version: Version, *, own: bool, tried: bool) -> Served:
+    return Served(version=version, own=own, tried=tried, ranker=shelf.ranker(name, version))
+
+
+def to_replay(shelf: Shelf, scope: Scope) -> tuple[tuple[str, Served], ...]:
     """Versions whose orders a replay notes: what serves a scope and what is tried there, by label."""
     if not shelf.any():
         return ()
@@ -83,5 +93,5 @@ def to_replay(shelf: Shelf, scope: Scope) -> tuple[tuple[str, Version], ...]:
         for version_id in (state.serving, state.candidate):
             version = shelf.version(name, version_id)
             if version is not None:
-                found[label_of(version, own=own)] = version
+                found[label_of(version, own=own)] = _served(shelf, name, version, own=own, tried=False)
     return tuple(found.items())

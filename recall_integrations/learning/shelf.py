@@ -18,14 +18,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cachetools import LRUCache
+
 from recall_integrations.errors import InvalidArgument, StoreError
 from recall_integrations.learning.version import Version, from_json, valid_id
+from recall_integrations.ranking.rank import calibration_of
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.ranking.rankers.stepped import SteppedWeights
 from recall_integrations.records import record
 from recall_integrations.store.learned_files import LEARNING, name_of
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES
 
 SHARED, STATE = "shared", "state.json"
+NAMES_MAX = 10_000  # of scopes, in memory
 EVENTS_MAX = 200  # the last ones are kept
 LOOK_SECONDS = 1.0  # how soon a change that another process made is seen
 
@@ -87,13 +93,20 @@ class Shelf:
     def __init__(self, directory: Path, key: bytes, timer: Callable[[], float] = time.monotonic) -> None:
         self.path = directory / LEARNING
         self._key, self._timer, self._lock = key, timer, threading.Lock()
+        self._naming = threading.Lock()
         self._states: dict[str, tuple[float, tuple[int, int] | None, State]] = {}
         self._versions: dict[tuple[str, str], Version] = {}
+        self._rankers: dict[tuple[str, str], SteppedWeights | None] = {}
+        self._names: LRUCache[Scope, str] = LRUCache(NAMES_MAX)
         self._there: tuple[float, bool] = (-LOOK_SECONDS, False)
 
     def name_of(self, scope: Scope) -> str:
         """Of the directory of a scope."""
-        return name_of(scope, self._key)
+        with self._naming:
+            name = self._names.get(scope)
+            if name is None:
+                name = self._names[scope] = name_of(scope, self._key)
+            return name
 
     def any(self) -> bool:
         """Whether anything was ever learned in this store; looked at once a second."""
@@ -140,6 +153,17 @@ class Shelf:
             return None
         self._versions[name, version_id] = found
         return found
+
+    def ranker(self, name: str, version: Version) -> SteppedWeights | None:
+        """The fixed sum with the steps of a version; `None` where it has none, or they are from other weights."""
+        key = (name, version.id)
+        if key not in self._rankers:
+            made = None
+            if version.steps and version.ranker == FixedWeights.version:
+                calibration = calibration_of(FixedWeights.name, FixedWeights.version)
+                made = SteppedWeights(version.steps, f"{name[:8]} {version.id}", calibration)
+            self._rankers[key] = made
+        return self._rankers[key]
 
     def read(self, name: str, version_id: str) -> Version:
         """A version, with a reason where it cannot be read.
@@ -191,8 +215,9 @@ class Shelf:
         """
         with self._lock:
             self._states.pop(name, None)
-            for key in [key for key in self._versions if key[0] == name]:
+            for key in [key for key in {**self._versions, **self._rankers} if key[0] == name]:
                 self._versions.pop(key, None)
+                self._rankers.pop(key, None)
             path = self.path / name
             try:
                 if path.is_dir():

@@ -66,6 +66,11 @@ class Looking:
                 functools.partial(context.run, self.tell, observer, functools.partial(observer.refused, error))
             )
 
+    def learned(self, step: object) -> None:
+        """Something was learned, promoted or rolled back."""
+        for observer in self.observers:
+            self.later.add(functools.partial(self.tell, observer, functools.partial(observer.learned, step)))
+
     def tell(self, observer: RecallObserver, call: Callable[[], object]) -> None:
         """Tell an observer. That it raised is logged, once for each kind of error."""
         try:

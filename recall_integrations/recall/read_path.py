@@ -22,6 +22,8 @@ from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.delivery.showing import Showing, Shown
 from recall_integrations.delivery.withholding import withheld
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.learning.serving import BY_RULES, Served
+from recall_integrations.learning.shelf import Shelf
 from recall_integrations.planning.when import settled
 from recall_integrations.privacy.door import Door, passing
 from recall_integrations.query.entities.fallback import EntityFallback
@@ -31,6 +33,7 @@ from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
 from recall_integrations.recall.again import Again
 from recall_integrations.recall.caching import Caching
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
+from recall_integrations.recall.lately import Lately
 from recall_integrations.recall.looking import Looked, Looking
 from recall_integrations.recall.result_cache import ResultCache
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
@@ -100,6 +103,8 @@ class Sources:
         self.store, self.clock, self.ranker = store, clock, ranker
         self.specs, self.stages, self.observers = registered(arms), stages, observers
         self.admission = Admission()
+        self.lately = Lately(config.learned.results_max if config.learned.feedback else 0)
+        self.shelf = Shelf(store.path, store.entity_key)
         shelf = FileShelf(store.path / BREAKERS_FILE)
         self.guards = Guards(config.breakers, shelf, config.limits.workers, waiting=self.admission.waiting)
         self.showing = Showing(self.admission.waiting)
@@ -113,6 +118,11 @@ class Sources:
     def health(self) -> tuple[Health, ...]:
         """See `QueryOptimizer.health`."""
         return self.guards.health()
+
+    def learned(self, step: object) -> None:
+        """Tell observers of whole recalls of a step of learning."""
+        if self.looking is not None:
+            self.looking.learned(step)
 
     def flush(self) -> None:
         """See `QueryOptimizer.flush`."""
@@ -282,7 +292,14 @@ class ReadPath:
         return Door(mode, self._own)
 
     def answer(
-        self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None, *, kept: bool = True
+        self,
+        request: RecallRequest,
+        deadline: Deadline,
+        door: Door,
+        looked: Looked | None,
+        served: Served = BY_RULES,
+        *,
+        kept: bool = True,
     ) -> RecallResult:
         """The answer to a checked request for one scope: one that is kept, or of the stages.
 
@@ -291,10 +308,11 @@ class ReadPath:
             deadline: of it.
             door: what it goes through.
             looked: tells observers of it; `None` = there are none.
+            served: what was learned from use and answers it.
             kept: whether it may be one that is kept, and is kept.
         """
         if self._caching is None or not kept:
-            return self._computed(request, deadline, door, looked)[0]
+            return self._computed(request, deadline, door, looked, served)[0]
         began, asked = time.perf_counter(), self._caching.asked(request)
         found = self._caching.found(asked)
         if found is not None:
@@ -303,13 +321,19 @@ class ReadPath:
         return self._caching.kept(asked, state, result)
 
     def _computed(
-        self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None
+        self,
+        request: RecallRequest,
+        deadline: Deadline,
+        door: Door,
+        looked: Looked | None,
+        served: Served = BY_RULES,
     ) -> tuple[RecallResult, RecallState]:
         kept = {} if looked is None else self.store.hydration()
         began = time.perf_counter()
         with self._admission.admitted(deadline) as given, self.store.reading():
             k = given.k(request.k)
-            state = RecallState.begun(replace(request, k=k) if k != request.k else request, door, given.level, looked)
+            asked = replace(request, k=k) if k != request.k else request
+            state = RecallState.begun(asked, door, given.level, looked, served)
             shown = Shown(door, deadline, self._showing)
             shown.query(request.text)
             state, timings = self.runner.run(state.degraded_by(*_pressed(given, request, k, deadline)), deadline)

@@ -12,6 +12,9 @@ from cachetools import LRUCache
 from recall_integrations.config import RecallConfig
 from recall_integrations.config.scopes import ScopeSettings, acting, by_pattern
 from recall_integrations.errors import RecallError
+from recall_integrations.learning.serving import BY_RULES, Served
+from recall_integrations.learning.serving import served as served_by
+from recall_integrations.learning.signature import signature_of
 from recall_integrations.privacy.door import Door, passing
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.recall.looking import Looked
@@ -45,6 +48,8 @@ class ReadPaths:
             ResultCache(sources.store.revisions, cache.ttl_seconds, cache.max_entries) if config.caches else None
         )
         self.base = ReadPath(sources, config.with_entry(None), self._results)
+        learned = config.learned
+        self._learned = (learned.traffic_fraction_for_new_weights, learned.shared) if config.mode == "learned" else None
         self._entries = by_pattern(config.scopes)
         self._made: LRUCache[ScopeSettings, ReadPath] = LRUCache(PATHS_MAX)
         self._lock = threading.Lock()
@@ -106,9 +111,15 @@ class ReadPaths:
         path = self.base if request.scopes else self.of(request.scope)
         looking = self.sources.looking
         looked = None if looking is None else looking.begun(request, _thresholds(path.config))
-        answer = self._of_several if request.scopes else path.answer
+        served, shelf = BY_RULES, self.sources.shelf
         try:
-            result = passing(door, functools.partial(answer, request, deadline, door, looked))
+            if request.scopes:
+                result = passing(door, functools.partial(self._of_several, request, deadline, door, looked))
+            else:
+                if self._learned is not None:
+                    served = served_by(shelf, request.scope, request.text, *self._learned)
+                result = passing(door, functools.partial(path.answer, request, deadline, door, looked, served))
+            result = self._identified(request, result, served)
         except BaseException as e:
             if looked is not None:
                 looked.failed(e)
@@ -119,6 +130,15 @@ class ReadPaths:
         if error is not None:
             raise error
         return result
+
+    def _identified(self, request: RecallRequest, result: RecallResult, served: Served) -> RecallResult:
+        """The answer with an id, by which feedback will name it."""
+        lately = self.sources.lately
+        result_id = lately.new_id()
+        lately.note(result_id, request, result, served.label, functools.partial(signature_of, result.query))
+        if served.version is None:
+            return changed(result, id=result_id)
+        return changed(result, id=result_id, version=served.label)
 
     def _of_several(
         self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None

@@ -14,6 +14,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.facts.deciding import Decided
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.vector_column import Similarities
+from recall_integrations.learning.serving import BY_RULES, Served
 from recall_integrations.planning.when import Asked
 from recall_integrations.privacy.door import Door
 from recall_integrations.ranking.fusion import Fused
@@ -50,6 +51,7 @@ class RecallState:
         door: what may leave the recall; whatever goes to the caller or to a service goes through it.
         level: how much is left out, 0 = nothing (`resilience.admission`).
         looked: tells observers of whole recalls of this one; `None` = there are none.
+        served: what was learned from use and answers this recall; nothing = the rules do.
         cache: whether the answer comes from the result cache; then no stage is run.
         loading: whether the scope's columns are still being read, so that there is no view.
         parsed: the query as understood (`parse`); `query` is the same for whoever needs it.
@@ -84,6 +86,7 @@ class RecallState:
     door: Door = field(default_factory=Door)
     level: int = 0
     looked: Looked | None = None
+    served: Served = BY_RULES
     cache: CacheOutcome = field(default_factory=CacheOutcome)
     loading: bool = False
     parsed: ParsedQuery | None = None
@@ -134,9 +137,16 @@ class RecallState:
         return _there(self.fused, "fused", "rank")
 
     @classmethod
-    def begun(cls, request: RecallRequest, door: Door, level: int, looked: Looked | None = None) -> RecallState:
+    def begun(
+        cls,
+        request: RecallRequest,
+        door: Door,
+        level: int,
+        looked: Looked | None = None,
+        served: Served = BY_RULES,
+    ) -> RecallState:
         """Of a recall of which nothing is known yet: `RecallState(…)`, in a fraction of its time."""
-        return changed(_BLANK, request=request, door=door, level=level, looked=looked)
+        return changed(_BLANK, request=request, door=door, level=level, looked=looked, served=served)
 
     def degraded_by(self, *more: Degradation) -> RecallState:
         """With more of what did not work."""

@@ -699,6 +699,16 @@ class MemoryStore:
         """Memories by num; those that are gone are left out."""
         return self._reader.fetch(scope_id, nums)
 
+    def numbers(self, scope: Scope, ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of memories of a scope, by id; those that are not there are left out."""
+        from recall_integrations.store import rows
+
+        scope_id = self.scope_id(scope)
+        if scope_id is None or not ids:
+            return {}
+        with self._parts.errors(), self._parts.engine.connect() as connection:
+            return {one: place.num for one, place in rows.find(connection, scope_id, ids).items()}
+
     def fetch_ids(self, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
         """Memories by id; those that are gone are left out."""
         return self._reader.fetch_ids(scope_id, ids)

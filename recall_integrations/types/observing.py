@@ -131,5 +131,12 @@ class RecallObserver:
             look: what `begin` gave.
         """
 
+    def learned(self, step: object) -> None:
+        """Something was learned from feedback, promoted or rolled back, at once or by `optimizer.learn`.
+
+        Args:
+            step: a `learning.learner.Step`.
+        """
+
     def refused(self, error: Exception) -> None:
         """The arguments of a recall were refused; nothing was searched."""

@@ -447,6 +447,9 @@ class RecallResult:
         facts: what facts decided; `None` = the query asks for no state, or nothing is known of it.
         parts: of a recall of several scopes, what was done in each, in their order, without hits; `query`, `plan`,
             `rewrite` and `rerank` are those of the first.
+        id: by which feedback names this answer (`QueryOptimizer.feedback`); every answer has another one.
+        version: which plans and weights made it: `rules`, or what was learned from use, such as `v3` or `shared v1`
+            (docs/learning.md).
     """
 
     hits: tuple[Hit, ...]
@@ -461,6 +464,8 @@ class RecallResult:
     notes: tuple[Note, ...] = ()
     facts: Decision | None = None
     parts: tuple[RecallResult, ...] = ()
+    id: str = field(default="", compare=False)
+    version: str = "rules"
 
     @property
     def degradation_steps(self) -> tuple[str, ...]:

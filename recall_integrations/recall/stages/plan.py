@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 from recall_integrations.arms.registry import ArmSpec, with_own
 from recall_integrations.config import RecallConfig
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
+from recall_integrations.learning.serving import BY_RULES, Served
+from recall_integrations.learning.signature import signature_of
+from recall_integrations.learning.version import Version
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.planning.when import asked_for, settled
 from recall_integrations.recall.runner import Stage, Turn
@@ -53,9 +57,19 @@ class Plan(Stage):
         """Always."""
         return True
 
-    def made(self, parsed: ParsedQuery) -> RetrievalPlan:
-        """The plan of a parsed query. Pure."""
-        return with_own(make_plan(parsed, self._config), parsed, self._arms, self._config.planner.arm_limit)
+    def made(self, parsed: ParsedQuery, served: Served = BY_RULES) -> RetrievalPlan:
+        """The plan of a parsed query. Pure.
+
+        Args:
+            parsed: the query.
+            served: what was learned from use, if it answers this recall.
+        """
+        version = served.version
+        given = None if version is None or not version.plans else version.plan_for(signature_of(parsed))
+        plan = make_plan(parsed, self._config, given=given)
+        if version is not None:
+            plan = _learned(plan, version, served.label, given)
+        return with_own(plan, parsed, self._arms, self._config.planner.arm_limit)
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`planned`, `view`, `allowed`, `searched`, `wanted`, `asked` and `trust`."""
@@ -63,7 +77,7 @@ class Plan(Stage):
         scope_id = self._store.scope_id(request.scope)
         view = None if scope_id is None or state.loading else self._store.view(scope_id)
         parsed, session = settled(state.query, view)
-        plan = self.made(parsed)
+        plan = self.made(parsed, state.served)
         if parsed.type_hints != plan.type_hints:
             parsed = changed(parsed, type_hints=plan.type_hints)
         if view is None:
@@ -124,6 +138,14 @@ class Plan(Stage):
             Degradation(stage=name, reason="index.behind", detail=f"{lag} changes not applied yet.")
             for name, lag in self._store.behind(scope_id).items()
         ]
+
+
+def _learned(plan: RetrievalPlan, version: Version, label: str, given: str | None) -> RetrievalPlan:
+    """A plan with what a version makes of it, which says so."""
+    plan = version.applied(plan)
+    if given is None:
+        return plan
+    return replace(plan, reason=plan.reason.replace(f"{given}: given", f"{given}: learned from use ({label})", 1))
 
 
 def _unknown(scope: Scope) -> Note:

@@ -18,7 +18,7 @@ from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.ranking.features.exact import exact_shares
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
-from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, known_of
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
@@ -54,6 +54,7 @@ class Rank(Stage):
     ) -> None:
         self._store, self._config, self._delivery = store, config, delivery
         self._ranker = ranker
+        self._stepped = type(ranker) is FixedWeights  # steps are from its weights
         # Whatever the plan: it starts from what other arms found.
         graph = whole(made["graph"]) if "graph" in config.planner.arms else None
         self._graph = graph if isinstance(graph, GraphRetriever) else None
@@ -77,7 +78,8 @@ class Rank(Stage):
             evidence=self._evidence,
             lifts=self._lifts,
         )
-        ranked = rank(state.results, wanted, view.text, self._ranker, self._config.ranking)
+        learned = state.served.ranker if self._stepped else None
+        ranked = rank(state.results, wanted, view.text, learned or self._ranker, self._config.ranking)
         return _trusted(state, ranked.fused, ranked.confidence)
 
     def fallback(self, state: RecallState) -> RecallState:

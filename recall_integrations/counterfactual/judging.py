@@ -1,0 +1,266 @@
+"""Feedback on recalls: checked, kept at once, and replayed a moment later in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from recall_integrations.counterfactual.replay import Replays
+from recall_integrations.errors import InvalidArgument, NotFound, RecallError, StoreClosed
+from recall_integrations.indexes.times import to_micros
+from recall_integrations.learning.shelf import Shelf
+from recall_integrations.learning.signature import signature_of
+from recall_integrations.privacy.door import Door
+from recall_integrations.privacy.logs import told
+from recall_integrations.recall.lately import Lately, Recalled
+from recall_integrations.resilience import forking
+from recall_integrations.types import RecallResult, Scope, ScopeLike, checked_scope
+from recall_integrations.types.feedback import Feedback
+from recall_integrations.types.judged import GAINS_MAX, RULES, Gain, Judged
+from recall_integrations.types.numbers import is_number
+from recall_integrations.types.request import RecallRequest
+
+if TYPE_CHECKING:
+    from recall_integrations.optimizer import QueryOptimizer
+
+logger = logging.getLogger("recall_integrations")
+# How sure each thing is: a person pointed at the memory; the answer quotes it; a thumb for the whole answer; the user
+# asked again at once.
+SAID, CITED, RATED, AGAIN = 1.0, 0.5, 0.3, 0.2
+WAITING_MAX = 64  # replays that wait; whoever judges one more makes the next himself
+CLOSE_S = 5.0  # that the end of an optimizer waits for them
+Waiting = tuple[RecallRequest, Scope, str, tuple[int, ...]]
+
+
+class Judging:
+    """Keeps what is said of an optimizer's recalls. Threads share it.
+
+    Args:
+        optimizer: whose recalls they are.
+        lately: its last recalls.
+        shelf: where versions are.
+    """
+
+    def __init__(self, optimizer: QueryOptimizer, lately: Lately, shelf: Shelf) -> None:
+        self._optimizer, self._lately = optimizer, lately
+        self._replays = Replays(optimizer, shelf)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._depth = forking.depth()
+        self._waiting: deque[Waiting] = deque()
+        self._doing, self._starting = threading.Lock(), threading.Lock()
+        self._running = False
+
+    def feedback(
+        self,
+        result: RecallResult | str,
+        *,
+        helpful: Iterable[str] = (),
+        wrong: Iterable[str] = (),
+        cited: Iterable[str] = (),
+        rating: float | bool | None = None,
+        asked_again: bool = False,
+        scope: ScopeLike | None = None,
+        query: str | None = None,
+        now: datetime | None = None,
+    ) -> Feedback:
+        """See `QueryOptimizer.feedback`."""
+        given = {"helpful": _ids(helpful, "helpful"), "wrong": _ids(wrong, "wrong"), "cited": _ids(cited, "cited")}
+        stars = _rating(rating)
+        if both := sorted(set(given["helpful"] + given["cited"]) & set(given["wrong"])):
+            raise InvalidArgument(f"The memory {both[0]!r} cannot be both helpful (or cited) and wrong.")
+        if not any(given.values()) and stars is None and not asked_again:
+            raise InvalidArgument("Say something: helpful=[ids], wrong=[ids], cited=[ids], rating or asked_again.")
+        result_id, asked, anew = self._asked(result, scope, query, now)
+        said = _said(asked.shown, given, stars, again=asked_again, default=asked.request.scope)
+        gains: dict[Scope, dict[str, float]] = {}
+        ignored: list[str] = []
+        for where, of_ids in said.items():
+            known = self._kept(result_id, asked, where, of_ids, anew=anew)
+            ignored += [one for one in of_ids if one not in known]
+            gains[where] = known
+        return Feedback(result_id=result_id, gains=gains, ignored=tuple(ignored), anew=anew)
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Make the replays that wait; whether all of them were made in the time."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while self._waiting:
+            if end is not None and time.monotonic() >= end:
+                return False
+            self._next()
+        with self._doing:
+            return True
+
+    def close(self) -> None:
+        """Make what waits, for a few seconds at most."""
+        if self._depth != forking.depth():
+            return
+        if not self.flush(CLOSE_S):
+            logger.warning("%d judged recalls were not replayed: nothing is learned from them.", len(self._waiting))
+            self._waiting.clear()
+        self._replays.close()
+
+    # -- what was recalled -------------------------------------------------------------------------------------------
+
+    def _asked(
+        self, result: RecallResult | str, scope: ScopeLike | None, query: str | None, now: datetime | None
+    ) -> tuple[str, Recalled, bool]:
+        """The id of the result, its recall, and whether that had to be made up from the query."""
+        if not isinstance(result, RecallResult | str) or (isinstance(result, str) and not result.strip()):
+            raise InvalidArgument(f"result must be a RecallResult or its id, not {result!r:.60}.")
+        result_id = result if isinstance(result, str) else result.id
+        if len(result_id) > 200:
+            raise InvalidArgument("The id of a result has at most 200 characters.")
+        found = self._lately.get(result_id)
+        where = None if scope is None else checked_scope(scope)
+        if found is not None:
+            scopes = found.request.scopes or (found.request.scope,)
+            if where is None or where in scopes:
+                return result_id, found, False
+            found = None  # whose it is is nobody else's business
+        if query is None:
+            raise NotFound(
+                f"There is no recall {result_id!r} here: the last {self._optimizer.config.learned.results_max:,} of "
+                "this optimizer are remembered (learned.results_max, learned.feedback), and each process has its own. "
+                "Give its query= and scope= as well."
+            )
+        request = self._optimizer.checked_request(query, scope=scope, now=now)
+        parsed = self._optimizer.parse(request.text, scope=request.scope, now=request.now)
+        shown: tuple[tuple[Scope, str], ...] = ()
+        if isinstance(result, RecallResult):
+            shown = tuple((hit.scope or request.scope, hit.memory.id or "") for hit in result.hits)
+        made = Recalled(request=request, shown=shown, version=RULES, signature=lambda: signature_of(parsed))
+        return result_id, made, True
+
+    def _kept(
+        self, result_id: str, asked: Recalled, scope: Scope, said: dict[str, tuple[float, float]], *, anew: bool
+    ) -> dict[str, float]:
+        """Keep what was said of the memories of a scope; the ones that are there."""
+        store = self._optimizer.store
+        nums = store.numbers(scope, list(said))
+        places = {one: place for place, (where, one) in enumerate(asked.shown, start=1) if where == scope}
+        gains = [
+            Gain(num=nums[one], gain=gain, sure=sure, place=places.get(one, 0))
+            for one, (gain, sure) in said.items()
+            if one in nums
+        ][:GAINS_MAX]
+        if not gains:
+            return {}
+        request, learned = asked.request, self._optimizer.config.learned
+        query = None
+        if learned.keep_text and request.privacy != "block":
+            query = Door(request.privacy, self._optimizer.config.privacy.compiled).text(request.text)
+        judged = Judged(
+            result_id=result_id,
+            at=to_micros(store.clock()),
+            signature=asked.signature(),
+            version=RULES if anew else asked.version,
+            gains=tuple(gains),
+        )
+        if store.judgements.put(scope, judged, query):
+            self._add((request, scope, result_id, tuple(gain.num for gain in gains)))
+        return {one: gain for one, (gain, _) in said.items() if one in nums}
+
+    # -- replays -----------------------------------------------------------------------------------------------------
+
+    def _add(self, waiting: Waiting) -> None:
+        if self._depth != forking.depth():
+            self._begin()
+        self._waiting.append(waiting)
+        if len(self._waiting) > WAITING_MAX:
+            self._next()
+            return
+        with self._starting:
+            if self._running:
+                return
+            self._running = True
+        try:
+            threading.Thread(target=self._run, name="recall-replaying", daemon=True).start()
+        except RuntimeError:  # no thread to be had
+            self._running = False
+            self._next()
+
+    def _run(self) -> None:
+        while True:
+            while self._waiting:
+                self._next()
+                time.sleep(0)  # recalls come first
+            with self._starting:
+                if not self._waiting:
+                    self._running = False
+                    return
+
+    def _next(self) -> None:
+        with self._doing:
+            try:
+                request, scope, result_id, nums = self._waiting.popleft()
+            except IndexError:
+                return
+            try:
+                replay = self._replays.of(request, scope, nums)
+                if replay is not None:
+                    self._optimizer.store.judgements.replayed(scope, result_id, replay)
+            except StoreClosed:
+                self._waiting.clear()
+            except RecallError as e:
+                logger.warning("A judged recall could not be replayed: %s", told(e))
+
+
+def _ids(given: Iterable[str], name: str) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise InvalidArgument(f"{name} must be a list of ids, not {given!r}: {name}=[{given!r}].")
+    try:
+        ids = tuple(dict.fromkeys(given))
+    except TypeError as e:
+        raise InvalidArgument(f"{name} must be a list of ids, not {type(given).__name__}.") from e
+    if not all(isinstance(one, str) and one for one in ids):
+        raise InvalidArgument(f"{name} must be a list of ids, which are text.")
+    if len(ids) > GAINS_MAX:
+        raise InvalidArgument(f"{name} may name at most {GAINS_MAX} memories, not {len(ids)}.")
+    return ids
+
+
+def _rating(given: float | bool | None) -> float | None:
+    """From 0 (of no use) to 1 (just what was asked for); a thumb is one of them."""
+    if given is None:
+        return None
+    if isinstance(given, bool):
+        return float(given)
+    if not is_number(given) or not 0 <= given <= 1:
+        raise InvalidArgument(f"rating must be a number from 0 to 1, True (thumbs up) or False, not {given!r}.")
+    return float(given)
+
+
+def _said(
+    shown: Sequence[tuple[Scope, str]], given: dict[str, Any], rating: float | None, *, again: bool, default: Scope
+) -> dict[Scope, dict[str, tuple[float, float]]]:
+    """Scope → memory → (gain, how sure), of what was said in whatever way; the surest counts."""
+    home = {one: where for where, one in reversed(shown)}
+    said: dict[Scope, dict[str, tuple[float, float]]] = {}
+
+    def say(one: str, gain: float, sure: float) -> None:
+        of_scope = said.setdefault(home.get(one, default), {})
+        if one not in of_scope or of_scope[one][1] < sure:
+            of_scope[one] = (gain, sure)
+
+    for one in given["helpful"]:
+        say(one, 1.0, SAID)
+    for one in given["wrong"]:
+        say(one, 0.0, SAID)
+    for one in given["cited"]:
+        say(one, 1.0, CITED)
+    if rating is not None and rating < 0.5:
+        for _, one in shown:
+            say(one, 0.0, RATED)
+    elif rating is not None and not given["helpful"] and not given["cited"] and shown:
+        say(shown[0][1], rating, RATED)  # whom else should it be for
+    if again:
+        for _, one in shown:
+            say(one, 0.0, AGAIN)
+    return said

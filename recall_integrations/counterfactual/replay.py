@@ -1,0 +1,261 @@
+"""A judged query again: by the rules, by every other plan, without each arm, and by what was learned.
+
+Recalls of the same store, without an LLM or a reranker, which would cost money or time. What is kept of them are the
+numbers of the memories that they find, and the features of the best candidates.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.config import CacheConfig, RecallConfig
+from recall_integrations.learning.choosing import PLAN, VERSION, WITHOUT
+from recall_integrations.learning.making import learnable
+from recall_integrations.learning.serving import BY_RULES, Served, to_replay
+from recall_integrations.learning.shelf import Shelf
+from recall_integrations.learning.signature import signature_of
+from recall_integrations.learning.version import PLANS, Version
+from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
+from recall_integrations.ranking.rankers.stepped import entered
+from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.state import RecallState
+from recall_integrations.types import Scope
+from recall_integrations.types.judged import CANDIDATES_MAX, ORDER_MAX, RULES, Order, Replay
+from recall_integrations.types.making import changed
+from recall_integrations.types.request import RecallRequest
+
+K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and what is moved up comes from behind
+TIME_BUDGET_MS = 5_000.0
+_KEPT = 8  # pairs of optimizers, of scopes with settings of their own
+
+
+class _Serve(Stage):
+    """Lets something that was learned answer."""
+
+    name, after, essential, may_hang = "replay.serve", "parse", True, False
+
+    def __init__(self) -> None:
+        self.served, self.plan = BY_RULES, ""
+
+    def applies(self, _state: RecallState) -> bool:
+        return True
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        served = self.served
+        if self.plan:
+            served = Served(version=Version(id="v0", plans={signature_of(state.query): self.plan}))
+        return changed(state, served=served)
+
+
+class _Drop(Stage):
+    """Leaves arms out of the plan."""
+
+    name, after, essential, may_hang = "replay.drop", "plan", True, False
+
+    def __init__(self) -> None:
+        self.arms: Collection[str] = ()
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        if not self.arms:
+            return state
+        arms = tuple(arm for arm in state.plan.arms if arm.name not in self.arms)
+        return changed(state, planned=changed(state.plan, arms=arms))
+
+
+class _Sums(Stage):
+    """Notes the sum of each candidate."""
+
+    name, after, may_hang = "replay.sums", "rank", False
+
+    def __init__(self) -> None:
+        self.rows: NDArray[np.int64] = np.empty(0, np.int64)
+        self.sums: NDArray[np.float32] = np.empty(0, np.float32)
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        fused = state.candidates
+        self.rows = fused.rows
+        self.sums = np.zeros(len(fused.rows), dtype=np.float32)
+        for added in fused.added.values():
+            self.sums = self.sums + added
+        return state
+
+
+class _Order(Stage):
+    """Notes which memories come first."""
+
+    name, after, may_hang = "replay.order", "arrange", False
+
+    def __init__(self) -> None:
+        self.first: Order | None = None
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        self.first = tuple(state.scope.nums[state.candidates.rows[:ORDER_MAX]].tolist())
+        return state
+
+
+class _Watching(FixedWeights):
+    """The fixed sum, which keeps what it looked at last."""
+
+    may_hang = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: Features | None = None
+
+    def score(self, features: Features) -> Ranking:
+        self.seen = features
+        return super().score(features)
+
+
+class _Pair:
+    """What replays of one configuration go through: once with the features seen, else without."""
+
+    def __init__(self, optimizer: QueryOptimizer, config: RecallConfig, *, watching: bool) -> None:
+        self.serve, self.drop, self.sums, self.order = _Serve(), _Drop(), _Sums(), _Order()
+        stages = (self.serve, self.drop, self.sums, self.order)
+        self.ranker = _Watching() if watching else None
+        self.plain = optimizer.varied(config=config, stages=stages, outside=False)
+        self.watched = self.plain
+        if watching:
+            self.watched = optimizer.varied(config=config, ranker=self.ranker, stages=stages, outside=False)
+
+
+class Replays:
+    """Makes replays, one at a time. Threads share it.
+
+    Args:
+        optimizer: whose recalls were judged.
+        shelf: where versions are.
+    """
+
+    def __init__(self, optimizer: QueryOptimizer, shelf: Shelf) -> None:
+        self._optimizer, self._shelf = optimizer, shelf
+        self._lock = threading.Lock()
+        self._pairs: dict[str, _Pair] = {}
+
+    def of(self, request: RecallRequest, scope: Scope, judged: Iterable[int]) -> Replay | None:
+        """What the query finds, and would have found; `None` where the scope has nothing any more.
+
+        Args:
+            request: of the recall.
+            scope: that is looked at.
+            judged: numbers of the memories that something was said of; their features are kept too.
+        """
+        with self._lock:
+            pair = self._pair(scope)
+            asked = _asked(request, scope)
+            result = self._recalled(pair, pair.watched, request.text, asked)
+            rules = pair.order.first
+            if result is None or not rules:
+                return None
+            orders: dict[str, Order] = {RULES: rules}
+            best = self._best(pair, result.plan.arms, scope, set(judged))
+            for name in PLANS:
+                if name != result.plan.name:
+                    self._tried(pair, orders, f"{PLAN}{name}", request.text, asked, plan=name)
+            if len(result.plan.arms) > 1:
+                for arm in result.plan.arms:
+                    self._tried(pair, orders, f"{WITHOUT}{arm.name}", request.text, asked, gone=(arm.name,))
+            for label, served in to_replay(self._shelf, scope):
+                self._tried(pair, orders, f"{VERSION}{label}", request.text, asked, served=served)
+            return Replay(plan=result.plan.name, orders=orders, **best)
+
+    def close(self) -> None:
+        """Let go of the optimizers."""
+        with self._lock:
+            for pair in self._pairs.values():
+                pair.plain.close()
+                pair.watched.close()
+            self._pairs.clear()
+
+    def _pair(self, scope: Scope) -> _Pair:
+        settings = self._optimizer.config_of(scope)
+        found = self._pairs.get(settings.fingerprint)
+        if found is None:
+            while len(self._pairs) >= _KEPT:
+                self._pairs.pop(next(iter(self._pairs)))
+            values = {"mode": "rule", "cache": CacheConfig(), "scopes": ()}
+            watching = self._optimizer.ranker is None and settings.strategy == FixedWeights.name
+            config = settings.with_settings(values.items())
+            found = self._pairs[settings.fingerprint] = _Pair(self._optimizer, config, watching=watching)
+        return found
+
+    def _tried(
+        self,
+        pair: _Pair,
+        orders: dict[str, Order],
+        name: str,
+        text: str,
+        asked: dict[str, Any],
+        *,
+        plan: str = "",
+        gone: Collection[str] = (),
+        served: Served = BY_RULES,
+    ) -> None:
+        self._recalled(pair, pair.plain, text, asked, plan=plan, gone=gone, served=served)
+        if pair.order.first is not None:
+            orders[name] = pair.order.first
+
+    @staticmethod
+    def _recalled(
+        pair: _Pair,
+        optimizer: QueryOptimizer,
+        text: str,
+        asked: dict[str, Any],
+        *,
+        plan: str = "",
+        gone: Collection[str] = (),
+        served: Served = BY_RULES,
+    ) -> Any:
+        pair.serve.served, pair.serve.plan, pair.drop.arms, pair.order.first = served, plan, gone, None
+        return optimizer.recall(text, **asked)
+
+    def _best(self, pair: _Pair, arms: Iterable[Any], scope: Scope, judged: set[int]) -> dict[str, Any]:
+        """The best candidates, and those that were judged, with their features."""
+        seen = None if pair.ranker is None else pair.ranker.seen
+        scope_id = self._optimizer.store.scope_id(scope)
+        if seen is None or scope_id is None or not seen.size:
+            return {}
+        names, view = learnable(), self._optimizer.store.view(scope_id)
+        x = entered(seen, names).T
+        for arm in arms:
+            own = [names.index(name) for name in seen.known.evidence.get(arm.name, ()) if name in names]
+            if arm.weight != 1 and own:
+                x[:, own] *= np.float32(arm.weight)
+        place = {int(row): i for i, row in enumerate(seen.rows)}
+        nums = view.nums[pair.sums.rows].tolist()
+        kept = [
+            i
+            for i, (row, num) in enumerate(zip(pair.sums.rows.tolist(), nums, strict=True))
+            if row in place and (i < CANDIDATES_MAX or num in judged)
+        ]
+        rows = pair.sums.rows[kept].tolist()
+        return {
+            "nums": tuple(nums[i] for i in kept),
+            "offset": pair.sums.sums[kept].astype(np.float32),
+            "names": names,
+            "x": x[[place[row] for row in rows]].astype(np.float32),
+        }
+
+
+def _asked(request: RecallRequest, scope: Scope) -> dict[str, Any]:
+    """The arguments of a replay: those of the recall, but for what says how it is delivered."""
+    return {
+        "k": max(request.k, K_MIN),
+        "scope": scope,
+        "filters": request.filters,
+        "now": request.now,
+        "window": request.window,
+        "timezone": None if request.zone is None else request.zone.key,
+        "query_vector": request.vector,
+        "as_of": request.as_of,
+        "time_budget_ms": TIME_BUDGET_MS,
+        "score_min": 0.0,
+    }

@@ -1,0 +1,86 @@
+"""The last recalls of an optimizer, in memory, so that somebody can say whether they helped."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+from recall_integrations.records import record
+from recall_integrations.resilience import forking
+from recall_integrations.types import RecallResult, Scope
+from recall_integrations.types.judged import RULES
+from recall_integrations.types.making import maker
+from recall_integrations.types.request import RecallRequest
+
+_PREFIX_BYTES = 6
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A recall that was answered.
+
+    Args:
+        request: its arguments.
+        shown: of each hit its scope and id, in order.
+        version: what answered it: `rules`, `v3`, `shared v2`.
+        signature: makes the signature of the query when somebody asks.
+    """
+
+    request: RecallRequest
+    shown: tuple[tuple[Scope, str], ...]
+    version: str = RULES
+    signature: Callable[[], str]
+
+
+_recalled = maker(Recalled)
+
+
+class Lately:
+    """Threads share it. In a forked child ids begin otherwise, and nothing is remembered yet.
+
+    Args:
+        most: how many recalls are remembered; 0 = none, and results have ids all the same.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._begin()
+
+    def _begin(self) -> None:
+        self._depth = forking.depth()
+        self._prefix, self._counter = secrets.token_hex(_PREFIX_BYTES), itertools.count(1)
+        self._kept: OrderedDict[str, Recalled] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def new_id(self) -> str:
+        """Of a result: distinct among all that were ever given."""
+        if self._depth != forking.depth():
+            self._begin()
+        return f"{self._prefix}-{next(self._counter):x}"
+
+    def note(
+        self, result_id: str, request: RecallRequest, result: RecallResult, version: str, signature: Callable[[], str]
+    ) -> None:
+        """Remember a recall."""
+        if not self._most:
+            return
+        where = request.scope
+        shown = tuple([(hit.scope or where, hit.memory.id or "") for hit in result.hits])
+        kept = _recalled(request, shown, version, signature)
+        with self._lock:
+            self._kept[result_id] = kept
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+    def get(self, result_id: str) -> Recalled | None:
+        """A recall; `None` = it is not remembered, or not any more."""
+        with self._lock:
+            return self._kept.get(result_id)
+
+    def forget(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._kept.clear()
