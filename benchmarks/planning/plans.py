@@ -45,7 +45,7 @@ class _Balanced(Plan):
         super().__init__(store, config, BUILT_IN)
         self._settings = config
 
-    def made(self, parsed: ParsedQuery) -> RetrievalPlan:
+    def made(self, parsed: ParsedQuery, served: Served = BY_RULES) -> RetrievalPlan:
         """The balanced plan, with what `planner.rules` adds to it."""
         return make_plan(parsed, self._settings, given="balanced")
 

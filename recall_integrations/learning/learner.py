@@ -262,6 +262,8 @@ class Learner:
             return Step(scope=None, step=SKIPPED, because="it was rolled back by hand; promote a version to go on")
         found_version = make(f"v{state.made + 1}")
         event = Event(at=now, step=NOTHING, version="", because=found_version.because)
+        if found_version.too_few:  # it is looked at again as soon as there is more
+            return Step(scope=None, step=SKIPPED, because=found_version.because)
         if found_version.version is None:
             self.shelf.change(name, lambda old: old.after(event, learned_at=now))
             return Step(scope=None, step=NOTHING, because=found_version.because)

@@ -31,11 +31,13 @@ class Made:
         version: `None` = nothing that is better.
         because: in words.
         gap: of the steps, on recalls that they were not made from; `None` = there are none.
+        too_few: whether too little was judged yet to learn anything.
     """
 
     version: Version | None
     because: str
     gap: Gap | None = None
+    too_few: bool = False
 
 
 def held_out(result_id: str) -> bool:
@@ -67,7 +69,8 @@ def made(
     """
     usable = [one for one in judged if one.replay is not None and one.positive()]
     if len(usable) < least:
-        return Made(version=None, because=f"{len(usable)} recalls were judged helpful and replayed, {least} are needed")
+        because = f"{len(usable)} recalls were judged helpful and replayed, {least} are needed"
+        return Made(version=None, because=because, too_few=True)
     kept, apart = [o for o in usable if not held_out(o.result_id)], [o for o in usable if held_out(o.result_id)]
     found, gap, why = _steps(kept, apart, position_bias) if steps else ({}, None, "another ranker orders")
     plans = plans_for(usable, least=least, position_bias=position_bias)

@@ -43,7 +43,8 @@ class Gap:
 
 def worth(gain: Gain, position_bias: float) -> float:
     """What a judgement counts: how sure it is, over how probably somebody looked at its place."""
-    return gain.sure * min(max(gain.place, 1) ** position_bias, WORTH_MAX)
+    unseen: float = max(gain.place, 1) ** position_bias
+    return gain.sure * min(unseen, WORTH_MAX)
 
 
 def weights_of(judged: Sequence[Judged], position_bias: float) -> Numbers:

@@ -87,7 +87,8 @@ def pooled(
         count += len(apart.judged)
         first, last = min(first, *(one.at for one in usable)), max(last, *(one.at for one in usable))
     if len(steps) < SCOPES_MIN:
-        return Made(version=None, because=f"{len(steps)} scopes have enough judged recalls, {SCOPES_MIN} are needed")
+        because = f"{len(steps)} scopes have enough judged recalls, {SCOPES_MIN} are needed"
+        return Made(version=None, because=because, too_few=True)
     shared = trimmed_mean(steps)
     means = np.asarray([gained(apart, shared, position_bias).mean for apart in held])
     gap = bootstrap(means, level=LEVEL)

@@ -115,7 +115,8 @@ def fitted(lists: Lists, penalty: float) -> Numbers:
         steps = steps - move / max(1.0, longest)  # never further than 1 at once
         if longest < ENOUGH:
             break
-    return np.clip(steps / scale, -STEP_MAX, STEP_MAX)
+    found: Numbers = np.clip(steps / scale, -STEP_MAX, STEP_MAX)
+    return found
 
 
 def _shares(scores: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Numbers:
@@ -133,7 +134,7 @@ def figures(lists: Lists, steps: Numbers, position_bias: float) -> Numbers:
     found = []
     for one, start, end in zip(lists.judged, lists.starts.tolist(), ends, strict=True):
         assert one.replay is not None
-        best = np.lexsort((one.replay.nums, -scores[start:end]))[:DEPTH]
+        best = np.lexsort((np.asarray(one.replay.nums), -scores[start:end]))[:DEPTH]
         found.append(ndcg(tuple(one.replay.nums[i] for i in best), gains_by_num(one, position_bias)))
     return np.asarray(found)
 
