@@ -320,20 +320,9 @@ class QueryOptimizer:
 
     def checked_request(self, query: str, **arguments: Any) -> RecallRequest:
         """The checked arguments of a recall; those that are not given have their defaults (`recall`)."""
-        names = (
-            "k",
-            "scope",
-            "scopes",
-            "filters",
-            "now",
-            "time_budget_ms",
-            "tokens_max",
-            "window",
-            "timezone",
-            "context",
-        )
-        given = {**dict.fromkeys(names), "k": 5, "context": 0, "vector": None, "score_min": None, "watch": None}
-        return self._checked(query=query, **{**given, "mode": "allow", "as_of": None, **arguments})
+        none = ("scope", "scopes", "filters", "now", "time_budget_ms", "tokens_max", "window", "timezone", "vector")
+        given = {**dict.fromkeys((*none, "score_min", "watch", "as_of")), "k": 5, "context": 0, "mode": "allow"}
+        return self._checked(query=query, **{**given, **arguments})
 
     def _judging(self) -> Judging:
         with self._changing:

@@ -22,6 +22,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.evaluation.metrics import Interval, paired_difference
 from recall_integrations.evaluation.quality.tables import interval
 from recall_integrations.evaluation.terminal import compact_table
+from recall_integrations.learning.serving import BY_RULES, Served
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall.stages.plan import Plan
