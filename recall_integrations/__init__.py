@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         CacheConfig,
         FactsConfig,
         FallbackFusionConfig,
+        LearnedConfig,
         LimitsConfig,
         PlannerConfig,
         PrivacyConfig,
@@ -61,6 +62,7 @@ __all__ = [
     "FallbackFusionConfig",
     "Filters",
     "Hit",
+    "LearnedConfig",
     "LimitsConfig",
     "Memory",
     "MemoryStore",
@@ -89,8 +91,8 @@ _RECORDS = (
     "EntityRef Filters Hit Memory MemoryType ParsedQuery RecallResult Relation RetrievalPlan Scope TemporalWindow"
 ).split()
 _SETTINGS = (
-    "BreakerConfig BudgetsConfig CacheConfig FactsConfig FallbackFusionConfig LimitsConfig PlannerConfig PrivacyConfig"
-    " QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig RewritingConfig SpecificityConfig"
+    "BreakerConfig BudgetsConfig CacheConfig FactsConfig FallbackFusionConfig LearnedConfig LimitsConfig PlannerConfig"
+    " PrivacyConfig QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig RewritingConfig SpecificityConfig"
 ).split()
 _HOMES = {
     **dict.fromkeys(_RECORDS, "recall_integrations.types"),

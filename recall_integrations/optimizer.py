@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.adapters.filters import FiltersLike
     from recall_integrations.arms.registry import ArmSpec
     from recall_integrations.config import RecallConfig
-    from recall_integrations.counterfactual.judging import Judging
+    from recall_integrations.judging.feedback import Judging
     from recall_integrations.learning.learner import Learner
     from recall_integrations.learning.learner import Step as LearningStep
     from recall_integrations.ranking.rankers.feature_sum import Ranker
@@ -327,7 +327,7 @@ class QueryOptimizer:
     def _judging(self) -> Judging:
         with self._changing:
             if self._feedback is None:
-                from recall_integrations.counterfactual.judging import Judging
+                from recall_integrations.judging.feedback import Judging
 
                 self._feedback = Judging(self, self._paths.sources.lately, self._paths.sources.shelf)
             return self._feedback

@@ -23,6 +23,7 @@ from recall_integrations.config.asking import (
 )
 from recall_integrations.config.bounds import BreakerConfig, BudgetsConfig, CacheConfig, LimitsConfig
 from recall_integrations.config.facts import FactsConfig
+from recall_integrations.config.learned import LearnedConfig
 from recall_integrations.config.ordering import (
     FALLBACK,
     FUSIONS,
@@ -50,6 +51,7 @@ __all__ = [
     "CacheConfig",
     "FactsConfig",
     "FallbackFusionConfig",
+    "LearnedConfig",
     "LimitsConfig",
     "PlannerConfig",
     "PrivacyConfig",

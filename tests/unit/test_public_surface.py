@@ -15,6 +15,7 @@ PUBLIC = {
     "CacheConfig",
     "EntityRef",
     "FactsConfig",
+    "LearnedConfig",
     "FallbackFusionConfig",
     "Filters",
     "Hit",

@@ -15,8 +15,8 @@ PACKAGE = ROOT / "recall_integrations"
 ORDER = tuple(
     """
     errors patterns collector records types config resilience observability text languages privacy embeddings query
-    extraction database indexes facts reranking adapters store planning rewriting arms ranking delivery recall optimizer
-    counterfactual ontop retriever testing frameworks serving evaluation training console cli
+    extraction database indexes facts reranking adapters store planning rewriting arms ranking learning delivery recall
+    judging optimizer counterfactual ontop retriever testing frameworks serving evaluation training console cli
     """.split()
 )
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.config import CacheConfig, RecallConfig
+from recall_integrations.judging.recalling import Recalling
 from recall_integrations.learning.choosing import PLAN, VERSION, WITHOUT
 from recall_integrations.learning.making import learnable
 from recall_integrations.learning.serving import BY_RULES, Served, to_replay
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.signature import signature_of
 from recall_integrations.learning.version import PLANS, Version
-from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
 from recall_integrations.ranking.rankers.stepped import entered
@@ -117,7 +117,7 @@ class _Watching(FixedWeights):
 class _Pair:
     """What replays of one configuration go through: once with the features seen, else without."""
 
-    def __init__(self, optimizer: QueryOptimizer, config: RecallConfig, *, watching: bool) -> None:
+    def __init__(self, optimizer: Recalling, config: RecallConfig, *, watching: bool) -> None:
         self.serve, self.drop, self.sums, self.order = _Serve(), _Drop(), _Sums(), _Order()
         stages = (self.serve, self.drop, self.sums, self.order)
         self.ranker = _Watching() if watching else None
@@ -135,7 +135,7 @@ class Replays:
         shelf: where versions are.
     """
 
-    def __init__(self, optimizer: QueryOptimizer, shelf: Shelf) -> None:
+    def __init__(self, optimizer: Recalling, shelf: Shelf) -> None:
         self._optimizer, self._shelf = optimizer, shelf
         self._lock = threading.Lock()
         self._pairs: dict[str, _Pair] = {}
@@ -206,7 +206,7 @@ class Replays:
     @staticmethod
     def _recalled(
         pair: _Pair,
-        optimizer: QueryOptimizer,
+        optimizer: Recalling,
         text: str,
         asked: dict[str, Any],
         *,

@@ -8,11 +8,12 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from recall_integrations.counterfactual.replay import Replays
 from recall_integrations.errors import InvalidArgument, NotFound, RecallError, StoreClosed
 from recall_integrations.indexes.times import to_micros
+from recall_integrations.judging.recalling import Recalling
+from recall_integrations.judging.replay import Replays
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.signature import signature_of
 from recall_integrations.privacy.door import Door
@@ -24,9 +25,6 @@ from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.judged import GAINS_MAX, RULES, Gain, Judged
 from recall_integrations.types.numbers import is_number
 from recall_integrations.types.request import RecallRequest
-
-if TYPE_CHECKING:
-    from recall_integrations.optimizer import QueryOptimizer
 
 logger = logging.getLogger("recall_integrations")
 # How sure each thing is: a person pointed at the memory; the answer quotes it; a thumb for the whole answer; the user
@@ -46,7 +44,7 @@ class Judging:
         shelf: where versions are.
     """
 
-    def __init__(self, optimizer: QueryOptimizer, lately: Lately, shelf: Shelf) -> None:
+    def __init__(self, optimizer: Recalling, lately: Lately, shelf: Shelf) -> None:
         self._optimizer, self._lately = optimizer, lately
         self._replays = Replays(optimizer, shelf)
         self._begin()
