@@ -118,7 +118,10 @@ class Families:
             "recall_reranker_latency_ms", "Time of a rerank in milliseconds, where there was one.", MILLISECONDS
         )
         ndcg = library.Gauge(
-            "recall_ndcg_by_plan", "nDCG of judged or labelled questions, by the plan they led to.", ["plan"], registry=registry
+            "recall_ndcg_by_plan",
+            "nDCG of judged or labelled questions, by the plan they led to.",
+            ["plan"],
+            registry=registry,
         )
         self.ndcg = Series(ndcg, plan)
         self.latency_s = histogram(
