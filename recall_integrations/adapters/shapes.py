@@ -18,18 +18,20 @@ from recall_integrations.types import Hit, Memory, Scope
 PREFIX = "recall_"
 NODE = "recall_node"  # in a memory's metadata: what a LlamaIndex node was besides its text and metadata
 DIGEST = "recall_digest"  # in a memory's metadata: of the document of another store that it is of
+RESULT = "recall_result_id"  # names the answer that a document or node is of, for feedback on it
 # Of the memory: the same whatever is asked. Always there, "" where it is not known, so that a prompt may name them.
 OF_MEMORY = tuple(
     f"{PREFIX}{name}" for name in ("id", "type", "actor", "role", "channel", "thread", "date", "event_at", "created_at")
 )
 # Of the memory, and there only where it has them.
 IF_ANY = tuple(f"{PREFIX}{name}" for name in ("position", "expires_at", "refs", "scope"))
-# Of this recall. Only score and reason are always there, and highlights only where they were asked for.
+# Of this recall. Only score, reason and the id of the result are always there, and highlights only where they were
+# asked for.
 OF_RECALL = tuple(
     f"{PREFIX}{name}"
     for name in (
         *("score", "reason", "duplicates", "context", "superseded_by", "valid_from", "valid_to"),
-        "highlights",
+        *("highlights", "result_id"),
     )
 )
 OURS = (*OF_RECALL, *OF_MEMORY, *IF_ANY, NODE)
