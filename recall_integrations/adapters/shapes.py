@@ -42,8 +42,8 @@ class Details(dict[str, Any]):
     """Metadata of a result. Two of one memory are equal whatever was asked.
 
     LangChain's multi-query retriever tells documents apart by comparing them whole, and how well one answers differs
-    from query to query. Everything else about it is a dict's: compared with a plain one it is equal where all is the
-    same, and a pickle, JSON or a checkpoint holds a plain one.
+    from query to query. Everything else about it is a dict's: compared with a plain one it is equal where all but the
+    id of the answer is the same, and a pickle, JSON or a checkpoint holds a plain one.
     """
 
     __slots__ = ()
@@ -52,7 +52,9 @@ class Details(dict[str, Any]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Details):
             return _lasting(self) == _lasting(other)
-        return dict.__eq__(self, other)
+        if isinstance(other, dict):
+            return _unnamed(self) == _unnamed(other)
+        return NotImplemented
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -82,6 +84,10 @@ class NodeDetails(Details):
 
     def __str__(self) -> str:
         return str(own(self))
+
+
+def _unnamed(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key != RESULT}
 
 
 def _lasting(metadata: Mapping[str, Any]) -> dict[str, Any]:
