@@ -161,7 +161,7 @@ class Judging:
             version=RULES if anew else asked.version,
             gains=tuple(gains),
         )
-        if store.judgements.put(scope, judged, query):
+        if store.judgements.put(scope, judged, query, settings=learned):
             self._add((request, scope, result_id, tuple(gain.num for gain in gains)))
         return {one: gain for one, (gain, _) in said.items() if one in nums}
 
