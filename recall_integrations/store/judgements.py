@@ -166,7 +166,7 @@ class Judgements:
             .order_by(_j.at.desc(), _j.result_id)
             .limit(settings.keep_max)
         )
-        connection.execute(delete(schema.judged).where(_j.scope_id == scope_id, _j.result_id.not_in(kept)))
+        connection.execute(delete(schema.judged).where(_j.scope_id == scope_id, _j.result_id.not_in(newest)))
 
     def _oldest(self, settings: LearnedConfig) -> int:
         return to_micros(self._parts.clock() - timedelta(days=settings.keep_days))
