@@ -42,7 +42,8 @@ def _judged(
     rng, names = np.random.default_rng(seed), learnable()
     column = names.index(told_by)
     made = []
-    for i in range(n):
+    while len(made) < n:
+        i = len(made)
         x = rng.normal(size=(SIZE, len(names))).astype(np.float32)
         offset = rng.normal(size=SIZE).astype(np.float32)
         right = int(x[:, column].argmin() if inverted else rng.integers(SIZE))
@@ -56,6 +57,8 @@ def _judged(
         if rng.random() < noise:
             helped = rules[int(rng.integers(SHOWN))]
         place = rules.index(helped) + 1
+        if place > SHOWN:  # nobody saw it
+            continue
         others = {RULES: rules}
         for name, share in (orders or {}).items():
             rest = [num for num in rules if num != nums[right]]
