@@ -91,8 +91,9 @@ _RECORDS = (
     "EntityRef Filters Hit Memory MemoryType ParsedQuery RecallResult Relation RetrievalPlan Scope TemporalWindow"
 ).split()
 _SETTINGS = (
-    "BreakerConfig BudgetsConfig CacheConfig FactsConfig FallbackFusionConfig LearnedConfig LimitsConfig PlannerConfig"
-    " PrivacyConfig QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig RewritingConfig SpecificityConfig"
+    "BreakerConfig BudgetsConfig CacheConfig FactsConfig FallbackFusionConfig LearnedConfig LimitsConfig "
+    "PlannerConfig PrivacyConfig QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig RewritingConfig "
+    "SpecificityConfig"
 ).split()
 _HOMES = {
     **dict.fromkeys(_RECORDS, "recall_integrations.types"),

@@ -140,7 +140,7 @@ class Learner:
         Raises:
             StoreError, StoreClosed: nothing more was done; what was done stays.
         """
-        self.store.judgements.prune()
+        self.store.judgements.prune(self._settings)
         counts = self.store.judgements.counts()
         scopes = list(counts) if scope is None else [scope]
         steps = []

@@ -45,7 +45,7 @@ class Lately:
         most: how many recalls are remembered; 0 = none, and results have ids all the same.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = 0) -> None:
         self._most = most
         self._begin()
 
@@ -54,6 +54,13 @@ class Lately:
         self._prefix, self._counter = secrets.token_hex(_PREFIX_BYTES), itertools.count(1)
         self._kept: OrderedDict[str, Recalled] = OrderedDict()
         self._lock = threading.Lock()
+
+    def hold(self, most: int) -> None:
+        """Remember so many from now on."""
+        with self._lock:
+            self._most = most
+            while len(self._kept) > most:
+                self._kept.popitem(last=False)
 
     def new_id(self) -> str:
         """Of a result: distinct among all that were ever given."""

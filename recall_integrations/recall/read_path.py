@@ -104,7 +104,7 @@ class Sources:
         self.store, self.clock, self.ranker = store, clock, ranker
         self.specs, self.stages, self.observers = registered(arms), stages, observers
         self.admission = Admission()
-        self.lately = Lately(config.learned.results_max if config.learned.feedback else 0)
+        self.lately = Lately()
         self.shelf = Shelf(store.path, store.entity_key)
         shelf = FileShelf(store.path / BREAKERS_FILE)
         self.guards = Guards(config.breakers, shelf, config.limits.workers, waiting=self.admission.waiting)

@@ -49,6 +49,7 @@ class ReadPaths:
         )
         self.base = ReadPath(sources, config.with_entry(None), self._results)
         learned = config.learned
+        sources.lately.hold(learned.results_max if learned.feedback else 0)
         self._learned = (learned.traffic_fraction_for_new_weights, learned.shared) if config.mode == "learned" else None
         self._entries = by_pattern(config.scopes)
         self._made: LRUCache[ScopeSettings, ReadPath] = LRUCache(PATHS_MAX)

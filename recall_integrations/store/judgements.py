@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
+from recall_integrations.config import LearnedConfig
 from recall_integrations.database import schema
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.store.parts import StoreParts
@@ -31,7 +32,7 @@ class Judgements:
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
 
-    def put(self, scope: Scope, judged: Judged, query: str | None = None) -> bool:
+    def put(self, scope: Scope, judged: Judged, query: str | None = None, *, settings: LearnedConfig) -> bool:
         """Keep what was said; with what was said before of the same recall, where that is surer of a memory.
 
         Durable on return.
@@ -40,6 +41,7 @@ class Judgements:
             scope: that was searched.
             judged: without its replay.
             query: its text, where it may be kept.
+            settings: how many are kept, and how long.
 
         Returns:
             Whether it was kept: a scope that is not there any more has none.
@@ -53,8 +55,8 @@ class Judgements:
             with parts.engine.begin() as connection:
                 self._put(connection, scope_id, judged, query)
                 count = connection.execute(select(func.count()).where(_j.scope_id == scope_id)).scalar_one()
-                if count % PRUNED_EVERY == 0 or count > parts.config.learned.keep_max:
-                    self._prune(connection, scope_id)
+                if count % PRUNED_EVERY == 0 or count > settings.keep_max:
+                    self._prune(connection, scope_id, settings)
         return True
 
     def replayed(self, scope: Scope, result_id: str, replay: Replay) -> None:
@@ -70,7 +72,7 @@ class Judgements:
                 connection.execute(update(schema.judged).where(*where).values(replay=packed(replay)))
 
     def of(self, scope: Scope, since: int = 0) -> tuple[Judged, ...]:
-        """The judged recalls of a scope that are not too old, oldest first. Rows that are damaged are left out.
+        """The judged recalls of a scope, oldest first. Rows that are damaged are left out.
 
         Args:
             scope: the tenant.
@@ -80,7 +82,7 @@ class Judgements:
         scope_id = parts.scopes.get(scope)
         if scope_id is None:
             return ()
-        return tuple(self._rows(scope_id, max(since, self._oldest())))
+        return tuple(self._rows(scope_id, since))
 
     def counts(self) -> dict[Scope, int]:
         """How many recalls of each scope were judged."""
@@ -107,13 +109,14 @@ class Judgements:
                 rows = connection.execute(query.order_by(_j.at, _j.result_id)).all()
         return tuple((judged, str(row.query)) for row in rows if (judged := _judged(row)) is not None)
 
-    def prune(self) -> int:
+    def prune(self, settings: LearnedConfig) -> int:
         """Remove what is too old; how many judged recalls that were."""
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
             with parts.engine.begin() as connection:
-                return int(connection.execute(delete(schema.judged).where(_j.at < self._oldest())).rowcount)
+                gone = delete(schema.judged).where(_j.at < self._oldest(settings))
+                return int(connection.execute(gone).rowcount)
 
     def _rows(self, scope_id: int, since: int) -> Iterator[Judged]:
         parts, after, damaged = self._parts, (since - 1, ""), 0
@@ -155,17 +158,18 @@ class Judgements:
             values = {"gains": gains_to_text(joined(before.gains, judged.gains))}
         connection.execute(update(schema.judged).where(*where).values(**values))
 
-    def _prune(self, connection: Connection, scope_id: int) -> None:
-        keep = self._parts.config.learned.keep_max
-        connection.execute(delete(schema.judged).where(_j.scope_id == scope_id, _j.at < self._oldest()))
-        newest = select(_j.result_id).where(_j.scope_id == scope_id).order_by(_j.at.desc(), _j.result_id).limit(keep)
-        connection.execute(
-            delete(schema.judged).where(_j.scope_id == scope_id, _j.result_id.not_in(newest.scalar_subquery()))
+    def _prune(self, connection: Connection, scope_id: int, settings: LearnedConfig) -> None:
+        connection.execute(delete(schema.judged).where(_j.scope_id == scope_id, _j.at < self._oldest(settings)))
+        newest = (
+            select(_j.result_id)
+            .where(_j.scope_id == scope_id)
+            .order_by(_j.at.desc(), _j.result_id)
+            .limit(settings.keep_max)
         )
+        connection.execute(delete(schema.judged).where(_j.scope_id == scope_id, _j.result_id.not_in(newest)))
 
-    def _oldest(self) -> int:
-        parts = self._parts
-        return to_micros(parts.clock() - timedelta(days=parts.config.learned.keep_days))
+    def _oldest(self, settings: LearnedConfig) -> int:
+        return to_micros(self._parts.clock() - timedelta(days=settings.keep_days))
 
 
 def joined(before: tuple[Gain, ...], new: tuple[Gain, ...]) -> tuple[Gain, ...]:

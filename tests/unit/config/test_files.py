@@ -70,10 +70,17 @@ def test_a_setting_of_both_shapes_is_a_mistake(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("mode: learned", "column 29: mode: learned cannot be chosen. Weights that follow use are not there yet"),
-        ("learned: {enabled: true}", "learned.enabled can only be false. Weights"),
-        ("learned: {update_cadence: daily}", "learned.update_cadence can only be weekly."),
-        ("learned: {enabled: 0}", "learned.enabled can only be false."),
+        ("mode: learnt", "column 29: mode must be one of rule, cached, learned, not 'learnt'"),
+        (
+            "learned: {enabled: true}",
+            "learned.enabled is true, and the mode is 'rule'. Write mode: learned",
+        ),
+        (
+            "mode: learned, learned: {enabled: false}",
+            "learned.enabled is false, and the mode is learned.",
+        ),
+        ("learned: {update_cadence: hourly}", "learned.update_cadence must be one of daily, weekly, monthly"),
+        ("learned: {enabled: 0}", "learned.enabled must be true or false, not 0."),
         ("rule: {precise_treshold: 1}", "rule.precise_treshold. Did you mean precise_threshold?"),
         (
             "ranking: {}",

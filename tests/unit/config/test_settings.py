@@ -282,7 +282,7 @@ def test_answers_are_kept_where_both_say_so() -> None:
         ({"cache": {"enabled": False}}, r"^cache\.enabled has no effect with mode 'rule'"),
         ({"mode": "cached", "cache": {"enabled": False, "max_entries": 5}}, r"^cache\.max_entries has no effect"),
         ({"mode": "cached", "cache": {"ttl_seconds": 0}}, r"^cache\.ttl_seconds must be a number"),
-        ({"mode": "learned"}, r"^mode must be one of rule, cached"),
+        ({"mode": "learnt"}, r"^mode must be one of rule, cached, learned"),
     ],
 )
 def test_a_setting_of_the_cache_that_nothing_reads_is_a_mistake(given: dict[str, Any], said: str) -> None:
