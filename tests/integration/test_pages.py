@@ -169,6 +169,7 @@ def is_parsed(words: list[str]) -> None:
     command: click.Command = main
     rest = words[1:]
     while isinstance(command, click.Group):
+        del rest[: sum(isinstance(param, click.Argument) for param in command.params)]  # those that come before it
         name = rest.pop(0)
         found = command.get_command(click.Context(command), name)
         assert found is not None, f"there is no command {name!r}"
