@@ -169,6 +169,7 @@ def is_parsed(words: list[str]) -> None:
     command: click.Command = main
     rest = words[1:]
     while isinstance(command, click.Group):
+        del rest[: sum(isinstance(given, click.Argument) for given in command.params)]  # `recall learn STORE run`
         name = rest.pop(0)
         found = command.get_command(click.Context(command), name)
         assert found is not None, f"there is no command {name!r}"
