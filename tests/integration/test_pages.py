@@ -42,6 +42,9 @@ NOT_RUN = {
     ("recall", "mcp"): "serves until it is stopped; tests/integration/test_mcp.py runs it",
     ("recall", "serve"): "serves until it is stopped; tests of serving run it",
     ("recall", "look"): "serves until it is stopped; test_page.py looks at the page",
+    ("recall", "learn", "diff"): "needs a version, which takes weeks of feedback; tests/unit/console runs it",
+    ("recall", "learn", "rollback"): "needs a version, too",
+    ("recall", "learn", "promote"): "needs a version, too",
     ("recall", "explain", "locomo//conv-26"): "asks what the command below imports",
     ("recall", "import", "--format", "locomo"): "takes the data of LoCoMo; tests/unit/test_cli.py imports such a file",
 }
