@@ -69,6 +69,10 @@ class ScopeFacts:
         """Whether anything was ever told of it."""
         return key in self._told
 
+    def tell(self, nums: Iterable[int]) -> bool:
+        """Whether one of some memories tells anything: few do."""
+        return not self._keys.keys().isdisjoint(nums)
+
     def of_memory(self, num: int) -> tuple[Key, ...]:
         """What a memory tells of."""
         return self._keys.get(num, ())

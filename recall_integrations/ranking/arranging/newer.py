@@ -70,8 +70,10 @@ def _alike(fused: Fused, view: ScopeView, text: TextColumns, rows: Rows) -> Iter
     vectors = view.vectors_of(rows)
     if vectors is None:
         return
-    cosines = np.einsum("id,jd->ij", vectors, vectors)
-    for above, below in np.argwhere(np.triu(cosines >= CLOSE, 1)).tolist():
+    close = np.einsum("id,jd->ij", vectors, vectors) >= CLOSE
+    for above, below in np.argwhere(close).tolist():
+        if above >= below:  # each with itself, mostly
+            continue
         old, new = int(rows[above]), int(rows[below])
         if not _newer(view, text, old, new) or fused.scores[below] < SOFTLY * fused.scores[above]:
             continue
@@ -84,10 +86,9 @@ def _changed(
     fused: Fused, view: ScopeView, text: TextColumns, rows: Rows, terms: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
     """Places of two that hold the same words of the query, where the newer one, below, says that something changed."""
-    cues = {number for cue in CUES if (number := text.lexicon.stem_of(cue)) >= 0}
     held = text.held(rows.tolist(), terms)
     for below in range(1, len(rows)):
-        if len(held[below]) < WORDS_MIN or not _stems(text, int(rows[below])) & cues:
+        if len(held[below]) < WORDS_MIN or _stems(text, int(rows[below])).isdisjoint(_cues(text)):
             continue
         for above in range(below):
             enough = fused.scores[below] >= CHANGED_SOFTLY * fused.scores[above]
@@ -95,6 +96,15 @@ def _changed(
             if enough and _newer(view, text, int(rows[above]), int(rows[below])):
                 yield above, below
                 break
+
+
+def _cues(text: TextColumns) -> frozenset[int]:
+    """Numbers of `CUES`; one that had none when the snapshot was made stands in none of its rows."""
+    found: frozenset[int] | None = text.memo.get("change_cues")
+    if found is None:
+        numbers = map(text.lexicon.stem_of, CUES)
+        found = text.memo["change_cues"] = frozenset([number for number in numbers if number >= 0])
+    return found
 
 
 def _newer(view: ScopeView, text: TextColumns, old: int, new: int) -> bool:
