@@ -52,9 +52,7 @@ _CORRECTS = regex(
     r"to\scorrect\smyself|i\smisspoke|i\smade\sa\smistake|let\sme\scorrect\s\w+)\b",
     2,
 )
-_DATES_BEGIN = (
-    "[Ii]n|[Oo]n|[Ll]ast|[Tt]his|[Nn]ext|[Ss]ince|[Yy]esterday|[Bb]ack|[Aa]s|[Ff]rom|[Ss]tarting|[Ee]arly"
-)
+_DATES_BEGIN = "[Ii]n|[Oo]n|[Ll]ast|[Tt]his|[Nn]ext|[Ss]ince|[Yy]esterday|[Bb]ack|[Aa]s|[Ff]rom|[Ss]tarting|[Ee]arly"
 _DATED = regex(rf"(?:{_DATES_BEGIN}|[A-Za-z0-9]{{1,6}}\s\w{{4,6}}\sago)\b")
 # What a clause holds that is a date only, or "of all editors".
 _MAY_BE_DATED = regex(rf"\b(?:{_DATES_BEGIN}|ago|[Oo]f|[Aa]mong)\b")
