@@ -40,9 +40,10 @@ class Made:
     too_few: bool = False
 
 
-def held_out(result_id: str) -> bool:
-    """Whether a judged recall is kept apart: always the same ones."""
-    digest = hashlib.blake2b(result_id.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+def held_out(judged: Judged) -> bool:
+    """Whether a judged recall is kept apart: always the same ones, whatever their ids are."""
+    said = f"{judged.signature}\0{judged.at}\0{sorted(one.num for one in judged.gains if one.gain > 0)}"
+    digest = hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return int.from_bytes(digest, "big") % HELD_OUT == 0
 
 
@@ -71,7 +72,7 @@ def made(
     if len(usable) < least:
         because = f"{len(usable)} recalls were judged helpful and replayed, {least} are needed"
         return Made(version=None, because=because, too_few=True)
-    kept, apart = [o for o in usable if not held_out(o.result_id)], [o for o in usable if held_out(o.result_id)]
+    kept, apart = [o for o in usable if not held_out(o)], [o for o in usable if held_out(o)]
     found, gap, why = _steps(kept, apart, position_bias) if steps else ({}, None, "another ranker orders")
     plans = plans_for(usable, least=least, position_bias=position_bias)
     worth = utilities(usable, position_bias)
