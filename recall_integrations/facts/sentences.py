@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from recall_integrations.facts.rules import changes, nouns, possessives, predicates, states, values, words
+from recall_integrations.facts.rules import changes, loose, nouns, possessives, predicates, states, values, words
 from recall_integrations.facts.rules.reading import RESOLVED, Reading
 from recall_integrations.facts.said import IS, ME, YOU, Said
 from recall_integrations.facts.slots import DEFAULT, Slots
 from recall_integrations.patterns import regex
 
-VERSION = 3  # stands with the facts in a store: those of another one are made anew
+VERSION = 4  # stands with the facts in a store: those of another one are made anew
 _SUBJECT = regex(
     r"(?<![\w'’@/.-])(?:"
     r"(?P<poss>[Mm]y|[Oo]ur|[Yy]our)\s"
@@ -71,6 +71,7 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
         _read(reading, match)
     if ":" in text:
         _lines(reading)
+    loose.read(reading)
     return tuple(sorted(reading.found, key=lambda said: said.span[0])) if reading.found else ()
 
 
