@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recall_integrations.facts.open_names import plural_of
+from recall_integrations.facts.rules import words
+from recall_integrations.facts.rules.loose_words import ME, TALK
 from recall_integrations.facts.rules.verbs import forms
 from recall_integrations.facts.slots import SLOTS, Slots
 
@@ -29,7 +31,7 @@ _NOUNS: tuple[tuple[str, str], ...] = (
     ("boss", "boss, manager, supervisor, line manager, team lead, higher-up, chief, superior, head honcho"),
     ("team", "team, department, dept, squad, crew, unit, division"),
     ("school", "uni, university, college, school, alma mater, campus, studies"),
-    ("major", "major, degree, subject of study, course, studies, field"),
+    ("major", "major, degree, subject of study"),
     ("birthday", "bday, b-day, birthday, birth date, date of birth, dob, big day, cake day, born"),
     ("age", "age, years old, yrs old, yo, years young"),
     ("height", "height, tall"),
@@ -117,7 +119,7 @@ _NOUNS: tuple[tuple[str, str], ...] = (
     ("friend", "bff, best friend, bestie, best mate, best buddy, buddy, pal"),
     ("child", "little one, youngest, eldest, baby"),
     ("pet", "pet, dog, cat, puppy, kitten, pup, doggo, hound, kitty, furry friend, four-legged friend"),
-    ("hobby", "hobby, pastime, thing, free time, spare time, leisure, passion, fun, weekends, leisure activity"),
+    ("hobby", "hobby, pastime, my thing, free time, spare time, leisure, weekends, leisure activity"),
     ("instrument", "instrument"),
     ("sport", "sport, sports"),
     ("skill", "skill, skills, talent"),
@@ -214,6 +216,11 @@ _VERBS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
+VERBS = frozenset(phrase.split()[0] for _, listed in _VERBS for phrase in listed.split(","))  # in the infinitive
+_MARKERS = frozenset("in at -> => → out for longer".split())
+_COMMON = frozenset("be am is are was were been 'm 's i in at have has had having do does did get got go going".split())
+
+
 class Cues(NamedTuple):
     """The cues of a schema.
 
@@ -222,13 +229,16 @@ class Cues(NamedTuple):
         verbs: by form of a verb and by what follows it: pairs of the words between and the slots.
         first: first words of the nouns, with the number of words of the longest that begins so.
         liked: slots that ask for a word of `LIKED` beside their noun.
-        gate: words without one of which a text speaks of none.
+        gate: words without one of which a sentence speaks of none.
+        known: words that have a place in a sentence which is read.
     """
 
     nouns: dict[str, tuple[str, ...]]
     verbs: dict[str, tuple[tuple[tuple[str, ...], str], ...]]
     first: dict[str, int]
     liked: frozenset[str]
+    gate: frozenset[str]
+    known: frozenset[str]
 
 
 @lru_cache(maxsize=16)
@@ -260,10 +270,15 @@ def cues_of(slots: Slots) -> Cues:
                 verbs.setdefault(form, {})[tuple(rest), slot.name] = None
     first_words: dict[str, int] = {}
     for noun in nouns:
-        words = noun.split()
-        first_words[words[0]] = max(first_words.get(words[0], 0), len(words))
+        parts = noun.split()
+        first_words[parts[0]] = max(first_words.get(parts[0], 0), len(parts))
+    gate = {*first_words, *verbs, *words.DIETS, *words.EDITORS, *words.INSTRUMENTS, *words.SPORTS, *words.MARITAL, *_MARKERS}
+    gate |= {word for phrase in words.ATTRIBUTE_HEADS for word in phrase.split()}
+    gate = {form for word in gate for form in (word, f"{word}'s")} - _COMMON
+    weightless = {word for noun in nouns for word in noun.split()} | gate | TALK | LIKED | ME
+    weightless |= {f"{word}'s" for word in weightless} | words.RELATIONS | {f"{word}'s" for word in words.RELATIONS}
     made = {form: tuple(sorted(found, key=lambda e: -len(e[0]))) for form, found in verbs.items()}
-    return Cues({noun: tuple(names) for noun, names in nouns.items()}, made, first_words, _LIKED_NOUNS)
+    return Cues({noun: tuple(names) for noun, names in nouns.items()}, made, first_words, _LIKED_NOUNS, frozenset(gate), frozenset(weightless))
 
 
 def _put(nouns: dict[str, list[str]], noun: str, name: str) -> None:

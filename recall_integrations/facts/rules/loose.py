@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from recall_integrations.facts.cue_words import LIKED, Cues, cues_of
+from recall_integrations.facts.cue_words import LIKED, VERBS, Cues, cues_of
 from recall_integrations.facts.open_names import open_name, slots_called
 from recall_integrations.facts.rules import loose_words as known
 from recall_integrations.facts.rules import values, words
@@ -23,7 +23,7 @@ from recall_integrations.facts.slots import OPEN, Slots
 from recall_integrations.patterns import regex
 
 CHARS = 300  # of a text that are read so
-SENTENCE_MAX, WORDS_MAX = 150, 24
+SENTENCE_MAX, WORDS_MAX, UNKNOWN_MAX = 150, 24, 6
 LOOSE = 0.67  # what confidence is multiplied with: .6 in the end
 
 _TOKEN = regex(
@@ -69,6 +69,9 @@ _LEADS = {
 }  # fmt: skip
 
 
+_HARD = known.POISON - known.MILD
+
+
 class _Token(NamedTuple):
     text: str
     low: str
@@ -96,33 +99,47 @@ def read(reading: Reading) -> None:
         reading: of the text, with what exact rules found.
     """
     text = reading.text
+    low = text[:CHARS].lower().replace("’", "'")
+    if "**" in low or "`" in low or "{" in low or "##" in low:  # a document or code
+        return
     cues = cues_of(reading.slots)
-    place, stop = 0, min(len(text), CHARS)
-    while place < stop:
-        first, last = reading.sentence(place)
-        part = text[first:last]
-        if reading.asked(last) and len(part) < 40 and last + 2 < len(text):  # "My number? 555-0101"
-            last = reading.sentence(last + 2)[1]
-            part = text[first:last]
-        if 5 < len(part) <= SENTENCE_MAX and not any(first <= said.span[0] <= last for said in reading.found):
-            _sentence(reading, cues, first, last, part)
-        if last >= len(text):
-            return
-        place = last + 1
-        while place < stop and reading.sentence(place)[0] <= first:
-            place += 1
+    place, done = 0, -1
+    for part in _SPLIT.split(low):
+        if done < place and _may_say(part, cues):
+            done = _sentence(reading, cues, place + len(part) // 2)
+        place += len(part) + 1
 
 
-def _sentence(reading: Reading, cues: Cues, first: int, last: int, part: str) -> None:
-    low = part.casefold().replace("’", "'").split()
-    if len(low) > WORDS_MAX or (len(low) < 2 and "=" not in part and ":" not in part) or reading.asked(last):
-        return
-    poisoned = not known.POISON.isdisjoint(low)
-    if poisoned and not known.POISON.difference(known.MILD).isdisjoint(low):
-        return
+_SPLIT = regex(r"[.!?;](?=\s)|\n")
+_MARKS = str.maketrans(dict.fromkeys(':,;()"=–—|?!…*/', " "))
+
+
+def _may_say(part: str, cues: Cues) -> bool:
+    """Whether a sentence has a cue, and few words that are unknown: most sentences of a chat have many."""
+    if not 5 < len(part) <= SENTENCE_MAX:
+        return False
+    found = set(part.translate(_MARKS).split())
+    return (
+        0 < len(found) <= WORDS_MAX
+        and not found.isdisjoint(cues.gate)
+        and len(found - cues.known) <= UNKNOWN_MAX
+        and found.isdisjoint(_HARD)
+    )
+
+
+def _sentence(reading: Reading, cues: Cues, place: int) -> int:
+    """Reads the sentence of a place; how far it reaches."""
+    text = reading.text
+    first, last = reading.sentence(min(place, len(text) - 1))
+    if reading.asked(last) and last - first < 40 and last + 2 < len(text):  # "My number? 555-0101"
+        last = reading.sentence(last + 2)[1]
+    if any(first <= said.span[0] <= last for said in reading.found) or reading.asked(last):
+        return last
+    poisoned = not known.MILD.isdisjoint(text[first:last].lower().split())
     note = _Note(reading, cues, first, last, poisoned)
-    if len(note.tokens) > 1:
+    if 1 < len(note.tokens) <= 2 * WORDS_MAX:
         note.read()
+    return last
 
 
 class _Note:
@@ -140,6 +157,8 @@ class _Note:
     def read(self) -> bool:
         """Whether something was found and kept."""
         self._whose()
+        if self.subject == ME and not _OTHERS.isdisjoint(self.low):
+            return False
         nouns = self._nouns()
         found = [*nouns, *self._verbs()]
         for cue in found:
@@ -385,7 +404,7 @@ class _Note:
             return False
         if len(left) > self._room(kind, subject) or any(self._capital(i) for i in left):
             return False
-        if cue.after >= 0 and not self._leads(cue.after, found):
+        if cue.after >= 0 and not (self._leads(cue.after, found) and (subject != ME or self.mine or self._going(cue))):
             return False
         if len(found) == 2:
             change = self._change(found[0], found[1])
@@ -456,6 +475,13 @@ class _Note:
             return True
         return found[0].stop <= after and bool({"what", "where", "who", "which", "one"} & set(self.low[found[0].stop : after]))
 
+    def _going(self, cue: _Cue) -> bool:
+        """Whether a verb without a subject can be the speaker's: "working at", "insured with", not an imperative."""
+        verb = self.low[cue.places[0]]
+        if verb.endswith(("ing", "ed")) or verb in ("born", "under", "payroll", "on"):
+            return not known.HOLDS.isdisjoint(self.low) or "these" in self.low or len(cue.places) > 1 or len(self.low) < 5
+        return len(cue.places) > 1 and not _is_base(verb)
+
     def _linked(self, slot: str, kind: str, cue: _Cue, found: _Found) -> bool:
         """Whether what stands before a value does not make it something else: "gym with Sam", "job in Berlin"."""
         if kind in STRICT:
@@ -485,19 +511,23 @@ class _Note:
 
     def _marked(self, slot: str, kind: str, cue: _Cue, found: _Found) -> bool:
         """Whether something says that a noun and a value belong together: "gym: Ironworks", "Berlin is home now"."""
-        between = set(self._between(cue, found))
-        here = set(self.low)
+        between = self._between(cue, found)
         if self.tokens[cue.places[-1]].own or (cue.places[0] > found.first and self.tokens[found.stop - 1].own):
             return True
         if kind == "code" and any(c.isdigit() or c == "_" for c in found.value[0]):
             return True
-        if between & _BONDS or (self.owned and not between - known.SEPARATORS):
+        near = [low for low in between if low not in _ADVERBS]
+        if cue.places[0] > found.first:
+            if near and near[0] in _BONDS or between[:1] == [","] and (self.mine or slot in self.cues.liked):
+                return True
+        elif (near and near[-1] in _BONDS) or between[-1:] == [","] and (self.mine or self.owned):
             return True
-        if kind in ("any", "name", "thing", "team", "activity", "subject") and not self.mine:
-            return bool(here & (known.HOLDS | {"new"})) and not between
-        return bool(here & (known.HOLDS | {"new", "these", "call", "calls", "calling"})) or (
-            self.mine and len(self.tokens) <= 8 and bool(between & (_LINKS | {",", "("}))
-        )
+        if self.owned and not set(between) - known.SEPARATORS:
+            return True
+        here = set(self.low)
+        if kind in ("person", "place", "organisation", "named", "titled", "code"):
+            return bool(here & (known.HOLDS | {"new", "these", "call", "calls", "calling"}))
+        return bool(here & (known.HOLDS | {"new"})) and not between
 
     def _op(self, slot: str, found: _Found, cue: _Cue) -> str | None:
         """Whether it holds, held or holds no longer; `None` = it cannot be told."""
@@ -575,37 +605,63 @@ class _Note:
         if self.poisoned:
             return False
         for i, low in enumerate(self.low):
-            head = low in words.ATTRIBUTE_HEADS or low in self.cues.nouns
             apart = i + 1 < len(self.low) and self.low[i + 1] in _EQUALS
-            if not (head or apart) or i in self.owned or not low.isalpha() or (low in known.TALK and not head):
+            head = low in words.ATTRIBUTE_HEADS or (apart and low in self.cues.nouns)
+            strong = i + 1 < len(self.low) and (self.low[i + 1] in (":", "=") or self.low[i + 1] in known.ARROWS)
+            if not (head or strong) or i in self.owned or not low.isalpha():
                 continue
             begin = i
             while begin and i - begin < 3 and self._noun_word(begin - 1):
                 begin -= 1
-            name = " ".join(self.low[begin : i + 1])
-            if not open_name(name) or (begin == i and not self.owned):
-                continue
-            called = slots_called(name, self.reading.slots)
-            if not called or not called[0].startswith(OPEN) or open_name(name) in words.OPEN_NOT:
-                continue
-            used = set(range(begin, i + 1))
-            free = [j for j in range(len(self.tokens)) if j not in used and j not in self.owned and not self._weightless(j)]
-            found = self._values("", "any", free, used)
-            strong = [f for f in found if self._titled(f) or any(c.isdigit() for c in f.value[0]) or apart]
-            who = self._subject("", "any", _Cue((), tuple(sorted(used)), -1), found, [])[0] if len(found) != 1 else self.subject
-            if len(found) > 1 and who not in (None, ME) and not self.owned:
-                strong = found = found[1:]
-            if who is None or len(strong) != len(found) or not 0 < len(found) <= 2:
-                return False
-            if any(low in known.PREPOSITIONS and low not in ("of", "for", "to", "from", "as", "on") for low in self.low):
-                if not (apart or self.mine) and not {"out", "in"} <= set(self.low):
-                    return False
-            if len(found) == 2:
-                change = self._change(found[0], found[1])
-                return change is not None and self._say(called[0], change[1].value, who, IS, change[0].value[0], change[2])
-            op = self._op(called[0], found[0], _Cue((), tuple(sorted(used)), -1))
-            return op is not None and self._say(called[0], found[0].value, who, op, "", self._corrects())
+            slot = self._open_slot(begin, i)
+            if slot is not None:
+                return self._opened(slot, begin, i, apart, head)
         return False
+
+    def _open_slot(self, begin: int, i: int) -> str | None:
+        name = open_name(" ".join(self.low[begin : i + 1]))
+        parts = name.split()
+        if not parts or (begin == i and not (self.owned or self.mine)) or name in words.OPEN_NOT:
+            return None
+        if any(p in words.EVALUATIVE or p in words.RELATIONS or p.endswith("ly") for p in parts) or parts[0].endswith(("ing", "ed")):
+            return None
+        if parts[-1] in words.OPEN_HEADS_NOT:
+            return None
+        called = slots_called(name, self.reading.slots)
+        return called[0] if called and called[0].startswith(OPEN) else None
+
+    def _opened(self, slot: str, begin: int, i: int, apart: bool, head: bool) -> bool:
+        used = set(range(begin, i + 1))
+        free = [j for j in range(len(self.tokens)) if j not in used and j not in self.owned and not self._weightless(j)]
+        found = self._values("", "any", free, used)
+        covered = {j for f in found for j in range(f.first, f.stop)}
+        if not found or any(j not in covered for j in free):
+            return False
+        who: str | None = self.subject
+        if not (self.owned or self.mine) and len(found) > 1 and found[0].first <= 1 and self._titled(found[0]):
+            if self._change(found[0], found[1]) is None or len(found) == 3:
+                who = self._told(list(range(found[0].first, found[0].stop)), "the" * found[0].first, False)
+                found = found[1:]
+        digits = all(any(c.isdigit() for c in f.value[0]) for f in found)
+        named = all(self._titled(f) for f in found)
+        if apart:
+            leads = i + 2 == found[0].first and all(self._weightless(j) or j in self.owned for j in range(begin))
+            if not (leads or who) or not (digits or named or (head and self.low[i + 1] in (":", "="))):
+                return False
+            if not leads and not digits:
+                return False
+        elif not (digits and (head or self.mine)) and not (self.mine and head and self._marked(slot, "any", _Cue((), (begin, i), -1), found[0])):
+            return False
+        elif "," in self.low and not self.mine:
+            return False
+        preps = {low for low in self.low if low in known.PREPOSITIONS} - {"of", "for", "to", "from", "as", "on", "under", "into"}
+        if preps and not (apart or self.mine) and not {"out", "in"} <= set(self.low):
+            return False
+        if len(found) == 2:
+            change = self._change(found[0], found[1])
+            return change is not None and self._say(slot, change[1].value, who or ME, IS, change[0].value[0], change[2])
+        op = self._op(slot, found[0], _Cue((), (begin, i), -1)) if len(found) == 1 else None
+        return op is not None and self._say(slot, found[0].value, who or ME, op, "", self._corrects())
 
     def _noun_word(self, i: int) -> bool:
         return self.low[i].isalpha() and not self._weightless(i) and i not in self.owned and (
@@ -664,14 +720,19 @@ class _Note:
         return False
 
 
+_OTHERS = frozenset("he she his her him hers its".split())
 _DONE = frozenset("done finished out closed over left".split())
 _NO_KIN = frozenset("partner doctor dentist dog cat pet boss manager coach trainer teacher".split())
 _ANY_VERB = frozenset("own owns owned have has had buy bought get got sell sold run runs ran trade traded".split())
 _BETWEEN = frozenset("the a an my our now currently just still also only me is".split())
 _EQUALS = frozenset((":", "=", "-", "–", "—")) | known.ARROWS
-_LINKS = frozenset("is are was were's be as called named it's that's by".split())
-_BONDS = frozenset(("is", "was", "are", "were", ":", "=", "-", "–", "—", "?", "as", "it's", "that's", "called", "named", "(")) | known.ARROWS
+_ADVERBS = frozenset("the a an now currently still just actually really always also only my our again all".split())
+_BONDS = frozenset(("is", "was", "are", "were", ":", "=", "-", "–", "—", "?", "as", "it's", "that's", "called", "named", "(", "be", "became", "becomes", "remains", "stays", "to", "of", "with", "at", "in", "on", "by", "for", "would", "than")) | known.ARROWS
 _NEGATED = frozenset("not isn't aren't wasn't never don't doesn't didn't isnt dont doesnt".split())
+
+
+def _is_base(verb: str) -> bool:
+    return verb in VERBS
 
 
 def slot_like_hours(low: list[str], used: set[int]) -> bool:

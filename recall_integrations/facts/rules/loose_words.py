@@ -19,13 +19,13 @@ POISON = _set(
     " joke joking kidding lol haha example e.g. i'd we'd he'd she'd they'd i'll we'll he'll she'll they'll you'll will won't"
     " can't cannot couldn't wouldn't shouldn't let's lets love? recommend recommended suggest suggested similar like"
     " than especially during whoever whatever wherever"
-    " watched watching read listened listening saw seen met visited visiting visit trip holiday vacation weekend flight"
+    " when while gotta gonna trying need try watched watching read listened listening saw seen met visited visiting visit trip holiday vacation weekend flight"
     " tonight tomorrow interview interviewed party "
     " thanks thank congrats congratulations happy welcome hello"
 )
 # Some of them say nothing bad where the speaker's own thing is named, or a value that only a fact has.
 MILD = _set(
-    "you your people will would should like say tell think because people's tomorrow lunch coffee game"
+    "when while need try you your people will would should like say tell think because people's tomorrow lunch coffee game"
     " someone anyone anybody everybody everyone them they dinner breakfast read whoever hello thanks look looking"
     " hear told said love?"
 )
