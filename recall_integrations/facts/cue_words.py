@@ -217,8 +217,38 @@ _VERBS: tuple[tuple[str, str], ...] = (
 
 
 VERBS = frozenset(phrase.split()[0] for _, listed in _VERBS for phrase in listed.split(","))  # in the infinitive
-_MARKERS = frozenset("in at -> => → out for longer".split())
-_COMMON = frozenset("be am is are was were been 'm 's i in at have has had having do does did get got go going".split())
+_MARKERS = frozenset("-> => → these longer currently nowadays now kg number born trade favourite favorite fav fave go-to reach best-loved contact".split())
+_COMMON = frozenset(
+    "be am is are was were been 'm 's i in at have has had having do does did doing get got go going a an the my me to of for"
+    " on with by so up out and or it one two that this last first from into way love loves like likes make makes made making"
+    " keep keeps take takes taking took see sees seeing seen saw give gives find know knows time day days big little best"
+    " look looks looking bring brings brought where what time thing things other family stay into down person together"
+    " support supports play plays playing enjoy enjoying try trying use uses using come comes coming must show shows run"
+    " runs running put puts set sets call calls called ask asks ask say says meet meets stand stands hit hits read reads"
+    " share shares sharing eat eats eating pop become becomes became start started starting stop stopped quit buy bought"
+    " getting own after around back care went found find finding standing holding staying life life's kids kid learn learned"
+    " tried better forward learning world writing happened happens gave video busy watch project giving furry plan plans"
+    " front health living lived live relax catch local ones chat full hang used connecting connect years key shared away young met"
+    " board break broke online supporting supported join joined joining done fan happening only ready knowing spending spend"
+    " spent taken keeping practice practise bringing hands hand meeting visited finished came gone checking asking course"
+    " cheers since ages gets gotten played worked wrote written saw seen places class screen sign signing signed free send"
+    " sent follow following pick picked trip try trained held hold hang hung drop dropped skills skill talent talents animal"
+    " animals pets dogs cats puppies pups practicing art artists group groups band bands song songs movie movies film films"
+    " book books game games music show shows series food foods meal meals dish dishes restaurant restaurants season seasons"
+    " artist singer singers writer writers author authors class classes club side bite tune tunes read read: item so doing"
+    " activity activities bring up down together days taking reach hours contact weekends rest turn turned turning hot"
+    " enjoyed enjoys loved happen sits sit sitting sat lead leads leading led head heads money cover practice step steps"
+    " most top choice friends friend they group new name names".split()
+)
+
+
+_EDGES = (*((("", end)) for end in ("", "'s", ":", ",", ".", "!", ")", "?", '"')), ("(", ""), ("*", ""))
+
+
+def _heaviest(phrase: str) -> str:
+    """The word of a phrase that says most."""
+    parts = [word for word in phrase.split() if word not in _COMMON and word not in TALK] or phrase.split()
+    return max(parts, key=len)
 
 
 class Cues(NamedTuple):
@@ -272,13 +302,17 @@ def cues_of(slots: Slots) -> Cues:
     for noun in nouns:
         parts = noun.split()
         first_words[parts[0]] = max(first_words.get(parts[0], 0), len(parts))
-    gate = {*first_words, *verbs, *words.DIETS, *words.EDITORS, *words.INSTRUMENTS, *words.SPORTS, *words.MARITAL, *_MARKERS}
-    gate |= {word for phrase in words.ATTRIBUTE_HEADS for word in phrase.split()}
-    gate = {form for word in gate for form in (word, f"{word}'s")} - _COMMON
-    weightless = {word for noun in nouns for word in noun.split()} | gate | TALK | LIKED | ME
+    gate = {_heaviest(phrase) for phrase in nouns}
+    gate |= {_heaviest(" ".join([form, *rest])) for form, found in verbs.items() for rest, _ in found}
+    gate |= {word for phrase in (*words.DIETS, *words.EDITORS, *words.INSTRUMENTS, *words.SPORTS, *words.MARITAL) for word in phrase.split()[-1:]}
+    gate |= {phrase.split()[-1] for phrase in words.ATTRIBUTE_HEADS}
+    gate -= _COMMON
+    gate |= _MARKERS
+    weightless_of = {word for phrase in nouns for word in phrase.split()} | set(verbs) | gate
+    weightless = weightless_of | TALK | LIKED | ME
     weightless |= {f"{word}'s" for word in weightless} | words.RELATIONS | {f"{word}'s" for word in words.RELATIONS}
     made = {form: tuple(sorted(found, key=lambda e: -len(e[0]))) for form, found in verbs.items()}
-    return Cues({noun: tuple(names) for noun, names in nouns.items()}, made, first_words, _LIKED_NOUNS, frozenset(gate), frozenset(weightless))
+    return Cues({noun: tuple(names) for noun, names in nouns.items()}, made, first_words, _LIKED_NOUNS, frozenset(f"{a}{word}{z}" for word in gate for a, z in _EDGES), frozenset(weightless))
 
 
 def _put(nouns: dict[str, list[str]], noun: str, name: str) -> None:

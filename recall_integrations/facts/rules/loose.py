@@ -23,7 +23,8 @@ from recall_integrations.facts.slots import OPEN, Slots
 from recall_integrations.patterns import regex
 
 CHARS = 300  # of a text that are read so
-SENTENCE_MAX, WORDS_MAX, UNKNOWN_MAX = 150, 24, 6
+SENTENCE_MAX, WORDS_MAX, UNKNOWN_MAX = 150, 24, 4
+PLAIN_MAX = 14  # words of a sentence without a digit
 LOOSE = 0.67  # what confidence is multiplied with: .6 in the end
 
 _TOKEN = regex(
@@ -70,6 +71,13 @@ _LEADS = {
 
 
 _HARD = known.POISON - known.MILD
+_CHATTY = frozenset(
+    "good great nice awesome amazing cool fun glad wonderful beautiful lovely fantastic excited exciting proud tired"
+    " interesting inspiring gorgeous cute sweet incredible stunning delicious perfect funny hard tough crazy sad lot lots"
+    " you your you're you've wow haha yeah them they their everyone something anything some photo shares awful lately's"
+    " agreed definitely truly absolutely totally such pretty quite enjoyed loved better".split()
+)
+_TASTE = frozenset("favourite favorite fave fav hobby pastime".split())
 
 
 class _Token(NamedTuple):
@@ -99,42 +107,78 @@ def read(reading: Reading) -> None:
         reading: of the text, with what exact rules found.
     """
     text = reading.text
-    low = text[:CHARS].lower().replace("’", "'")
-    if "**" in low or "`" in low or "{" in low or "##" in low:  # a document or code
-        return
+    low = text[:CHARS].lower()
     cues = cues_of(reading.slots)
+    if cues.gate.isdisjoint(low.split()) or "**" in low or "`" in low or "##" in low or "{" in low:
+        return  # the last ones: of a document, or code
+    if "’" in low:
+        low = low.replace("’", "'")
     place, done = 0, -1
-    for part in _SPLIT.split(low):
-        if done < place and _may_say(part, cues):
-            done = _sentence(reading, cues, place + len(part) // 2)
-        place += len(part) + 1
+    for part in _parts(low):
+        end = place + len(part)
+        if done < place and 5 < len(part) <= SENTENCE_MAX and (len(part) < 30 or text[end : end + 1] != "?"):
+            words_here = part.split()
+            if len(words_here) <= WORDS_MAX and not cues.gate.isdisjoint(words_here) and _HARD.isdisjoint(words_here):
+                if _may_say(part, text[place:end], words_here, cues):
+                    done = _sentence(reading, cues, place, end)
+        place = end + 1
 
 
-_SPLIT = regex(r"[.!?;](?=\s)|\n")
-_MARKS = str.maketrans(dict.fromkeys(':,;()"=–—|?!…*/', " "))
+_STOPS = ((". ", "\x01 "), ("! ", "\x01 "), ("? ", "\x01 "), ("\n", "\x01"), ("; ", "\x01 "))
 
 
-def _may_say(part: str, cues: Cues) -> bool:
-    """Whether a sentence has a cue, and few words that are unknown: most sentences of a chat have many."""
-    if not 5 < len(part) <= SENTENCE_MAX:
+def _parts(low: str) -> list[str]:
+    """Sentences, as far as plain signs tell: each ends one sign before the next begins."""
+    if "r. " in low or "s. " in low:
+        for short in ("dr. ", "mr. ", "ms. ", "mrs. "):
+            low = low.replace(short, f"{short[:-2]}_ ")
+    for stop, sign in _STOPS:
+        low = low.replace(stop, sign)
+    return low.split("\x01")
+
+
+_MARKS = str.maketrans(dict.fromkeys(':,;()"=–—|?!.…*/', " "))
+_DIGIT = regex(r"\d|@")
+_SIGN = regex(r"[:=(→]|->|\s[-–—]\s|(?<=[a-z,'] )(?:[A-HJ-Z]|I[a-z])")
+_LISTED_WORDS = words.DIETS | words.EDITORS | words.INSTRUMENTS | words.SPORTS | words.MARITAL | words.LANGUAGES | words.COLOURS
+
+
+def _may_say(low: str, part: str, listed: list[str], cues: Cues) -> bool:
+    """Whether a sentence with a cue has few unknown words, and what a value has: most sentences of a chat have not.
+
+    Args:
+        low: the sentence in lower case.
+        part: as it is written.
+        listed: its words.
+        cues: of the schema.
+    """
+    if part[0] == "[" or part[:2] == " [":
         return False
-    found = set(part.translate(_MARKS).split())
+    found = set(low.translate(_MARKS).split())
+    digits = _DIGIT.search(low) is not None
+    if not digits and (len(listed) > PLAIN_MAX or not _CHATTY.isdisjoint(found)):
+        return False
+    if len(found - cues.known) > UNKNOWN_MAX + digits:
+        return False
     return (
-        0 < len(found) <= WORDS_MAX
-        and not found.isdisjoint(cues.gate)
-        and len(found - cues.known) <= UNKNOWN_MAX
-        and found.isdisjoint(_HARD)
+        digits
+        or _SIGN.search(part) is not None
+        or (len(listed) <= 9 and (listed[0] not in cues.known or not found.isdisjoint(_LISTED_WORDS)))
+        or not found.isdisjoint(_TASTE)
     )
 
 
-def _sentence(reading: Reading, cues: Cues, place: int) -> int:
-    """Reads the sentence of a place; how far it reaches."""
+def _sentence(reading: Reading, cues: Cues, first: int, last: int) -> int:
+    """Reads a sentence; how far it reaches."""
     text = reading.text
-    first, last = reading.sentence(min(place, len(text) - 1))
-    if reading.asked(last) and last - first < 40 and last + 2 < len(text):  # "My number? 555-0101"
+    asked = text[last : last + 1] == "?"
+    if asked and last + 2 < len(text):  # "My number? 555-0101"
         last = reading.sentence(last + 2)[1]
-    if any(first <= said.span[0] <= last for said in reading.found) or reading.asked(last):
+        asked = reading.asked(last)
+    if asked or any(first <= said.span[0] <= last for said in reading.found):
         return last
+    while first < last and text[first] in " \t-*•>":
+        first += 1
     poisoned = not known.MILD.isdisjoint(text[first:last].lower().split())
     note = _Note(reading, cues, first, last, poisoned)
     if 1 < len(note.tokens) <= 2 * WORDS_MAX:
