@@ -334,6 +334,8 @@ class _Note:
         used = set(cue.places)
         if slot in self.cues.liked:
             liked = [i for i, low in enumerate(self.low) if low in LIKED]
+            at = cue.places[0]
+            liked = [i for i in liked if i in (at - 1, at - 2) or (self.low[i] in _LIKING and (self.mine or self.owned))]
             if not liked and not self._for_me(cue):
                 return False
             used.update(liked)
@@ -358,6 +360,11 @@ class _Note:
 
     def _capital(self, i: int) -> bool:
         return i > 0 and self.tokens[i].text[:1].isupper()
+
+    def _modifier(self, cue: _Cue) -> list[int]:
+        """What stands right before a noun: "sesame allergy"."""
+        at = cue.places[0] - 1
+        return [at] if at >= 0 and not self._weightless(at) and at not in self.owned else []
 
     def _compound(self, cue: _Cue) -> tuple[str, int] | None:
         """A noun with the words before it that make it another one: "badge number"."""
@@ -582,6 +589,8 @@ class _Note:
             ended.append(found.stop)
         if "turned out" in pairs or "turns out" in pairs or "out of" in pairs and "in" in low:
             ended = [i for i in ended if self.low[min(i, len(self.low) - 1)] != "out"]
+        if slot in ("diet", "marital_status") and {"gone", "went"} & low and "is" not in low and "'s" not in low:
+            ended = [i for i in ended if self.low[i] not in ("gone", "went")]
         fresh = low & {"new", "now", "instead", "current", "currently"} or "these days" in pairs
         negated = bool(low & _NEGATED)
         if ended:
@@ -654,6 +663,8 @@ class _Note:
             strong = i + 1 < len(self.low) and (self.low[i + 1] in (":", "=") or self.low[i + 1] in known.ARROWS)
             if not (head or strong) or i in self.owned or not low.isalpha():
                 continue
+            if not apart and i + 1 < len(self.low) and self._noun_word(i + 1):
+                continue
             begin = i
             while begin and i - begin < 3 and self._noun_word(begin - 1):
                 begin -= 1
@@ -667,9 +678,9 @@ class _Note:
         parts = name.split()
         if not parts or (begin == i and not (self.owned or self.mine)) or name in words.OPEN_NOT:
             return None
-        if any(p in words.EVALUATIVE or p in words.RELATIONS or p.endswith("ly") for p in parts) or parts[0].endswith(("ing", "ed")):
+        if any(p in words.EVALUATIVE or p in words.RELATIONS or p.endswith("ly") for p in parts):
             return None
-        if parts[-1] in words.OPEN_HEADS_NOT:
+        if parts[-1] in words.OPEN_HEADS_NOT and not any(c.isdigit() for c in self.text[self.first : self.last]):
             return None
         called = slots_called(name, self.reading.slots)
         return called[0] if called and called[0].startswith(OPEN) else None
@@ -696,7 +707,7 @@ class _Note:
                 return False
         elif not (digits and (head or self.mine)) and not (self.mine and head and self._marked(slot, "any", _Cue((), (begin, i), -1), found[0])):
             return False
-        elif "," in self.low and not self.mine:
+        elif self.low.count(",") > 1 and not self.mine:
             return False
         preps = {low for low in self.low if low in known.PREPOSITIONS} - {"of", "for", "to", "from", "as", "on", "under", "into"}
         if preps and not (apart or self.mine) and not {"out", "in"} <= set(self.low):
@@ -765,6 +776,7 @@ class _Note:
 
 
 _OTHERS = frozenset("he she his her him hers its".split())
+_LIKING = frozenset("love loves like likes prefer prefers adore adores best most fondest choice dearest beats".split())
 _DONE = frozenset("done finished out closed over left".split())
 _NO_KIN = frozenset("partner doctor dentist dog cat pet boss manager coach trainer teacher".split())
 _ANY_VERB = frozenset("own owns owned have has had buy bought get got sell sold run runs ran trade traded".split())
