@@ -24,6 +24,7 @@ from recall_integrations.patterns import regex
 
 CHARS = 300  # of a text that are read so
 SENTENCE_MAX, WORDS_MAX, UNKNOWN_MAX = 150, 24, 4
+ANCHORED_ROOM = 4  # words that may be left over beside a noun with its owner and a value with a digit or a capital
 PLAIN_MAX = 14  # words of a sentence without a digit
 LOOSE = 0.67  # what confidence is multiplied with: .6 in the end
 
@@ -124,6 +125,7 @@ def read(reading: Reading) -> None:
         place = end + 1
 
 
+_IF_ASKED = regex(r"\bif\s(?:you|any|some|it|need|people|asked)")
 _STOPS = ((". ", "\x01 "), ("! ", "\x01 "), ("? ", "\x01 "), ("\n", "\x01"), ("; ", "\x01 "))
 
 
@@ -139,6 +141,7 @@ def _parts(low: str) -> list[str]:
 
 _MARKS = str.maketrans(dict.fromkeys(':,;()"=–—|?!.…*/', " "))
 _DIGIT = regex(r"\d|@")
+_OWN = frozenset(("my", "our", "mine"))
 _SIGN = regex(r"[:=(→]|->|\s[-–—]\s|(?<=[a-z,'] )(?:[A-HJ-Z]|I[a-z])")
 _LISTED_WORDS = words.DIETS | words.EDITORS | words.INSTRUMENTS | words.SPORTS | words.MARITAL | words.LANGUAGES | words.COLOURS
 
@@ -158,7 +161,7 @@ def _may_say(low: str, part: str, listed: list[str], cues: Cues) -> bool:
     digits = _DIGIT.search(low) is not None
     if not digits and (len(listed) > PLAIN_MAX or not _CHATTY.isdisjoint(found)):
         return False
-    if len(found - cues.known) > UNKNOWN_MAX + digits:
+    if len(found - cues.known) > UNKNOWN_MAX + 2 * digits + (not found.isdisjoint(_OWN)):
         return False
     return (
         digits
@@ -179,7 +182,10 @@ def _sentence(reading: Reading, cues: Cues, first: int, last: int) -> int:
         return last
     while first < last and text[first] in " \t-*•>":
         first += 1
-    poisoned = not known.MILD.isdisjoint(text[first:last].lower().split())
+    here = text[first:last].lower()
+    if "if " in here and not _IF_ASKED.search(here):
+        return last
+    poisoned = not known.MILD.isdisjoint(here.split())
     note = _Note(reading, cues, first, last, poisoned)
     if 1 < len(note.tokens) <= 2 * WORDS_MAX:
         note.read()
@@ -344,14 +350,25 @@ class _Note:
             if compound is not None and slots_called(compound[0], self.reading.slots)[:1] != (slot,):
                 return False
         kind = "vehicle" if slot == "car" and cue.after >= 0 and self.low[cue.places[0]] in _ANY_VERB else have.kind
-        if self.poisoned and not (kind in STRICT and self.mine):
+        anchored = cue.after < 0 and self._anchored(cue, slot)
+        if self.poisoned and not anchored and not (kind in STRICT and self.mine):
             return False
         for i, low in enumerate(self.low):  # other words for the same
             if i not in used and i not in self.owned and slot in self.cues.nouns.get(low, ()) and not self._capital(i):
                 used.add(i)
         free = [i for i in range(len(self.tokens)) if i not in used and i not in self.owned and not self._weightless(i)]
         found = self._values(slot, kind, free, used)
-        return bool(found) and self._settle(slot, kind, cue, found, free)
+        return bool(found) and self._settle(slot, kind, cue, found, free, anchored)
+
+    def _anchored(self, cue: _Cue, slot: str) -> bool:
+        """Whether the noun itself has its owner beside it: "my phone number", "Priya's gym", "the gym of mine"."""
+        at = cue.places[0] - 1
+        while at >= 0 and (self.low[at] in _BEFORE_NOUN or (slot in self.cues.liked and self.low[at] in LIKED)):
+            at -= 1
+        if at >= 0 and (self.low[at] in ("my", "our") or at in self.owned):
+            return True
+        after = self.low[cue.places[-1] + 1 : cue.places[-1] + 3]
+        return after in (["of", "mine"], ["for", "me"], ["of", "ours"], ["for", "us"], ["i", "have"], ["i", "use"])
 
     def _for_me(self, cue: _Cue) -> bool:
         """ "Teal is the colour for me"."""
@@ -446,14 +463,17 @@ class _Note:
 
     # -- what it says ------------------------------------------------------------------------------------------------
 
-    def _settle(self, slot: str, kind: str, cue: _Cue, found: list[_Found], free: list[int]) -> bool:
+    def _settle(
+        self, slot: str, kind: str, cue: _Cue, found: list[_Found], free: list[int], anchored: bool = False
+    ) -> bool:
         """Finds out who, what and how, and keeps it if nothing is left over."""
         covered = {i for each in found for i in range(each.first, each.stop)}
         left = [i for i in free if i not in covered]
         subject, found, left = self._subject(slot, kind, cue, found, left)
         if subject is None or not found or len(found) > 2:
             return False
-        if len(left) > self._room(kind, subject) or any(self._capital(i) for i in left):
+        room = ANCHORED_ROOM if anchored and self._strong(slot, kind, found) else self._room(kind, subject)
+        if len(left) > room or any(self._capital(i) for i in left):
             return False
         if cue.after >= 0 and not (self._leads(cue.after, found) and (subject != ME or self.mine or self._going(cue))):
             return False
@@ -463,10 +483,16 @@ class _Note:
                 return False
             old, new, corrects = change
             return self._say(slot, new.value, subject, IS, old.value[0], corrects)
-        if cue.after < 0 and not self._linked(slot, kind, cue, found[0]):
+        if cue.after < 0 and not self._linked(slot, kind, cue, found[0], anchored and kind != "any"):
             return False
         op = self._op(slot, found[0], cue)
         return op is not None and self._say(slot, found[0].value, subject, op, "", self._corrects())
+
+    def _strong(self, slot: str, kind: str, found: list[_Found]) -> bool:
+        """Whether values show by themselves that they are some."""
+        return kind in STRICT or slot in SHAPES or kind in _LISTED or all(
+            self._titled(f) or any(c.isdigit() for c in f.value[0]) for f in found
+        )  # fmt: skip
 
     def _room(self, kind: str, subject: str) -> int:
         """How many words may be left over."""
@@ -533,7 +559,7 @@ class _Note:
             return not known.HOLDS.isdisjoint(self.low) or "these" in self.low or len(cue.places) > 1 or len(self.low) < 5
         return len(cue.places) > 1 and not _is_base(verb)
 
-    def _linked(self, slot: str, kind: str, cue: _Cue, found: _Found) -> bool:
+    def _linked(self, slot: str, kind: str, cue: _Cue, found: _Found, anchored: bool) -> bool:
         """Whether what stands before a value does not make it something else: "gym with Sam", "job in Berlin"."""
         if kind in STRICT:
             return True
@@ -552,7 +578,7 @@ class _Note:
         if behind in known.PREPOSITIONS and kind not in _SHAPED and behind not in ("as", "for", "in", "by", "of"):
             return False
         if kind in ("any", "name", "thing", "code", "team", "activity", "subject", "organisation", "person", "place"):
-            return self._marked(slot, kind, cue, found)
+            return (anchored and self._titled(found)) or self._marked(slot, kind, cue, found)
         return True
 
     def _between(self, cue: _Cue, found: _Found) -> list[str]:
@@ -777,6 +803,7 @@ class _Note:
 
 _OTHERS = frozenset("he she his her him hers its".split())
 _LIKING = frozenset("love loves like likes prefer prefers adore adores best most fondest choice dearest beats".split())
+_BEFORE_NOUN = frozenset("new current own old former previous latest main only usual first present favourite favorite personal".split())
 _DONE = frozenset("done finished out closed over left".split())
 _NO_KIN = frozenset("partner doctor dentist dog cat pet boss manager coach trainer teacher".split())
 _ANY_VERB = frozenset("own owns owned have has had buy bought get got sell sold run runs ran trade traded".split())

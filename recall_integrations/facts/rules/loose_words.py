@@ -25,7 +25,7 @@ POISON = _set(
 )
 # Some of them say nothing bad where the speaker's own thing is named, or a value that only a fact has.
 MILD = _set(
-    "when while need try you your people will would should like say tell think because people's tomorrow lunch coffee game"
+    "if should can could can't cannot won't although though because during than they their let's someone somebody you'd you'll when while need try you your people will would should like say tell think because people's tomorrow lunch coffee game"
     " someone anyone anybody everybody everyone them they dinner breakfast read whoever hello thanks look looking"
     " hear told said love?"
 )
