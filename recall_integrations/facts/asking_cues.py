@@ -13,6 +13,7 @@ from recall_integrations.facts.cue_words import LIKED, Cues, cues_of
 from recall_integrations.facts.open_names import open_name, slots_called
 from recall_integrations.facts.rules import words as known
 from recall_integrations.facts.rules.loose_words import PREPOSITIONS, TALK
+from recall_integrations.facts.rules.verbs import forms
 from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import OPEN, Slots
 
@@ -111,6 +112,12 @@ def asked_by_cues(text: str, slots: Slots, *, windowed: bool) -> StateAsked | No
 
 def _asks(text: str, low: list[str], mine: bool, owner: _Owner) -> bool:
     """Whether a text asks in one of the ways in which facts are asked for."""
+    if low[0] in ("i", "i'm", "we", "i've") or {"don't", "dont", "not", "didn't"} & set(low):
+        return False
+    if low[0] in ("how", "how's", "hows") and (low[0] != "how" or low[1] in ("is", "are", "was", "were", "many", "come", "about")):
+        return False
+    if low[0] == "when" and low[1] not in ("is", "was", "did", "do", "does", "has", "have", "will", "are", "am"):
+        return False
     first = low[0] if low[0] not in ("so", "and", "ok", "hey", "btw", "please", "pls") else low[1]
     if first in _YES_NO:
         pairs = (["do", "you"], ["have", "you"], ["can", "you"], ["could", "you"], ["am", "i"], ["is", "there"])
@@ -171,6 +178,8 @@ def _thing(tokens: list[str], low: list[str], cues: Cues) -> _Owner | None:
             while end < len(low) and end - i <= 3 and low[end] not in _ASK and low[end] not in cues.verbs:
                 end += 1
             phrase = low[i + 1 : end]
+            if phrase and phrase[-1] in known.EVALUATIVE or (phrase and phrase[-1].endswith(("est", "ed"))):
+                return None
             if phrase and phrase[-1] not in cues.nouns and " ".join(phrase) not in cues.nouns:
                 if phrase[-1] in known.ATTRIBUTE_HEADS or any(w in _HISTORY or w in _PREVIOUS for w in phrase):
                     continue
@@ -206,17 +215,19 @@ class _Query:
         """Slots and the places of the words that speak of them: nouns before verbs, long before short."""
         found: list[tuple[int, tuple[str, ...], frozenset[int]]] = []
         for i, word in enumerate(self.plain):
-            longest = 0 if i in self.owner.places else self.cues.first.get(word, 0)
+            longest = 0 if i in self.owner.places or (word in _NO_NOUNS and self.plain[i - 1 : i] != ["my"]) else self.cues.first.get(word, 0)
             for size in range(longest, 0, -1):
                 names = self.cues.nouns.get(" ".join(self.plain[i : i + size]))
                 if names:
-                    found.append((-size, names, frozenset(range(i, i + size))))
+                    found.append((-size, names, frozenset(range(i, min(i + size, len(self.plain))))))
                     break
         by_verb: dict[frozenset[int], list[str]] = {}
         for i, word in enumerate(self.plain):
             if i in self.owner.places or not i:
                 continue
             for rest, name in self.cues.verbs.get(word, ()):
+                if (word in _PLAIN_VERBS or word in PREPOSITIONS) and not any(w not in PREPOSITIONS and w not in ("a", "the") for w in rest):
+                    continue
                 at = [j for j, w in enumerate(self.plain) if w in rest and j not in self.owner.places]
                 content = [w for w in rest if w not in PREPOSITIONS]
                 if any(w not in self.plain for w in content):
@@ -244,15 +255,32 @@ class _Query:
             kept.append(name)
         if not kept or not self._fitting(kept[0], places):
             return None
+        if kept[0] in _KIN and not {"who", "who's", "whos", "name", "names", "name's", "called", "whom"} & set(self.low) and len(self.low) > 4:
+            return None
         mode = self._mode()
+        noun = any(w in self.cues.nouns for w in (" ".join(self.plain[i] for i in sorted(places)),))
+        if mode == WHEN and not noun:
+            return None
+        if not self._owned(places):
+            return None
         used = set(places) | self.owner.places | (set(liked) if kept[0] in self.cues.liked else set())
         left = [i for i, w in enumerate(self.low) if i not in used and not self._empty(i, w, mode, kept)]
         value = ""
         if left:
-            if mode != WHEN or len(left) > 3 or left[-1] - left[0] >= len(left) + 1:
+            if mode != WHEN or len(left) > 3 or left[-1] - left[0] >= len(left) + 1 or not self._valued(left):
                 return None
             value = " ".join(self.tokens[i] for i in left)
         return self._made(tuple(kept), mode, value, SURE)
+
+    def _owned(self, places: frozenset[int]) -> bool:
+        """Whether it is somebody's: of a bare noun only in a fragment ("wifi password please")."""
+        if self.mine or self.owner.told:
+            return True
+        bare = not {"the", "a", "an", "all", "some", "any", "many", "that", "this", "these", "is", "are", "was", "did", "do"} & set(self.low)
+        return bare and len(self.low) <= len(places) + 2
+
+    def _valued(self, left: list[int]) -> bool:
+        return any(not self.tokens[i].islower() for i in left) or not {"become", "became"}.isdisjoint(self.low)
 
     def _fitting(self, name: str, places: frozenset[int]) -> bool:
         """Whether nothing before a noun makes it another thing: "at my gym", "near my home"."""
@@ -331,7 +359,7 @@ class _Query:
                 continue
             used = set(range(begin, i + 1)) | self.owner.places
             left = [j for j, w in enumerate(self.low) if j not in used and not self._empty(j, w, mode, [""])]
-            if left and (mode != WHEN or len(left) > 3):
+            if left and (mode != WHEN or len(left) > 3) or not self._owned(frozenset(range(begin, i + 1))):
                 continue
             value = " ".join(self.tokens[j] for j in left)
             return self._made(called, mode, value, OPEN_SURE)
@@ -355,6 +383,18 @@ class _Query:
         return word.isalpha() and word not in _ASK and word not in _PREVIOUS and not (mode == HISTORY and word in _HISTORY)
 
 
+_PLAIN_VERBS = frozenset(
+    form
+    for verb in "be go turn do have take use get see make keep run call learn spend try give move come live start eat join stay"
+    " begin pay drop cover find hit read show send mail write like put set play go date pop follow stop quit become do change"
+    " leave travel pick share text message meet visit bring teach grow study ask work enjoy land kick".split()
+    for form in (("am", "is", "are", "was", "were", "been", "be") if verb == "be" else forms(verb))
+)
+_NO_NOUNS = _set(
+    "done finished ready out live lives living v so born eating code coding so happens meets held runs leads heads drive care"
+    " training exercise garage door date due working code post item cover move"
+)
+_KIN = frozenset("sibling child parent friend pet partner colleague roommate".split())
 _NO_KIN = _set("partner doctor dentist dog cat pet boss manager coach trainer teacher landlord landlady therapist")
 _TIMES = _set(
     "january february march april may june july august september october november december monday tuesday wednesday thursday"

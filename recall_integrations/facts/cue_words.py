@@ -79,7 +79,7 @@ _NOUNS: tuple[tuple[str, str], ...] = (
     ("wifi_password", "wifi password, wifi pw, wifi, wi-fi, wlan, wifi key, wifi code, wi-fi password, wi-fi pw, router,"
      " wifi pass, wi-fi code, wlan password, network key, wireless password"),
     ("username", "username, user name, handle, login, screen name, user id, account name, nick"),
-    ("editor", "editor, ide, coding, text editor, code editor, code"),
+    ("editor", "editor, ide, text editor, code editor"),
     ("operating_system", "os, operating system"),
     ("browser", "browser, web browser, browsing"),
     ("programming_language", "programming language, coding language, main programming language, language i code in"),

@@ -46,6 +46,9 @@ _ONLY_LINES = frozenset(
 )
 
 
+_LEADS = frozenset("earlier originally previously formerly initially where once nowadays today currently note update".split())
+
+
 def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]:
     """What a text says of slots, in the order of the text.
 
@@ -132,7 +135,10 @@ def _fits(pronoun: str, subject: str) -> bool:
 def _named(reading: Reading, match: re.Match[str]) -> bool:
     text, name = reading.text, match["name"]
     start, place = match.start(), match.end()
-    if name.split()[0].casefold() in words.NOT_NAMES:
+    first, _, rest = name.partition(" ")
+    if rest and first.casefold() in _LEADS:  # "Earlier Tom's gym was …"
+        name, start = rest, start + len(first) + 1
+    elif first.casefold() in words.NOT_NAMES:
         return False
     if match["own"]:
         mark = nouns.MARK.match(text, match.start("own"))

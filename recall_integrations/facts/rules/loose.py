@@ -24,6 +24,7 @@ from recall_integrations.patterns import regex
 
 CHARS = 300  # of a text that are read so
 SENTENCE_MAX, WORDS_MAX, UNKNOWN_MAX = 150, 24, 4
+NOTE_MAX = 120  # characters of a text whose fragments are the speaker's
 ANCHORED_ROOM = 4  # words that may be left over beside a noun with its owner and a value with a digit or a capital
 PLAIN_MAX = 14  # words of a sentence without a digit
 LOOSE = 0.67  # what confidence is multiplied with: .6 in the end
@@ -75,9 +76,10 @@ _HARD = known.POISON - known.MILD
 _CHATTY = frozenset(
     "good great nice awesome amazing cool fun glad wonderful beautiful lovely fantastic excited exciting proud tired"
     " interesting inspiring gorgeous cute sweet incredible stunning delicious perfect funny hard tough crazy sad lot lots"
-    " you your you're you've wow haha yeah them they their everyone something anything some photo shares awful lately's"
+    " wow haha yeah something anything some photo shares awful lately's"
     " agreed definitely truly absolutely totally such pretty quite enjoyed loved better".split()
 )
+_YOU = frozenset("you your you're you've they them their everyone".split())
 _TASTE = frozenset("favourite favorite fave fav hobby pastime".split())
 
 
@@ -117,9 +119,9 @@ def read(reading: Reading) -> None:
     place, done = 0, -1
     for part in _parts(low):
         end = place + len(part)
-        if done < place and 5 < len(part) <= SENTENCE_MAX and (len(part) < 30 or text[end : end + 1] != "?"):
+        if done < place and 5 < len(part) <= SENTENCE_MAX and (len(part) < 45 or text[end : end + 1] != "?"):
             words_here = part.split()
-            if len(words_here) <= WORDS_MAX and not cues.gate.isdisjoint(words_here) and _HARD.isdisjoint(words_here):
+            if len(words_here) <= WORDS_MAX and not cues.gate.isdisjoint(words_here) and (_HARD.isdisjoint(words_here) or "i said" in part):
                 if _may_say(part, text[place:end], words_here, cues):
                     done = _sentence(reading, cues, place, end)
         place = end + 1
@@ -142,7 +144,7 @@ def _parts(low: str) -> list[str]:
 _MARKS = str.maketrans(dict.fromkeys(':,;()"=–—|?!.…*/', " "))
 _DIGIT = regex(r"\d|@")
 _OWN = frozenset(("my", "our", "mine"))
-_SIGN = regex(r"[:=(→]|->|\s[-–—]\s|(?<=[a-z,'] )(?:[A-HJ-Z]|I[a-z])")
+_SIGN = regex(r"[:=(→]|->|\s[-–—]\s|(?<=\S )(?:[A-HJ-Z]|I\w)")
 _LISTED_WORDS = words.DIETS | words.EDITORS | words.INSTRUMENTS | words.SPORTS | words.MARITAL | words.LANGUAGES | words.COLOURS
 
 
@@ -159,9 +161,10 @@ def _may_say(low: str, part: str, listed: list[str], cues: Cues) -> bool:
         return False
     found = set(low.translate(_MARKS).split())
     digits = _DIGIT.search(low) is not None
-    if not digits and (len(listed) > PLAIN_MAX or not _CHATTY.isdisjoint(found)):
+    owned = not found.isdisjoint(_OWN) or "'s " in low
+    if not digits and (len(listed) > PLAIN_MAX or not _CHATTY.isdisjoint(found) or not (owned or _YOU.isdisjoint(found))):
         return False
-    if len(found - cues.known) > UNKNOWN_MAX + 2 * digits + (not found.isdisjoint(_OWN)):
+    if len(found - cues.known) > UNKNOWN_MAX + 2 * digits + owned:
         return False
     return (
         digits
@@ -174,7 +177,7 @@ def _may_say(low: str, part: str, listed: list[str], cues: Cues) -> bool:
 def _sentence(reading: Reading, cues: Cues, first: int, last: int) -> int:
     """Reads a sentence; how far it reaches."""
     text = reading.text
-    asked = text[last : last + 1] == "?"
+    asked = text[last : last + 1] == "?" or text[last - 1 : last] == "?"
     if asked and last + 2 < len(text):  # "My number? 555-0101"
         last = reading.sentence(last + 2)[1]
         asked = reading.asked(last)
@@ -208,7 +211,9 @@ class _Note:
         """Whether something was found and kept."""
         self._whose()
         if self.subject == ME and not _OTHERS.isdisjoint(self.low):
-            return False
+            return self._his()
+        if self._anchors():
+            return True
         nouns = self._nouns()
         found = [*nouns, *self._verbs()]
         for cue in found:
@@ -235,7 +240,9 @@ class _Note:
                 return
             if not self._name(i) or (not known.ME.isdisjoint(self.low) and i):
                 continue
-            while begin and self._name(begin - 1) and not self.tokens[begin - 1].own:
+            while begin and self.tokens[begin - 1].text[:1].isupper() and not self.tokens[begin - 1].own:
+                if self.low[begin - 1] in words.NOT_NAMES or self.low[begin - 1] in known.TALK or self.low[begin - 1] in known.MILD:
+                    break
                 begin -= 1
             if not known.ME.isdisjoint(self.low):  # "Oslo's my home"
                 continue
@@ -306,6 +313,8 @@ class _Note:
                 continue
             for rest, slot in self.cues.verbs.get(low, ()):
                 places, at = [i], i + 1
+                if low in ("moving", "relocating", "joining", "starting", "switching", "buying", "getting", "leaving"):
+                    continue  # not yet
                 for word in rest:
                     gap = next((j for j in range(at, min(at + 3, len(self.low))) if self.low[j] == word), None)
                     if gap is None or any(not self._weightless(j) for j in range(at, gap)):
@@ -350,6 +359,10 @@ class _Note:
             if compound is not None and slots_called(compound[0], self.reading.slots)[:1] != (slot,):
                 return False
         kind = "vehicle" if slot == "car" and cue.after >= 0 and self.low[cue.places[0]] in _ANY_VERB else have.kind
+        if self.low[cue.places[0]] in ("work", "works") and cue.after < 0 and slot in ("employer", "job"):
+            nxt = cue.places[0] + 1
+            if nxt >= len(self.low) or self.low[nxt] not in _EQUALS:
+                return False
         anchored = cue.after < 0 and self._anchored(cue, slot)
         if self.poisoned and not anchored and not (kind in STRICT and self.mine):
             return False
@@ -445,6 +458,9 @@ class _Note:
         j = i
         while j + 1 < len(self.tokens):
             nxt = j + 1
+            if self.low[nxt] in _UNITS and self.tokens[j].text[-1].isdigit():
+                j = nxt
+                continue
             if nxt not in used and nxt not in self.owned and self.low[nxt] not in known.SEPARATORS:
                 if not self._weightless(nxt) and not self.tokens[j].own:
                     j = nxt
@@ -520,6 +536,8 @@ class _Note:
                 if len(whole) == len(run) and len(run) <= 3 and (self._name(run[0]) or slot in _THINGS):
                     if not self._name(run[0]) and slot not in _THINGS:
                         continue
+                    if cue.after < 0 and run[-1] == cue.places[0] - 1 and (slot not in _THINGS or len(run) < 2):
+                        return None, found, left  # "Pickup code", "Repair location"
                     return self._told(run, before, lead), found, [i for i in left if i not in run]
         if named and len(found) > 1:
             who = next((f for f in named if f.first == begin), None)
@@ -611,6 +629,8 @@ class _Note:
         low = set(self.low)
         ended = [i for i, w in enumerate(self.low) if w in known.ENDED and not (w in _DONE and i in cue.places)]
         pairs = {f"{a} {b}" for a, b in zip(self.low, self.low[1:], strict=False)}
+        if "gave up" in pairs or "give up" in pairs or "given up" in pairs:
+            ended.append(found.stop)
         if "any more" in pairs or "any longer" in pairs:
             ended.append(found.stop)
         if "turned out" in pairs or "turns out" in pairs or "out of" in pairs and "in" in low:
@@ -619,6 +639,12 @@ class _Note:
             ended = [i for i in ended if self.low[i] not in ("gone", "went")]
         fresh = low & {"new", "now", "instead", "current", "currently"} or "these days" in pairs
         negated = bool(low & _NEGATED)
+        if self.low[0] in _OFF and found.first <= 2:
+            return NOT
+        if self._corrects() and not negated:
+            return IS
+        if "had been" in pairs and not fresh:
+            return WAS
         if ended:
             if fresh and any(self.low[i] in ("new", "now") and i < found.first for i in range(len(self.low))):
                 return IS
@@ -670,12 +696,178 @@ class _Note:
         return None
 
     def _say(self, slot: str, value: Value, subject: str, op: str, old: str, corrects: bool) -> bool:
+        if subject == ME and not self.mine and len(self.text) > NOTE_MAX:
+            return False  # in a long text a line without an owner may be anything: a receipt, a message of an app
+        start = self.first
+        if self.reading.sentence(start)[1] < value[1]:  # "My number? 555-0101"
+            start = value[1]
         if value[0].casefold() in words.EVALUATIVE or value[0].casefold() in known.TALK:
             return False
         return self.reading.say(
-            slot, value, subject, self.first, op=op, instead_of=old, corrects=corrects, sure=LOOSE, event=bool(old),
+            slot, value, subject, start, op=op, instead_of=old, corrects=corrects, sure=LOOSE, event=bool(old),
             until=op == NOT,
         )  # fmt: skip
+
+    # -- a noun with its owner beside it --------------------------------------------------------------------------------
+
+    def _anchors(self) -> bool:
+        """ "My gym", "Priya's locker code", "the gym of my sister", with the value anywhere else in the sentence."""
+        low, owned = self.low, self.owned
+        if owned:
+            return self._anchor(max(owned) + 1, self.subject, owned)
+        for i, word in enumerate(low):
+            if word in ("my", "our") and self._anchor(i + 1, ME, frozenset((i,))):
+                return True
+        if self.mine and "as" in low and self._anchor(low.index("as") + 1, ME, frozenset()):
+            return True
+        for i in range(1, len(low) - 1):
+            if low[i] in ("of", "for") or (low[i + 1] in _USES and (low[i] in ("i", "we") or self._capital(i))):
+                whose = self._behind(i)
+                if whose is None:
+                    continue
+                begin = self._noun_before(i)
+                if begin is not None and self._at(begin, i, *whose):
+                    return True
+        return False
+
+    def _his(self) -> bool:
+        """ "Tom went with Zed as his editor", "Zed is what Tom has as his editor": somebody is named before "his"."""
+        at = next((i for i, low in enumerate(self.low) if low in ("his", "her", "their", "its")), 0)
+        if not at:
+            return False
+        for i in range(at - 1):
+            kin = self.low[i] in ("my", "our") and self.low[i + 1] in words.RELATIONS
+            if not kin and not (self._name(i) or self._capital(i)):
+                continue
+            end = i + 1 + kin
+            while end < at and not kin and self._capital(end):
+                end += 1
+            if i and self.low[end] not in _USES:
+                continue
+            name = " ".join([*self.low[i:end]] if kin else [t.text for t in self.tokens[i:end]])
+            return self._anchor(at + 1, name, frozenset((*range(i, end), at)))
+        return False
+
+    def _behind(self, i: int) -> tuple[str, frozenset[int]] | None:
+        """Who stands behind "of" and "for", or is who uses it."""
+        low = self.low
+        if low[i] not in ("of", "for", "i", "we"):
+            return self.tokens[i].text, frozenset((i, i + 1))
+        if low[i] in ("i", "we"):
+            return ME, frozenset((i, i + 1))
+        if low[i + 1] in ("me", "mine", "us", "ours"):
+            return ME, frozenset((i, i + 1))
+        end = i + 1
+        if low[end] in ("my", "our"):
+            end += 1
+            while end < len(low) and low[end] in words.RELATION_ADJECTIVES:
+                end += 1
+            if end >= len(low) or low[end] not in words.RELATIONS:
+                return None
+            return f"my {' '.join(low[i + 2 : end + 1])}", frozenset(range(i, end + 1))
+        the = low[end] == "the"
+        end += the
+        first = end
+        while end < len(low) and (self._capital(end) or (the and self._noun_word(end))) and end - first < 3:
+            end += 1
+        if end == first or (not the and low[first] in words.NOT_NAMES):
+            return None
+        return " ".join(t.text for t in self.tokens[first - the : end]), frozenset(range(i, end))
+
+    def _noun_before(self, i: int) -> int | None:
+        begin = i
+        while begin and i - begin < 4 and self._nounish(begin - 1):
+            begin -= 1
+        while begin < i and self.low[begin] in _BEFORE_NOUN:
+            begin += 1
+        return begin if begin < i else None
+
+    def _nounish(self, j: int) -> bool:
+        low = self.low[j]
+        if not low.replace("-", "").isalpha() or (self._capital(j) and not self.tokens[j].text.islower()):
+            return False
+        return low in words.ATTRIBUTE_HEADS or low in _HEADS or low in self.cues.first or not self._weightless(j)
+
+    def _anchor(self, begin: int, subject: str, owner: frozenset[int]) -> bool:
+        while begin < len(self.low) and self.low[begin] in _BEFORE_NOUN and not self._is_noun(begin, begin + 2):
+            begin += 1
+        end = begin
+        while end < len(self.low) and end - begin < 4 and self._nounish(end):
+            end += 1
+        for stop in range(end, begin, -1):
+            if self._is_noun(begin, stop) and (stop == end or self.low[begin:stop][-1] in self.cues.nouns):
+                if self._at(begin, stop, subject, owner):
+                    return True
+                return False
+        return False
+
+    def _is_noun(self, begin: int, stop: int) -> bool:
+        phrase = " ".join(self.low[begin:stop])
+        return phrase in self.reading.slots.of_noun or phrase in self.cues.nouns or (
+            1 < stop - begin <= len(self.low) - begin and (self.low[stop - 1] in words.ATTRIBUTE_HEADS or self.low[stop - 1] in _HEADS)
+        )  # fmt: skip
+
+    def _at(self, begin: int, stop: int, subject: str, owner: frozenset[int]) -> bool:
+        """Whether the rest of the sentence is a value of the slot that these words name."""
+        phrase = " ".join(self.low[begin:stop])
+        if phrase in self.reading.slots.of_noun:
+            names: tuple[str, ...] = (self.reading.slots.of_noun[phrase],)
+        elif phrase in self.cues.nouns:
+            names = tuple(n for n in self.cues.nouns[phrase] if n not in self.cues.liked)
+        else:
+            names = slots_called(phrase, self.reading.slots)[:1]
+        if not names or open_name(phrase) in words.OPEN_NOT or any(w in words.EVALUATIVE - {"favourite", "favorite"} for w in phrase.split()):
+            return False
+        used = {*owner, *range(begin, stop)}
+        free = [i for i in range(len(self.tokens)) if i not in used and (not self._light(i) or self._unit(i))]
+        for name in names:
+            have = self.reading.slots.get(name)
+            kind = have.kind if have else "any"
+            found = self._rest(name, kind, free, used)
+            if found and self._told_of(name, kind, found, free, subject, _Cue((), tuple(range(begin, stop)), -1)):
+                return True
+        return False
+
+    def _light(self, i: int) -> bool:
+        if self._weightless(i):
+            return True
+        return not self._capital(i) and (self.low[i] in known.MILD or self.low[i] in _LIGHT)
+
+    def _unit(self, i: int) -> bool:
+        return i > 0 and self.low[i] in ("am", "pm") and self.tokens[i - 1].text[-1].isdigit()
+
+    def _rest(self, name: str, kind: str, free: list[int], used: set[int]) -> list[_Found]:
+        found = self._values(name, kind, free, used)
+        if kind != "any" or name in SHAPES or not found:
+            return found
+        strong = [f for f in found if any(c.isdigit() for c in f.value[0]) or self._titled(f)]
+        if strong and len(strong) < len(found):
+            return strong
+        return found
+
+    def _told_of(
+        self, name: str, kind: str, found: list[_Found], free: list[int], subject: str, cue: _Cue
+    ) -> bool:
+        covered = {i for each in found for i in range(each.first, each.stop)}
+        left = [i for i in free if i not in covered]
+        strong = self._strong(name, kind, found) or all(f.value[0].casefold() in words.COLOURS for f in found)
+        if len(found) > 2 or len(left) > (ANCHORED_ROOM if strong else 0) or any(self._capital(i) for i in left):
+            return False
+        if len(found) == 2:
+            change = self._change(found[0], found[1])
+            if change is None:
+                return False
+            return self._say(name, change[1].value, subject, IS, change[0].value[0], change[2])
+        if not strong and not self._marked(name, kind, cue, found[0]):
+            return False
+        at = found[0].first - 1
+        before = self.low[at] if at >= 0 and self.low[at] not in ("the", "a", "an") else self.low[at - 1] if at > 0 else ""
+        if before == "with" and {"replaced", "replace", "swapped", "swap", "went", "replacing"} & set(self.low):
+            before = ""
+        if before in _ASTRAY and before not in _LEADS.get(name, ()) and not any(c.isdigit() for c in found[0].value[0]):
+            return False
+        op = self._op(name, found[0], cue)
+        return op is not None and self._say(name, found[0].value, subject, op, "", self._corrects())
 
     # -- slots that the schema lacks, and values that need no noun ----------------------------------------------------
 
@@ -804,6 +996,20 @@ class _Note:
 _OTHERS = frozenset("he she his her him hers its".split())
 _LIKING = frozenset("love loves like likes prefer prefers adore adores best most fondest choice dearest beats".split())
 _BEFORE_NOUN = frozenset("new current own old former previous latest main only usual first present favourite favorite personal".split())
+_USES = frozenset("have has use uses had used go get got keep".split())
+_HEADS = frozenset("place spot height width length weight slot bay shift shop half bank tool app time size number".split())
+_LIGHT = frozenset(
+    "ceased cease happens happen asking asks gets forms form wants people file files aside asked dial enter type wear answer"
+    " answers comes case thinking write tell give today's whoever random thought note-to-self passing mind bit speaking"
+    " regards regarding terms regard respect concerning question topic subject mention worth knowing knows"
+    " correctly rightly nothing everything ever likewise otherwise sure quite so-called exactly precisely said sake rest guess"
+    " been become ends ended up way sticking stick sticks stuck pretty surprise surprisingly of-course back scenes there"
+    " looks look mixed messed got-it-wrong corrected true truth fact told earlier one ones other others there's"
+    " bye goodbye farewell hello welcome meet enter hail long live superseded succeeded replaced by retire retires".split()
+)
+_ASTRAY = frozenset("with near from about after before around behind without like at in on to".split())
+_OFF = frozenset("scratch strike forget drop ignore remove delete ditch disregard".split())
+_UNITS = frozenset("am pm cm kg km mg mm ft m % euros dollars pounds".split())
 _DONE = frozenset("done finished out closed over left".split())
 _NO_KIN = frozenset("partner doctor dentist dog cat pet boss manager coach trainer teacher".split())
 _ANY_VERB = frozenset("own owns owned have has had buy bought get got sell sold run runs ran trade traded".split())

@@ -25,9 +25,9 @@ POISON = _set(
 )
 # Some of them say nothing bad where the speaker's own thing is named, or a value that only a fact has.
 MILD = _set(
-    "if should can could can't cannot won't although though because during than they their let's someone somebody you'd you'll when while need try you your people will would should like say tell think because people's tomorrow lunch coffee game"
+    "if should can could can't cannot won't although though because during than they their let's someone somebody you'd you'll when while need try you your people will would should like   think because people's tomorrow lunch coffee game"
     " someone anyone anybody everybody everyone them they dinner breakfast read whoever hello thanks look looking"
-    " hear told said love?"
+    "    "
 )
 TALK = _set(
     "fyi btw update updated updates note notes noted reminder heads up ok okay so well and but also plus oh hey hi yes yeah yep"
@@ -67,7 +67,7 @@ TALK = _set(
 ENDED = _set(
     "dead gone cancelled canceled quit expired discontinued disconnected stopped ended retired ditched dropped scrapped"
     " dumped sold left resigned obsolete defunct void invalid over history lost closed abandoned split notice longer anymore"
-    " broke finished deactivated revoked terminated cancel drop scrap ditch out done"
+    " broke ceased finished deactivated revoked terminated cancel drop scrap ditch out done"
 )
 PAST = _set("was were used formerly previously once former ex old previous earlier originally initially had prior past")
 FIXED = _set(
