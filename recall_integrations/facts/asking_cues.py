@@ -187,6 +187,11 @@ def _thing(tokens: list[str], low: list[str], cues: Cues) -> _Owner | None:
     return None
 
 
+def mode_first(low: list[str]) -> bool:
+    """Whether it asks when somebody did something."""
+    return low[0] in ("when", "when'd") and low[1] == "did"
+
+
 class _Query:
     """One query while it is read."""
 
@@ -254,6 +259,8 @@ class _Query:
                 continue
             kept.append(name)
         if not kept or not self._fitting(kept[0], places):
+            return None
+        if mode_first(self.low) and kept[0] == "address" and not {"address", "addresses"} & set(self.low):
             return None
         if kept[0] in _KIN and not {"who", "who's", "whos", "name", "names", "name's", "called", "whom"} & set(self.low) and len(self.low) > 4:
             return None

@@ -163,7 +163,7 @@ _VERBS: tuple[tuple[str, str], ...] = (
     ("age", "turn, be"),
     ("height", "stand, measure, be"),
     ("weight", "weigh, weigh in at, tip the scales at, down to, up to"),
-    ("hometown", "grow up in, raise in, born in, hail from, come from, from, roots in, childhood in, grow up over in,"
+    ("hometown", "grow up in, raise in, born in, hail from, come from, roots in, childhood in, grow up over in,"
      " originate from, bring up in, brought up in, born and raised in"),
     ("partner", "date, marry to, marry, engage to, see, go out with, couple with, together with, item with, be with,"
      " split up with, split from, break up with, married to, engaged to, in love with, share life with, hitched to"),

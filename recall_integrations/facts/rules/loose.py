@@ -55,7 +55,7 @@ SHAPES = {
     "salary": regex(_MONEY, 2), "rent": regex(_MONEY, 2), "price": regex(_MONEY, 2), "budget": regex(_MONEY, 2),
     "version": regex(r"v?\d+(?:\.\d+){0,3}(?:[-.]?(?:alpha|beta|rc)\d*)?(?![\w%])", 2),
     "working_hours": regex(r"\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?\s?(?:to|-|–|till|until)\s?\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?(?!\w)", 2),
-    "time_zone": regex(r"(?:(?:GMT|UTC)\s?[+-]\s?\d{1,2}(?::\d\d)?|[A-Z]{2,5}(?!\w)|[A-Z][a-z]+\s(?:Standard\s)?[Tt]ime\b)"),
+    "time_zone": regex(r"(?:(?:GMT|UTC)\s?[+-]\s?\d{1,2}(?::\d\d)?|[A-Z]{2,5}(?!\w)|(?:[A-Z][a-z]+\s){1,2}Time\b|(?i:eastern|central|mountain|pacific|atlantic)\stime\b)"),
     "pronouns": regex(r"[a-z]{2,5}/[a-z]{2,5}(?:/[a-z]{2,6})?", 2),
     "favourite_number": regex(r"\d{1,4}(?!\w)"),
 }
@@ -119,6 +119,8 @@ def read(reading: Reading) -> None:
     place, done = 0, -1
     for part in _parts(low):
         end = place + len(part)
+        if end == CHARS < len(text):
+            return  # it is cut off
         if done < place and 5 < len(part) <= SENTENCE_MAX and (len(part) < 45 or text[end : end + 1] != "?"):
             words_here = part.split()
             if len(words_here) <= WORDS_MAX and not cues.gate.isdisjoint(words_here) and (_HARD.isdisjoint(words_here) or "i said" in part):
@@ -210,6 +212,8 @@ class _Note:
     def read(self) -> bool:
         """Whether something was found and kept."""
         self._whose()
+        if self.low.count(":") > 1 and not any(c.isdigit() for c in self.text[self.first : self.last]):
+            return False
         if self.subject == ME and not _OTHERS.isdisjoint(self.low):
             return self._his()
         if self._anchors():
@@ -445,6 +449,8 @@ class _Note:
                 value = values.stripped(self.text, start, end)
         if value is None or value[1] > start + 1:
             return None
+        if kind == "address" and (value[0][0] == "0" or not any(w[0].isupper() for w in value[0].split()[1:])):
+            return None
         stop = i + 1
         while stop < len(self.tokens) and self.tokens[stop].start < value[2]:
             stop += 1
@@ -493,6 +499,8 @@ class _Note:
             return False
         if cue.after >= 0 and not (self._leads(cue.after, found) and (subject != ME or self.mine or self._going(cue))):
             return False
+        if any(self._astray(slot, kind, f) for f in found):
+            return False
         if len(found) == 2:
             change = self._change(found[0], found[1])
             if change is None:
@@ -503,6 +511,29 @@ class _Note:
             return False
         op = self._op(slot, found[0], cue)
         return op is not None and self._say(slot, found[0].value, subject, op, "", self._corrects())
+
+    def _astray(self, slot: str, kind: str, found: _Found) -> bool:
+        """Whether a value is only the first word of the sentence, somebody who is spoken to, or a day."""
+        if kind in STRICT or slot in SHAPES or kind in _LISTED or kind in _SHAPED:
+            return False
+        value, low = found.value[0], self.low
+        if any(c.isdigit() for c in value):
+            return len(value) < 2 and not self.mine
+        if value.split()[0].casefold() in words.DAYS | words.MONTHS:
+            return True
+        if low[found.stop : found.stop + 1] == ["and"] and low[found.stop + 1 : found.stop + 2] in (["i"], ["my"], ["me"]):
+            return True
+        before = low[found.first - 1] if found.first else ""
+        if before in ("hey", "hi", "hello", "thanks", "dear", "thank", "bye", "ok", "okay"):
+            return True
+        if found.first > (1 if low[0] == "the" else 0) or not self._titled(found):
+            return False
+        behind = [w for w in low[found.stop : found.stop + 4] if w not in _ADVERBS - {"my", "our"}]
+        if self.tokens[found.stop - 1].own or behind[:1] in ([], ["["]):
+            return not self.tokens[found.stop - 1].own
+        if behind[0] == ",":
+            return not ({"that's", "it's", "hands"} & set(behind[1:2]) or behind[1:2] in (["my"], ["our"]) or self.owned)
+        return behind[0] not in _SAYS
 
     def _strong(self, slot: str, kind: str, found: list[_Found]) -> bool:
         """Whether values show by themselves that they are some."""
@@ -536,6 +567,8 @@ class _Note:
                 if len(whole) == len(run) and len(run) <= 3 and (self._name(run[0]) or slot in _THINGS):
                     if not self._name(run[0]) and slot not in _THINGS:
                         continue
+                    if slot in _OF_THINGS_ONLY and not self._thingy(run) and before not in ("for", "of", "the"):
+                        return None, found, left
                     if cue.after < 0 and run[-1] == cue.places[0] - 1 and (slot not in _THINGS or len(run) < 2):
                         return None, found, left  # "Pickup code", "Repair location"
                     return self._told(run, before, lead), found, [i for i in left if i not in run]
@@ -545,6 +578,9 @@ class _Note:
                 who = next((f for f in named if self.low[f.first - 1] in ("for", "of")), None)
             if who is None and cue.after < 0 and kind == "person" and named[-1] is found[-1]:
                 return None, found, left
+            if who is not None and cue.after < 0 and (slot not in _THINGS or not self._thingy([*range(who.first, who.stop)])):
+                if who.stop == cue.places[0] or slot in _OF_THINGS_ONLY:
+                    return None, found, left
             if who is not None and (len(found) == 3 or self._change(found[0], found[1]) is None):
                 rest = [f for f in found if f is not who]
                 if self.text[who.value[1] : who.value[2]]:
@@ -555,6 +591,12 @@ class _Note:
 
     def _titled(self, found: _Found) -> bool:
         return self.tokens[found.first].text[0].isupper() and not any(c.isdigit() for c in found.value[0][:1])
+
+    def _thingy(self, run: list[int]) -> bool:
+        """Whether words can name a thing: one word only with a digit in it, or before a colon."""
+        text = self.tokens[run[0]].text
+        nxt = self.low[run[-1] + 1 : run[-1] + 2]
+        return len(run) > 1 or any(c.isdigit() for c in text) or bool(nxt and nxt[0] in _EQUALS) or self.low[run[0] - 1 : run[0]] == ["the"]
 
     def _told(self, run: list[int], before: str, lead: bool) -> str:
         name = " ".join(self.tokens[i].text for i in run)
@@ -607,6 +649,8 @@ class _Note:
     def _marked(self, slot: str, kind: str, cue: _Cue, found: _Found) -> bool:
         """Whether something says that a noun and a value belong together: "gym: Ironworks", "Berlin is home now"."""
         between = self._between(cue, found)
+        if slot in _KIN_SLOTS and not (set(between[:1]) | set(between[-1:])) & (_EQUALS | {"is", "was", "called", "named", ","}):
+            return False
         if self.tokens[cue.places[-1]].own or (cue.places[0] > found.first and self.tokens[found.stop - 1].own):
             return True
         if kind == "code" and any(c.isdigit() or c == "_" for c in found.value[0]):
@@ -649,6 +693,8 @@ class _Note:
             if fresh and any(self.low[i] in ("new", "now") and i < found.first for i in range(len(self.low))):
                 return IS
             return None if fresh and "no" not in low and not negated and "longer" not in low else NOT
+        if negated and {"not just", "not only"} & pairs:
+            return None
         if negated and slot not in ("allergy",):
             return NOT if low & {"is", "isn't", "not"} and (self.mine or self.owned) and "yet" not in low else None
         if low & known.PAST and not fresh and not (low & {"still", "since"}):
@@ -726,7 +772,11 @@ class _Note:
                 if whose is None:
                     continue
                 begin = self._noun_before(i)
-                if begin is not None and self._at(begin, i, *whose):
+                if begin is None or not (self._is_noun(begin, i)):
+                    continue
+                after = self.low[max(whose[1]) + 1 : max(whose[1]) + 2]
+                plain = " ".join(self.low[begin:i]) in self.reading.slots.of_noun
+                if (plain or after and (after[0] in _BONDS or after[0] in known.CHANGING)) and self._at(begin, i, *whose):
                     return True
         return False
 
@@ -785,6 +835,8 @@ class _Note:
     def _nounish(self, j: int) -> bool:
         low = self.low[j]
         if not low.replace("-", "").isalpha() or (self._capital(j) and not self.tokens[j].text.islower()):
+            return False
+        if low in known.MILD or low in known.ENDED or low.endswith("ly"):
             return False
         return low in words.ATTRIBUTE_HEADS or low in _HEADS or low in self.cues.first or not self._weightless(j)
 
@@ -851,6 +903,8 @@ class _Note:
         covered = {i for each in found for i in range(each.first, each.stop)}
         left = [i for i in free if i not in covered]
         strong = self._strong(name, kind, found) or all(f.value[0].casefold() in words.COLOURS for f in found)
+        if any(self._astray(name, kind, f) for f in found):
+            return False
         if len(found) > 2 or len(left) > (ANCHORED_ROOM if strong else 0) or any(self._capital(i) for i in left):
             return False
         if len(found) == 2:
@@ -858,7 +912,7 @@ class _Note:
             if change is None:
                 return False
             return self._say(name, change[1].value, subject, IS, change[0].value[0], change[2])
-        if not strong and not self._marked(name, kind, cue, found[0]):
+        if (not strong or name in _KIN_SLOTS) and not self._marked(name, kind, cue, found[0]):
             return False
         at = found[0].first - 1
         before = self.low[at] if at >= 0 and self.low[at] not in ("the", "a", "an") else self.low[at - 1] if at > 0 else ""
@@ -881,7 +935,7 @@ class _Note:
             strong = i + 1 < len(self.low) and (self.low[i + 1] in (":", "=") or self.low[i + 1] in known.ARROWS)
             if not (head or strong) or i in self.owned or not low.isalpha():
                 continue
-            if not apart and i + 1 < len(self.low) and self._noun_word(i + 1):
+            if not apart and i + 1 < len(self.low) and (self._noun_word(i + 1) or self.low[i + 1] in self.cues.nouns):
                 continue
             begin = i
             while begin and i - begin < 3 and self._noun_word(begin - 1):
@@ -894,7 +948,7 @@ class _Note:
     def _open_slot(self, begin: int, i: int) -> str | None:
         name = open_name(" ".join(self.low[begin : i + 1]))
         parts = name.split()
-        if not parts or (begin == i and not (self.owned or self.mine)) or name in words.OPEN_NOT:
+        if not parts or (begin == i and not (begin and (self.low[begin - 1] in ("my", "our") or begin - 1 in self.owned))) or name in words.OPEN_NOT:
             return None
         if any(p in words.EVALUATIVE or p in words.RELATIONS or p.endswith("ly") for p in parts):
             return None
@@ -908,6 +962,8 @@ class _Note:
         free = [j for j in range(len(self.tokens)) if j not in used and j not in self.owned and not self._weightless(j)]
         found = self._values("", "any", free, used)
         covered = {j for f in found for j in range(f.first, f.stop)}
+        if any(self._astray(slot, "any", f) for f in found) and not self._titled(found[0]):
+            return False
         if not found or any(j not in covered for j in free):
             return False
         who: str | None = self.subject
@@ -996,7 +1052,7 @@ class _Note:
 _OTHERS = frozenset("he she his her him hers its".split())
 _LIKING = frozenset("love loves like likes prefer prefers adore adores best most fondest choice dearest beats".split())
 _BEFORE_NOUN = frozenset("new current own old former previous latest main only usual first present favourite favorite personal".split())
-_USES = frozenset("have has use uses had used go get got keep".split())
+_USES = frozenset("have has use uses had used".split())
 _HEADS = frozenset("place spot height width length weight slot bay shift shop half bank tool app time size number".split())
 _LIGHT = frozenset(
     "ceased cease happens happen asking asks gets forms form wants people file files aside asked dial enter type wear answer"
@@ -1009,6 +1065,9 @@ _LIGHT = frozenset(
 )
 _ASTRAY = frozenset("with near from about after before around behind without like at in on to".split())
 _OFF = frozenset("scratch strike forget drop ignore remove delete ditch disregard".split())
+_SAYS = frozenset("is was are were would = - – — ( remains stays stopped stops replaces replaced became becomes has had used isn't"
+                  " in out as -> => → continues now over no gone serves counts works runs one wasn't supersedes succeeds for".split())
+_KIN_SLOTS = frozenset("parent child sibling colleague friend pet".split())
 _UNITS = frozenset("am pm cm kg km mg mm ft m % euros dollars pounds".split())
 _DONE = frozenset("done finished out closed over left".split())
 _NO_KIN = frozenset("partner doctor dentist dog cat pet boss manager coach trainer teacher".split())
