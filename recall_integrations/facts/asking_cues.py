@@ -262,7 +262,7 @@ class _Query:
             return None
         if mode_first(self.low) and kept[0] == "address" and not {"address", "addresses"} & set(self.low):
             return None
-        if kept[0] in _KIN and not {"who", "who's", "whos", "name", "names", "name's", "called", "whom"} & set(self.low) and len(self.low) > 4:
+        if kept[0] in _KIN and not {"who", "who's", "whos", "name", "names", "name's", "called", "whom", "bff"} & set(self.low):
             return None
         mode = self._mode()
         noun = any(w in self.cues.nouns for w in (" ".join(self.plain[i] for i in sorted(places)),))

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from recall_integrations.facts import asking_words as words_of
 from recall_integrations.facts.asked import HISTORY, MODES, NOW, PREVIOUS, THEN, WHEN, StateAsked
+from recall_integrations.facts.asking_anchored import asked_of_anchor
 from recall_integrations.facts.asking_cues import asked_by_cues
 from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, noun_of, subjects_at
 from recall_integrations.facts.asking_change import Changing
@@ -48,6 +49,8 @@ def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) ->
     found = _shaped(text, slots, windowed=windowed)
     if found is None and (("'s " in text) or ("’s " in text) or _MINE.search(text) is not None):
         found = loosely_asked(text, slots, windowed=windowed)
+    if found is None:
+        found = asked_of_anchor(text, slots, windowed=windowed)
     return asked_by_cues(text, slots, windowed=windowed) if found is None else found
 
 
