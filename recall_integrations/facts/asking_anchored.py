@@ -1,4 +1,5 @@
-"""Questions of any wording in which the noun of a slot has its owner beside it: "any idea what my locker code might be?".
+"""Questions of any wording in which the noun of a slot has its owner beside it: "any idea what my locker code"
+" might be?".
 
     owner ─ noun (or noun ─ "of", "for" ─ owner) ─ what follows it makes it nothing else ─ a mode by its words
 
@@ -7,6 +8,7 @@ The other words may be what they like, but few, and none that asks for something
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 from recall_integrations.facts.asked import HISTORY, NOW, PREVIOUS, THEN, WHEN, StateAsked
@@ -27,52 +29,82 @@ def _set(words: str) -> frozenset[str]:
 
 
 _NEVER = _set(
-    "best worst recommend recommended suggest suggested advice think thinks thought say says said feel feels feeling why because buy bought fix"
-    " repair cancel write draft translate compare better than improve reset renew delete remove cook wear safe strong slow weather"
-    " opinion talk talked discuss discussed mention mentioned gave tips appointment appointments interview party trip gift present"
-    " explain describe summarize summary meeting meetings visit afraid message messages email-to call called plan plans cost-of"
-    " near nearest nearby helped help hurt sick broken broke lost stolen happy sad angry worried love hate enjoy enjoyed fight"
-    " argue argued met leaked protect secure set-up install learn teach trust like-best best-way want wants wanted if don't dont"
+    "best worst recommend recommended suggest suggested advice think thinks thought say says said feel feels"
+    " feeling why because buy bought fix"
+    " repair cancel write draft translate compare better than improve reset renew delete remove cook wear safe"
+    " strong slow weather"
+    " opinion talk talked discuss discussed mention mentioned gave tips appointment appointments interview"
+    " party trip gift present"
+    " explain describe summarize summary meeting meetings visit afraid message messages email-to call called"
+    " plan plans cost-of"
+    " near nearest nearby helped help hurt sick broken broke lost stolen happy sad angry worried love hate"
+    " enjoy enjoyed fight"
+    " argue argued met leaked protect secure set-up install learn teach trust like-best best-way want wants"
+    " wanted if don't dont"
     " not won't can't weekend tomorrow tonight yesterday's made make makes told taught"
 )
 _ASK = _set(
-    "what whats what's which who whos who's whom whose where where's when when's how how's is are am was were be been being do does"
-    " did have has had having any idea ideas might could would should can may will you i we us me my mine our it it's its that that's"
-    " this those these there the a an of for to in on at with by as under from up out through off again please pls so and or but ok"
-    " okay hey hi now currently nowadays days moment today still current new newest latest right exact exactly actual quick just one"
-    " need show tell remind give look fetch find bring pull know remember recall forget forgot forgotten get got go goes going went"
-    " come comes read reads put down fill form forms record file hold holds called named use uses used here else once more"
-    " long much many he she his her him they their anything something goes over run walk take trace list all every each kind"
+    "what whats what's which who whos who's whom whose where where's when when's how how's is are am was were"
+    " be been being do does"
+    " did have has had having any idea ideas might could would should can may will you i we us me my mine our"
+    " it it's its that that's"
+    " this those these there the a an of for to in on at with by as under from up out through off again please"
+    " pls so and or but ok"
+    " okay hey hi now currently nowadays days moment today still current new newest latest right exact exactly"
+    " actual quick just one"
+    " need show tell remind give look fetch find bring pull know remember recall forget forgot forgotten get"
+    " got go goes going went"
+    " come comes read reads put down fill form forms record file hold holds called named use uses used here"
+    " else once more"
+    " long much many he she his her him they their anything something goes over run walk take trace list all"
+    " every each kind"
     " way back looking then thing got say under answer type thanks really also ones no recently lately last question"
 )
 _HISTORY = _set(
-    "history timeline evolution evolved evolve develop developed developing development trace retrace chronology chronological"
-    " chronologically recap oldest sequence succession log gone became news different change changed changes changing order walk run"
-    " through years ever versions everything far time happened happen happens shift shifted past journey track all every each list"
+    "history timeline evolution evolved evolve develop developed developing development trace retrace"
+    " chronology chronological"
+    " chronologically recap oldest sequence succession log gone became news different change changed changes"
+    " changing order walk run"
+    " through years ever versions everything far time happened happen happens shift shifted past journey track"
+    " all every each list"
 )
 _SURELY_HISTORY = _set(
-    "history timeline evolution evolved evolve develop developed development trace retrace chronology chronological chronologically"
+    "history timeline evolution evolved evolve develop developed development trace retrace chronology"
+    " chronological chronologically"
     " recap oldest sequence succession log different changed changes change versions shifted became"
 )
-_BEFORE = _set("before previous previously earlier prior former formerly old older past replaced replace preceded until till beforehand came along")
+_BEFORE = _set(
+    "before previous previously earlier prior former formerly old older past replaced replace preceded until"
+    " till beforehand came along"
+)
 _WHEN = _set(
-    "when since date day long month year first start started begin began turn turned become became came come switch switched exactly"
+    "when since date day long month year first start started begin began turn turned become became came come"
+    " switch switched exactly"
     " change changed what from moment point how by replaced took effect kick kicked into"
 )
 _FOLLOW = _set(
-    "might could would should read reads look looks looked be prior until till turned ever developed during like stand stands next"
+    "might could would should read reads look looks looked be prior until till turned ever developed during"
+    " like stand stands next"
     " evolve shift at present for on as with goes go went come came replace replaced took through by right if"
 )
 _TIMES = _set(
-    "january february march april may june july august september october november december monday tuesday wednesday thursday friday"
-    " saturday sunday spring summer autumn fall winter week weeks month months year years day days ago last this early late mid"
-    " beginning end middle start during around yesterday christmas easter quarter half first second third weekend back time in of"
+    "january february march april may june july august september october november december monday tuesday"
+    " wednesday thursday friday"
+    " saturday sunday spring summer autumn fall winter week weeks month months year years day days ago last"
+    " this early late mid"
+    " beginning end middle start during around yesterday christmas easter quarter half first second third"
+    " weekend back time in of"
 )
 _HEADS = _set("place spot height width length weight slot bay shift shop half bank tool app time size number")
-_BEFORE_NOUN = _set("new current own old former previous latest main only usual first present last newest actual past earlier exact")
+_BEFORE_NOUN = _set(
+    "new current own old former previous latest main only usual first present last newest actual past earlier exact"
+)
 _WH = _set("what whats what's which who who's how when where tell remind show give since from any so list walk run")
 _YES_NO = _set("do does did is are am was were has have had can could should would will may")
-_ROLES = _set("boss manager partner doctor dentist therapist landlord landlady lawyer accountant coach trainer vet wife husband girlfriend boyfriend mentor roommate flatmate housemate")
+_ROLES = _set(
+    "boss manager partner doctor dentist therapist landlord landlady lawyer accountant coach trainer vet wife"
+    " husband girlfriend boyfriend mentor roommate flatmate housemate"
+)
 _VERBS = _set("do does did has have had should can went goes will must use uses used")
 
 
@@ -103,9 +135,16 @@ def asked_of_anchor(text: str, slots: Slots, *, windowed: bool) -> StateAsked | 
 
 
 def _asks(text: str, low: list[str]) -> bool:
-    pairs = {f"{a} {b}" for a, b in zip(low, low[1:], strict=False)}
+    pairs = {f"{a} {b}" for a, b in itertools.pairwise(low)}
     asked = text.rstrip().endswith("?")
-    if low[0] in _YES_NO and low[:2] not in (["do", "you"], ["have", "you"], ["can", "you"], ["could", "you"], ["would", "you"], ["is", "there"]):
+    if low[0] in _YES_NO and low[:2] not in (
+        ["do", "you"],
+        ["have", "you"],
+        ["can", "you"],
+        ["could", "you"],
+        ["would", "you"],
+        ["is", "there"],
+    ):
         return bool({"ever", "different", "happened", "changed", "change"} & set(low)) and "i" not in low[:2]
     if low[0] in ("change", "changes", "update", "move") or low[:2] == ["how", "many"] or low[:2] == ["did", "i"]:
         return False
@@ -115,7 +154,21 @@ def _asks(text: str, low: list[str]) -> bool:
         return False
     if not asked and low[0] not in _WH and {"is", "was", "are", "were", "'s"} & set(low):
         return False
-    if pairs & {"me to", "need to", "have to", "how do", "how can", "how to", "i last", "should i", "a new", "how far", "how was", "how is", "how are"}:
+    if pairs & {
+        "me to",
+        "need to",
+        "have to",
+        "how do",
+        "how can",
+        "how to",
+        "i last",
+        "should i",
+        "a new",
+        "how far",
+        "how was",
+        "how is",
+        "how are",
+    }:
         return "put down" in pairs or "how has" in pairs
     if low[0] in ("i'm", "i'd", "we", "my", "our") and not text.rstrip().endswith("?"):
         return len(low) <= 6 and {"is", "was", "are", "has", "have"}.isdisjoint(low)
@@ -128,7 +181,11 @@ def _anchor(tokens: list[str], low: list[str], slots: Slots, cues: Cues) -> _Anc
     for i, word in enumerate(low):
         if word in ("my", "our"):
             end = next((j for j in range(i + 1, min(i + 5, len(low))) if low[j].endswith("'s")), None)
-            if end is not None and all(w in known.RELATION_ADJECTIVES for w in low[i + 1 : end]) and low[end][:-2] in known.RELATIONS:
+            if (
+                end is not None
+                and all(w in known.RELATION_ADJECTIVES for w in low[i + 1 : end])
+                and low[end][:-2] in known.RELATIONS
+            ):
                 found = _noun(low, end + 1, slots, cues)
                 subject = " ".join(["my", *low[i + 1 : end], low[end][:-2]])
                 return found and _Anchor(subject, found, frozenset(range(i, found[1])))
@@ -137,11 +194,22 @@ def _anchor(tokens: list[str], low: list[str], slots: Slots, cues: Cues) -> _Anc
                 return _Anchor(ME, found, frozenset(range(i, found[1])))
         elif word.endswith("'s") and tokens[i][:1].isupper() and word[:-2] not in known.NOT_NAMES and word not in _ASK:
             begin = i
-            while begin and tokens[begin - 1][:1].isupper() and low[begin - 1] not in _ASK and low[begin - 1] not in _HISTORY and begin - 1:
+            while (
+                begin
+                and tokens[begin - 1][:1].isupper()
+                and low[begin - 1] not in _ASK
+                and low[begin - 1] not in _HISTORY
+                and begin - 1
+            ):
                 begin -= 1
             found = _noun(low, i + 1, slots, cues)
             if found is not None and _free(low, begin):
-                begin += begin < i and not any(c.isdigit() for c in low[i]) and low[begin] in cues.known and low[begin] != "project"
+                begin += (
+                    begin < i
+                    and not any(c.isdigit() for c in word)
+                    and low[begin] in cues.known
+                    and low[begin] != "project"
+                )
                 return _Anchor(" ".join([*tokens[begin:i], tokens[i][:-2]]), found, frozenset(range(begin, found[1])))
     return _behind(tokens, low, slots, cues)
 
@@ -162,7 +230,21 @@ def _free(low: list[str], begin: int) -> bool:
         return begin < 2 or low[begin - 2] in _HISTORY or low[begin - 2] in ("remind", "me", "value", "record")
     if before == "to" and {"happened", "changes", "change"} & set(low):
         return True
-    return before not in ("at", "in", "near", "to", "like", "without", "around", "behind", "from", "with", "on", "for", "about")
+    return before not in (
+        "at",
+        "in",
+        "near",
+        "to",
+        "like",
+        "without",
+        "around",
+        "behind",
+        "from",
+        "with",
+        "on",
+        "for",
+        "about",
+    )
 
 
 def _noun(low: list[str], begin: int, slots: Slots, cues: Cues) -> tuple[int, int] | None:
@@ -172,7 +254,12 @@ def _noun(low: list[str], begin: int, slots: Slots, cues: Cues) -> tuple[int, in
     while begin < len(low) and low[begin] in _BEFORE_NOUN and " ".join(low[begin : begin + 2]) not in slots.of_noun:
         begin += 1
     end = begin
-    while end < len(low) and end - begin < 4 and low[end].replace("-", "").isalpha() and (low[end] not in _ASK or end == begin):
+    while (
+        end < len(low)
+        and end - begin < 4
+        and low[end].replace("-", "").isalpha()
+        and (low[end] not in _ASK or end == begin)
+    ):
         end += 1
     for stop in range(min(len(low), begin + 4), begin, -1):
         phrase = low[begin:stop]
@@ -181,7 +268,14 @@ def _noun(low: list[str], begin: int, slots: Slots, cues: Cues) -> tuple[int, in
         heads = stop - begin > 1 and stop <= end and (one[-1] in known.ATTRIBUTE_HEADS or one[-1] in _HEADS)
         if schema or heads:
             after = low[stop] if stop < len(low) else ""
-            follows = not after or after in _ASK or after in _FOLLOW or after in _HISTORY or after in _BEFORE or after in _WHEN
+            follows = (
+                not after
+                or after in _ASK
+                or after in _FOLLOW
+                or after in _HISTORY
+                or after in _BEFORE
+                or after in _WHEN
+            )
             if not follows and not (any(c.isdigit() for c in after) or after in _TIMES):
                 return None
             return begin, stop
@@ -195,7 +289,11 @@ def _behind(tokens: list[str], low: list[str], slots: Slots, cues: Cues) -> _Anc
         if found is None or (begin and low[begin - 1] in ("a", "an")):
             continue
         for i in range(found[1], min(found[1] + 6, len(low))):
-            if low[i] not in ("of", "for", "with") and low[i] not in _VERBS and not (i == found[1] and low[i] in ("i", "my")):
+            if (
+                low[i] not in ("of", "for", "with")
+                and low[i] not in _VERBS
+                and not (i == found[1] and low[i] in ("i", "my"))
+            ):
                 if i == found[1] and tokens[i][:1].isupper():
                     pass
                 else:
@@ -224,7 +322,7 @@ def _who(tokens: list[str], low: list[str], at: int) -> tuple[str, int] | None:
     end = at + the
     while end < len(low) and end - at < 4 and (tokens[end][:1].isupper() or (the and low[end] not in _ASK)):
         end += 1
-    if end == at + the or low[at] in known.NOT_NAMES and not the:
+    if end == at + the or (low[at] in known.NOT_NAMES and not the):
         return None
     return " ".join(tokens[at:end]), end
 
@@ -242,7 +340,9 @@ def _answer(tokens: list[str], low: list[str], anchor: _Anchor, slots: Slots, *,
     left = [i for i in rest if not _light(low[i], mode, windowed=windowed)]
     valued = [i for i in left if not tokens[i].islower() or mode in (WHEN, PREVIOUS)]
     value = " ".join(tokens[i] for i in valued)
-    if len(left) - len(valued) > UNKNOWN_MAX or (valued and (mode not in (WHEN, PREVIOUS) or valued[-1] - valued[0] >= 5)):
+    if len(left) - len(valued) > UNKNOWN_MAX or (
+        valued and (mode not in (WHEN, PREVIOUS) or valued[-1] - valued[0] >= 5)
+    ):
         return None
     sure = OPEN_SURE if names[0].startswith(OPEN) else SURE
     if mode == PREVIOUS and value:
@@ -261,10 +361,30 @@ def _light(word: str, mode: str, *, windowed: bool) -> bool:
 
 
 def _mode(low: list[str], rest: set[str], before: str, *, plural: bool, windowed: bool) -> str:
-    pairs = {f"{a} {b}" for a, b in zip(low, low[1:], strict=False)}
-    if low[0] == "when" or "since" in rest or pairs & {"since when", "how long", "what date", "the day", "the date", "which day", "what day", "what point"}:
+    pairs = {f"{a} {b}" for a, b in itertools.pairwise(low)}
+    if (
+        low[0] == "when"
+        or "since" in rest
+        or pairs & {"since when", "how long", "what date", "the day", "the date", "which day", "what day", "what point"}
+    ):
         return WHEN
-    if rest & _SURELY_HISTORY or plural or pairs & {"in order", "what order", "happened to", "any news", "ever had", "over time", "how often", "how many", "the years", "gone through"}:
+    if (
+        rest & _SURELY_HISTORY
+        or plural
+        or pairs
+        & {
+            "in order",
+            "what order",
+            "happened to",
+            "any news",
+            "ever had",
+            "over time",
+            "how often",
+            "how many",
+            "the years",
+            "gone through",
+        }
+    ):
         return HISTORY
     if "ever" in rest and rest & {"every", "all", "was", "were", "each"}:
         return HISTORY
@@ -274,8 +394,23 @@ def _mode(low: list[str], rest: set[str], before: str, *, plural: bool, windowed
         return THEN
     if "back" in rest and "then" in rest:
         return THEN
-    if rest & {"before", "previous", "previously", "earlier", "prior", "former", "formerly", "replace", "replaced", "beforehand"}:
+    if rest & {
+        "before",
+        "previous",
+        "previously",
+        "earlier",
+        "prior",
+        "former",
+        "formerly",
+        "replace",
+        "replaced",
+        "beforehand",
+    }:
         return PREVIOUS
-    if rest & {"until", "till"} or "used to" in pairs or before in ("old", "previous", "former", "last", "earlier", "past"):
+    if (
+        rest & {"until", "till"}
+        or "used to" in pairs
+        or before in ("old", "previous", "former", "last", "earlier", "past")
+    ):
         return PREVIOUS
     return NOW

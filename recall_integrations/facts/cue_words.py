@@ -22,12 +22,14 @@ _NOUNS: tuple[tuple[str, str], ...] = (
     ("email", "inbox, mail, mailbox, gmail, e mail, email id, mail id, correspondence"),
     ("address", "place, house, flat, apartment, digs, post, letters, parcels, deliveries, packages, post code, door,"
      " mail, front door, packages, parcel, package, letter, delivery"),
-    ("home", "home, hometown now, base, home base, whereabouts, residence, domicile, abode, living, hq, home turf, the move"),
+    ("home", "home, hometown now, base, home base, whereabouts, residence, domicile, abode, living, hq, home"
+    " turf, the move"),
     ("employer job", "work, job, day job, occupation, livelihood, line of work, trade, profession, career, gig, post,"
      " position, role"),
     ("employer", "payroll, paycheck, paychecks, paycheque, pay cheque, wages, workplace, place of work, firm, company,"
      " employment, new job at, job at, job with, employee, salary, bills, staff, my work place, outfit, office, badge"),
-    ("job", "job title, title, living, earn my living, earn a living, make a living, make my living, trade, profession"),
+    ("job", "job title, title, living, earn my living, earn a living, make a living, make my living, trade,"
+    " profession"),
     ("boss", "boss, manager, supervisor, line manager, team lead, higher-up, chief, superior, head honcho"),
     ("team", "team, department, dept, squad, crew, unit, division"),
     ("school", "uni, university, college, school, alma mater, campus, studies"),
@@ -42,7 +44,8 @@ _NOUNS: tuple[tuple[str, str], ...] = (
     ("nationality", "nationality, citizenship, citizen, passport, national"),
     ("marital_status", "relationship status, marital status, relationship, civil status"),
     ("partner", "better half, other half, significant other, so, bf, gf, hubby, hubs, wifey, missus, couple, item,"
-     " new boyfriend, new girlfriend, fiancé, fiancée, sweetheart, split up, broke up, parted ways, together, love of my life, lover, soulmate, dating"),
+     " new boyfriend, new girlfriend, fiancé, fiancée, sweetheart, split up, broke up, parted ways, together,"
+     " love of my life, lover, soulmate, dating"),
     ("roommate", "roomie, flat mate, house mate, room mate, sharing a flat, sharing a house, sharing a room"),
     ("diet", "diet, diet-wise, eating habits, way of eating, food-wise, meals, eater, menu, eating, plate"),
     ("religion", "faith, religion, belief, beliefs, creed"),
@@ -65,7 +68,8 @@ _NOUNS: tuple[tuple[str, str], ...] = (
     ("bike", "bike, bicycle, two wheels, motorbike, motorcycle, cycle"),
     ("phone_model", "handset, phone, smartphone, mobile, phone model, cell phone"),
     ("computer", "laptop, computer, pc, machine, notebook, rig, desktop"),
-    ("bank", "bank, bank account, current account, checking account, money, savings, main bank, banker, account, banking"),
+    ("bank", "bank, bank account, current account, checking account, money, savings, main bank, banker,"
+    " account, banking"),
     ("gym", "gym, workouts, workout, fitness studio, fitness club, weights, gym membership, gyms, iron, training,"
      " exercise, membership, fitness"),
     ("insurer", "insurance, insurer, insured, cover, policy, insures"),
@@ -76,7 +80,8 @@ _NOUNS: tuple[tuple[str, str], ...] = (
     ("salary", "salary, pay, wage, income, earnings, take-home, annual salary, paycheck, base pay, a year"),
     ("time_zone", "time zone, timezone, tz, clock, clocks, zone, calendar, local time"),
     ("working_hours", "working hours, hours, work hours, shift, shifts, office hours, schedule"),
-    ("wifi_password", "wifi password, wifi pw, wifi, wi-fi, wlan, wifi key, wifi code, wi-fi password, wi-fi pw, router,"
+    ("wifi_password", "wifi password, wifi pw, wifi, wi-fi, wlan, wifi key, wifi code, wi-fi password, wi-fi"
+    " pw, router,"
      " wifi pass, wi-fi code, wlan password, network key, wireless password"),
     ("username", "username, user name, handle, login, screen name, user id, account name, nick"),
     ("editor", "editor, ide, text editor, code editor"),
@@ -104,7 +109,8 @@ _NOUNS: tuple[tuple[str, str], ...] = (
     ("favourite_subject", "school subject, class"),
     ("favourite_number", "lucky number"),
     ("status", "status, state, standing"),
-    ("deadline", "deadline, due, due date, done, finished, ready, delivery date, cut-off, cutoff, wrapped up, completed,"
+    ("deadline", "deadline, due, due date, done, finished, ready, delivery date, cut-off, cutoff, wrapped up,"
+    " completed,"
      " target date, submission date, hand-in"),
     ("launch_date", "launch, launch date, release date, go-live, goes live, start date, ships, rollout"),
     ("location", "room, venue, location, meeting room, place, spot, held, takes place, meets, happens, hosted"),
@@ -136,7 +142,8 @@ LIKED = frozenset(
 # Slots, and verb phrases with the word that stands before the value; a bare verb has it right behind it.
 _VERBS: tuple[tuple[str, str], ...] = (
     ("phone_number", "ring on, call on, call at, reach on, reach at, text on, text at, dial, contact on, contact at,"
-     " ring, text, call, phone, message on, reach under, get on, whatsapp on, answer on, pick up on, catch on, phone on,"
+     " ring, text, call, phone, message on, reach under, get on, whatsapp on, answer on, pick up on, catch on,"
+     " phone on,"
      " ring at, have"),
     ("email", "mail to, mail at, email at, email to, write to, reach at, message at, contact at, mail, email, send to,"
      " drop a line at, use, ping at, have, cc, forward to, reply to"),
@@ -144,9 +151,11 @@ _VERBS: tuple[tuple[str, str], ...] = (
      " write to, address to, find at, move into, drop at, have, come to, visit at, be found at"),
     ("home", "live in, base in, reside in, settle in, relocate to, move to, dwell in, land in, stay in,"
      " wash up in, root in, move over to, make home in, live over in, have a flat in, get a flat in, have a house in,"
-     " rent in, buy a house in, buy a flat in, flat in, house in, apartment in, home in, end up in, hang hat in, place in,"
+     " rent in, buy a house in, buy a flat in, flat in, house in, apartment in, home in, end up in, hang hat"
+     " in, place in,"
      " set up home in, set up shop in, put down roots in, nest in, home for"),
-    ("employer", "work at, work for, work with, employ by, employ at, employ with, job at, job with, gig at, position at,"
+    ("employer", "work at, work for, work with, employ by, employ at, employ with, job at, job with, gig at,"
+    " position at,"
      " role at, payroll of, payroll at, payroll with, hire by, hire at, sign with, sign on with, start at,"
      " start with, begin at, contract with, contract at, paycheck from, salary from, wage from, money from, staff at,"
      " employee of, employee at, work under, notice at, notice to, resign from, laid off from, laid off by,"
@@ -155,7 +164,8 @@ _VERBS: tuple[tuple[str, str], ...] = (
      " make a living at, job is at, job is with"),
     ("job", "work as, employ as, hire as, job as, start as, living as, promote to, position as, role as, move up to,"
      " train as, qualify as, practise as, practice as, money as, act as, serve as, retrain as, living from"),
-    ("boss", "report to, answer to, manage by, supervise by, boss by, work under, take orders from, report into, led by"),
+    ("boss", "report to, answer to, manage by, supervise by, boss by, work under, take orders from, report"
+    " into, led by"),
     ("school", "study at, enrol at, enroll at, attend, transfer to, student at, degree at, school at, graduate from"),
     ("major", "major in, degree in, specialise in, specialize in, student of, graduate in"),
     ("birthday", "born on, born, bear on, bear, celebrate on, turn older on, older every, older on, birthday on,"
@@ -167,7 +177,8 @@ _VERBS: tuple[tuple[str, str], ...] = (
      " originate from, bring up in, brought up in, born and raised in"),
     ("partner", "date, marry to, marry, engage to, see, go out with, couple with, together with, item with, be with,"
      " split up with, split from, break up with, married to, engaged to, in love with, share life with, hitched to"),
-    ("roommate", "share a flat with, share a house with, flat with, share with, room with, share a room with, live with,"
+    ("roommate", "share a flat with, share a house with, flat with, share with, room with, share a room with,"
+    " live with,"
      " bunk with"),
     ("diet", "go, turn, be, eat, on, follow, be on, become, quit, give up, stop, convert to, try, stick to, keep to,"
      " eat only, cook, live, stay"),
@@ -178,18 +189,22 @@ _VERBS: tuple[tuple[str, str], ...] = (
     ("car", "drive, own, wheel of, get around in, buy, sell, run, roll in, trade in, behind the wheel of, cruise in,"
      " lease, commute in"),
     ("bank", "bank with, bank at, account with, account at, money with, money at, savings with, savings at, bank by"),
-    ("gym", "train at, work out at, lift at, exercise at, sweat at, member of, member at, membership at, gym at, iron at,"
+    ("gym", "train at, work out at, lift at, exercise at, sweat at, member of, member at, membership at, gym"
+    " at, iron at,"
      " workout at, sign up with, sign up at, join, go to, training at, gym to, weights at, hit, working out at,"
      " get fit at, keep fit at, subscription at"),
-    ("insurer", "insure with, insure by, insurance with, cover by, insurance from, policy with, insure, insurance is with"),
+    ("insurer", "insure with, insure by, insurance with, cover by, insurance from, policy with, insure,"
+    " insurance is with"),
     ("mobile_provider", "contract with, plan with, sim from, sim with, network with"),
     ("landlord", "rent from, rent to, lease from"),
     ("rent", "pay, rent at, rent of, pay in rent"),
     ("salary", "earn, make, be on, bring home, take home, pay, paid, get paid, rake in"),
     ("time_zone", "clock to, clock on, clock run on, zone of, set to, run on, zone to, run in, live on, live in"),
     ("working_hours", "work, work from, be in from, on from"),
-    ("wifi_password", "wifi with, log in with, log in to with, get online with, type, wifi via, join with, connect with"),
-    ("editor", "code in, edit in, write code in, editor to, swear by, program in, develop in, type in, write in, hack in"),
+    ("wifi_password", "wifi with, log in with, log in to with, get online with, type, wifi via, join with,"
+    " connect with"),
+    ("editor", "code in, edit in, write code in, editor to, swear by, program in, develop in, type in, write"
+    " in, hack in"),
     ("programming_language", "program in, code in, write"),
     ("nickname", "go by, call, know as, known as, be called, answer to, better know as"),
     ("pronouns", "go by, use"),
@@ -217,27 +232,47 @@ _VERBS: tuple[tuple[str, str], ...] = (
 
 
 VERBS = frozenset(phrase.split()[0] for _, listed in _VERBS for phrase in listed.split(","))  # in the infinitive
-_MARKERS = frozenset("-> => → these longer currently nowadays now kg number born trade favourite favorite fav fave go-to reach best-loved contact".split())
+_MARKERS = frozenset(
+    "-> => → these longer currently nowadays now kg number born trade favourite favorite fav fave go-to reach"
+    " best-loved contact".split()
+)
 _COMMON = frozenset(
-    "be am is are was were been 'm 's i in at have has had having do does did doing get got go going a an the my me to of for"
-    " on with by so up out and or it one two that this last first from into way love loves like likes make makes made making"
-    " keep keeps take takes taking took see sees seeing seen saw give gives find know knows time day days big little best"
+    "be am is are was were been 'm 's i in at have has had having do does did doing get got go going a an the"
+    " my me to of for"
+    " on with by so up out and or it one two that this last first from into way love loves like likes make"
+    " makes made making"
+    " keep keeps take takes taking took see sees seeing seen saw give gives find know knows time day days big"
+    " little best"
     " look looks looking bring brings brought where what time thing things other family stay into down person together"
-    " support supports play plays playing enjoy enjoying try trying use uses using come comes coming must show shows run"
-    " runs running put puts set sets call calls called ask asks ask say says meet meets stand stands hit hits read reads"
-    " share shares sharing eat eats eating pop become becomes became start started starting stop stopped quit buy bought"
-    " getting own after around back care went found find finding standing holding staying life life's kids kid learn learned"
-    " tried better forward learning world writing happened happens gave video busy watch project giving furry plan plans"
-    " front health living lived live relax catch local ones chat full hang used connecting connect years key shared away young met"
-    " board break broke online supporting supported join joined joining done fan happening only ready knowing spending spend"
-    " spent taken keeping practice practise bringing hands hand meeting visited finished came gone checking asking course"
-    " cheers since ages gets gotten played worked wrote written saw seen places class screen sign signing signed free send"
-    " sent follow following pick picked trip try trained held hold hang hung drop dropped skills skill talent talents animal"
-    " animals pets dogs cats puppies pups practicing art artists group groups band bands song songs movie movies film films"
-    " book books game games music show shows series food foods meal meals dish dishes restaurant restaurants season seasons"
-    " artist singer singers writer writers author authors class classes club side bite tune tunes read read: item so doing"
+    " support supports play plays playing enjoy enjoying try trying use uses using come comes coming must show"
+    " shows run"
+    " runs running put puts set sets call calls called ask asks ask say says meet meets stand stands hit hits"
+    " read reads"
+    " share shares sharing eat eats eating pop become becomes became start started starting stop stopped quit"
+    " buy bought"
+    " getting own after around back care went found find finding standing holding staying life life's kids kid"
+    " learn learned"
+    " tried better forward learning world writing happened happens gave video busy watch project giving furry"
+    " plan plans"
+    " front health living lived live relax catch local ones chat full hang used connecting connect years key"
+    " shared away young met"
+    " board break broke online supporting supported join joined joining done fan happening only ready knowing"
+    " spending spend"
+    " spent taken keeping practice practise bringing hands hand meeting visited finished came gone checking"
+    " asking course"
+    " cheers since ages gets gotten played worked wrote written saw seen places class screen sign signing"
+    " signed free send"
+    " sent follow following pick picked trip try trained held hold hang hung drop dropped skills skill talent"
+    " talents animal"
+    " animals pets dogs cats puppies pups practicing art artists group groups band bands song songs movie"
+    " movies film films"
+    " book books game games music show shows series food foods meal meals dish dishes restaurant restaurants"
+    " season seasons"
+    " artist singer singers writer writers author authors class classes club side bite tune tunes read read:"
+    " item so doing"
     " activity activities bring up down together days taking reach hours contact weekends rest turn turned turning hot"
-    " enjoyed enjoys loved happen sits sit sitting sat lead leads leading led head heads money cover practice step steps"
+    " enjoyed enjoys loved happen sits sit sitting sat lead leads leading led head heads money cover practice"
+    " step steps"
     " most top choice friends friend they group new name names".split()
 )
 
@@ -304,7 +339,11 @@ def cues_of(slots: Slots) -> Cues:
         first_words[parts[0]] = max(first_words.get(parts[0], 0), len(parts))
     gate = {_heaviest(phrase) for phrase in nouns}
     gate |= {_heaviest(" ".join([form, *rest])) for form, found in verbs.items() for rest, _ in found}
-    gate |= {word for phrase in (*words.DIETS, *words.EDITORS, *words.INSTRUMENTS, *words.SPORTS, *words.MARITAL) for word in phrase.split()[-1:]}
+    gate |= {
+        word
+        for phrase in (*words.DIETS, *words.EDITORS, *words.INSTRUMENTS, *words.SPORTS, *words.MARITAL)
+        for word in phrase.split()[-1:]
+    }
     gate |= {phrase.split()[-1] for phrase in words.ATTRIBUTE_HEADS}
     gate -= _COMMON
     gate |= _MARKERS
@@ -312,7 +351,14 @@ def cues_of(slots: Slots) -> Cues:
     weightless = weightless_of | TALK | LIKED | ME
     weightless |= {f"{word}'s" for word in weightless} | words.RELATIONS | {f"{word}'s" for word in words.RELATIONS}
     made = {form: tuple(sorted(found, key=lambda e: -len(e[0]))) for form, found in verbs.items()}
-    return Cues({noun: tuple(names) for noun, names in nouns.items()}, made, first_words, _LIKED_NOUNS, frozenset(f"{a}{word}{z}" for word in gate for a, z in _EDGES), frozenset(weightless))
+    return Cues(
+        {noun: tuple(names) for noun, names in nouns.items()},
+        made,
+        first_words,
+        _LIKED_NOUNS,
+        frozenset(f"{a}{word}{z}" for word in gate for a, z in _EDGES),
+        frozenset(weightless),
+    )
 
 
 def _put(nouns: dict[str, list[str]], noun: str, name: str) -> None:

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from recall_integrations.facts import asking_words as words_of
 from recall_integrations.facts.asked import HISTORY, MODES, NOW, PREVIOUS, THEN, WHEN, StateAsked
-from recall_integrations.facts.asking_anchored import asked_of_anchor
-from recall_integrations.facts.asking_cues import asked_by_cues
 from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, noun_of, subjects_at
+from recall_integrations.facts.asking_anchored import asked_of_anchor
 from recall_integrations.facts.asking_change import Changing
+from recall_integrations.facts.asking_cues import asked_by_cues
 from recall_integrations.facts.asking_gate import ASKED_KNOW, sentence_of
 from recall_integrations.facts.asking_loosely import loosely_asked
 from recall_integrations.facts.asking_time import read_time

@@ -46,7 +46,9 @@ _ONLY_LINES = frozenset(
 )
 
 
-_LEADS = frozenset("earlier originally previously formerly initially where once nowadays today currently note update".split())
+_LEADS = frozenset(
+    "earlier originally previously formerly initially where once nowadays today currently note update".split()
+)
 
 
 def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]:

@@ -39,7 +39,13 @@ def _row(*nouns: str, one: bool = True, kind: str = ANY, **groups: tuple[str, ..
 
 
 def _favourite(*nouns: str) -> dict[str, object]:
-    return _row(*(f"{spelt} {noun}" for noun in nouns for spelt in ("favourite", "favorite", "fave", "fav", "preferred", "go-to", "top")))
+    return _row(
+        *(
+            f"{spelt} {noun}"
+            for noun in nouns
+            for spelt in ("favourite", "favorite", "fave", "fav", "preferred", "go-to", "top")
+        )
+    )
 
 
 SHIPPED: dict[str, dict[str, object]] = {
@@ -179,7 +185,15 @@ SHIPPED: dict[str, dict[str, object]] = {
         verbs=("study", "major in", "do a degree in", "be majoring in"),
     ),
     "birthday": _row(
-        "birthday", "date of birth", "birth date", "birthdate", "dob", "bday", "b-day", kind="date", verbs=("be born on", "be born in")
+        "birthday",
+        "date of birth",
+        "birth date",
+        "birthdate",
+        "dob",
+        "bday",
+        "b-day",
+        kind="date",
+        verbs=("be born on", "be born in"),
     ),
     "age": _row("age", kind="number"),
     "height": _row("height", kind="number"),
@@ -320,7 +334,9 @@ SHIPPED: dict[str, dict[str, object]] = {
     "working_hours": _row(
         "working hours", "work hours", "office hours", "schedule", "shift", "work schedule", kind="number"
     ),
-    "wifi_password": _row("wifi password", "wi-fi password", "wifi pw", "wifi key", "wifi code", "wifi passcode", kind="code"),
+    "wifi_password": _row(
+        "wifi password", "wi-fi password", "wifi pw", "wifi key", "wifi code", "wifi passcode", kind="code"
+    ),
     "username": _row("username", "user name", "handle", "login", "screen name", kind="code"),
     "editor": _row(
         *("editor", "ide", "code editor", "text editor"),

@@ -9,7 +9,6 @@ What is left over may be one or two words at most, and none where the value coul
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from recall_integrations.facts.cue_words import LIKED, VERBS, Cues, cues_of
@@ -19,10 +18,10 @@ from recall_integrations.facts.rules import values, words
 from recall_integrations.facts.rules.reading import Reading
 from recall_integrations.facts.rules.values import Value
 from recall_integrations.facts.said import IS, ME, NOT, WAS
-from recall_integrations.facts.slots import OPEN, Slots
+from recall_integrations.facts.slots import OPEN
 from recall_integrations.patterns import regex
 
-CHARS = 300  # of a text that are read so
+CHARS = 200  # of a text that are read so: who leaves a note is brief
 SENTENCE_MAX, WORDS_MAX, UNKNOWN_MAX = 150, 24, 4
 NOTE_MAX = 120  # characters of a text whose fragments are the speaker's
 ANCHORED_ROOM = 4  # words that may be left over beside a noun with its owner and a value with a digit or a capital
@@ -36,7 +35,9 @@ _TOKEN = regex(
 _TRAIL = ".!…*'’`"
 STRICT = frozenset(("phone", "email", "address"))
 _SHAPED = frozenset(("date", "number", "code", "blood", "medicine"))
-_LISTED = frozenset(("language", "diet", "instrument", "sport", "marital", "religion", "nationality", "work", "vehicle"))
+_LISTED = frozenset(
+    ("language", "diet", "instrument", "sport", "marital", "religion", "nationality", "work", "vehicle")
+)
 _CLOSED = (
     ("diet", words.DIETS), ("marital_status", words.MARITAL), ("editor", words.EDITORS),
     ("instrument", words.INSTRUMENTS), ("sport", words.SPORTS - words.INSTRUMENTS),
@@ -47,15 +48,26 @@ _NAMES = frozenset(("person", "place", "organisation", "named", "titled", "name"
 _MODIFIED = frozenset(("allergy", "diet", "major", "condition", "language", "instrument", "sport"))
 _MONEY = r"(?:(?:[£$€]|(?:eur|usd|gbp)\s)\s?\d[\d.,]*\d?k?|\d[\d.,]*k?\s?(?:euros?|eur|dollars?|usd|pounds|quid|gbp|bucks|francs|crowns|kr|zloty|yen|k\b|grand)|\d+k\b)(?:\s(?:a|per)\s(?:month|year|week|hour))?"
 SHAPES = {
-    "shoe_size": regex(r"(?:(?:EU|UK|US)\s)?\d{1,2}(?:[.,]5)?(?!\S*\d)(?!\s?(?:euros?|dollars?|pounds|%))(?:\s(?:EU|UK|US))?", 2),
+    "shoe_size": regex(
+        r"(?:(?:EU|UK|US)\s)?\d{1,2}(?:[.,]5)?(?!\S*\d)(?!\s?(?:euros?|dollars?|pounds|%))(?:\s(?:EU|UK|US))?", 2
+    ),
     "shirt_size": regex(r"(?:XXS|XS|S|M|L|XL|XXL|XXXL|small|medium|large|extra\slarge|\d{2})\b"),
     "age": regex(r"\d{1,3}(?![\d.,:/%-])(?=\s*(?:$|[.,!)]|years|yrs|now|today|y/?o|as\sof))", 2),
     "weight": regex(r"\d{2,3}(?:[.,]\d)?\s?(?:kg|kgs|kilos?|lbs?|pounds|stone)\b", 2),
-    "height": regex(r"(?:\d[.,]\d{1,2}\s?m\b|\d{3}\s?cm\b|\d\s?(?:ft|feet|foot|['’])(?:\s?\d{1,2}(?:\s?(?:in|inches|\"))?)?)", 2),
-    "salary": regex(_MONEY, 2), "rent": regex(_MONEY, 2), "price": regex(_MONEY, 2), "budget": regex(_MONEY, 2),
+    "height": regex(
+        r"(?:\d[.,]\d{1,2}\s?m\b|\d{3}\s?cm\b|\d\s?(?:ft|feet|foot|['’])(?:\s?\d{1,2}(?:\s?(?:in|inches|\"))?)?)", 2
+    ),
+    "salary": regex(_MONEY, 2),
+    "rent": regex(_MONEY, 2),
+    "price": regex(_MONEY, 2),
+    "budget": regex(_MONEY, 2),
     "version": regex(r"v?\d+(?:\.\d+){0,3}(?:[-.]?(?:alpha|beta|rc)\d*)?(?![\w%])", 2),
-    "working_hours": regex(r"\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?\s?(?:to|-|–|till|until)\s?\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?(?!\w)", 2),
-    "time_zone": regex(r"(?:(?:GMT|UTC)\s?[+-]\s?\d{1,2}(?::\d\d)?|[A-Z]{2,5}(?!\w)|(?:[A-Z][a-z]+\s){1,2}Time\b|(?i:eastern|central|mountain|pacific|atlantic)\stime\b)"),
+    "working_hours": regex(
+        r"\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?\s?(?:to|-|–|till|until)\s?\d{1,2}(?:[:.]\d\d)?\s?(?:am|pm)?(?!\w)", 2
+    ),
+    "time_zone": regex(
+        r"(?:(?:GMT|UTC)\s?[+-]\s?\d{1,2}(?::\d\d)?|[A-Z]{2,5}(?!\w)|(?:[A-Z][a-z]+\s){1,2}Time\b|(?i:eastern|central|mountain|pacific|atlantic)\stime\b)"
+    ),
     "pronouns": regex(r"[a-z]{2,5}/[a-z]{2,5}(?:/[a-z]{2,6})?", 2),
     "favourite_number": regex(r"\d{1,4}(?!\w)"),
 }
@@ -123,7 +135,11 @@ def read(reading: Reading) -> None:
             return  # it is cut off
         if done < place and 5 < len(part) <= SENTENCE_MAX and (len(part) < 45 or text[end : end + 1] != "?"):
             words_here = part.split()
-            if len(words_here) <= WORDS_MAX and not cues.gate.isdisjoint(words_here) and (_HARD.isdisjoint(words_here) or "i said" in part):
+            if (
+                len(words_here) <= WORDS_MAX
+                and not cues.gate.isdisjoint(words_here)
+                and (_HARD.isdisjoint(words_here) or "i said" in part)
+            ):
                 if _may_say(part, text[place:end], words_here, cues):
                     done = _sentence(reading, cues, place, end)
         place = end + 1
@@ -147,7 +163,9 @@ _MARKS = str.maketrans(dict.fromkeys(':,;()"=–—|?!.…*/', " "))
 _DIGIT = regex(r"\d|@")
 _OWN = frozenset(("my", "our", "mine"))
 _SIGN = regex(r"[:=(→]|->|\s[-–—]\s|(?<=\S )(?:[A-HJ-Z]|I\w)")
-_LISTED_WORDS = words.DIETS | words.EDITORS | words.INSTRUMENTS | words.SPORTS | words.MARITAL | words.LANGUAGES | words.COLOURS
+_LISTED_WORDS = (
+    words.DIETS | words.EDITORS | words.INSTRUMENTS | words.SPORTS | words.MARITAL | words.LANGUAGES | words.COLOURS
+)
 
 
 def _may_say(low: str, part: str, listed: list[str], cues: Cues) -> bool:
@@ -164,7 +182,9 @@ def _may_say(low: str, part: str, listed: list[str], cues: Cues) -> bool:
     found = set(low.translate(_MARKS).split())
     digits = _DIGIT.search(low) is not None
     owned = not found.isdisjoint(_OWN) or "'s " in low
-    if not digits and (len(listed) > PLAIN_MAX or not _CHATTY.isdisjoint(found) or not (owned or _YOU.isdisjoint(found))):
+    if not digits and (
+        len(listed) > PLAIN_MAX or not _CHATTY.isdisjoint(found) or not (owned or _YOU.isdisjoint(found))
+    ):
         return False
     if len(found - cues.known) > UNKNOWN_MAX + 2 * digits + owned:
         return False
@@ -234,7 +254,7 @@ class _Note:
             if not token.own:
                 continue
             begin = i
-            if token.low in words.RELATIONS and not (self.low[i + 1 : i + 2] == ["the"]):
+            if token.low in words.RELATIONS and self.low[i + 1 : i + 2] != ["the"]:
                 while begin and self.low[begin - 1] in words.RELATION_ADJECTIVES:
                     begin -= 1
                 if begin and self.low[begin - 1] in ("my", "our"):
@@ -245,7 +265,11 @@ class _Note:
             if not self._name(i) or (not known.ME.isdisjoint(self.low) and i):
                 continue
             while begin and self.tokens[begin - 1].text[:1].isupper() and not self.tokens[begin - 1].own:
-                if self.low[begin - 1] in words.NOT_NAMES or self.low[begin - 1] in known.TALK or self.low[begin - 1] in known.MILD:
+                if (
+                    self.low[begin - 1] in words.NOT_NAMES
+                    or self.low[begin - 1] in known.TALK
+                    or self.low[begin - 1] in known.MILD
+                ):
                     break
                 begin -= 1
             if not known.ME.isdisjoint(self.low):  # "Oslo's my home"
@@ -265,7 +289,7 @@ class _Note:
                     end += 1
                 if end < len(self.low) and self.low[end] in words.RELATIONS and self.low[end] not in _NO_KIN:
                     rest = {*self.low[:i], *self.low[end + 1 :]}
-                    if rest & known.ME or self.low[end] in self.cues.nouns and not self._other_cue(i, end):
+                    if rest & known.ME or (self.low[end] in self.cues.nouns and not self._other_cue(i, end)):
                         return
                     kin = " ".join(self.low[i + (low in ("my", "our")) : end + 1])
                     self.subject, self.owned = f"my {kin}", frozenset(range(i, end + 1))
@@ -275,7 +299,8 @@ class _Note:
         return any(
             low in self.cues.nouns or low in self.cues.verbs
             for i, low in enumerate(self.low)
-            if not first <= i <= last and low not in ("is", "are", "was", "has", "have", "had", "'s", "name", "new", "get")
+            if not first <= i <= last
+            and low not in ("is", "are", "was", "has", "have", "had", "'s", "name", "new", "get")
         )
 
     def _name(self, i: int) -> bool:
@@ -305,7 +330,9 @@ class _Note:
                 phrase = " ".join(self.low[i : i + size])
                 if phrase in nouns:
                     capital = self.tokens[i].text[0].isupper() and i > 0
-                    found.append((capital, -size, _Cue(nouns[phrase], tuple(range(i, min(i + size, len(self.low)))), -1)))
+                    found.append(
+                        (capital, -size, _Cue(nouns[phrase], tuple(range(i, min(i + size, len(self.low)))), -1))
+                    )
                     break
         plain = [each for each in found if not each[0]]
         return [cue for _, _, cue in sorted(plain or found, key=lambda each: each[1])]
@@ -354,7 +381,9 @@ class _Note:
         if slot in self.cues.liked:
             liked = [i for i, low in enumerate(self.low) if low in LIKED]
             at = cue.places[0]
-            liked = [i for i in liked if i in (at - 1, at - 2) or (self.low[i] in _LIKING and (self.mine or self.owned))]
+            liked = [
+                i for i in liked if i in (at - 1, at - 2) or (self.low[i] in _LIKING and (self.mine or self.owned))
+            ]
             if not liked and not self._for_me(cue):
                 return False
             used.update(liked)
@@ -413,7 +442,13 @@ class _Note:
             and begin - 1 not in self.owned
         ):
             begin -= 1
-        if begin == 1 and self.low[0].isalpha() and not self._weightless(0) and not self._plain(0) and not self._name(0):
+        if (
+            begin == 1
+            and self.low[0].isalpha()
+            and not self._weightless(0)
+            and not self._plain(0)
+            and not self._name(0)
+        ):
             begin = 0
         if begin == first:
             return None
@@ -521,7 +556,11 @@ class _Note:
             return len(value) < 2 and not self.mine
         if value.split()[0].casefold() in words.DAYS | words.MONTHS:
             return True
-        if low[found.stop : found.stop + 1] == ["and"] and low[found.stop + 1 : found.stop + 2] in (["i"], ["my"], ["me"]):
+        if low[found.stop : found.stop + 1] == ["and"] and low[found.stop + 1 : found.stop + 2] in (
+            ["i"],
+            ["my"],
+            ["me"],
+        ):
             return True
         before = low[found.first - 1] if found.first else ""
         if before in ("hey", "hi", "hello", "thanks", "dear", "thank", "bye", "ok", "okay"):
@@ -532,7 +571,9 @@ class _Note:
         if self.tokens[found.stop - 1].own or behind[:1] in ([], ["["]):
             return not self.tokens[found.stop - 1].own
         if behind[0] == ",":
-            return not ({"that's", "it's", "hands"} & set(behind[1:2]) or behind[1:2] in (["my"], ["our"]) or self.owned)
+            return not (
+                {"that's", "it's", "hands"} & set(behind[1:2]) or behind[1:2] in (["my"], ["our"]) or self.owned
+            )
         return behind[0] not in _SAYS
 
     def _strong(self, slot: str, kind: str, found: list[_Found]) -> bool:
@@ -578,7 +619,11 @@ class _Note:
                 who = next((f for f in named if self.low[f.first - 1] in ("for", "of")), None)
             if who is None and cue.after < 0 and kind == "person" and named[-1] is found[-1]:
                 return None, found, left
-            if who is not None and cue.after < 0 and (slot not in _THINGS or not self._thingy([*range(who.first, who.stop)])):
+            if (
+                who is not None
+                and cue.after < 0
+                and (slot not in _THINGS or not self._thingy([*range(who.first, who.stop)]))
+            ):
                 if who.stop == cue.places[0] or slot in _OF_THINGS_ONLY:
                     return None, found, left
             if who is not None and (len(found) == 3 or self._change(found[0], found[1]) is None):
@@ -596,7 +641,12 @@ class _Note:
         """Whether words can name a thing: one word only with a digit in it, or before a colon."""
         text = self.tokens[run[0]].text
         nxt = self.low[run[-1] + 1 : run[-1] + 2]
-        return len(run) > 1 or any(c.isdigit() for c in text) or bool(nxt and nxt[0] in _EQUALS) or self.low[run[0] - 1 : run[0]] == ["the"]
+        return (
+            len(run) > 1
+            or any(c.isdigit() for c in text)
+            or bool(nxt and nxt[0] in _EQUALS)
+            or self.low[run[0] - 1 : run[0]] == ["the"]
+        )
 
     def _told(self, run: list[int], before: str, lead: bool) -> str:
         name = " ".join(self.tokens[i].text for i in run)
@@ -610,13 +660,17 @@ class _Note:
             at += 1
         if any(each.first in (after, at) for each in found):
             return True
-        return found[0].stop <= after and bool({"what", "where", "who", "which", "one"} & set(self.low[found[0].stop : after]))
+        return found[0].stop <= after and bool(
+            {"what", "where", "who", "which", "one"} & set(self.low[found[0].stop : after])
+        )
 
     def _going(self, cue: _Cue) -> bool:
         """Whether a verb without a subject can be the speaker's: "working at", "insured with", not an imperative."""
         verb = self.low[cue.places[0]]
         if verb.endswith(("ing", "ed")) or verb in ("born", "under", "payroll", "on"):
-            return not known.HOLDS.isdisjoint(self.low) or "these" in self.low or len(cue.places) > 1 or len(self.low) < 5
+            return (
+                not known.HOLDS.isdisjoint(self.low) or "these" in self.low or len(cue.places) > 1 or len(self.low) < 5
+            )
         return len(cue.places) > 1 and not _is_base(verb)
 
     def _linked(self, slot: str, kind: str, cue: _Cue, found: _Found, anchored: bool) -> bool:
@@ -649,7 +703,9 @@ class _Note:
     def _marked(self, slot: str, kind: str, cue: _Cue, found: _Found) -> bool:
         """Whether something says that a noun and a value belong together: "gym: Ironworks", "Berlin is home now"."""
         between = self._between(cue, found)
-        if slot in _KIN_SLOTS and not (set(between[:1]) | set(between[-1:])) & (_EQUALS | {"is", "was", "called", "named", ","}):
+        if slot in _KIN_SLOTS and not (set(between[:1]) | set(between[-1:])) & (
+            _EQUALS | {"is", "was", "called", "named", ","}
+        ):
             return False
         if self.tokens[cue.places[-1]].own or (cue.places[0] > found.first and self.tokens[found.stop - 1].own):
             return True
@@ -657,9 +713,9 @@ class _Note:
             return True
         near = [low for low in between if low not in _ADVERBS]
         if cue.places[0] > found.first:
-            if near and near[0] in _BONDS or between[:1] == [","] and (self.mine or slot in self.cues.liked):
+            if (near and near[0] in _BONDS) or (between[:1] == [","] and (self.mine or slot in self.cues.liked)):
                 return True
-        elif (near and near[-1] in _BONDS) or between[-1:] == [","] and (self.mine or self.owned):
+        elif (near and near[-1] in _BONDS) or (between[-1:] == [","] and (self.mine or self.owned)):
             return True
         if self.owned and not set(between) - known.SEPARATORS:
             return True
@@ -677,7 +733,7 @@ class _Note:
             ended.append(found.stop)
         if "any more" in pairs or "any longer" in pairs:
             ended.append(found.stop)
-        if "turned out" in pairs or "turns out" in pairs or "out of" in pairs and "in" in low:
+        if "turned out" in pairs or "turns out" in pairs or ("out of" in pairs and "in" in low):
             ended = [i for i in ended if self.low[min(i, len(self.low) - 1)] != "out"]
         if slot in ("diet", "marital_status") and {"gone", "went"} & low and "is" not in low and "'s" not in low:
             ended = [i for i in ended if self.low[i] not in ("gone", "went")]
@@ -736,7 +792,16 @@ class _Note:
             return one, two, corrects
         if between[-1:] == ["not"] or between[-2:] == [",", "not"]:
             return two, one, True
-        if before & _NEGATED or (before | mid) & {"longer", "anymore", "forget", "scrap", "ignore", "used", "was", "old"}:
+        if before & _NEGATED or (before | mid) & {
+            "longer",
+            "anymore",
+            "forget",
+            "scrap",
+            "ignore",
+            "used",
+            "was",
+            "old",
+        }:
             if mid & {"but", "now", "it's", ",", "is", "new"}:
                 return one, two, corrects or ("not" in before and "longer" not in before | mid)
         return None
@@ -776,7 +841,9 @@ class _Note:
                     continue
                 after = self.low[max(whose[1]) + 1 : max(whose[1]) + 2]
                 plain = " ".join(self.low[begin:i]) in self.reading.slots.of_noun
-                if (plain or after and (after[0] in _BONDS or after[0] in known.CHANGING)) and self._at(begin, i, *whose):
+                if (plain or (after and (after[0] in _BONDS or after[0] in known.CHANGING))) and self._at(
+                    begin, i, *whose
+                ):
                     return True
         return False
 
@@ -848,9 +915,7 @@ class _Note:
             end += 1
         for stop in range(end, begin, -1):
             if self._is_noun(begin, stop) and (stop == end or self.low[begin:stop][-1] in self.cues.nouns):
-                if self._at(begin, stop, subject, owner):
-                    return True
-                return False
+                return bool(self._at(begin, stop, subject, owner))
         return False
 
     def _is_noun(self, begin: int, stop: int) -> bool:
@@ -868,7 +933,11 @@ class _Note:
             names = tuple(n for n in self.cues.nouns[phrase] if n not in self.cues.liked)
         else:
             names = slots_called(phrase, self.reading.slots)[:1]
-        if not names or open_name(phrase) in words.OPEN_NOT or any(w in words.EVALUATIVE - {"favourite", "favorite"} for w in phrase.split()):
+        if (
+            not names
+            or open_name(phrase) in words.OPEN_NOT
+            or any(w in words.EVALUATIVE - {"favourite", "favorite"} for w in phrase.split())
+        ):
             return False
         used = {*owner, *range(begin, stop)}
         free = [i for i in range(len(self.tokens)) if i not in used and (not self._light(i) or self._unit(i))]
@@ -897,9 +966,7 @@ class _Note:
             return strong
         return found
 
-    def _told_of(
-        self, name: str, kind: str, found: list[_Found], free: list[int], subject: str, cue: _Cue
-    ) -> bool:
+    def _told_of(self, name: str, kind: str, found: list[_Found], free: list[int], subject: str, cue: _Cue) -> bool:
         covered = {i for each in found for i in range(each.first, each.stop)}
         left = [i for i in free if i not in covered]
         strong = self._strong(name, kind, found) or all(f.value[0].casefold() in words.COLOURS for f in found)
@@ -915,7 +982,9 @@ class _Note:
         if (not strong or name in _KIN_SLOTS) and not self._marked(name, kind, cue, found[0]):
             return False
         at = found[0].first - 1
-        before = self.low[at] if at >= 0 and self.low[at] not in ("the", "a", "an") else self.low[at - 1] if at > 0 else ""
+        before = (
+            self.low[at] if at >= 0 and self.low[at] not in ("the", "a", "an") else self.low[at - 1] if at > 0 else ""
+        )
         if before == "with" and {"replaced", "replace", "swapped", "swap", "went", "replacing"} & set(self.low):
             before = ""
         if before in _ASTRAY and before not in _LEADS.get(name, ()) and not any(c.isdigit() for c in found[0].value[0]):
@@ -948,7 +1017,11 @@ class _Note:
     def _open_slot(self, begin: int, i: int) -> str | None:
         name = open_name(" ".join(self.low[begin : i + 1]))
         parts = name.split()
-        if not parts or (begin == i and not (begin and (self.low[begin - 1] in ("my", "our") or begin - 1 in self.owned))) or name in words.OPEN_NOT:
+        if (
+            not parts
+            or (begin == i and not (begin and (self.low[begin - 1] in ("my", "our") or begin - 1 in self.owned)))
+            or name in words.OPEN_NOT
+        ):
             return None
         if any(p in words.EVALUATIVE or p in words.RELATIONS or p.endswith("ly") for p in parts):
             return None
@@ -979,11 +1052,21 @@ class _Note:
                 return False
             if not leads and not digits:
                 return False
-        elif not (digits and (head or self.mine)) and not (self.mine and head and self._marked(slot, "any", _Cue((), (begin, i), -1), found[0])):
+        elif (
+            not (digits and (head or self.mine))
+            and not (self.mine and head and self._marked(slot, "any", _Cue((), (begin, i), -1), found[0]))
+        ) or (self.low.count(",") > 1 and not self.mine):
             return False
-        elif self.low.count(",") > 1 and not self.mine:
-            return False
-        preps = {low for low in self.low if low in known.PREPOSITIONS} - {"of", "for", "to", "from", "as", "on", "under", "into"}
+        preps = {low for low in self.low if low in known.PREPOSITIONS} - {
+            "of",
+            "for",
+            "to",
+            "from",
+            "as",
+            "on",
+            "under",
+            "into",
+        }
         if preps and not (apart or self.mine) and not {"out", "in"} <= set(self.low):
             return False
         if len(found) == 2:
@@ -1023,8 +1106,12 @@ class _Note:
                 if change:
                     return self._say(slot, change[1].value, subject, IS, change[0].value[0], change[2])
                 continue
-            if slot not in ("diet", "marital_status") or len(self.tokens) > 7 or not (
-                holds or ended or self.low[0] in ("gone", "went", "on", "quit", "not", "was") or ":" in self.low
+            if (
+                slot not in ("diet", "marital_status")
+                or len(self.tokens) > 7
+                or not (
+                    holds or ended or self.low[0] in ("gone", "went", "on", "quit", "not", "was") or ":" in self.low
+                )
             ):
                 continue
             op = self._op(slot, rest[0], _Cue((), (), 0))
@@ -1051,9 +1138,13 @@ class _Note:
 
 _OTHERS = frozenset("he she his her him hers its".split())
 _LIKING = frozenset("love loves like likes prefer prefers adore adores best most fondest choice dearest beats".split())
-_BEFORE_NOUN = frozenset("new current own old former previous latest main only usual first present favourite favorite personal".split())
+_BEFORE_NOUN = frozenset(
+    "new current own old former previous latest main only usual first present favourite favorite personal".split()
+)
 _USES = frozenset("have has use uses had used".split())
-_HEADS = frozenset("place spot height width length weight slot bay shift shop half bank tool app time size number".split())
+_HEADS = frozenset(
+    "place spot height width length weight slot bay shift shop half bank tool app time size number".split()
+)
 _LIGHT = frozenset(
     "ceased cease happens happen asking asks gets forms form wants people file files aside asked dial enter type wear answer"
     " answers comes case thinking write tell give today's whoever random thought note-to-self passing mind bit speaking"
@@ -1065,8 +1156,10 @@ _LIGHT = frozenset(
 )
 _ASTRAY = frozenset("with near from about after before around behind without like at in on to".split())
 _OFF = frozenset("scratch strike forget drop ignore remove delete ditch disregard".split())
-_SAYS = frozenset("is was are were would = - – — ( remains stays stopped stops replaces replaced became becomes has had used isn't"
-                  " in out as -> => → continues now over no gone serves counts works runs one wasn't supersedes succeeds for".split())
+_SAYS = frozenset(
+    "is was are were would = - – — ( remains stays stopped stops replaces replaced became becomes has had used isn't"
+    " in out as -> => → continues now over no gone serves counts works runs one wasn't supersedes succeeds for".split()
+)
 _KIN_SLOTS = frozenset("parent child sibling colleague friend pet".split())
 _UNITS = frozenset("am pm cm kg km mg mm ft m % euros dollars pounds".split())
 _DONE = frozenset("done finished out closed over left".split())
@@ -1075,7 +1168,44 @@ _ANY_VERB = frozenset("own owns owned have has had buy bought get got sell sold 
 _BETWEEN = frozenset("the a an my our now currently just still also only me is".split())
 _EQUALS = frozenset((":", "=", "-", "–", "—")) | known.ARROWS
 _ADVERBS = frozenset("the a an now currently still just actually really always also only my our again all".split())
-_BONDS = frozenset(("is", "was", "are", "were", ":", "=", "-", "–", "—", "?", "as", "it's", "that's", "called", "named", "(", "be", "became", "becomes", "remains", "stays", "to", "of", "with", "at", "in", "on", "by", "for", "would", "than")) | known.ARROWS
+_BONDS = (
+    frozenset(
+        (
+            "is",
+            "was",
+            "are",
+            "were",
+            ":",
+            "=",
+            "-",
+            "–",
+            "—",
+            "?",
+            "as",
+            "it's",
+            "that's",
+            "called",
+            "named",
+            "(",
+            "be",
+            "became",
+            "becomes",
+            "remains",
+            "stays",
+            "to",
+            "of",
+            "with",
+            "at",
+            "in",
+            "on",
+            "by",
+            "for",
+            "would",
+            "than",
+        )
+    )
+    | known.ARROWS
+)
 _NEGATED = frozenset("not isn't aren't wasn't never don't doesn't didn't isnt dont doesnt".split())
 
 

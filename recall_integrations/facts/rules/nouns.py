@@ -30,7 +30,9 @@ _CHAIN = regex(r"[\w-]{1,20}(?:\s[\w-]{1,20}){0,2}(?=['’]s\s)")
 _NOT_OWNERS = frozenset(
     "it that this what who where there here he she how when why let one everyone everybody someone somebody today name".split()
 )
-_LEAD_NAMES = frozenset("originally initially earlier previously formerly once where today nowadays currently note update reminder typo oops actually correction sorry hi hey fyi btw so and but oh well also again now".split())
+_LEAD_NAMES = frozenset(
+    "originally initially earlier previously formerly once where today nowadays currently note update reminder typo oops actually correction sorry hi hey fyi btw so and but oh well also again now".split()
+)
 _WORD = regex(r"([^\W_][\w'’/&-]{0,24})")
 _NO_NOUN = frozenset(
     "and or but that which who when where because so if then than with to from by i we you he she they it me us him them"
