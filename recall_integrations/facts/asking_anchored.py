@@ -288,7 +288,8 @@ def _behind(tokens: list[str], low: list[str], slots: Slots, cues: Cues) -> _Anc
         found = _noun(low, begin, slots, cues)
         if found is None or (begin and low[begin - 1] in ("a", "an")):
             continue
-        for i in range(found[1], min(found[1] + 6, len(low))):
+        places = range(found[1], min(found[1] + 6, len(low)))
+        for i in sorted(places, key=lambda i: low[i] not in ("of", "for")):  # "… should I put down for Priya"
             if (
                 low[i] not in ("of", "for", "with")
                 and low[i] not in _VERBS

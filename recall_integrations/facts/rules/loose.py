@@ -25,6 +25,7 @@ CHARS = 200  # of a text that are read so: who leaves a note is brief
 SENTENCE_MAX, WORDS_MAX, UNKNOWN_MAX = 150, 24, 4
 NOTE_MAX = 120  # characters of a text whose fragments are the speaker's
 ANCHORED_ROOM = 4  # words that may be left over beside a noun with its owner and a value with a digit or a capital
+WORDS_OF_KEY = 6  # of what stands before a question mark that is a colon
 PLAIN_MAX = 14  # words of a sentence without a digit
 LOOSE = 0.67  # what confidence is multiplied with: .6 in the end
 
@@ -140,7 +141,8 @@ def read(reading: Reading) -> None:
                 and not cues.gate.isdisjoint(words_here)
                 and (_HARD.isdisjoint(words_here) or "i said" in part)
             ):
-                if _may_say(part, text[place:end], words_here, cues):
+                key = text[end : end + 2] == "? " and len(words_here) <= WORDS_OF_KEY
+                if key or _may_say(part, text[place:end], words_here, cues):
                     done = _sentence(reading, cues, place, end)
         place = end + 1
 
