@@ -332,6 +332,10 @@ class _Note:
                 phrase = " ".join(self.low[i : i + size])
                 if phrase in nouns:
                     capital = self.tokens[i].text[0].isupper() and i > 0
+                    if not self.mine and (
+                        (capital and not self.owned) or {"a", "an"} & set(self.low[max(0, i - 2) : i])
+                    ):
+                        break  # "from a small town"
                     found.append(
                         (capital, -size, _Cue(nouns[phrase], tuple(range(i, min(i + size, len(self.low)))), -1))
                     )
@@ -554,10 +558,10 @@ class _Note:
         if kind in STRICT or slot in SHAPES or kind in _LISTED or kind in _SHAPED:
             return False
         value, low = found.value[0], self.low
-        if any(c.isdigit() for c in value):
-            return len(value) < 2 and not self.mine
         if value.split()[0].casefold() in words.DAYS | words.MONTHS:
             return True
+        if any(c.isdigit() for c in value):
+            return len(value) < 2 and not self.mine
         if low[found.stop : found.stop + 1] == ["and"] and low[found.stop + 1 : found.stop + 2] in (
             ["i"],
             ["my"],
@@ -814,7 +818,7 @@ class _Note:
         start = self.first
         if self.reading.sentence(start)[1] < value[1]:  # "My number? 555-0101"
             start = value[1]
-        if value[0].casefold() in words.EVALUATIVE or value[0].casefold() in known.TALK:
+        if value[0].casefold() in words.EVALUATIVE | known.TALK | known.POISON:
             return False
         return self.reading.say(
             slot, value, subject, start, op=op, instead_of=old, corrects=corrects, sure=LOOSE, event=bool(old),
@@ -942,6 +946,9 @@ class _Note:
         ):
             return False
         used = {*owner, *range(begin, stop)}
+        first = min(used)
+        if first and self.low[first - 1] in ("in", "at", "near", "from", "around", "about") and names[0] not in _LEADS:
+            return False  # "a run in our neighbourhood"
         free = [i for i in range(len(self.tokens)) if i not in used and (not self._light(i) or self._unit(i))]
         for name in names:
             have = self.reading.slots.get(name)
@@ -1037,7 +1044,7 @@ class _Note:
         free = [j for j in range(len(self.tokens)) if j not in used and j not in self.owned and not self._weightless(j)]
         found = self._values("", "any", free, used)
         covered = {j for f in found for j in range(f.first, f.stop)}
-        if any(self._astray(slot, "any", f) for f in found) and not self._titled(found[0]):
+        if any(self._astray(slot, "any", f) for f in found if not self._titled(f)):
             return False
         if not found or any(j not in covered for j in free):
             return False
@@ -1050,6 +1057,8 @@ class _Note:
         named = all(self._titled(f) for f in found)
         if apart:
             leads = i + 2 == found[0].first and all(self._weightless(j) or j in self.owned for j in range(begin))
+            if self.low[i + 1] in ("-", "–", "—") and not (digits or self.mine or self.owned):
+                return False
             if not (leads or who) or not (digits or named or (head and self.low[i + 1] in (":", "="))):
                 return False
             if not leads and not digits:
@@ -1166,7 +1175,9 @@ _KIN_SLOTS = frozenset("parent child sibling colleague friend pet".split())
 _UNITS = frozenset("am pm cm kg km mg mm ft m % euros dollars pounds".split())
 _DONE = frozenset("done finished out closed over left".split())
 _NO_KIN = frozenset("partner doctor dentist dog cat pet boss manager coach trainer teacher".split())
-_ANY_VERB = frozenset("own owns owned have has had buy bought get got sell sold run runs ran trade traded".split())
+_ANY_VERB = frozenset(
+    "selling buying running owning trading own owns owned have has had buy bought get got sell sold run runs ran trade traded".split()
+)
 _BETWEEN = frozenset("the a an my our now currently just still also only me is".split())
 _EQUALS = frozenset((":", "=", "-", "–", "—")) | known.ARROWS
 _ADVERBS = frozenset("the a an now currently still just actually really always also only my our again all".split())

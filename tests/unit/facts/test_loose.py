@@ -113,7 +113,9 @@ def test_a_user_slot_is_read_loosely() -> None:
     assert [(s.slot, s.value) for s in found] == [("desk", "4C")]
 
 
-@pytest.mark.parametrize("text", ["", " ", ".", "my", "'s", "my :", "a" * 5000, "my number: " * 50, "🙂 = my gym", "=>"])
+@pytest.mark.parametrize(
+    "text", ["", " ", ".", "my", "'s", "my :", "a" * 5000, "my number: " * 50, "🙂 = my gym", "=>"]
+)
 def test_any_text_is_read(text: str) -> None:
     assert isinstance(said_in(text, AT), tuple)
     found = state_asked(text)
