@@ -179,46 +179,54 @@ def _owner(tokens: list[str], low: list[str], cues: Cues) -> _Owner | None:
     found: list[_Owner] = []
     taken: set[int] = set()
     for i, word in enumerate(low):
-        if (
-            word.endswith("'s")
-            and word not in _ASK
-            and i not in taken
-            and not (word[:-2] in cues.nouns and word[:-2] not in known.RELATIONS)
-        ):
-            begin, base = i, word[:-2]
-            if base in known.RELATIONS:
-                while begin and low[begin - 1] in known.RELATION_ADJECTIVES:
-                    begin -= 1
-                name = "my " + " ".join([*low[begin:i], base])
-                begin -= bool(begin and low[begin - 1] in ("my", "our"))
-            else:
-                while begin and tokens[begin - 1][:1].isupper() and low[begin - 1] not in _NO_NAMES:
-                    begin -= 1
-                thing = low[max(0, begin - 2) : begin].count("the")
-                if thing:
-                    begin = max(j for j in range(max(0, begin - 2), begin) if low[j] == "the")
-                elif not tokens[begin][:1].isupper() or low[begin] in known.NOT_NAMES:
-                    continue
-                name = " ".join([*tokens[begin:i], tokens[i][:-2]])
-            places = frozenset(range(begin, i + 1))
-            taken |= places
-            found.append(_Owner(name, places, True))
-    for i, word in enumerate(low):
-        if i in taken:
-            continue
-        if word in known.RELATIONS and word not in _NO_KIN and i and low[i - 1] in ("my", "our"):
-            if any(w in cues.nouns or w in cues.verbs for j, w in enumerate(low) if j > i and w not in _ASK):
-                found.append(_Owner(f"my {word}", frozenset((i - 1, i)), True))
-                taken |= {i - 1, i}
-        elif tokens[i][:1].isupper() and (i or low[0] not in cues.nouns) and word not in _NO_NAMES and i not in taken:
-            end = i + 1
-            while end < len(low) and (tokens[end][:1].isupper() or (tokens[end].isdigit() and end == i + 1)):
-                end += 1
-            found.append(_Owner(" ".join(tokens[i:end]), frozenset(range(i, end)), True))
-            taken |= set(range(i, end))
+        here = i in taken or not word.endswith("'s") or word in _ASK
+        owner = None if here else _possessor(tokens, low, i, cues)
+        if owner is not None:
+            found.append(owner)
+            taken |= owner.places
+    for i in range(len(low)):
+        owner = None if i in taken else _someone(tokens, low, i, cues)
+        if owner is not None:
+            found.append(owner)
+            taken |= owner.places
     if not found:
         return _thing(tokens, low, cues) or _Owner(ME, frozenset(), False)
     return found[0] if len(found) == 1 else None
+
+
+def _possessor(tokens: list[str], low: list[str], i: int, cues: Cues) -> _Owner | None:
+    """ "Priya's", "sister's", "the newsletter's"."""
+    begin, base = i, low[i][:-2]
+    if base in known.RELATIONS:
+        while begin and low[begin - 1] in known.RELATION_ADJECTIVES:
+            begin -= 1
+        name = "my " + " ".join([*low[begin:i], base])
+        begin -= bool(begin and low[begin - 1] in ("my", "our"))
+        return _Owner(name, frozenset(range(begin, i + 1)), True)
+    if base in cues.nouns:
+        return None
+    while begin and tokens[begin - 1][:1].isupper() and low[begin - 1] not in _NO_NAMES:
+        begin -= 1
+    if "the" in low[max(0, begin - 2) : begin]:
+        begin = max(j for j in range(max(0, begin - 2), begin) if low[j] == "the")
+    elif not tokens[begin][:1].isupper() or low[begin] in known.NOT_NAMES:
+        return None
+    return _Owner(" ".join([*tokens[begin:i], tokens[i][:-2]]), frozenset(range(begin, i + 1)), True)
+
+
+def _someone(tokens: list[str], low: list[str], i: int, cues: Cues) -> _Owner | None:
+    """ "My sister", "Project Kestrel"."""
+    word = low[i]
+    if word in known.RELATIONS and word not in _NO_KIN and i and low[i - 1] in ("my", "our"):
+        if any(w in cues.nouns or w in cues.verbs for j, w in enumerate(low) if j > i and w not in _ASK):
+            return _Owner(f"my {word}", frozenset((i - 1, i)), True)
+        return None
+    if not tokens[i][:1].isupper() or not (i or low[0] not in cues.nouns) or word in _NO_NAMES:
+        return None
+    end = i + 1
+    while end < len(low) and (tokens[end][:1].isupper() or (tokens[end].isdigit() and end == i + 1)):
+        end += 1
+    return _Owner(" ".join(tokens[i:end]), frozenset(range(i, end)), True)
 
 
 def _thing(tokens: list[str], low: list[str], cues: Cues) -> _Owner | None:

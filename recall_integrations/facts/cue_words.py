@@ -306,9 +306,7 @@ class Cues(NamedTuple):
     known: frozenset[str]
 
 
-@lru_cache(maxsize=16)
-def cues_of(slots: Slots) -> Cues:
-    """The cues of a schema: its own nouns, and of shipped slots the words above."""
+def _nouns_of(slots: Slots) -> dict[str, list[str]]:
     nouns: dict[str, list[str]] = {}
     for noun, name in slots.of_noun.items():
         _put(nouns, noun, name)
@@ -317,22 +315,28 @@ def cues_of(slots: Slots) -> Cues:
             if name in slots:
                 for noun in listed.split(","):
                     _put(nouns, noun.strip(), name)
+    return nouns
+
+
+def _verbs_of(slots: Slots) -> dict[str, dict[tuple[tuple[str, ...], str], None]]:
     verbs: dict[str, dict[tuple[tuple[str, ...], str], None]] = {}
-    for name, phrases in _VERBS:
-        if name in slots:
-            for phrase in phrases.split(","):
-                first, *rest = phrase.split()
-                for form in _forms(first):
-                    verbs.setdefault(form, {})[tuple(rest), name] = None
-    for slot in slots:
-        if slot in SLOTS:
+    own = [(slot.name, (*slot.verbs, *slot.starts, *slot.stops)) for slot in slots if slot not in SLOTS]
+    for name, phrases in (*((name, tuple(listed.split(","))) for name, listed in _VERBS), *own):
+        if name not in slots:
             continue
-        for phrase in (*slot.verbs, *slot.starts, *slot.stops):
+        for phrase in phrases:
             first, *rest = phrase.split()
-            if first == "be" and rest:
+            if first == "be" and rest and (name, phrases) in own:
                 first, *rest = rest
             for form in _forms(first):
-                verbs.setdefault(form, {})[tuple(rest), slot.name] = None
+                verbs.setdefault(form, {})[tuple(rest), name] = None
+    return verbs
+
+
+@lru_cache(maxsize=16)
+def cues_of(slots: Slots) -> Cues:
+    """The cues of a schema: its own nouns, and of shipped slots the words above."""
+    nouns, verbs = _nouns_of(slots), _verbs_of(slots)
     first_words: dict[str, int] = {}
     for noun in nouns:
         parts = noun.split()
