@@ -1,6 +1,6 @@
 """Questions of a data set with what the real store finds for them, replayed once each, so that days of use take seconds.
 
-A replay is what the product itself makes of a judged recall (`counterfactual.replay`): the order by the rules, by every
+A replay is what the product itself makes of a judged recall (`judging.replay`): the order by the rules, by every
 other plan, without each arm, and the features of the best candidates.
 """
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
-from recall_integrations.counterfactual.replay import Replays
+from recall_integrations.judging.replay import Replays
 from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.signature import signature_of
