@@ -24,6 +24,9 @@ PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01)
 FOLDS = 4
 NEWTON_MAX = 25
 ENOUGH = 1e-4  # change of a step below which it is found
+# Rows of one product of matrices. Larger ones are shared out among the threads of BLAS, which wait for each other
+# turning: beside a process that takes recalls, or in a container with less than its cores, that takes ten times as long.
+ROWS = 256
 Numbers = NDArray[np.float64]
 
 
@@ -91,25 +94,26 @@ def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: fl
     )
 
 
-def fitted(lists: Lists, penalty: float) -> Numbers:
+def fitted(lists: Lists, penalty: float, begin: Numbers | None = None) -> Numbers:
     """The steps of a penalty: the minimum of the loss, each at most `STEP_MAX`.
 
     Args:
         lists: to learn from.
         penalty: λ.
+        begin: steps near it, such as those of another penalty; `None` = none. It is found sooner.
     """
     n, size = len(lists.starts), len(lists.names)
     sizes = np.diff(np.append(lists.starts, len(lists.offset)))
     weight = np.repeat(lists.weight, sizes)
     # Features whose spread is nothing have nothing to say here; a ridge on standardised features treats all alike.
     scale = np.maximum(lists.x.std(axis=0), 0.05)
-    x, steps = lists.x / scale, np.zeros(size)
-    wanted = x.T @ (weight * lists.target)
+    x, steps = lists.x / scale, np.zeros(size) if begin is None else begin * scale
+    wanted = _product(x, weight * lists.target)
     for _ in range(NEWTON_MAX):
-        p = _shares(lists.offset + x @ steps, lists.starts, sizes)
+        p = _shares(lists.offset + _sums(x, steps), lists.starts, sizes)
         means = np.add.reduceat(p[:, None] * x, lists.starts, axis=0)
-        gradient = means.T @ lists.weight - wanted + penalty * n * steps
-        curved = x.T @ ((weight * p)[:, None] * x) - (lists.weight[:, None] * means).T @ means
+        gradient = _product(means, lists.weight) - wanted + penalty * n * steps
+        curved = _product(x, (weight * p)[:, None] * x) - _product(means, lists.weight[:, None] * means)
         move = np.linalg.solve(curved + penalty * n * np.eye(size), gradient)
         longest = float(np.abs(move).max(initial=0.0))
         steps = steps - move / max(1.0, longest)  # never further than 1 at once
@@ -117,6 +121,21 @@ def fitted(lists: Lists, penalty: float) -> Numbers:
             break
     found: Numbers = np.clip(steps / scale, -STEP_MAX, STEP_MAX)
     return found
+
+
+def _product(x: Numbers, y: Numbers) -> Numbers:
+    """`xᵀ y`, `ROWS` rows at a time."""
+    whole, columns = len(x) // ROWS * ROWS, y.shape[1:] or (1,)
+    blocks = x[:whole].reshape(-1, ROWS, x.shape[1]).transpose(0, 2, 1) @ y[:whole].reshape(-1, ROWS, *columns)
+    found: Numbers = blocks.sum(axis=0) + x[whole:].T @ y[whole:].reshape(-1, *columns)
+    return found.reshape(x.shape[1], *y.shape[1:])
+
+
+def _sums(x: Numbers, steps: Numbers) -> Numbers:
+    """`x steps`, `ROWS` rows at a time."""
+    whole = len(x) // ROWS * ROWS
+    first = (x[:whole].reshape(-1, ROWS, x.shape[1]) @ steps).reshape(-1)
+    return np.concatenate([first, x[whole:] @ steps])
 
 
 def _shares(scores: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Numbers:
@@ -129,7 +148,7 @@ def _shares(scores: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]
 
 def figures(lists: Lists, steps: Numbers, position_bias: float) -> Numbers:
     """nDCG@5 of each recall with steps."""
-    scores = lists.offset + lists.x @ steps
+    scores = lists.offset + _sums(lists.x, steps)
     ends = [*lists.starts[1:].tolist(), len(scores)]
     found = []
     for one, start, end in zip(lists.judged, lists.starts.tolist(), ends, strict=True):
@@ -153,11 +172,12 @@ def learned_steps(lists: Lists, position_bias: float, *, seed: int = 0) -> tuple
     fold = np.random.default_rng(seed).permutation(n) % FOLDS
     none = figures(lists, np.zeros(len(lists.names)), position_bias)
     best, chosen = float(lists.weight @ none), None
+    parts = [(_part(lists, fold != part), _part(lists, fold == part)) for part in range(FOLDS)]
+    begin: list[Numbers | None] = [None] * FOLDS
     for penalty in PENALTIES:
         got = np.zeros(n)
-        for part in range(FOLDS):
-            steps = fitted(_part(lists, fold != part), penalty)
-            held = _part(lists, fold == part)
+        for part, (others, held) in enumerate(parts):
+            begin[part] = steps = fitted(others, penalty, begin[part])
             got[fold == part] = figures(held, steps, position_bias)
         value = float(lists.weight @ got)
         if value > best + 1e-9:
