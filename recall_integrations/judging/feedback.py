@@ -242,8 +242,8 @@ def _said(
     home = {one: where for where, one in reversed(shown)}
     said: dict[Scope, dict[str, tuple[float, float]]] = {}
 
-    def say(one: str, gain: float, sure: float) -> None:
-        of_scope = said.setdefault(home.get(one, default), {})
+    def say(one: str, gain: float, sure: float, where: Scope | None = None) -> None:
+        of_scope = said.setdefault(where or home.get(one, default), {})
         if one not in of_scope or of_scope[one][1] < sure:
             of_scope[one] = (gain, sure)
 
@@ -254,11 +254,11 @@ def _said(
     for one in given["cited"]:
         say(one, 1.0, CITED)
     if rating is not None and rating < 0.5:
-        for _, one in shown:
-            say(one, 0.0, RATED)
+        for where, one in shown:
+            say(one, 0.0, RATED, where)
     elif rating is not None and not given["helpful"] and not given["cited"] and shown:
-        say(shown[0][1], rating, RATED)  # whom else should it be for
+        say(shown[0][1], rating, RATED, shown[0][0])  # whom else should it be for
     if again:
-        for _, one in shown:
-            say(one, 0.0, AGAIN)
+        for where, one in shown:
+            say(one, 0.0, AGAIN, where)
     return said

@@ -178,6 +178,17 @@ UNSEEN = {
         f"rewriting.{name}": "what twenty calls have to keep to; tests/unit/rewriting/test_contract.py"
         for name in ("fallback_max", "empty_max", "median_max_ms")
     },
+    **{
+        f"learned.{name}": "what becomes of feedback; here is none (tests/unit/learning, tests/unit/judging)"
+        for name in (
+            "results_max",
+            "keep_days",
+            "keep_max",
+            "min_queries_per_signature",
+            "traffic_fraction_for_new_weights",
+            "position_bias",
+        )
+    },
     "limits.workers": "how many threads there are; answers are the same",
 }
 

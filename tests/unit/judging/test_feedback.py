@@ -1,0 +1,198 @@
+"""Feedback: what it counts, what is refused, and that no text is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime, timezone
+
+import pytest
+
+from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
+from recall_integrations.config import LearnedConfig
+from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
+from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
+
+NOW = datetime(2026, 6, 17, tzinfo=timezone.utc)
+ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
+TEXTS = ("The kestrel deploy failed", "The kestrel budget was cut", "Tea is at four", "Sam likes the garden", "Kestrel")
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    with MemoryStore.open(clock=lambda: NOW) as opened:
+        for scope in (ANN, BOB):
+            opened.remember_many([Memory(text, id=f"m{i}") for i, text in enumerate(TEXTS)], scope=scope)
+        yield opened
+
+
+@pytest.fixture
+def optimizer(store) -> Iterator[QueryOptimizer]:
+    with closing(QueryOptimizer(store, clock=lambda: NOW)) as made:
+        yield made
+
+
+def kept(store, scope=ANN):
+    return {gain.num: (gain.gain, gain.sure, gain.place) for one in store.judgements.of(scope) for gain in one.gains}
+
+
+def test_every_answer_has_an_id_of_its_own(optimizer) -> None:
+    first, second = optimizer.recall("kestrel", scope=ANN), optimizer.recall("kestrel", scope=ANN)
+    assert first.id and second.id and first.id != second.id and first == replace(second, timings_ms=first.timings_ms)
+    assert first.version == "rules"
+
+
+def test_what_is_said_is_kept_with_its_place_and_then_replayed(store, optimizer) -> None:
+    result = optimizer.recall("why did the kestrel deploy fail?", scope=ANN, k=3)
+    said = optimizer.feedback(result, helpful=[result.hits[1].memory.id], wrong=[result.hits[2].memory.id])
+    assert said and said.gains == {ANN: {result.hits[1].memory.id: 1.0, result.hits[2].memory.id: 0.0}}
+    nums = store.numbers(ANN, [hit.memory.id for hit in result.hits])
+    assert kept(store) == {
+        nums[result.hits[1].memory.id]: (1.0, SAID, 2),
+        nums[result.hits[2].memory.id]: (0.0, SAID, 3),
+    }
+    optimizer.flush()
+    (judged,) = store.judgements.of(ANN)
+    replay = judged.replay
+    assert replay is not None and replay.plan == result.plan.name and judged.version == "rules"
+    assert replay.orders["rules"][:3] == tuple(nums[hit.memory.id] for hit in result.hits)
+    assert {name for name in replay.orders if name.startswith("plan:")} and set(replay.nums) >= set(nums.values())
+    assert replay.x.shape == (len(replay.nums), len(replay.names)) and replay.x.any()
+
+
+def test_each_way_of_saying_counts(store, optimizer) -> None:
+    result = optimizer.recall("kestrel", scope=ANN, k=3)
+    first, second, third = [hit.memory.id for hit in result.hits]
+    nums = store.numbers(ANN, [first, second, third])
+    optimizer.feedback(result, asked_again=True)
+    assert set(kept(store).values()) == {(0.0, AGAIN, 1), (0.0, AGAIN, 2), (0.0, AGAIN, 3)}
+    optimizer.feedback(result, rating=True)
+    assert kept(store)[nums[first]] == (1.0, RATED, 1)
+    optimizer.feedback(result, cited=[second])
+    assert kept(store)[nums[second]] == (1.0, CITED, 2)
+    optimizer.feedback(result.id, wrong=[second], rating=0.0)
+    assert kept(store)[nums[second]] == (0.0, SAID, 2) and kept(store)[nums[third]] == (0.0, RATED, 3)
+    optimizer.feedback(result.id, helpful=["m3"])  # which was not among the hits, or was
+    assert kept(store)[store.numbers(ANN, ["m3"])["m3"]][:2] == (1.0, SAID)
+
+
+def test_ids_that_are_not_there_are_named(store, optimizer) -> None:
+    result = optimizer.recall("kestrel", scope=ANN)
+    assert optimizer.feedback(result, helpful=["gone"]).ignored == ("gone",)
+    store.forget(result.hits[0].memory.id, scope=ANN)
+    assert optimizer.feedback(result, helpful=[result.hits[0].memory.id]).ignored == (result.hits[0].memory.id,)
+    assert store.judgements.of(ANN) == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "Say something"),
+        ({"helpful": "m1"}, r"helpful must be a list of ids, not 'm1'"),
+        ({"helpful": [1]}, "which are text"),
+        ({"wrong": 7}, "wrong must be a list of ids, not int"),
+        ({"helpful": ["m1"], "wrong": ["m1"]}, "'m1' cannot be both"),
+        ({"cited": [str(i) for i in range(65)]}, "at most 64"),
+        ({"rating": 2}, "rating must be a number from 0 to 1"),
+        ({"rating": float("nan")}, "rating must be"),
+        ({"rating": "up"}, "rating must be"),
+    ],
+)
+def test_what_cannot_be_said(store, optimizer, given, said) -> None:
+    result = optimizer.recall("kestrel", scope=ANN)
+    with pytest.raises(InvalidArgument, match=said):
+        optimizer.feedback(result, **given)
+    assert store.judgements.of(ANN) == ()
+
+
+@pytest.mark.parametrize("result", [None, 7, "", "x" * 201])
+def test_what_is_no_result(optimizer, result) -> None:
+    with pytest.raises(InvalidArgument):
+        optimizer.feedback(result, rating=True)
+
+
+def test_a_recall_that_is_not_known_needs_its_query(store, optimizer) -> None:
+    with pytest.raises(NotFound, match="Give its query="):
+        optimizer.feedback("from-elsewhere", helpful=["m0"], scope=ANN)
+    said = optimizer.feedback("from-elsewhere", helpful=["m0"], scope=ANN, query="why did the deploy fail?")
+    assert said.anew and said.gains == {ANN: {"m0": 1.0}}
+    optimizer.flush()
+    (judged,) = store.judgements.of(ANN)
+    assert judged.gains[0].place == 0 and judged.replay is not None
+
+
+def test_another_tenant_does_not_know_a_recall(store, optimizer) -> None:
+    result = optimizer.recall("kestrel", scope=ANN)
+    with pytest.raises(NotFound):
+        optimizer.feedback(result.id, helpful=["m0"], scope=BOB)
+    assert store.judgements.counts() == {}
+
+
+def test_a_recall_of_several_scopes(store, optimizer) -> None:
+    result = optimizer.recall("kestrel", scopes=[ANN, BOB], k=4)
+    where = {hit.scope for hit in result.hits}
+    optimizer.feedback(result, rating=False)
+    assert set(store.judgements.counts()) == where == {ANN, BOB}
+
+
+def test_only_so_many_are_remembered(store) -> None:
+    config = RecallConfig(learned=LearnedConfig(results_max=2))
+    with closing(QueryOptimizer(store, config=config)) as optimizer:
+        results = [optimizer.recall("kestrel", scope=ANN) for _ in range(3)]
+        with pytest.raises(NotFound):
+            optimizer.feedback(results[0].id, rating=True)
+        assert optimizer.feedback(results[2].id, rating=True)
+        optimizer.reload(RecallConfig(learned=LearnedConfig(feedback=False)))
+        with pytest.raises(NotFound):
+            optimizer.feedback(results[2].id, rating=True)
+        assert optimizer.recall("kestrel", scope=ANN).id
+
+
+@pytest.mark.parametrize("privacy", ["allow", "redact", "block"])
+@pytest.mark.parametrize("keep_text", [False, True])
+def test_no_text_is_kept_but_what_may(store, privacy, keep_text) -> None:
+    config = RecallConfig(learned=LearnedConfig(keep_text=keep_text))
+    query = "did the kestrel deploy reach sam@example.com?"
+    with closing(QueryOptimizer(store, config=config)) as optimizer:
+        result = optimizer.recall(query, scope=ANN, privacy=privacy)
+        assert optimizer.feedback(result, helpful=[result.hits[0].memory.id])
+        optimizer.flush()
+    with store.engine.connect() as connection:
+        (row,) = connection.exec_driver_sql("SELECT query, gains, signature, replay FROM judged").all()
+    if not keep_text or privacy == "block":
+        assert row.query is None
+    elif privacy == "allow":
+        assert row.query == query
+    else:
+        assert "kestrel" in row.query and "sam@example.com" not in row.query
+    assert all("kestrel" not in str(value).casefold() for value in row[1:3]) and b"kestrel" not in row.replay.lower()
+
+
+def test_replays_ask_no_model(store) -> None:
+    asked: list[str] = []
+
+    def model(prompt: str) -> str:
+        asked.append(prompt)
+        return "kestrel"
+
+    with closing(QueryOptimizer(store, llm=model, reranker=lambda q, t: [1.0 for _ in t])) as optimizer:
+        result = optimizer.recall("something about it", scope=ANN)
+        before = len(asked)
+        optimizer.feedback(result, rating=True)
+        optimizer.flush()
+        assert len(asked) == before
+        assert store.judgements.of(ANN)[0].replay is not None
+
+
+def test_a_closed_optimizer_and_a_closed_store_say_so(store) -> None:
+    optimizer = QueryOptimizer(store)
+    result = optimizer.recall("kestrel", scope=ANN)
+    optimizer.close()
+    with pytest.raises(StoreClosed):
+        optimizer.feedback(result, rating=True)
+    other = QueryOptimizer(store)
+    result = other.recall("kestrel", scope=ANN)
+    store.close()
+    with pytest.raises(StoreClosed):
+        other.feedback(result, rating=True)

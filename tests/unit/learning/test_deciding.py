@@ -1,0 +1,59 @@
+"""What becomes of a version on trial: by whole recalls of both, and never below rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from recall_integrations.learning.deciding import ENOUGH, LEAST, WINDOWS_MAX, decided, decided_shared, regressed
+
+
+def of(judged_of, n, share, *, seed=0, before=None):
+    orders = {"version:v2": share}
+    if before is not None:
+        orders["version:v1"] = before
+    return judged_of(n, seed=seed, orders=orders)
+
+
+def verdict(judged, *, before="rules", over=True, windows=0):
+    return decided(judged, "v2", before, position_bias=1.0, over=over, windows=windows)
+
+
+def test_a_good_one_is_promoted_and_a_bad_one_is_not(judged_of) -> None:
+    assert verdict(of(judged_of, 100, 0.95)).step == "promoted"
+    assert verdict(of(judged_of, 100, 0.05)).step == "rolled_back"
+
+
+def test_a_bad_one_is_caught_before_its_time_is_over(judged_of) -> None:
+    found = verdict(of(judged_of, 60, 0.02), over=False)
+    assert found.step == "rolled_back" and "worse than" in found.because
+    assert verdict(of(judged_of, LEAST - 5, 0.02), over=False).step == ""  # too few to say so
+
+
+def test_a_good_one_waits_for_its_time_or_for_enough(judged_of) -> None:
+    assert verdict(of(judged_of, 100, 0.95), over=False).step == ""
+    assert verdict(of(judged_of, ENOUGH, 0.95), over=False).step == "promoted"
+
+
+def test_too_little_feedback_extends_the_time_and_then_rolls_back(judged_of) -> None:
+    few = of(judged_of, LEAST - 1, 1.0)
+    assert [verdict(few, windows=n).step for n in range(WINDOWS_MAX)] == ["extended"] * 3 + ["rolled_back"]
+
+
+def test_better_than_what_served_but_worse_than_rules_is_rolled_back(judged_of) -> None:
+    judged = of(judged_of, 150, 0.2, before=0.02)
+    assert verdict(judged, before="v1").step == "rolled_back"
+    assert verdict(of(judged_of, 150, 0.98, before=0.5), before="v1").step == "promoted"
+
+
+@pytest.mark.parametrize(("share", "step"), [(0.02, "rolled_back"), (0.9, "")])
+def test_what_serves_is_checked_against_rules(judged_of, share, step) -> None:
+    assert regressed(of(judged_of, 100, share), "v2", position_bias=1.0).step == step
+
+
+def test_every_scope_counts_the_same_for_what_is_shared(judged_of) -> None:
+    orders = {"version:shared v1": 0.95}
+    good = {f"s{i}": judged_of(40, seed=i, orders=orders) for i in range(8)}
+    loud = judged_of(2_000, seed=50, orders={"version:shared v1": 0.0})
+    found = decided_shared({**good, "loud": loud}, "shared v1", "rules", position_bias=1.0, over=True)
+    assert found.gap is not None and found.gap.mean > 0
+    assert decided_shared(good, "shared v1", "rules", position_bias=1.0, over=True).step == "promoted"

@@ -1,0 +1,180 @@
+"""The whole way of a version: made, tried, promoted, rolled back; each step is written, and rules are the floor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from recall_integrations import MemoryStore, RecallConfig, Scope
+from recall_integrations.config import LearnedConfig
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.indexes.times import to_micros
+from recall_integrations.learning.learner import Learner
+from recall_integrations.learning.shelf import SHARED
+
+START = datetime(2026, 6, 1, tzinfo=timezone.utc)
+ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
+
+
+class Clock:
+    now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(clock) -> Iterator[MemoryStore]:
+    with MemoryStore.open(clock=clock) as opened:
+        for scope in (ANN, BOB):
+            opened.remember("Tea is ready", scope=scope)
+        yield opened
+
+
+@pytest.fixture
+def learner(store) -> Learner:
+    return Learner(store)
+
+
+def say(store, judged, scope=ANN) -> None:
+    for one in judged:
+        assert store.judgements.put(scope, one, settings=LearnedConfig())
+        store.judgements.replayed(scope, one.result_id, one.replay)
+
+
+def steps(learner, **given):
+    return [(step.scope, step.step, step.version) for step in learner.run(**given)]
+
+
+def test_a_good_version_is_made_tried_and_promoted(store, learner, clock, judged_of) -> None:
+    assert steps(learner) == [(None, "skipped", "")]
+    say(store, judged_of(120, since=to_micros(START)))
+    assert steps(learner) == [(ANN, "started", "v1"), (None, "skipped", "")]
+    state = learner.status(ANN)[0].state
+    assert (state.serving, state.candidate) == ("rules", "v1")
+    version = learner.version("v1", ANN)
+    assert version.steps["passage_match"] > 0 and version.parent == "rules" and version.judged == 120
+    assert steps(learner, scope=ANN) == [(ANN, "skipped", "v1")]  # its time is not over, and nothing was judged since
+    clock.now += timedelta(days=8)
+    say(store, judged_of(80, seed=5, since=to_micros(clock.now) - 1_000, orders={"version:v1": 0.9}))
+    assert steps(learner, scope=ANN) == [(ANN, "promoted", "v1")]
+    assert learner.status(ANN)[0].state.serving == "v1"
+    assert [event.step for event in learner.status(ANN)[0].state.events] == ["started", "promoted"]
+
+
+def test_a_bad_version_is_rolled_back_and_serves_nobody(store, learner, clock, judged_of) -> None:
+    say(store, judged_of(120, since=to_micros(START)))
+    learner.run()
+    clock.now += timedelta(days=1)  # long before its time is over
+    say(store, judged_of(80, seed=5, since=to_micros(clock.now) - 1_000, orders={"version:v1": 0.05}))
+    (step,) = learner.run(ANN)
+    assert step.step == "rolled_back" and "worse than" in step.because
+    state = learner.status(ANN)[0].state
+    assert (state.serving, state.candidate) == ("rules", "")
+
+
+def test_what_serves_is_rolled_back_where_rules_are_better_by_now(store, learner, clock, judged_of) -> None:
+    say(store, judged_of(120, since=to_micros(START)))
+    learner.run(ANN)
+    learner.promote("v1", ANN)
+    clock.now += timedelta(days=8)
+    say(store, judged_of(80, seed=5, since=to_micros(clock.now) - 1_000, orders={"version:v1": 0.05}))
+    assert steps(Learner(store, RecallConfig(learned=LearnedConfig(rollback_on_ndcg_regression=False))), scope=ANN) != [
+        (ANN, "rolled_back", "v1")
+    ]
+
+
+def test_the_floor(store, learner, clock, judged_of) -> None:
+    say(store, judged_of(120, since=to_micros(START)))
+    learner.run(ANN)
+    learner.promote("v1", ANN)
+    clock.now += timedelta(days=8)
+    say(store, judged_of(80, seed=5, since=to_micros(clock.now) - 1_000, orders={"version:v1": 0.05}))
+    assert steps(learner, scope=ANN) == [(ANN, "rolled_back", "v1")]
+    assert learner.status(ANN)[0].state.serving == "rules"
+
+
+def test_noise_makes_no_version(store, learner, judged_of) -> None:
+    made = 0
+    for seed in range(5):
+        scope = Scope(user_id=f"u{seed}")
+        store.remember("Tea is ready", scope=scope)
+        say(store, judged_of(80, seed=seed, noise=1.0, strength=0.0, since=to_micros(START)), scope)
+        made += learner.run(scope)[0].step == "started"
+    assert made <= 1
+
+
+def test_a_scope_is_looked_at_once_in_its_time(store, learner, clock, judged_of) -> None:
+    say(store, judged_of(80, noise=1.0, strength=0.0, since=to_micros(START)))
+    assert learner.due()
+    assert steps(learner, scope=ANN) == [(ANN, "nothing", "")] and not learner.due()
+    assert steps(learner, scope=ANN) == [(ANN, "skipped", "")]
+    assert steps(learner, scope=ANN, force=True) == [(ANN, "nothing", "")]
+    clock.now += timedelta(days=7)
+    assert learner.due() and steps(learner, scope=ANN) == [(ANN, "nothing", "")]
+
+
+def test_a_run_that_was_killed_goes_on_where_it_was(store, learner, judged_of) -> None:
+    for scope in (ANN, BOB):
+        say(store, judged_of(120, since=to_micros(START)), scope)
+
+    def killed(scope, place, _total) -> None:
+        if place == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learner.run(progress=killed)
+    done = [status.state.candidate for status in learner.status() if status.scope is not None]
+    assert done == ["v1", ""]
+    assert steps(Learner(store))[:2] == [(ANN, "skipped", "v1"), (BOB, "started", "v1")]
+
+
+def test_by_hand(store, learner, judged_of) -> None:
+    say(store, judged_of(120, since=to_micros(START)))
+    learner.run(ANN)
+    with pytest.raises(InvalidArgument, match="Known: v1"):
+        learner.promote("v7", ANN)
+    with pytest.raises(InvalidArgument, match="Rules serve already"):
+        learner.rollback(BOB)
+    assert learner.promote("v1", ANN).serving == "v1"
+    assert learner.rollback(ANN).serving == "rules"
+    assert steps(learner, scope=ANN, force=True) == [(ANN, "skipped", "")]  # nothing until somebody promotes
+    assert learner.promote("v1", ANN).held_back is False
+    (first, *_) = learner.diff("rules", "v1", ANN)
+    assert first[0] == "steps.passage_match" and first[1] == 0.0 and first[2] > 0
+    assert learner.diff("v1", "v1", ANN) == ()
+
+
+def test_what_one_scope_says_moves_no_other(store, learner, judged_of) -> None:
+    say(store, judged_of(400, inverted=True, since=to_micros(START)), ANN)
+    learner.run()
+    assert learner.status(BOB)[0].state == learner.shelf.state(learner.shelf.name_of(BOB), fresh=True)
+    assert learner.shelf.state(learner.shelf.name_of(BOB), fresh=True).made == 0
+    assert learner.shelf.state(SHARED, fresh=True).made == 0
+
+
+def test_shared_weights_come_from_several_scopes(store, learner, judged_of) -> None:
+    for i in range(6):
+        scope = Scope(user_id=f"u{i}")
+        store.remember("Tea is ready", scope=scope)
+        say(store, judged_of(60, seed=i, since=to_micros(START)), scope)
+    assert steps(learner)[-1] == (None, "started", "v1")
+    off = Learner(store, RecallConfig(learned=LearnedConfig(shared=False)))
+    assert all(step.scope is not None for step in off.run(force=True))
+
+
+def test_events_are_told(store, judged_of) -> None:
+    told = []
+    say(store, judged_of(120, since=to_micros(START)))
+    learner = Learner(store, told=told.append)
+    learner.run()
+    learner.promote("v1", ANN)
+    learner.rollback(ANN)
+    assert [step.step for step in told] == ["started", "promoted", "rolled_back"]

@@ -1,0 +1,155 @@
+"""Versions on disk, and which of them answers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.learning.serving import served, share_of, to_replay
+from recall_integrations.learning.shelf import EVENTS_MAX, LOOK_SECONDS, SHARED, STATE, Event, Shelf
+from recall_integrations.learning.version import Version, from_json
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.types import ArmPlan, RetrievalPlan, Scope
+
+ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
+V1 = Version(
+    id="v1",
+    steps={"passage_match": 0.5},
+    arms={"lexical": 1.1},
+    plans={"plain, vague, short": "precision"},
+    figures={"rules_ndcg@5": 0.6},
+    judged=40,
+    ranker=FixedWeights.version,
+)
+
+
+class Timer:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def timer() -> Timer:
+    return Timer()
+
+
+@pytest.fixture
+def shelf(tmp_path, timer) -> Shelf:
+    return Shelf(tmp_path, b"key", timer)
+
+
+def put(shelf: Shelf, scope: Scope | None = ANN, version: Version = V1, **state: object) -> str:
+    name = SHARED if scope is None else shelf.name_of(scope)
+    shelf.put(name, version)
+    shelf.change(name, lambda old: old.after(Event(at=1, step="started", version=version.id), **state))
+    return name
+
+
+def test_a_version_comes_back_as_it_was(shelf) -> None:
+    name = put(shelf)
+    assert shelf.read(name, "v1") == V1 and from_json(V1.to_json(), "x") == V1
+    assert shelf.versions(name) == ("v1",) and shelf.names() == (name,)
+    assert "ann" not in name and name != shelf.name_of(BOB) == Shelf(shelf.path.parent, b"key").name_of(BOB)
+    assert Shelf(shelf.path.parent, b"another").name_of(ANN) != name
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": "x"}, "must be a mapping with format"),
+        ({"id": "../v1"}, "is none of ours"),
+        ({"steps": {"passage_match": 99}}, "steps.passage_match must be a number from -3 to 3"),
+        ({"steps": {"passage_match": "1"}}, "steps.passage_match must be a number"),
+        ({"arms": {"lexical": 0}}, "arms.lexical must be a number from 0.1 to 3"),
+        ({"plans": {"plain": "magic"}}, "there is no plan 'magic'"),
+        ({"plans": []}, "'plans' must be a mapping"),
+        ({"judged": -1}, "judged must be a whole number"),
+    ],
+)
+def test_a_file_that_was_changed_is_refused_with_a_reason(change, said) -> None:
+    with pytest.raises(InvalidArgument, match="f.json") as found:
+        from_json(json.dumps({**json.loads(V1.to_json()), **change}), "f.json")
+    assert said in str(found.value)
+
+
+def test_no_json_says_how_to_go_back() -> None:
+    with pytest.raises(InvalidArgument, match="recall learn STORE rollback"):
+        from_json("{", "f.json")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"serving": "../x", "candidate": ""}', '{"serving": 7}', "\0"])
+def test_a_damaged_state_is_that_of_rules(shelf, timer, text) -> None:
+    name = put(shelf, serving="v1")
+    assert served(shelf, ANN, "x", 0.1).label == "v1"
+    (shelf.path / name / STATE).write_text(text, encoding="utf-8")
+    timer.now += LOOK_SECONDS
+    assert served(shelf, ANN, "x", 0.1).label == "rules"
+
+
+def test_a_damaged_version_is_not_served(shelf) -> None:
+    name = put(shelf, serving="v1")
+    (shelf.path / name / "v1.json").write_text("{", encoding="utf-8")
+    assert served(shelf, ANN, "x", 0.1).version is None
+    with pytest.raises(InvalidArgument, match="v1.json cannot be read"):
+        shelf.read(name, "v1")
+    with pytest.raises(InvalidArgument, match="Known: v1"):
+        shelf.read(name, "v2")
+
+
+def test_nothing_learned_costs_one_look_a_second(shelf, timer, monkeypatch) -> None:
+    assert served(shelf, ANN, "x", 0.1).label == "rules"
+    monkeypatch.setattr(type(shelf.path), "is_dir", lambda _self: pytest.fail("it looked again"))
+    assert served(shelf, ANN, "x", 0.1).label == "rules"
+
+
+def test_another_process_promotes_and_it_is_seen_within_a_second(shelf, timer) -> None:
+    assert served(shelf, ANN, "x", 0.1).label == "rules"
+    put(Shelf(shelf.path.parent, b"key", timer), serving="v1")
+    timer.now += LOOK_SECONDS
+    answer = served(shelf, ANN, "x", 0.1)
+    assert answer.label == "v1" and not answer.tried and answer.ranker is not None
+    assert answer.ranker.steps == {"passage_match": 0.5}
+
+
+def test_what_is_tried_gets_its_share_of_the_queries_always_the_same(shelf) -> None:
+    put(shelf, candidate="v1")
+    texts = [f"query {i}" for i in range(3_000)]
+    tried = [served(shelf, ANN, text, 0.1).tried for text in texts]
+    assert 0.08 < sum(tried) / len(tried) < 0.12
+    assert tried == [served(shelf, ANN, f"  {text.upper()} ", 0.1).tried for text in texts]
+    assert not any(served(shelf, BOB, text, 0.1).tried for text in texts)
+    assert share_of("a", "v1", "x") != share_of("a", "v2", "x")
+
+
+def test_shared_weights_serve_who_has_none(shelf) -> None:
+    put(shelf, None, serving="v1")
+    put(shelf, BOB, Version(id="v2", ranker=FixedWeights.version), serving="v2")
+    assert served(shelf, ANN, "x", 0.1).label == "shared v1"
+    assert served(shelf, BOB, "x", 0.1).label == "v2"
+    assert served(shelf, ANN, "x", 0.1, shared=False).label == "rules"
+    assert [label for label, _ in to_replay(shelf, BOB)] == ["v2", "shared v1"]
+
+
+def test_steps_from_other_weights_are_not_taken(shelf) -> None:
+    put(shelf, version=Version(id="v1", steps={"passage_match": 0.5}, ranker="fixed-weights-0"), serving="v1")
+    assert served(shelf, ANN, "x", 0.1).ranker is None
+
+
+def test_a_plan_with_the_weights_of_a_version() -> None:
+    plan = RetrievalPlan(name="balanced", arms=(ArmPlan(name="lexical", weight=2.0), ArmPlan(name="graph", weight=1.0)))
+    assert [arm.weight for arm in V1.applied(plan).arms] == [2.2, 1.0]
+    assert V1.plan_for("plain, vague, short") == "precision" and V1.plan_for("time, vague, short") is None
+
+
+def test_events_are_bounded_and_forgetting_removes_all(shelf) -> None:
+    name = put(shelf)
+    for i in range(EVENTS_MAX + 5):
+        shelf.change(name, lambda old, i=i: old.after(Event(at=i, step="nothing", version="", because="é")))
+    state = shelf.state(name, fresh=True)
+    assert len(state.events) == EVENTS_MAX and state.events[-1].because == "é"
+    shelf.forget(name)
+    assert shelf.names() == () and shelf.state(name, fresh=True).serving == "rules"
