@@ -8,7 +8,7 @@ from benchmarks.learning.recorded import Asked, Halves
 from benchmarks.learning.using import Numbers, order_by, quality
 from recall_integrations.learning.choosing import plans_for
 from recall_integrations.learning.making import LENGTH_MAX, learnable
-from recall_integrations.learning.steps import clipped, learned_steps, lists_of
+from recall_integrations.learning.steps import learned_steps, lists_of
 from recall_integrations.learning.version import Version
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.types.judged import Gain, Judged
@@ -28,7 +28,7 @@ def oracle(halves: Halves) -> Version:
     """The version that the labels of the learning half teach."""
     judged = [labelled(asked, number) for number, asked in enumerate(halves.learning)]
     lists = lists_of(judged, learnable(), 0.0)
-    steps = clipped(learned_steps(lists, 0.0)[0], LENGTH_MAX) if lists is not None else {}
+    steps = learned_steps(lists, 0.0, length_max=LENGTH_MAX).steps if lists is not None else {}
     plans = {signature: one.plan for signature, one in plans_for(judged, least=LEAST, position_bias=0.0).items()}
     return Version(id="v1", judged=len(judged), steps=steps, plans=plans, ranker=FixedWeights.version)
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
-from recall_integrations.judging.replay import Replays
 from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
+from recall_integrations.judging.replay import Replays
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.signature import signature_of
 from recall_integrations.types import Scope

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from recall_integrations.learning.choosing import VERSION
-from recall_integrations.learning.measuring import Gap, bootstrap, compared
+from recall_integrations.learning.measuring import Gap, bootstrap, compared, order_of
 from recall_integrations.records import record
 from recall_integrations.types.judged import RULES, Judged
 
@@ -38,11 +37,6 @@ class Verdict:
     because: str
     gap: Gap | None = None
     floor: Gap | None = None
-
-
-def order_of(label: str) -> str:
-    """The name of an order in a replay: of what is called `rules`, `v3` or `shared v2`."""
-    return RULES if label == RULES else f"{VERSION}{label}"
 
 
 def decided(

@@ -5,7 +5,7 @@ the shipped weights with all that the plan lifts. Without steps it is the shippe
 again. Steps minimise the listwise loss `−Σ w · gain · ln softmax(score)` over the candidates of each judged recall
 (ListNet: Cao et al. 2007), each weighted by its inverse propensity (`measuring`), plus `λ/2 · n · Σ step²`. It is
 convex; Newton's method finds the minimum in a few steps. λ is the one of `PENALTIES` whose steps are best on parts of
-the judged recalls that they were not made from; where none is better than no step, there is none.
+the judged recalls that they were not made from (cross-fitting); where none is better than no step, there is none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.learning.measuring import DEPTH, gains_by_num, ndcg, weights_of
+from recall_integrations.learning.measuring import (
+    DEPTH,
+    Gap,
+    bootstrap,
+    gains_by_num,
+    ideal_of,
+    net_gains,
+    noise_of,
+    query_of,
+    summed,
+    weights_of,
+)
 from recall_integrations.ranking.rankers.stepped import STEP_MAX
 from recall_integrations.records import record
 from recall_integrations.types.judged import Judged
@@ -25,7 +36,7 @@ FOLDS = 4
 NEWTON_MAX = 25
 ENOUGH = 1e-4  # change of a step below which it is found
 # Rows of one product of matrices. Larger ones are shared out among the threads of BLAS, which wait for each other
-# turning: beside a process that takes recalls, or in a container with less than its cores, that takes ten times as long.
+# turning: beside a process that takes recalls, or in a container with fewer cores, that takes ten times as long.
 ROWS = 256
 Numbers = NDArray[np.float64]
 
@@ -42,6 +53,7 @@ class Lists:
         starts: where each recall begins, `(recalls,)`.
         weight: of each recall, `(recalls,)`; they sum to the number of recalls.
         judged: the recalls.
+        noise: what is said of a memory that answers nothing (`measuring.noise_of`).
     """
 
     names: tuple[str, ...]
@@ -51,6 +63,7 @@ class Lists:
     starts: NDArray[np.int64]
     weight: Numbers
     judged: tuple[Judged, ...]
+    noise: float = 0.0
 
 
 def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: float) -> Lists | None:
@@ -91,6 +104,7 @@ def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: fl
         starts=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
         weight=weight * len(kept) / weight.sum(),
         judged=tuple(kept),
+        noise=noise_of(kept, position_bias),
     )
 
 
@@ -147,44 +161,68 @@ def _shares(scores: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]
 
 
 def figures(lists: Lists, steps: Numbers, position_bias: float) -> Numbers:
-    """nDCG@5 of each recall with steps."""
+    """nDCG@5 of each recall with steps, less what is said of what answers nothing."""
     scores = lists.offset + _sums(lists.x, steps)
     ends = [*lists.starts[1:].tolist(), len(scores)]
     found = []
     for one, start, end in zip(lists.judged, lists.starts.tolist(), ends, strict=True):
         assert one.replay is not None
         best = np.lexsort((np.asarray(one.replay.nums), -scores[start:end]))[:DEPTH]
-        found.append(ndcg(tuple(one.replay.nums[i] for i in best), gains_by_num(one, position_bias)))
+        gains = net_gains(one, position_bias, lists.noise)
+        found.append(summed(tuple(one.replay.nums[i] for i in best), gains) / ideal_of(one, position_bias))
     return np.asarray(found)
 
 
-def learned_steps(lists: Lists, position_bias: float, *, seed: int = 0) -> tuple[dict[str, float], float | None]:
-    """The steps, and the penalty that was chosen; no steps and `None` where none are better than none.
+@record(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """Steps, and how good they are.
+
+    Args:
+        steps: by feature; empty where none are better than none.
+        penalty: that was chosen; `None` = there are no steps.
+        gap: by how much steps of that penalty are better than none, on recalls that they were not made from.
+    """
+
+    steps: Mapping[str, float]
+    penalty: float | None = None
+    gap: Gap | None = None
+
+
+def learned_steps(lists: Lists, position_bias: float, *, level: float = 0.90, length_max: float = np.inf) -> Learned:
+    """The steps, made of all recalls, and their gain, measured part by part with steps of the other parts.
+
+    Recalls of the same query are in the same part.
 
     Args:
         lists: to learn from.
         position_bias: see `measuring`.
-        seed: of the parts.
+        level: probability of the interval of the gain.
+        length_max: of all steps together.
     """
     n = len(lists.starts)
-    if n < 2 * FOLDS:
-        return {}, None
-    fold = np.random.default_rng(seed).permutation(n) % FOLDS
+    queries = [query_of(one) for one in lists.judged]
+    fold = np.asarray([query % FOLDS for query in queries])
+    if len(set(queries)) < 2 * FOLDS or len(set(fold.tolist())) < FOLDS:
+        return Learned(steps={})
     none = figures(lists, np.zeros(len(lists.names)), position_bias)
-    best, chosen = float(lists.weight @ none), None
+    best, chosen, gaps = 1e-9, None, none
     parts = [(_part(lists, fold != part), _part(lists, fold == part)) for part in range(FOLDS)]
     begin: list[Numbers | None] = [None] * FOLDS
     for penalty in PENALTIES:
         got = np.zeros(n)
         for part, (others, held) in enumerate(parts):
             begin[part] = steps = fitted(others, penalty, begin[part])
-            got[fold == part] = figures(held, steps, position_bias)
-        value = float(lists.weight @ got)
-        if value > best + 1e-9:
-            best, chosen = value, penalty
+            got[fold == part] = figures(held, _clipped(steps, length_max), position_bias)
+        value = float(lists.weight @ (got - none))
+        if value > best:
+            best, chosen, gaps = value, penalty, got - none
     if chosen is None:
-        return {}, None
-    return _named(lists.names, fitted(lists, chosen)), chosen
+        return Learned(steps={})
+    return Learned(
+        steps=_named(lists.names, _clipped(fitted(lists, chosen), length_max)),
+        penalty=chosen,
+        gap=bootstrap(gaps, lists.weight, queries=queries, level=level),
+    )
 
 
 def _named(names: Sequence[str], steps: Numbers) -> dict[str, float]:
@@ -203,7 +241,12 @@ def _part(lists: Lists, keep: NDArray[np.bool_]) -> Lists:
         starts=starts,
         weight=lists.weight[keep],
         judged=tuple(one for one, kept in zip(lists.judged, keep.tolist(), strict=True) if kept),
+        noise=lists.noise,
     )
+
+
+def _clipped(steps: Numbers, length_max: float) -> Numbers:
+    return steps * min(1.0, length_max / max(float(np.linalg.norm(steps)), 1e-9))
 
 
 def clipped(steps: Mapping[str, float], length_max: float) -> dict[str, float]:
