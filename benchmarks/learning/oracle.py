@@ -28,7 +28,7 @@ def oracle(halves: Halves) -> Version:
     """The version that the labels of the learning half teach."""
     judged = [labelled(asked, number) for number, asked in enumerate(halves.learning)]
     lists = lists_of(judged, learnable(), 0.0)
-    steps = learned_steps(lists, 0.0, length_max=LENGTH_MAX).steps if lists is not None else {}
+    steps = learned_steps(lists, length_max=LENGTH_MAX).steps if lists is not None else {}
     plans = {signature: one.plan for signature, one in plans_for(judged, least=LEAST, position_bias=0.0).items()}
     return Version(id="v1", judged=len(judged), steps=steps, plans=plans, ranker=FixedWeights.version)
 

@@ -13,8 +13,8 @@ import numpy as np
 from recall_integrations import __version__
 from recall_integrations.learning.choosing import new_weights, plans_for, utilities
 from recall_integrations.learning.deciding import told
-from recall_integrations.learning.measuring import Gap, bootstrap, mean_ndcg, query_of
-from recall_integrations.learning.steps import Lists, figures, learned_steps, lists_of
+from recall_integrations.learning.measuring import Gap, mean_ndcg
+from recall_integrations.learning.steps import Lists, figures, gap_of, learned_steps, lists_of
 from recall_integrations.learning.version import Version
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
@@ -113,7 +113,7 @@ def _steps(usable: Sequence[Judged], position_bias: float) -> tuple[Mapping[str,
     lists = lists_of(usable, learnable(), position_bias)
     if lists is None:
         return {}, None, "no judged memory is among the candidates"
-    found = learned_steps(lists, position_bias, level=LEVEL, length_max=LENGTH_MAX)
+    found = learned_steps(lists, level=LEVEL, length_max=LENGTH_MAX)
     if found.gap is None:
         return {}, None, "the shipped weights are as good"
     if found.gap.low <= 0:
@@ -121,11 +121,10 @@ def _steps(usable: Sequence[Judged], position_bias: float) -> tuple[Mapping[str,
     return found.steps, found.gap, f"on held-out recalls {told(found.gap)}"
 
 
-def gained(held: Lists, steps: Mapping[str, float], position_bias: float) -> Gap:
+def gained(held: Lists, steps: Mapping[str, float]) -> Gap:
     """By how much steps are better than none on some recalls."""
-    moved = figures(held, np.asarray([steps.get(name, 0.0) for name in held.names]), position_bias)
-    gaps = moved - figures(held, np.zeros(len(held.names)), position_bias)
-    return bootstrap(gaps, held.weight, queries=[query_of(one) for one in held.judged], level=LEVEL)
+    moved = figures(held, np.asarray([steps.get(name, 0.0) for name in held.names]))
+    return gap_of(held, moved - figures(held, np.zeros(len(held.names))), LEVEL)
 
 
 def learnable() -> tuple[str, ...]:

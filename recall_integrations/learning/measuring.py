@@ -33,6 +33,7 @@ QUERIES_MIN = 10  # different ones, without which nothing is known about a mean
 _AT_ONCE = 4_000_000  # random numbers
 PLAN, WITHOUT, VERSION = "plan:", "without:", "version:"  # of the names of orders in a replay
 Numbers = NDArray[np.float64]
+_DISCOUNTS = tuple(place_worth(place) for place in range(1, DEPTH + 1))
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -125,12 +126,12 @@ def net_gains(judged: Judged, position_bias: float, noise: float) -> dict[int, f
 def ideal_of(judged: Judged, position_bias: float) -> float:
     """The highest sum that an order can have."""
     best = sorted((g for g in gains_by_num(judged, position_bias).values() if g > 0), reverse=True)[:DEPTH]
-    return sum(g * place_worth(place) for place, g in enumerate(best, start=1))
+    return sum(g * each for g, each in zip(best, _DISCOUNTS, strict=False))
 
 
 def summed(order: Order, gains: Mapping[int, float]) -> float:
     """The discounted sum of the first five."""
-    return sum(gains.get(num, 0.0) * place_worth(place) for place, num in enumerate(order[:DEPTH], start=1))
+    return sum(gains.get(num, 0.0) * each for num, each in zip(order, _DISCOUNTS, strict=False))
 
 
 def query_of(judged: Judged) -> int:
@@ -166,7 +167,7 @@ def bootstrap(
     mean = float(wg.sum() / w.sum())
     if queries is not None:
         _, place = np.unique(np.asarray(queries), return_inverse=True)
-        w, wg = np.bincount(place, w), np.bincount(place, wg)
+        w, wg = np.bincount(place, w).astype(np.float64), np.bincount(place, wg).astype(np.float64)
         if len(w) < QUERIES_MIN:
             return Gap(mean=mean, low=-1.0, high=1.0, n=n)
     means: list[Numbers] = []

@@ -11,6 +11,7 @@ the judged recalls that they were not made from (cross-fitting); where none is b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +25,11 @@ from recall_integrations.learning.measuring import (
     net_gains,
     noise_of,
     query_of,
-    summed,
     weights_of,
 )
 from recall_integrations.ranking.rankers.stepped import STEP_MAX
 from recall_integrations.records import record
-from recall_integrations.types.judged import Judged
+from recall_integrations.types.judged import Judged, Order, Replay, place_worth
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01)
 FOLDS = 4
@@ -39,31 +39,38 @@ ENOUGH = 1e-4  # change of a step below which it is found
 # turning: beside a process that takes recalls, or in a container with fewer cores, that takes ten times as long.
 ROWS = 256
 Numbers = NDArray[np.float64]
+_DISCOUNTS = np.asarray([place_worth(place) for place in range(1, DEPTH + 1)])
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Lists:
-    """Candidates of many recalls, one below the other.
+    """Candidates of many queries, one below the other. A query that was asked again, and found the same, is there once,
+    with all that was said: it teaches the same, and takes no longer.
 
     Args:
         names: of the features.
         x: `(candidates, features)`.
         offset: `(candidates,)`.
-        target: share of each candidate in what its recall gained, `(candidates,)`; sums to 1 in each.
-        starts: where each recall begins, `(recalls,)`.
-        weight: of each recall, `(recalls,)`; they sum to the number of recalls.
-        judged: the recalls.
-        noise: what is said of a memory that answers nothing (`measuring.noise_of`).
+        nums: of the memories, `(candidates,)`.
+        target: share of each candidate in what its query gained, `(candidates,)`; sums to 1 in each.
+        value: what each candidate adds to nDCG@5 at the first place, less what is said of one that answers nothing
+            (`measuring.net_gains`), `(candidates,)`.
+        starts: where each query begins, `(queries,)`.
+        weight: of each query, `(queries,)`; they sum to the number of recalls.
+        queries: a number of each, which those share that are the same and found something else, `(queries,)`.
+        recalls: how many there are.
     """
 
     names: tuple[str, ...]
     x: Numbers
     offset: Numbers
+    nums: NDArray[np.int64]
     target: Numbers
+    value: Numbers
     starts: NDArray[np.int64]
     weight: Numbers
-    judged: tuple[Judged, ...]
-    noise: float = 0.0
+    queries: NDArray[np.int64]
+    recalls: int
 
 
 def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: float) -> Lists | None:
@@ -74,38 +81,61 @@ def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: fl
         names: of the features that get steps.
         position_bias: see `measuring`.
     """
-    xs, offsets, targets, sizes, kept = [], [], [], [], []
+    groups: dict[tuple[Order, bytes], list[tuple[Judged, Numbers]]] = {}
     for one in judged:
         replay = one.replay
         if replay is None or len(replay.nums) < 2:
             continue
         gains = gains_by_num(one, position_bias)
         target = np.asarray([gains.get(num, 0.0) for num in replay.nums], dtype=np.float64)
-        if target.sum() <= 0:
-            continue
-        places = {name: i for i, name in enumerate(replay.names)}
-        x = np.zeros((len(replay.nums), len(names)))
-        for i, name in enumerate(names):
-            if name in places:
-                x[:, i] = replay.x[:, places[name]]
-        xs.append(x)
-        offsets.append(replay.offset.astype(np.float64))
-        targets.append(target / target.sum())
-        sizes.append(len(replay.nums))
-        kept.append(one)
-    if not kept:
+        if target.sum() > 0:
+            key = replay.nums, replay.offset.tobytes()
+            groups.setdefault(key, []).append((one, target / target.sum()))
+    if not groups:
         return None
-    weight = weights_of(kept, position_bias)
+    kept = [one for own in groups.values() for one, _ in own]
+    noise, factor = noise_of(kept, position_bias), len(kept) / weights_of(kept, position_bias).sum()
+    xs, offsets, targets, values, weights = [], [], [], [], []
+    for own in groups.values():
+        replay = own[0][0].replay
+        assert replay is not None
+        own_weights = factor * weights_of([one for one, _ in own], position_bias)
+        total = float(own_weights.sum())
+        xs.append(_columns(replay, names))
+        offsets.append(replay.offset.astype(np.float64))
+        targets.append(own_weights @ np.stack([target for _, target in own]) / total)
+        values.append(own_weights @ np.stack([_values(one, position_bias, noise) for one, _ in own]) / total)
+        weights.append(total)
     return Lists(
         names=names,
         x=np.concatenate(xs),
         offset=np.concatenate(offsets),
+        nums=np.concatenate([np.asarray(nums, np.int64) for nums, _ in groups]),
         target=np.concatenate(targets),
-        starts=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
-        weight=weight * len(kept) / weight.sum(),
-        judged=tuple(kept),
-        noise=noise_of(kept, position_bias),
+        value=np.concatenate(values),
+        starts=np.concatenate([[0], np.cumsum([len(nums) for nums, _ in groups])[:-1]]).astype(np.int64),
+        weight=np.asarray(weights),
+        queries=np.asarray([query_of(own[0][0]) for own in groups.values()], np.int64),
+        recalls=len(kept),
     )
+
+
+def _columns(replay: Replay, names: tuple[str, ...]) -> Numbers:
+    """Features in this order; zeros where a replay has none."""
+    if replay.names == names:
+        return replay.x.astype(np.float64)
+    places = {name: i for i, name in enumerate(replay.names)}
+    x = np.zeros((len(replay.nums), len(names)))
+    for i, name in enumerate(names):
+        if name in places:
+            x[:, i] = replay.x[:, places[name]]
+    return x
+
+
+def _values(one: Judged, position_bias: float, noise: float) -> Numbers:
+    assert one.replay is not None
+    net = net_gains(one, position_bias, noise)
+    return np.asarray([net.get(num, 0.0) for num in one.replay.nums]) / ideal_of(one, position_bias)
 
 
 def fitted(lists: Lists, penalty: float, begin: Numbers | None = None) -> Numbers:
@@ -116,7 +146,7 @@ def fitted(lists: Lists, penalty: float, begin: Numbers | None = None) -> Number
         penalty: λ.
         begin: steps near it, such as those of another penalty; `None` = none. It is found sooner.
     """
-    n, size = len(lists.starts), len(lists.names)
+    n, size = float(lists.weight.sum()), len(lists.names)
     sizes = np.diff(np.append(lists.starts, len(lists.offset)))
     weight = np.repeat(lists.weight, sizes)
     # Features whose spread is nothing have nothing to say here; a ridge on standardised features treats all alike.
@@ -160,16 +190,13 @@ def _shares(scores: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]
     return shares
 
 
-def figures(lists: Lists, steps: Numbers, position_bias: float) -> Numbers:
-    """nDCG@5 of each recall with steps, less what is said of what answers nothing."""
+def figures(lists: Lists, steps: Numbers) -> Numbers:
+    """nDCG@5 of each query with steps, less what is said of what answers nothing."""
     scores = lists.offset + _sums(lists.x, steps)
-    ends = [*lists.starts[1:].tolist(), len(scores)]
     found = []
-    for one, start, end in zip(lists.judged, lists.starts.tolist(), ends, strict=True):
-        assert one.replay is not None
-        best = np.lexsort((np.asarray(one.replay.nums), -scores[start:end]))[:DEPTH]
-        gains = net_gains(one, position_bias, lists.noise)
-        found.append(summed(tuple(one.replay.nums[i] for i in best), gains) / ideal_of(one, position_bias))
+    for start, end in zip(lists.starts.tolist(), [*lists.starts[1:].tolist(), len(scores)], strict=True):
+        best = np.lexsort((lists.nums[start:end], -scores[start:end]))[:DEPTH]
+        found.append(float(_DISCOUNTS[: len(best)] @ lists.value[start:end][best]))
     return np.asarray(found)
 
 
@@ -188,31 +215,28 @@ class Learned:
     gap: Gap | None = None
 
 
-def learned_steps(lists: Lists, position_bias: float, *, level: float = 0.90, length_max: float = np.inf) -> Learned:
+def learned_steps(lists: Lists, *, level: float = 0.90, length_max: float = np.inf) -> Learned:
     """The steps, made of all recalls, and their gain, measured part by part with steps of the other parts.
 
     Recalls of the same query are in the same part.
 
     Args:
         lists: to learn from.
-        position_bias: see `measuring`.
         level: probability of the interval of the gain.
         length_max: of all steps together.
     """
-    n = len(lists.starts)
-    queries = [query_of(one) for one in lists.judged]
-    fold = np.asarray([query % FOLDS for query in queries])
-    if len(set(queries)) < 2 * FOLDS or len(set(fold.tolist())) < FOLDS:
+    fold = lists.queries % FOLDS
+    if len(np.unique(lists.queries)) < 2 * FOLDS or len(np.unique(fold)) < FOLDS:
         return Learned(steps={})
-    none = figures(lists, np.zeros(len(lists.names)), position_bias)
+    none = figures(lists, np.zeros(len(lists.names)))
     best, chosen, gaps = 1e-9, None, none
     parts = [(_part(lists, fold != part), _part(lists, fold == part)) for part in range(FOLDS)]
     begin: list[Numbers | None] = [None] * FOLDS
     for penalty in PENALTIES:
-        got = np.zeros(n)
+        got = np.zeros(len(fold))
         for part, (others, held) in enumerate(parts):
             begin[part] = steps = fitted(others, penalty, begin[part])
-            got[fold == part] = figures(held, _clipped(steps, length_max), position_bias)
+            got[fold == part] = figures(held, _clipped(steps, length_max))
         value = float(lists.weight @ (got - none))
         if value > best:
             best, chosen, gaps = value, penalty, got - none
@@ -221,8 +245,14 @@ def learned_steps(lists: Lists, position_bias: float, *, level: float = 0.90, le
     return Learned(
         steps=_named(lists.names, _clipped(fitted(lists, chosen), length_max)),
         penalty=chosen,
-        gap=bootstrap(gaps, lists.weight, queries=queries, level=level),
+        gap=gap_of(lists, gaps, level),
     )
+
+
+def gap_of(lists: Lists, gaps: Numbers, level: float) -> Gap:
+    """The mean of differences, one for each of the lists."""
+    gap = bootstrap(gaps, lists.weight, queries=lists.queries.tolist(), level=level)
+    return replace(gap, n=lists.recalls)
 
 
 def _named(names: Sequence[str], steps: Numbers) -> dict[str, float]:
@@ -237,11 +267,13 @@ def _part(lists: Lists, keep: NDArray[np.bool_]) -> Lists:
         names=lists.names,
         x=lists.x[rows],
         offset=lists.offset[rows],
+        nums=lists.nums[rows],
         target=lists.target[rows],
+        value=lists.value[rows],
         starts=starts,
         weight=lists.weight[keep],
-        judged=tuple(one for one, kept in zip(lists.judged, keep.tolist(), strict=True) if kept),
-        noise=lists.noise,
+        queries=lists.queries[keep],
+        recalls=lists.recalls,
     )
 
 
