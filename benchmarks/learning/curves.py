@@ -46,8 +46,8 @@ def curves(title: str, lines: Sequence[Line]) -> str:
         value = low + (high - low) * i / 4
         body.append(f'<text x="{LEFT - 8}" y="{y(value) + 4}" text-anchor="end">{value:.2f}</text>')
         body.append(f'<path d="M{LEFT} {y(value)}H{WIDTH - RIGHT}" stroke="{INK}" stroke-opacity=".2"/>')
-    for day in range(0, days, 7):
-        body.append(f'<text x="{x(day)}" y="{HEIGHT - 14}" text-anchor="middle">day {day}</text>')
+    weeks = range(0, days, 7)
+    body += [f'<text x="{x(day)}" y="{HEIGHT - 14}" text-anchor="middle">day {day}</text>' for day in weeks]
     for line in lines:
         if line.low:
             there = " ".join(f"{x(i)},{y(v)}" for i, v in enumerate(line.high))

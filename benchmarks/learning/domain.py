@@ -90,7 +90,8 @@ WORDS = (
     "to be frank, {topic} is late", "there is hope that {topic} ends this month", "{topic} is an art of its own",
 )  # fmt: skip
 CHATTER = (
-    "the canteen has {food} on {day}", "who took the big torch from locker {n}", "forklift {n} is back from its service",
+    "the canteen has {food} on {day}", "who took the big torch from locker {n}",
+    "forklift {n} is back from its service",
     "visitors on {day}, please tidy up around the gate", "{food} for everybody, it is {who}'s birthday",
     "the clock in hall {n} is an hour late", "gloves in size {n} are out, more on {day}",
     "bus line {n} does not stop at the gate on {day}", "{who} found keys with a red tag next to gate {n}",

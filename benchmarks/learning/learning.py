@@ -219,7 +219,7 @@ def _trials(halves: Halves, seeds: int, recalls: int, told: Told | None) -> list
     found, good = [], oracle(halves)
     for seed in range(seeds):
         clicks = Clicks(noise=noise_of(seed, seeds))
-        for kind, version in {**bad_versions(seed), "good": good}.items():
+        for kind, version in {**bad_versions(halves, seed), "good": good}.items():
             found.append(tried(halves, version, kind, clicks, seed, recalls))
         if told is not None:
             told("trials", seed + 1, seeds)

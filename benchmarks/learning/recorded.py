@@ -1,4 +1,4 @@
-"""Questions of a data set with what the real store finds for them, replayed once each, so that days of use take seconds.
+"""Questions of a data set with what the real store finds, replayed once each, so that days of use take seconds.
 
 A replay is what the product itself makes of a judged recall (`judging.replay`): the order by the rules, by every
 other plan, without each arm, and the features of the best candidates.

@@ -1,4 +1,4 @@
-"""Versions on trial: bad ones that must be caught within their window, good ones that must be kept, and poisoned scopes."""
+"""Versions on trial: bad ones that must be caught within their window, good ones that must be kept; and poison."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from recall_integrations.types.judged import RULES, Judged
 
 WINDOW = 7  # days
 SCOPES = 10
+HARM = 0.02  # nDCG@5 below rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +61,21 @@ class Poisoned:
     bound: float
 
 
-def bad_versions(seed: int) -> dict[str, Version]:
-    """Versions that harm: what bears the shipped order taken back, steps by chance, and words alone."""
+def bad_versions(halves: Halves, seed: int) -> dict[str, Version]:
+    """Versions that harm: what bears the shipped order taken back, steps by chance, and meaning alone.
+
+    Steps by chance are drawn until the labels say that they harm: some do not.
+    """
     draw = random.Random(seed)
-    by_chance = {name: max(-3.0, min(3.0, draw.gauss(0, 1.5))) for name in learnable()}
+    while True:
+        by_chance = {name: max(-3.0, min(3.0, draw.gauss(0, 1.5))) for name in learnable()}
+        if (measured(halves, Version(id="v1", steps=by_chance)) - measured(halves, None)).mean() < -HARM:
+            break
     strong = ("bm25_counted", "passage_match", "bigram_match", "cosine", "cosine_w1", "near_match_w2")
     return {
         "inverted": Version(id="v1", steps=dict.fromkeys(strong, -3.0)),
         "random": Version(id="v1", steps=by_chance),
-        "words alone": Version(id="v1", steps={"bigram_match": 3.0, "cosine": -1.0, "cosine_w1": -1.0}),
+        "meaning alone": Version(id="v1", steps={**dict.fromkeys(strong, -1.5), "cosine": 3.0, "cosine_w1": 3.0}),
     }
 
 
