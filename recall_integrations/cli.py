@@ -18,6 +18,7 @@ from recall_integrations.console.commands.doctor import doctor
 from recall_integrations.console.commands.evaluate import ab, eval_
 from recall_integrations.console.commands.facts import facts
 from recall_integrations.console.commands.keep import add, compact, export, forget
+from recall_integrations.console.commands.learn import feedback, learn
 from recall_integrations.console.commands.mcp import mcp
 from recall_integrations.console.commands.remember import entity, import_, reindex
 from recall_integrations.console.commands.serve import look, serve, token
@@ -54,11 +55,13 @@ def main(debug: bool) -> None:
 
 for _command in (
     *(demo, add, import_, export, entity, forget, compact, reindex),
-    *(search, explain, facts, stats, doctor, serve, token, look, mcp, eval_, ab, tune, train, bench, config),
+    *(search, explain, facts, feedback, learn, stats, doctor, serve, token, look, mcp),
+    *(eval_, ab, tune, train, bench, config),
 ):
     main.add_command(_command)
 for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, tune, train):
     _command.params.append(quiet_option())
+learn.commands["run"].params.append(quiet_option())
 
 
 if __name__ == "__main__":

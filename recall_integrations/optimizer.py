@@ -260,6 +260,7 @@ class QueryOptimizer:
         scope: ScopeLike | None = None,
         query: str | None = None,
         now: datetime | None = None,
+        privacy: str = "allow",
     ) -> Feedback:
         """Say whether a recall helped. Kept before this returns, without any text unless `learned.keep_text` is set.
 
@@ -277,6 +278,7 @@ class QueryOptimizer:
             query: its text, where the recall may not be known any more (another process gave the answer): then what it
                 finds now counts as what it found.
             now: with `query`, its time.
+            privacy: with `query`, the privacy mode of the recall: what of its text may be kept.
 
         Raises:
             NotFound: the recall is not known, and no query was given.
@@ -284,10 +286,16 @@ class QueryOptimizer:
             StoreClosed: the store was closed.
         """
         self._living()
-        return self._judging().feedback(
+        found = self._judging().feedback(
             result, helpful=helpful, wrong=wrong, cited=cited, rating=rating, asked_again=asked_again, scope=scope,
-            query=query, now=now,
+            query=query, now=now, privacy=privacy,
         )  # fmt: skip
+        self._paths.sources.judged(found)
+        return found
+
+    def scopes_of(self, result_id: str) -> tuple[Scope, ...]:
+        """The scopes that a recall searched; none where it is not known any more (`learned.results_max`)."""
+        return self._judging().scopes_of(result_id)
 
     def learn(
         self,

@@ -24,6 +24,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, Callba
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever as LangChainRetriever
 from langchain_core.retrievers import LangSmithRetrieverParams
+from langchain_core.runnables import RunnableConfig
 from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
@@ -33,6 +34,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 from recall_integrations.adapters.callbacks import run_of
 from recall_integrations.adapters.documents import documents_of, memory_of_document
 from recall_integrations.adapters.formats import TEXT, format_of
+from recall_integrations.adapters.judged import KEYS, Runs, cited_of, langsmith_said, result_of
 from recall_integrations.adapters.nodes import memory_of_node, nodes_of, objects_of
 from recall_integrations.adapters.spans import errors_told, span
 from recall_integrations.errors import InvalidArgument, InvalidMemory
@@ -42,9 +44,12 @@ from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, che
 from recall_integrations.types.numbers import whole
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from recall_integrations.config import RecallConfig
     from recall_integrations.ontop.following import Refreshed
     from recall_integrations.ontop.optimizer import OnTopOptimizer
+    from recall_integrations.types.feedback import Feedback
 
 # Arguments of `recall` that are fields too.
 ARGUMENTS = (
@@ -110,6 +115,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
     object_map: Any = Field(default=None, exclude=True, repr=False)
     _verbose: bool = PrivateAttr(default=False)
     _owned: MemoryStore | None = PrivateAttr(default=None)
+    _runs: Runs = PrivateAttr(default_factory=Runs)
 
     def __init__(
         self,
@@ -405,6 +411,60 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
         """`recall` without blocking the event loop."""
         return await self.optimizer.arecall(query, **self._arguments(given))
 
+    # -- feedback --------------------------------------------------------------------------------------------------
+
+    def feedback(self, result: RecallResult | UUID | str, **said: Any) -> Feedback:
+        """Say whether a recall helped (`QueryOptimizer.feedback`).
+
+        Args:
+            result: the answer, its `id` (`recall_result_id` in the metadata of documents and nodes), or the id of the
+                run of LangChain's callbacks that it came from: the retriever's own, the one around it, or, where a
+                tracer is there, that of the whole trace.
+            said: `helpful`, `wrong`, `cited`, `rating`, `asked_again`; and `query`, `scope`, `now`.
+
+        Raises:
+            NotFound: neither is known any more, and no query is given. A copy in another process knows other runs.
+            InvalidArgument: nothing was said, or several recalls belong to the run.
+        """
+        if said.get("query") is not None and said.get("scope") is None:
+            said["scope"] = self.scope
+        return self.optimizer.feedback(result_of(self._runs, result), **said)
+
+    def feedback_from(self, given: Any, *, keys: Sequence[str] = KEYS) -> Feedback | None:
+        """Feedback in LangSmith's shape: a mapping or a record with `run_id`, `key`, `score`, `value`, `correction`.
+
+        A `score` (or else `value`) from 0 to 1, true or false, is the rating; `correction`, else `value`, may be a
+        mapping with lists of ids: `helpful`, `wrong`, `cited`. A `comment` is not read.
+
+        Args:
+            given: the feedback.
+            keys: that rate an answer; what has another key is left alone, unless it corrects.
+
+        Returns:
+            What is kept; `None` where it says nothing of a recall.
+
+        Raises:
+            NotFound, InvalidArgument: as `feedback`; or a score of another range.
+        """
+        found = langsmith_said(given, keys)
+        if found is None:
+            return None
+        runs, said = found
+        known = next((result for run in runs if (result := self._runs.of(run)) is not None), runs[0])
+        return self.feedback(known, **said)
+
+    def feedback_cited(self, response: Any) -> tuple[Feedback, ...]:
+        """Say which memories an answer of LlamaIndex cites, one piece of feedback for each recall.
+
+        Args:
+            response: one whose text cites `[2]` or `[1, 3]` of its `source_nodes`, as `CitationQueryEngine` makes it;
+                or a list of the nodes that are cited. What is in `source_nodes` and not cited counts neither way.
+
+        Raises:
+            NotFound: nothing is cited that came from a recall that is still known.
+        """
+        return tuple(self.feedback(result, cited=ids) for result, ids in cited_of(response).items())
+
     def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
         if not given.keys() <= TAKEN:
             unknown = sorted(set(given) - TAKEN)
@@ -417,12 +477,12 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
     def _documents(self, result: RecallResult, given: Mapping[str, Any], text: str) -> list[Document]:
         zone = self._zone(given)
         hits, text_of = self._fitting(result, given, text, zone)
-        return documents_of(hits, text_of, zone, highlights=self.highlights)
+        return documents_of(hits, text_of, zone, highlights=self.highlights, result_id=result.id)
 
     def _nodes(self, result: RecallResult) -> list[NodeWithScore]:
         zone = self._zone({})
         hits, text_of = self._fitting(result, {}, self.document_format, zone)
-        return nodes_of(hits, text_of, zone, highlights=self.highlights)
+        return nodes_of(hits, text_of, zone, highlights=self.highlights, result_id=result.id)
 
     def _fitting(
         self, result: RecallResult, given: Mapping[str, Any], text: str, zone: tzinfo
@@ -454,6 +514,14 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
 
     # -- LangChain -------------------------------------------------------------------------------------------------
 
+    def invoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
+        """LangChain's, with the `run_id` of the config, which it leaves out of a retriever's own run."""
+        return LangChainRetriever.invoke(self, input, config, **_with_run(config, given))
+
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
+        """`invoke` without blocking the event loop."""
+        return await LangChainRetriever.ainvoke(self, input, config, **_with_run(config, given))
+
     def _get_relevant_documents(
         self,
         query: str,
@@ -465,6 +533,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
         text = self.document_format if document_format is None else document_format
         format_of(text)
         result = self.recall(query, **{"watch": run_of(run_manager), **given})
+        self._runs.note(run_manager, result.id)
         return self._documents(result, given, text)
 
     async def _aget_relevant_documents(
@@ -478,6 +547,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
         text = self.document_format if document_format is None else document_format
         format_of(text)
         result = await self.arecall(query, **{"watch": run_of(run_manager.get_sync()), **given})
+        self._runs.note(run_manager, result.id)
         return self._documents(result, given, text)
 
     def _get_ls_params(self, **given: Any) -> LangSmithRetrieverParams:
@@ -533,6 +603,11 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
         if QUERY not in text:
             raise InvalidArgument(f"{REWRITE_PROMPT} must hold {{query}} (or {{query_str}}): {text[:80]!r}.")
         self.optimizer.rewrite_prompt = text
+
+
+def _with_run(config: RunnableConfig | None, given: dict[str, Any]) -> dict[str, Any]:
+    run_id = None if config is None else config.get("run_id")
+    return given if run_id is None else {"run_id": run_id, **given}
 
 
 def _fits(embedding: Any, dimensions: int) -> bool:

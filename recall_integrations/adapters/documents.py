@@ -8,7 +8,7 @@ from datetime import tzinfo
 from langchain_core.documents import Document
 
 from recall_integrations.adapters.formats import Format
-from recall_integrations.adapters.shapes import Details, Made, own, places_of, said_of
+from recall_integrations.adapters.shapes import RESULT, Details, Made, own, places_of, said_of
 from recall_integrations.types import Hit, Memory, MemoryType
 
 _documents = Made(Document(id="", page_content="", metadata={}))
@@ -25,7 +25,9 @@ def memory_of_document(document: Document) -> Memory | None:
     return Memory(document.page_content, id=document.id, type=MemoryType.CHUNK, metadata=document.metadata)
 
 
-def documents_of(hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: bool = False) -> list[Document]:
+def documents_of(
+    hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: bool = False, result_id: str = ""
+) -> list[Document]:
     """Hits as plain documents, in order. Those whose text is withheld are left out: without it they say nothing.
 
     Args:
@@ -33,12 +35,15 @@ def documents_of(hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highligh
         text_of: their text.
         zone: in which dates are days.
         highlights: whether their metadata say what speaks for them.
+        result_id: of the recall.
     """
-    return [_document(hit, text_of(hit, zone), zone, highlights) for hit in hits if hit.memory.text]
+    return [_document(hit, text_of(hit, zone), zone, highlights, result_id) for hit in hits if hit.memory.text]
 
 
-def _document(hit: Hit, text: str, zone: tzinfo, highlights: bool) -> Document:
+def _document(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -> Document:
     metadata = Details({**own(hit.memory.metadata), **said_of(hit, zone)})
+    if result_id:
+        metadata[RESULT] = result_id
     if highlights:
         metadata.update(places_of(hit, text))
     return _documents.like({"id": hit.memory.id, "page_content": text, "metadata": metadata})

@@ -29,6 +29,7 @@ from recall_integrations.adapters.shapes import (
     NODE,
     OF_MEMORY,
     OF_RECALL,
+    RESULT,
     Made,
     NodeDetails,
     own,
@@ -91,7 +92,9 @@ def objects_of(nodes: Iterable[Any]) -> dict[str, Any]:
     return {node.index_id: node.obj for node in found if node.obj is not None}
 
 
-def nodes_of(hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: bool = False) -> list[NodeWithScore]:
+def nodes_of(
+    hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: bool = False, result_id: str = ""
+) -> list[NodeWithScore]:
     """Hits as plain nodes with their scores, in order. Those whose text is withheld are left out.
 
     Args:
@@ -99,17 +102,20 @@ def nodes_of(hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: 
         text_of: their text.
         zone: in which dates are days.
         highlights: whether their metadata say what speaks for them.
+        result_id: of the recall.
     """
     return [
-        _scored.like({"node": _node(hit, text_of(hit, zone), zone, highlights), "score": hit.score})
+        _scored.like({"node": _node(hit, text_of(hit, zone), zone, highlights, result_id), "score": hit.score})
         for hit in hits
         if hit.memory.text
     ]
 
 
-def _node(hit: Hit, text: str, zone: tzinfo, highlights: bool) -> BaseNode:
+def _node(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -> BaseNode:
     memory = hit.memory
     metadata = NodeDetails({**own(memory.metadata), **said_of(hit, zone)})
+    if result_id:
+        metadata[RESULT] = result_id
     if highlights:
         metadata.update(places_of(hit, text))
     kept = memory.metadata.get(NODE)

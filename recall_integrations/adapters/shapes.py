@@ -18,18 +18,20 @@ from recall_integrations.types import Hit, Memory, Scope
 PREFIX = "recall_"
 NODE = "recall_node"  # in a memory's metadata: what a LlamaIndex node was besides its text and metadata
 DIGEST = "recall_digest"  # in a memory's metadata: of the document of another store that it is of
+RESULT = "recall_result_id"  # names the answer that a document or node is of, for feedback on it
 # Of the memory: the same whatever is asked. Always there, "" where it is not known, so that a prompt may name them.
 OF_MEMORY = tuple(
     f"{PREFIX}{name}" for name in ("id", "type", "actor", "role", "channel", "thread", "date", "event_at", "created_at")
 )
 # Of the memory, and there only where it has them.
 IF_ANY = tuple(f"{PREFIX}{name}" for name in ("position", "expires_at", "refs", "scope"))
-# Of this recall. Only score and reason are always there, and highlights only where they were asked for.
+# Of this recall. Only score, reason and the id of the result are always there, and highlights only where they were
+# asked for.
 OF_RECALL = tuple(
     f"{PREFIX}{name}"
     for name in (
         *("score", "reason", "duplicates", "context", "superseded_by", "valid_from", "valid_to"),
-        "highlights",
+        *("highlights", "result_id"),
     )
 )
 OURS = (*OF_RECALL, *OF_MEMORY, *IF_ANY, NODE)
@@ -40,8 +42,8 @@ class Details(dict[str, Any]):
     """Metadata of a result. Two of one memory are equal whatever was asked.
 
     LangChain's multi-query retriever tells documents apart by comparing them whole, and how well one answers differs
-    from query to query. Everything else about it is a dict's: compared with a plain one it is equal where all is the
-    same, and a pickle, JSON or a checkpoint holds a plain one.
+    from query to query. Everything else about it is a dict's: compared with a plain one it is equal where all but the
+    id of the answer is the same, and a pickle, JSON or a checkpoint holds a plain one.
     """
 
     __slots__ = ()
@@ -50,7 +52,9 @@ class Details(dict[str, Any]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Details):
             return _lasting(self) == _lasting(other)
-        return dict.__eq__(self, other)
+        if isinstance(other, dict):
+            return _unnamed(self) == _unnamed(other)
+        return NotImplemented
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -80,6 +84,10 @@ class NodeDetails(Details):
 
     def __str__(self) -> str:
         return str(own(self))
+
+
+def _unnamed(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key != RESULT}
 
 
 def _lasting(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from recall_integrations.planning.planner import WITHOUT, decides, make_plan
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
+from recall_integrations.types.judged import RULES
 from recall_integrations.types.readings import RARE, Correction
 from recall_integrations.types.result import Decision
 
@@ -93,7 +94,7 @@ def explain(
     _heading(console, "rules, in the order they are tried")
     console.print(_rules(chosen))
     console.print()
-    _show_decision(console, parsed, chosen, config.planner)
+    _show_decision(console, parsed, chosen, config.planner, RULES if result is None else result.version)
     _heading(console, "arms" if result is None else f"arms; all together {result.timings_ms.get('total', 0.0):.1f} ms")
     console.print(_arms(parsed, chosen, result, _glyphs(console)))
     if result is None:
@@ -283,10 +284,14 @@ def _rules(plan: RetrievalPlan) -> Table:
     return table
 
 
-def _show_decision(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> None:
+def _show_decision(
+    console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig, version: str
+) -> None:
     because, changes = _reasons(plan)
     grid = pairs()
     grid.add_row("plan", Text.assemble((plan.name, "bold"), f"  because {because}" if because else ""))
+    if version != RULES:
+        grid.add_row("answered by", Text(f"{plain(version)}, learned from feedback: recall learn STORE diff"))
     grid.add_row("runner-up", Text(_runner_up(plan)))
     for i, change in enumerate(changes):
         grid.add_row("" if i else "changed by", Text(change))

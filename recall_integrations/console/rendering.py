@@ -34,6 +34,7 @@ from recall_integrations.types import (
     Scope,
     TemporalWindow,
 )
+from recall_integrations.types.judged import RULES
 
 TEXT_CHARS_SHOWN = 400
 _STATE_STYLES = {"problem": "red", "notice": "yellow", "mended": "green"}
@@ -72,6 +73,8 @@ def show_plan(console: Console, result: RecallResult) -> None:
         grid.add_row(name, Text(plain(value)))
     plan = result.plan
     grid.add_row("plan", Text.assemble((plan.name, "bold cyan"), "  because ", plain(_because(plan))))
+    if result.version != RULES:
+        grid.add_row("answered by", Text(plain(result.version)))
     grid.add_row("asked", Text(", ".join(_arm(a.name, a.weight, result) for a in plan.arms)))
     grid.add_row(
         "took",

@@ -53,6 +53,8 @@ def result_data(result: RecallResult, scope: Scope, k: int | None, *, highlights
         "degraded": [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in result.degraded],
         "notes": [{"reason": note.reason, "detail": note.detail} for note in result.notes],
         "timings_ms": {name: _number(ms) for name, ms in result.timings_ms.items()},
+        "id": result.id,
+        "version": result.version,
     }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing
+from recall_integrations.delivery.about import Subjects
 from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Shared, led
 from recall_integrations.delivery.highlights import NO_NAMES, Marking
 from recall_integrations.delivery.sheet import Sheet
@@ -17,8 +18,9 @@ from recall_integrations.delivery.showing import Showing, Shown
 from recall_integrations.delivery.telling import times_told
 from recall_integrations.delivery.withholding import plainly, seen_query
 from recall_integrations.facts.deciding import Decided, words_for
-from recall_integrations.facts.subjects import TURNS, Turn, said_so, subject_of
+from recall_integrations.facts.subjects import TURNS
 from recall_integrations.facts.timeline import PAST
+from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.planning.when import Asked
@@ -164,20 +166,26 @@ class Delivery:
         memories: Mapping[int, tuple[int, Memory]],
         showing: Shown,
         door: Door,
-    ) -> dict[str, dict[int, str]]:
-        """What contributions say besides, by source and row: the phrasing that lifted a hit, what a reply is about."""
+    ) -> dict[str, Mapping[int, str]]:
+        """What contributions say besides, by source and row: the phrasing that lifted a hit, what a reply is about.
+
+        What is withheld from it is withheld now; else it is made when somebody reads it.
+        """
         about = {} if door.blocked else self._about(parsed, view, allowed, found, memories, showing)
         said = ((REWRITE, found.phrased), (SUBJECT, about))
+        if door.open:
+            return dict(said)
         return {name: {row: door.said(text) for row, text in own.items()} for name, own in said}
 
     def _states(self, view: ScopeView, rows: list[int], decided: Decided | None, request: RecallRequest) -> list[Held]:
         """Of each hit what ended it, and when what it says held."""
         facts = self._store.facts_in(view)
-        if not facts:
+        nums = view.nums[rows].tolist() if facts and rows else []
+        if not facts or not facts.tell(nums):
             return [NEVER_TOLD] * len(rows)
         at = to_micros(request.as_of or request.now)
         key = None if decided is None else decided.key
-        return [self._held(view, facts.state_of(int(view.nums[row]), at, key)) for row in rows]
+        return [self._held(view, facts.state_of(num, at, key)) for num in nums]
 
     @staticmethod
     def _held(view: ScopeView, state: State | None) -> Held:
@@ -254,7 +262,7 @@ class Delivery:
         found: Found,
         hits: Mapping[int, tuple[int, Memory]],
         showing: Shown,
-    ) -> dict[int, str]:
+    ) -> Mapping[int, str]:
         """What replies among the hits are about, by row, where that counted: "tomato plants, two turns before"."""
         counted = found.fused.added.get(SUBJECT)
         if counted is None or view.text is None:
@@ -262,24 +270,29 @@ class Delivery:
         rows = [row for row, (place, _) in hits.items() if counted[place] >= SUBJECT_COUNTED]
         if not rows:
             return {}
-        steps, step = [], np.asarray(rows, dtype=np.int64)
-        for _ in range(TURNS):
-            step = view.text.previous(step)
-            if allowed is not None:  # what a filter hides is not said either
-                step = np.where((step >= 0) & allowed[np.maximum(step, 0)], step, -1)
-            steps.append(step)
-        steps[0] = np.full_like(step, -1)  # the question says little, or it would not count
-        table = np.stack(steps, axis=1)
-        memories = self._store.fetch(view.scope_id, view.nums[np.unique(table[table >= 0])].tolist())
-        told: dict[int, str] = {}
-        for row, before in zip(rows, table.tolist(), strict=True):
-            there = [memories.get(int(view.nums[n])) if n >= 0 else None for n in before]
-            turns = [Turn(text="" if m is None else showing.of(m).text) for m in there]
-            reply = Turn(text=showing.of(hits[row][1]).text)
-            subject = subject_of(reply, turns, asked=parsed.terms, first=2)
-            if subject is not None:
-                told[row] = said_so(subject)
-        return told
+        before = {row: self._before(view.text, row, allowed) for row in rows}
+        nums = {n: view.nums.item(n) for own in before.values() for n in own[1:] if n >= 0}
+        memories = self._store.fetch(view.scope_id, sorted(nums.values())) if nums else {}
+        texts = {n: showing.of(memories[num]).text for n, num in nums.items() if num in memories}
+        replies = {
+            row: (showing.of(hits[row][1]).text, ["", *(texts.get(n, "") for n in own[1:])])
+            for row, own in before.items()
+        }
+        return Subjects(replies, parsed.terms)
+
+    @staticmethod
+    def _before(text: TextColumns, row: int, allowed: Mask | None) -> list[int]:
+        """The `TURNS` rows before one in its thread, -1 from where there is none, or none that a filter lets through.
+
+        One by one: of a few rows that is a fraction of what arrays cost.
+        """
+        found = [-1] * TURNS
+        for step in range(TURNS):
+            row = text.before.item(row)
+            if not 0 <= row < text.size or (allowed is not None and not allowed[row]):
+                break  # what a filter hides is not said either
+            found[step] = row
+        return found
 
     def _fetch(self, view: ScopeView, rows: Rows, request: RecallRequest) -> list[tuple[int, Memory]]:
         """The first k candidates that are still in the store, as `(place, memory)`.

@@ -34,8 +34,8 @@ def times_told(view: ScopeView, parsed: ParsedQuery, rows: Sequence[int]) -> dic
         rows = [row for row in rows if not own[row]]
         start = None if window.start is None else to_micros(window.start)
         stop = None if window.end is None else to_micros(window.end)
-    told = {row: view.told.of_row(row, start, stop) for row in rows}
-    return {row: f"tells of {in_words(*map(from_micros, time))}" for row, time in told.items() if time is not None}
+    told = view.told.of_rows(rows, start, stop)
+    return {row: f"tells of {in_words(*map(from_micros, time))}" for row, time in told.items()}
 
 
 def in_words(start: datetime, stop: datetime) -> str:

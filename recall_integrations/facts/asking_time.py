@@ -91,6 +91,8 @@ def read_time(words: list[str], low: list[str], windowed: bool) -> tuple[list[st
     if not found.isdisjoint(_ANY_TAIL):
         end = _tail(words, low, windowed, hints)
         words, low = words[:end], low[:end]
+    if ADVERBS.keys().isdisjoint(low):
+        return words, low, hints
     kept: list[int] = []
     at = 0
     while at < len(low):

@@ -59,9 +59,15 @@ def _shaped(text: str, slots: Slots, *, windowed: bool) -> StateAsked | None:
     if sentence is None:
         return None
     words, low, hints = read_time(sentence.words, sentence.low, windowed)
-    if not 1 < len(low) <= SHAPE_MAX or not all(low) or any(word.endswith((",", ";", ":")) for word in low):
+    if not 1 < len(low) <= SHAPE_MAX or not all(low) or _broken(low):
         return None
     return _Question(words, low, hints, slots, windowed=windowed, asked=sentence.asked).read()
+
+
+def _broken(low: list[str]) -> bool:
+    """Whether a word ends with a mark inside the sentence: as one text, for word by word takes three times as long."""
+    said = " ".join([*low, ""])
+    return ", " in said or "; " in said or ": " in said
 
 
 class _Question(Changing):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from recall_integrations.facts.rules import changes, nouns, possessives, predicates, states, values, words
-from recall_integrations.facts.rules.reading import RESOLVED, Reading
+from recall_integrations.facts.rules.reading import RESOLVED, Reading, may_state
 from recall_integrations.facts.said import IS, ME, YOU, Said
 from recall_integrations.facts.slots import DEFAULT, Slots
 from recall_integrations.patterns import regex
@@ -110,6 +110,8 @@ def _read(reading: Reading, match: re.Match[str]) -> bool:
 def _pronoun(reading: Reading, match: re.Match[str]) -> bool:
     pronoun, sure = match["pron"].casefold(), 1.0
     start = match.start()
+    if not may_state(reading.text, start):
+        return False
     if pronoun in ("she", "he"):
         known = reading.person
         if known is None or not 0 <= reading.number(start) - known[1] <= 1 or not _fits(pronoun, known[0]):
@@ -142,6 +144,8 @@ def _named(reading: Reading, match: re.Match[str]) -> bool:
     if not text[max(0, start - 4) : start].casefold().endswith((" my ", "my ", "our ")):
         before = reading.person
         reading.person = (name, reading.number(start)) if before is None or before[0] == name else None
+    if not may_state(text, start):
+        return False
     return states.read(reading, name, start, place, "", named=True) or changes.read(reading, name, start, place, "")
 
 

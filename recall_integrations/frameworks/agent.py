@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +28,14 @@ TEXT = "One complete sentence that can be understood without this conversation."
 TYPE = "What kind of thing it is: fact, preference, event, skill or observation."
 HAPPENED_ON = "When it happened or will happen, if known, such as 2026-03-12."
 MEMORY_ID = "The id of the memory, as it is shown where it was recalled."
+
+ANSWER_ID = "The id of the answer, which stands in the last line of what was recalled."
+USED = "Ids of the memories that your answer is made from."
+WRONG = "Ids of the memories that had nothing to do with what you wanted to know."
+JUDGE = (
+    "Say which of the memories that you recalled you have used, and which had nothing to do with it, so that the right "
+    "ones come first next time. Use it once you have answered."
+)
 
 
 def _kind(value: Any) -> Any:
@@ -80,6 +89,14 @@ class ForgetThis(BaseModel):
     memory_id: str = Field(description=MEMORY_ID)
 
 
+class JudgeRecall(BaseModel):
+    """Arguments of judging a recall."""
+
+    answer_id: str = Field(description=ANSWER_ID)
+    used: list[str] = Field(default_factory=list, description=USED)
+    wrong: list[str] = Field(default_factory=list, description=WRONG)
+
+
 class AgentMemory:
     """The memory of one agent, asked and told in words.
 
@@ -121,12 +138,33 @@ class AgentMemory:
         Raises:
             NotFound: there is no memory with this id.
         """
-        memory_id = memory_id.strip().removeprefix("id:").strip()
+        memory_id = _bare(memory_id, "id:")
         if not self.store.forget(memory_id, scope=self.scope):
             raise NotFound(
                 f"There is no memory with the id {memory_id!r}. Recall it first: each memory ends with its id."
             )
         return f"Forgotten (id: {memory_id})."
+
+    @property
+    def judged(self) -> bool:
+        """Whether recalls can be judged, and something follows from it: with `mode: learned`."""
+        config = self.optimizer.config
+        return config.mode == "learned" and config.learned.feedback
+
+    def judge(self, answer_id: str, used: Sequence[str] = (), wrong: Sequence[str] = ()) -> str:
+        """Say what of a recall was used, which counts as a citation, and what had nothing to do with it.
+
+        Raises:
+            NotFound: there was no such recall lately.
+            InvalidArgument: nothing was said.
+        """
+        answer_id, scope = _bare(answer_id, "answer:"), self.scope
+        used, wrong = [_bare(one, "id:") for one in used], [_bare(one, "id:") for one in wrong]
+        if scope not in self.optimizer.scopes_of(answer_id):
+            raise NotFound(f"There was no answer {answer_id!r:.60} lately. Its id stands in the last line of it.")
+        kept = self.optimizer.feedback(answer_id, cited=used, wrong=wrong, scope=scope)
+        noted = ", ".join(one for one in dict.fromkeys((*used, *wrong)) if one not in kept.ignored) or "nothing"
+        return f"Noted: {noted}." + (f" Not known: {', '.join(kept.ignored)}." if kept.ignored else "")
 
     def asked(self, limit: int, since: str, until: str, as_of: str = "") -> dict[str, Any]:
         """Arguments of a recall."""
@@ -140,7 +178,12 @@ class AgentMemory:
         """Hits in words."""
         if not result.hits:
             return "Nothing is remembered about that."
-        return "\n".join(f"{place}. {self.said(hit)}" for place, hit in enumerate(result.hits, start=1))
+        lines = [f"{place}. {self.said(hit)}" for place, hit in enumerate(result.hits, start=1)]
+        return "\n".join([*lines, *self.answered(result)])
+
+    def answered(self, result: RecallResult) -> list[str]:
+        """The line by which an answer is judged, where it can be."""
+        return [f"(answer: {result.id})"] if self.judged and result.id else []
 
     def said(self, hit: Hit) -> str:
         """A hit in words."""
@@ -159,3 +202,8 @@ class AgentMemory:
             with suppress(OverflowError):  # the last day there is
                 moment += timedelta(days=1) if whole_day else timedelta(microseconds=1)
         return moment
+
+
+def _bare(text: str, label: str) -> str:
+    """An id as a model may copy it, with its label or without."""
+    return text.strip().strip("()").removeprefix(label).strip()

@@ -1,5 +1,7 @@
 """A store as a server of the Model Context Protocol: `remember`, `recall`, `explain`, `forget` and `stats`.
 
+With `mode: learned` also `feedback`, and answers have an id in their last line, by which it names them.
+
 A server is of one scope, which whoever starts it chooses; no argument of a tool reaches another one.
 """
 
@@ -84,11 +86,22 @@ def memory_server(store: Any, *, scope: WhichScope = None, name: str = "recall")
             where = memory.scope
             return json.dumps({"scope": str(where), "memories": memory.store.count(scope=where)})
 
+    def feedback(
+        answer_id: Annotated[str, Field(description=words.ANSWER_ID)],
+        used: Annotated[list[str] | None, Field(description=words.USED)] = None,
+        wrong: Annotated[list[str] | None, Field(description=words.WRONG)] = None,
+    ) -> str:
+        with _told():
+            return memory.judge(answer_id, used or (), wrong or ())
+
     server.add_tool(remember, description=words.REMEMBER, annotations=ToolAnnotations(destructive_hint=False))
     server.add_tool(recall, description=words.RECALL, annotations=reads)
     server.add_tool(explain, description="Recall, and say of each memory why it was found.", annotations=reads)
     server.add_tool(forget, description=words.FORGET, annotations=ToolAnnotations(idempotent_hint=True))
     server.add_tool(stats, description="How much is remembered.", annotations=reads)
+    if memory.judged:
+        idempotent = ToolAnnotations(destructive_hint=False, idempotent_hint=True)
+        server.add_tool(feedback, description=words.JUDGE, annotations=idempotent)
     return server
 
 
@@ -206,4 +219,5 @@ def _explained(memory: AgentMemory, result: RecallResult) -> str:
     lines += [f"Left out: {d.stage} ({d.reason})" for d in result.degraded]
     for place, hit in enumerate(result.hits, start=1):
         lines += [f"{place}. {memory.said(hit)}", f"   {hit.score:.2f}: {hit.reason}"]
+    lines += memory.answered(result)
     return "\n".join(lines if result.hits else [*lines, "Nothing is remembered about that."])

@@ -1,5 +1,7 @@
 """Tools by which an agent uses its memory itself: `recall_memory`, `remember_this` and `forget_this`.
 
+With `mode: learned` also `judge_recall`: which memories it has used, and which had nothing to do with it.
+
 Few arguments, dates as ISO 8601, answers in sentences that a model can go on with: each memory with its id, so that it
 can be forgotten. A missing argument is the framework's own error; what the store refuses is said in the answer, with
 what to do instead, so that the agent goes on.
@@ -15,7 +17,7 @@ from pydantic import BaseModel
 
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.frameworks import agent as words
-from recall_integrations.frameworks.agent import AgentMemory, ForgetThis, RecallMemory, RememberThis
+from recall_integrations.frameworks.agent import AgentMemory, ForgetThis, JudgeRecall, RecallMemory, RememberThis
 from recall_integrations.frameworks.given import WhichScope
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def memory_tools(store: Any, *, scope: WhichScope = None, framework: Literal["ll
 
 
 def memory_tools(store: Any, *, scope: WhichScope = None, framework: str = "langchain") -> list[Any]:
-    """The three tools, for an agent.
+    """The tools, for an agent: three, and a fourth with `mode: learned`.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
@@ -53,11 +55,13 @@ def memory_tools(store: Any, *, scope: WhichScope = None, framework: str = "lang
         InvalidArgument: another framework, or neither store nor optimizer.
     """
     memory = AgentMemory(store, scope)
-    tools = (
+    tools = [
         _tool("recall_memory", words.RECALL, RecallMemory, memory.recall, memory.arecall),
         _tool("remember_this", words.REMEMBER, RememberThis, memory.remember),
         _tool("forget_this", words.FORGET, ForgetThis, memory.forget),
-    )
+    ]
+    if memory.judged:
+        tools.append(_tool("judge_recall", words.JUDGE, JudgeRecall, memory.judge))
     if framework == "langchain":
         from langchain_core.tools import StructuredTool
 

@@ -37,11 +37,17 @@ def replies_after(columns: TextColumns, rows: Rows, known: Rows, limit: int) -> 
         limit: replies at most.
     """
     after, size = columns.after.item, columns.size
+    before, questions = columns.before.item, columns.questions.item
+    actors, lengths = columns.actors.item, columns.lengths.item
     behind, replies = rows.tolist(), []
     for step in range(STEPS):
         behind = [row for row in map(after, behind) if 0 <= row < size]
-        if step:
-            replies.extend([row for row in behind if elliptic(columns, row) > 0])
+        for row in behind if step else ():  # as `elliptic` > 0, without a call for each
+            asking = before(row)
+            if 0 <= asking < size and questions(asking) and lengths(asking) < 2 * SHORT:
+                actor = actors(row)
+                if actor >= 0 and 0 <= actors(asking) != actor:
+                    replies.append(row)
     if not replies:
         return np.empty(0, dtype=np.int64)
     there = set(known.tolist())

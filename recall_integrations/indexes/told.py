@@ -5,6 +5,7 @@ Read when a query first asks for a time, and brought forward by what came since:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 
 import numpy as np
@@ -112,6 +113,18 @@ class Told:
             if share >= SHARE_LEAST and share > most:
                 best, most = (begin, end), share
         return best
+
+    def of_rows(
+        self, rows: Sequence[int], start: int | None = None, stop: int | None = None
+    ) -> dict[int, tuple[int, int]]:
+        """`of_row` of those rows that tell of a window: few do, and all are looked up together."""
+        if not len(self.rows) or not rows:
+            return {}
+        at = np.searchsorted(self.rows, rows)
+        at[at == len(self.rows)] = 0
+        tell = (self.rows[at] == rows).tolist()
+        found = {row: self.of_row(row, start, stop) for row, tells in zip(rows, tell, strict=True) if tells}
+        return {row: time for row, time in found.items() if time is not None}
 
     def tells(self) -> NDArray[np.bool_]:
         """Of each row, whether it tells a time."""

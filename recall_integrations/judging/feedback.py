@@ -67,6 +67,7 @@ class Judging:
         scope: ScopeLike | None = None,
         query: str | None = None,
         now: datetime | None = None,
+        privacy: str = "allow",
     ) -> Feedback:
         """See `QueryOptimizer.feedback`."""
         given = {"helpful": _ids(helpful, "helpful"), "wrong": _ids(wrong, "wrong"), "cited": _ids(cited, "cited")}
@@ -75,7 +76,7 @@ class Judging:
             raise InvalidArgument(f"The memory {both[0]!r} cannot be both helpful (or cited) and wrong.")
         if not any(given.values()) and stars is None and not asked_again:
             raise InvalidArgument("Say something: helpful=[ids], wrong=[ids], cited=[ids], rating or asked_again.")
-        result_id, asked, anew = self._asked(result, scope, query, now)
+        result_id, asked, anew = self._asked(result, scope, query, now, privacy)
         said = _said(asked.shown, given, stars, again=asked_again, default=asked.request.scope)
         gains: dict[Scope, dict[str, float]] = {}
         ignored: list[str] = []
@@ -83,7 +84,14 @@ class Judging:
             known = self._kept(result_id, asked, where, of_ids, anew=anew)
             ignored += [one for one in of_ids if one not in known]
             gains[where] = known
-        return Feedback(result_id=result_id, gains=gains, ignored=tuple(ignored), anew=anew)
+        kinds = [name for name, ids in given.items() if ids]
+        kinds += ["rating"] * (stars is not None) + ["asked_again"] * asked_again
+        return Feedback(result_id=result_id, gains=gains, ignored=tuple(ignored), anew=anew, kinds=tuple(kinds))
+
+    def scopes_of(self, result_id: str) -> tuple[Scope, ...]:
+        """See `QueryOptimizer.scopes_of`."""
+        found = self._lately.get(result_id)
+        return () if found is None else found.request.scopes or (found.request.scope,)
 
     def flush(self, timeout: float | None = None) -> bool:
         """Make the replays that wait; whether all of them were made in the time."""
@@ -107,7 +115,12 @@ class Judging:
     # -- what was recalled -------------------------------------------------------------------------------------------
 
     def _asked(
-        self, result: RecallResult | str, scope: ScopeLike | None, query: str | None, now: datetime | None
+        self,
+        result: RecallResult | str,
+        scope: ScopeLike | None,
+        query: str | None,
+        now: datetime | None,
+        privacy: str,
     ) -> tuple[str, Recalled, bool]:
         """The id of the result, its recall, and whether that had to be made up from the query."""
         if not isinstance(result, RecallResult | str) or (isinstance(result, str) and not result.strip()):
@@ -128,7 +141,7 @@ class Judging:
                 "this optimizer are remembered (learned.results_max, learned.feedback), and each process has its own. "
                 "Give its query= and scope= as well."
             )
-        request = self._optimizer.checked_request(query, scope=scope, now=now)
+        request = self._optimizer.checked_request(query, scope=scope, now=now, mode=privacy)
         parsed = self._optimizer.parse(request.text, scope=request.scope, now=request.now)
         shown: tuple[tuple[Scope, str], ...] = ()
         if isinstance(result, RecallResult):

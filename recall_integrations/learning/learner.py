@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -53,6 +53,7 @@ class Step:
         because: in words, with the figures.
         judged: recalls that were judged there.
         took_ms: how long it took.
+        ndcg_by_plan: plan that the rules chose → nDCG@5 of the rules by what was judged, and on how many recalls.
     """
 
     scope: Scope | None
@@ -61,6 +62,7 @@ class Step:
     because: str = ""
     judged: int = 0
     took_ms: float = 0.0
+    ndcg_by_plan: Mapping[str, tuple[float, int]] = field(default_factory=dict)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -202,7 +204,9 @@ class Learner:
             return regressed(since, state.serving, position_bias=self._settings.position_bias)
 
         step = self._moved(name, state, now, verdict, make, floor)
-        return replace(step, scope=scope, judged=len(judged), took_ms=round((self._timer() - began) * 1e3, 1))
+        by_plan = counted_by_plan(judged, self._settings.position_bias)
+        took_ms = round((self._timer() - began) * 1e3, 1)
+        return replace(step, scope=scope, judged=len(judged), took_ms=took_ms, ndcg_by_plan=by_plan)
 
     def _shared(self, scopes: Sequence[Scope], *, force: bool) -> Step:
         began, now = self._timer(), self._now()
@@ -409,8 +413,14 @@ def difference(old: Version, new: Version) -> tuple[tuple[str, object, object], 
 
 def ndcg_by_plan(judged: Sequence[Judged], position_bias: float) -> dict[str, float]:
     """Plan that the rules chose → nDCG@5 of the rules, by what was judged."""
+    return {plan: value for plan, (value, _) in counted_by_plan(judged, position_bias).items()}
+
+
+def counted_by_plan(judged: Sequence[Judged], position_bias: float) -> dict[str, tuple[float, int]]:
+    """The same, with the number of recalls of which something helped; plans without any are left out."""
     groups: dict[str, list[Judged]] = {}
     for one in judged:
         if one.replay is not None:
             groups.setdefault(one.replay.plan, []).append(one)
-    return {plan: round(mean_ndcg(own, RULES, position_bias)[0], 4) for plan, own in sorted(groups.items())}
+    found = {plan: mean_ndcg(own, RULES, position_bias) for plan, own in sorted(groups.items())}
+    return {plan: (round(value, 4), count) for plan, (value, count) in found.items() if count}

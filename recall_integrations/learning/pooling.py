@@ -76,8 +76,8 @@ def pooled(
         usable = [one for one in own if one.replay is not None and one.positive()]
         if len(usable) < least:
             continue
-        lists = lists_of([one for one in usable if not held_out(one.result_id)], names, position_bias)
-        apart = lists_of([one for one in usable if held_out(one.result_id)], names, position_bias)
+        lists = lists_of([one for one in usable if not held_out(one)], names, position_bias)
+        apart = lists_of([one for one in usable if held_out(one)], names, position_bias)
         if lists is None or apart is None:
             continue
         found = dict(zip(names, fitted(lists, PENALTY).tolist(), strict=True))

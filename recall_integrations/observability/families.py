@@ -7,7 +7,8 @@ Prometheus adds `_total` to the name of a counter.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from recall_integrations.observability import labels
@@ -36,6 +37,7 @@ MILLISECONDS = (
     6e3,
 )
 STEP_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 6.0)
+SCOPES_MAX = 10_000
 SCORES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
@@ -116,7 +118,10 @@ class Families:
             "recall_reranker_latency_ms", "Time of a rerank in milliseconds, where there was one.", MILLISECONDS
         )
         ndcg = library.Gauge(
-            "recall_ndcg_by_plan", "nDCG of labelled questions, by the plan they led to.", ["plan"], registry=registry
+            "recall_ndcg_by_plan",
+            "nDCG of judged or labelled questions, by the plan they led to.",
+            ["plan"],
+            registry=registry,
         )
         self.ndcg = Series(ndcg, plan)
         self.latency_s = histogram(
@@ -134,6 +139,9 @@ class Families:
             degradation_type=labels.REASONS,
         )
         self._of_operation(counter, histogram, stages, arms)
+        self.served = counter("recall_served", "Recalls, by what chose plan and weights.", by=labels.SERVED)
+        self.feedback = counter("recall_feedback", "Ways in which feedback judged recalls.", kind=labels.KINDS)
+        self.learning = counter("recall_learning_steps", "What was done about versions.", step=labels.LEARNING)
         self._begin()
 
     def _of_operation(self, counter: Any, histogram: Any, stages: frozenset[str], arms: frozenset[str]) -> None:
@@ -173,10 +181,43 @@ class Families:
             (self.lookups, ("hit", "miss")),
             (self.recalls, labels.OUTCOMES),
             (self.rewrites, labels.REWRITES),
+            (self.served, labels.SERVED),
+            (self.feedback, labels.KINDS),
+            (self.learning, labels.LEARNING),
             (self.degradations, labels.STEPS | {"timeout", "error", "llm_error", "skip.breaker", "skip.budget"}),
         ):
             for value in sorted(values):
                 series.of(value)
+
+
+class ByPlan:
+    """Mean nDCG by plan, of what was judged in many scopes: each is weighted by its judged recalls. Threads share it.
+
+    Args:
+        most: scopes whose figures are known; of more, that of which nothing was learned for longest is left out.
+    """
+
+    def __init__(self, most: int = SCOPES_MAX) -> None:
+        self._most = most
+        self._known: OrderedDict[object, Mapping[str, tuple[float, int]]] = OrderedDict()
+        self._sums: dict[str, list[float]] = {}
+        self._lock = threading.Lock()
+
+    def put(self, scope: object, figures: Mapping[str, tuple[float, int]]) -> dict[str, float]:
+        """What is known of a scope now; gives the means of the plans that this may have moved."""
+        with self._lock:
+            touched = set(figures)
+            gone = [self._known.pop(scope, {})]
+            self._known[scope] = dict(figures)
+            if len(self._known) > self._most:
+                gone.append(self._known.popitem(last=False)[1])
+            for sign, all_of in ((-1, gone), (1, [figures])):
+                for one in all_of:
+                    touched |= set(one)
+                    for plan, (value, count) in one.items():
+                        own = self._sums.setdefault(plan, [0.0, 0])
+                        own[0], own[1] = own[0] + sign * value * count, own[1] + sign * count
+            return {p: min(max(self._sums[p][0] / self._sums[p][1], 0.0), 1.0) for p in touched if self._sums[p][1]}
 
 
 class Means:

@@ -34,6 +34,7 @@ def fields(event: RecallEvent) -> dict[str, Any]:
     rerank, query = result.rerank, result.query
     said |= {
         "plan": result.plan.name,
+        "version": result.version,
         "routerMode": query.router.mode,
         "language": query.language,
         "specificity": round(query.specificity, DECIMALS),

@@ -61,8 +61,19 @@ REASONS = (
 )
 LEVELS = frozenset("01234")
 OUTCOMES = frozenset({"ok", "degraded", "empty", "error", "refused"})
+# What answers a recall, in which ways one is judged, and what is done about versions (docs/learning.md).
+SERVED = frozenset({"rules", "own", "shared"})
+KINDS = frozenset({"helpful", "wrong", "cited", "rating", "asked_again"})
+LEARNING = frozenset({"started", "promoted", "rolled_back", "extended", "nothing"})
 COMPLEXITIES = frozenset({"simple", "moderate", "complex"})
 OVERLAPS = ("none", "some", "most", "all")
+
+
+def served_by(version: str) -> str:
+    """Which kind of version answered: `v3` is one of the scope's own, `shared v2` one that scopes have in common."""
+    if version == "rules":
+        return version
+    return "shared" if version.startswith("shared ") else "own"
 
 
 class Series:

@@ -24,6 +24,7 @@ from recall_integrations.observability.labels import OTHER, PLANS
 from recall_integrations.observability.sources import DEFAULT_STORE, Figures, Sources
 from recall_integrations.observability.windows import Window
 from recall_integrations.types import Hit, RecallResult
+from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
 
 ARM = "arm."
@@ -69,6 +70,7 @@ class Metrics(RecallObserver):
         self._recent = Window(1, RATE_SECONDS, clock=clock)
         self._lookups = Window(2, CACHE_SECONDS, clock=clock)
         self._overlap = families.Means(labels.OVERLAPS)
+        self._by_plan = families.ByPlan()
         self._sources = Sources(self._names)
         try:
             self.registry.register(self)  # the first of its registry that is asked: see `collect`
@@ -99,7 +101,7 @@ class Metrics(RecallObserver):
         self._sources.store(store, name)
 
     def set_ndcg(self, plan: str, value: float) -> None:
-        """Set `recall_ndcg_by_plan`, which is absent until then.
+        """Set `recall_ndcg_by_plan`, which is absent until then, or until something is learned from feedback.
 
         Args:
             plan: a plan.
@@ -145,12 +147,27 @@ class Metrics(RecallObserver):
         self._of.recalls.of("refused").inc()
         self._of.errors.of(_code(error)).inc()
 
+    def judged(self, feedback: Feedback) -> None:
+        """Count the ways in which a recall was judged."""
+        for kind in feedback.kinds:
+            self._of.feedback.of(kind).inc()
+
+    def learned(self, step: Any) -> None:
+        """Count a step of learning, and show the nDCG by plan of what was judged."""
+        self._of.learning.of(step.step).inc()
+        if step.scope is None:  # of all scopes together: they have told their own
+            return
+        for plan, value in self._by_plan.put(step.scope, step.ndcg_by_plan).items():
+            if plan in PLANS:
+                self._of.ndcg.of(plan).set(value)
+
     def _answer(self, event: RecallEvent, result: RecallResult) -> None:
         """What holds for the recall as a whole."""
         of, thresholds = self._of, event.thresholds
         trouble = [d for d in result.degraded if d.reason not in labels.WANTED]
         answered = "degraded" if trouble else "ok" if result.hits else "empty"
         of.recalls.of(answered if event.error is None else "error").inc()
+        of.served.of(labels.served_by(result.version)).inc()
         of.latency_ms.of(result.plan.name).observe(event.took_ms)
         kind = labels.complexity(
             result.query.specificity, thresholds.get("precise", 0.8), thresholds.get("exploratory", 0.4)

@@ -20,6 +20,7 @@ from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.resilience.later import Later
 from recall_integrations.types import Degradation, RecallResult
+from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.observing import ArmSeen, Look, PartSeen, RecallEvent, RecallObserver
 
 if TYPE_CHECKING:
@@ -70,6 +71,11 @@ class Looking:
         """Something was learned, promoted or rolled back."""
         for observer in self.observers:
             self.later.add(functools.partial(self.tell, observer, functools.partial(observer.learned, step)))
+
+    def judged(self, feedback: Feedback) -> None:
+        """Feedback was given, and is kept."""
+        for observer in self.observers:
+            self.later.add(functools.partial(self.tell, observer, functools.partial(observer.judged, feedback)))
 
     def tell(self, observer: RecallObserver, call: Callable[[], object]) -> None:
         """Tell an observer. That it raised is logged, once for each kind of error."""

@@ -73,6 +73,7 @@ from recall_integrations.types import (
     checked_scope,
     checked_time,
 )
+from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.observing import RecallObserver
 from recall_integrations.types.request import RecallRequest, Window
 
@@ -123,6 +124,11 @@ class Sources:
         """Tell observers of whole recalls of a step of learning."""
         if self.looking is not None:
             self.looking.learned(step)
+
+    def judged(self, feedback: Feedback) -> None:
+        """Tell them of feedback."""
+        if self.looking is not None:
+            self.looking.judged(feedback)
 
     def flush(self) -> None:
         """See `QueryOptimizer.flush`."""

@@ -59,6 +59,7 @@ def _routers(served: Served) -> list[Any]:
         experience,
         facts,
         health,
+        learning,
         looking,
         memories,
         recalling,
@@ -67,7 +68,7 @@ def _routers(served: Served) -> list[Any]:
         streaming,
     )
 
-    modules = (recalling, streaming, remembering, memories, facts, experience, records, health, looking)
+    modules = (recalling, streaming, remembering, memories, facts, experience, learning, records, health, looking)
     return [module.router(served) for module in modules]
 
 

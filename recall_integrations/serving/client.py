@@ -166,6 +166,12 @@ class RecallClient(OptimizedRecallRetriever):
             bodies = [{**body, **where, "everything": body["filters"] is None}]
         return sum(self._number("/forget", one, "forgotten") for one in bodies)
 
+    # -- feedback --------------------------------------------------------------------------------------------------
+
+    def learning(self, *, scope: ScopeLike | None = None) -> dict[str, Any]:
+        """What was learned in a scope: `GET /learning`. `feedback` and what belongs to it are a retriever's."""
+        return dict(self._asks("GET", "/learning", params=self._named(scope)))
+
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def get(self, memory_id: str, *, scope: ScopeLike | None = None) -> Memory | None:

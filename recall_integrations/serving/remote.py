@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.adapters.filters import as_filters
+from recall_integrations.adapters.scopes import parse_scope
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import (
     InvalidArgument,
@@ -36,11 +37,13 @@ from recall_integrations.types import (
     RecallResult,
     RetrievalPlan,
     Scope,
+    ScopeLike,
     TemporalWindow,
     checked_scope,
     checked_scopes,
     checked_text,
 )
+from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.numbers import is_number, real, whole
 from recall_integrations.types.watching import Step
 
@@ -207,6 +210,64 @@ class RemoteOptimizer(QueryOptimizer):
             confidence=0.0,
         )
 
+    # -- feedback --------------------------------------------------------------------------------------------------
+
+    def feedback(
+        self,
+        result: RecallResult | str,
+        *,
+        helpful: Iterable[str] = (),
+        wrong: Iterable[str] = (),
+        cited: Iterable[str] = (),
+        rating: float | bool | None = None,
+        asked_again: bool = False,
+        scope: ScopeLike | None = None,
+        query: str | None = None,
+        now: datetime | None = None,
+        privacy: str = "allow",
+    ) -> Feedback:
+        """See `QueryOptimizer.feedback`; what may be kept of a query's text is the server's to say.
+
+        Raises:
+            NotFound: the server does not know the recall any more, and no query was given.
+            ServerError: it is away, does not let this client in, or fails; then ask again: nothing counts twice.
+        """
+        given = {"helpful": named(helpful, "helpful"), "wrong": named(wrong, "wrong"), "cited": named(cited, "cited")}
+        body: dict[str, Any] = {name: ids for name, ids in given.items() if ids}
+        body |= {"result_id": result.id if isinstance(result, RecallResult) else result}
+        asked = {"rating": rating, "asked_again": asked_again or None, "query": query}
+        body |= {name: value for name, value in asked.items() if value is not None}
+        if scope is not None:
+            body["scope"] = _scope(scope)
+        if now is not None:
+            body["now"] = _time(now)
+        reply = self.wire.ask(Asked(method="POST", path="/feedback", body=lambda _left: body, seconds=self.timeout))
+        with understood(self.wire.address):
+            gains = {
+                parse_scope(where): {str(one): float(gain) for one, gain in of_ids.items()}
+                for where, of_ids in reply["kept"].items()
+            }
+            ignored = tuple(map(str, reply["ignored"]))
+            kinds = (
+                *(name for name in given if given[name]),
+                *(name for name in ("rating", "asked_again") if name in body),
+            )
+            return Feedback(
+                result_id=str(reply["result_id"]), gains=gains, ignored=ignored, anew=bool(reply["anew"]), kinds=kinds
+            )
+
+    def scopes_of(self, result_id: str) -> NoReturn:
+        """The server knows them."""
+        raise InvalidArgument(f"scopes_of {_STAYS}")
+
+    def learn(self, scope: Any = None, **_given: Any) -> NoReturn:
+        """The server learns by itself (`mode: learned`), or is asked to: `POST /learning/run`."""
+        raise InvalidArgument(f"learn {_STAYS} Or POST /learning/run.")
+
+    def learner(self) -> NoReturn:
+        """`GET /learning` says how it stands."""
+        raise InvalidArgument(f"learner {_STAYS} Or GET /learning.")
+
     # -- what lives on the server ----------------------------------------------------------------------------------
 
     def parse(self, query: str, **given: Any) -> NoReturn:
@@ -310,6 +371,17 @@ def filters_data(given: Any) -> dict[str, Any] | None:
     if filters.current_only:
         data["current_only"] = True
     return {**data, "metadata": dict(filters.metadata)} if filters.metadata else data
+
+
+def named(given: Iterable[str], name: str) -> list[str]:
+    """Ids as a list.
+
+    Raises:
+        InvalidArgument: a single one, or something else.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidArgument(f"{name} must be a list of ids, not {given!r:.40}.")
+    return list(given)
 
 
 def _scope(given: Any) -> dict[str, str]:

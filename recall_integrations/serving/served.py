@@ -7,6 +7,7 @@ from typing import Any
 
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.privacy.modes import check_mode
+from recall_integrations.serving.learning import Learning
 from recall_integrations.serving.limits import Limits, Rates
 from recall_integrations.serving.looking.live import Live
 from recall_integrations.serving.pool import Pool
@@ -58,11 +59,15 @@ class Served:
     reads: Pool = field(init=False)
     writes: Pool = field(init=False)
     health: Pool = field(init=False)
+    learns: Pool = field(init=False)
     rates: Rates = field(init=False)
+    learning: Learning = field(init=False)
 
     def __post_init__(self) -> None:
         limits = self.limits
         self.reads = Pool("serve-read", limits.concurrency, limits.queue, limits.wait_s)
         self.writes = Pool("serve-write", min(WRITES, limits.concurrency), limits.queue, limits.wait_s)
         self.health = Pool("serve-health", 1, limits.queue, limits.wait_s)  # answers when all others are busy
+        self.learns = Pool("serve-learn", 1, limits.queue, limits.wait_s)  # may take a minute
         self.rates = Rates(limits.rate)
+        self.learning = Learning(self.optimizer)

@@ -156,8 +156,12 @@ def serve(
         MissingExtra: the packages of the extra `serve` are not installed.
     """
     server = server_of(served, stop_s)
-    with _signals(reload, said):
-        server.run(sockets=[listener])
+    served.learning.start()
+    try:
+        with _signals(reload, said):
+            server.run(sockets=[listener])
+    finally:
+        served.learning.stop()
     served.ready = False
 
 

@@ -69,6 +69,10 @@ class ScopeFacts:
         """Whether anything was ever told of it."""
         return key in self._told
 
+    def tell(self, nums: Iterable[int]) -> bool:
+        """Whether one of some memories tells anything: few do."""
+        return not self._keys.keys().isdisjoint(nums)
+
     def of_memory(self, num: int) -> tuple[Key, ...]:
         """What a memory tells of."""
         return self._keys.get(num, ())
@@ -167,11 +171,13 @@ class FactTables:
         if self._slots is None:
             return None
         with self._lock:
-            kept = self._kept.setdefault(view.scope_id, _Kept())
+            kept = self._kept.get(view.scope_id)
+            if kept is None:
+                kept = self._kept[view.scope_id] = _Kept()
             self._kept.move_to_end(view.scope_id)
             while len(self._kept) > SCOPES_MAX:
                 self._kept.popitem(last=False)
-        last = int(view.nums[-1]) if view.size else -1
+        last = view.nums.item(-1) if view.size else -1
         if kept.upto < last:
             with kept.lock:
                 if kept.upto < last:

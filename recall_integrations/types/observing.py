@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from recall_integrations.records import record
+from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.result import Degradation, RecallResult
 
 
@@ -136,6 +137,13 @@ class RecallObserver:
 
         Args:
             step: a `learning.learner.Step`.
+        """
+
+    def judged(self, feedback: Feedback) -> None:
+        """Somebody has said whether a recall helped (`QueryOptimizer.feedback`), and it is kept.
+
+        Args:
+            feedback: of whose memories what was said; it holds ids of them.
         """
 
     def refused(self, error: Exception) -> None:

@@ -7,6 +7,7 @@ import copy
 import logging
 import pickle
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,6 +33,7 @@ from recall_integrations import (
     TemporalWindow,
     errors,
 )
+from recall_integrations.adapters.shapes import RESULT
 from recall_integrations.delivery.highlights import Marking
 from recall_integrations.serving import RecallClient, start
 from recall_integrations.serving.app import create_app
@@ -124,15 +126,21 @@ def same(found: RecallResult, own: RecallResult) -> None:
 # -- one line ----------------------------------------------------------------------------------------------------------
 
 
+def unnamed(data: dict[str, Any]) -> dict[str, Any]:
+    """Without the id of the result: every answer has another one."""
+    assert data["metadata"].pop(RESULT)
+    return data
+
+
 def script(retriever: OptimizedRecallRetriever) -> dict[str, Any]:
     """What an app does with a retriever, whichever line made it."""
     return {
-        "documents": [[d.model_dump() for d in retriever.invoke(query)] for query in QUERIES],
+        "documents": [[unnamed(d.model_dump()) for d in retriever.invoke(query)] for query in QUERIES],
         "fewer": retriever.invoke(QUERIES[0], k=1, document_format="dated", timezone="Asia/Tokyo"),
         "batch": retriever.batch(QUERIES[:2]),
         "stream": list(retriever.stream(QUERIES[1])),
         "async": asyncio.run(_async(retriever)),
-        "nodes": [[(n.node.to_dict(), n.score) for n in retriever.retrieve(query)] for query in QUERIES],
+        "nodes": [[(unnamed(n.node.to_dict()), n.score) for n in retriever.retrieve(query)] for query in QUERIES],
         "aggregated": [n.score for n in retriever.retrieve(QueryBundle("x", custom_embedding_strs=["the deploy"]))],
         "redacted": [d.page_content for d in retriever.invoke(QUERIES[0], privacy="redact")],
         "bound": (retriever | (lambda documents: [d.id for d in documents])).invoke(QUERIES[0]),
@@ -505,3 +513,54 @@ def test_a_recall_through_the_client_carries_them(facts_served: Served, facts_cl
     assert "recall_superseded_by" not in documents["m2"]
     nodes = {n.node.node_id: n.node.metadata for n in facts_client.retrieve(PHONE)}
     assert nodes["m1"]["recall_superseded_by"] == "m2"
+
+
+# -- feedback ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def judging() -> Iterator[tuple[Served, RecallClient]]:
+    with MemoryStore.open() as store:
+        said = ["Priya runs the deploy", "Sam drinks tea"]
+        store.remember_many([Memory(text, id=f"m{i}") for i, text in enumerate(said, start=1)], scope=U1)
+        served = Served(store=store, optimizer=QueryOptimizer(store))
+        with running(served) as address, RecallClient(address, k=2, scope=U1) as client:
+            yield served, client
+
+
+@pytest.mark.parametrize("by", ["result", "id", "document", "run", "langsmith", "nodes"])
+def test_feedback_reaches_the_recall_on_the_server(judging: tuple[Served, RecallClient], by: str) -> None:
+    served, client = judging
+    run = uuid.uuid4()
+    result, nodes = client.recall("deploy"), client.retrieve("deploy")
+    documents = client.invoke("deploy", config={"run_id": run})
+    before = sum(served.store.judgements.counts().values())
+    kept: Any
+    if by == "langsmith":
+        kept = client.feedback_from({"run_id": run, "key": "user_score", "score": 1})
+    elif by == "nodes":
+        (kept,) = client.feedback_cited(nodes[:1])
+    else:
+        names = {"result": result, "id": result.id, "document": documents[0].metadata[RESULT], "run": run}
+        kept = client.feedback(names[by], helpful=["m1", "gone"])
+        assert kept.ignored == ("gone",) and kept.kinds == ("helpful",)
+    assert kept.gains == {U1: {"m1": 1.0}} and not kept.anew
+    assert sum(served.store.judgements.counts().values()) == before + 1
+    assert client.learning()["scopes"][0]["judged"] == before + 1
+
+
+def test_feedback_that_cannot_be_used_is_an_error_of_its_kind(judging: tuple[Served, RecallClient]) -> None:
+    client = judging[1]
+    result = client.recall("deploy")
+    with pytest.raises(errors.NotFound):
+        client.feedback("never", helpful=["m1"])
+    assert client.feedback("never", helpful=["m1"], query="deploy", now=NOW).anew
+    for wrong in ({}, {"helpful": "m1"}, {"rating": 7}, {"rating": float("nan")}, {"helpful": ["m1"], "wrong": ["m1"]}):
+        with pytest.raises(errors.InvalidArgument):
+            client.feedback(result, **wrong)
+    for stays in (client.optimizer.learn, client.optimizer.learner, lambda: client.optimizer.scopes_of(result.id)):
+        with pytest.raises(errors.InvalidArgument, match="does not travel"):
+            stays()
+    page = httpx.MockTransport(lambda _request: httpx.Response(200, json={"ids": []}))
+    with pytest.raises(errors.ServerError):
+        RecallClient("http://localhost", transport=page).feedback("r", rating=True)

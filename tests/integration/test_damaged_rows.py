@@ -128,7 +128,8 @@ def test_all_tables_of_the_record_are_tried(store: MemoryStore) -> None:
     whole = {"meta", "scopes", "changes", "cursors"}  # of the store or a scope, not of a memory
     derived = set(inspect(store.engine).get_table_names()) - whole - set(TABLES)
     facts = {"facts", "facts_read", "told_times"}  # below
-    assert derived <= {"corrections", "languages", "scope_languages", *facts}, derived
+    judged = {"judged"}  # tests/unit/store/test_judgements.py
+    assert derived <= {"corrections", "languages", "scope_languages", *facts, *judged}, derived
 
 
 @pytest.mark.parametrize("column", ["value", "op", "since", "subject", "confidence", "instead_of"])

@@ -17,7 +17,7 @@ import mcp
 import pytest
 from click.testing import CliRunner
 
-from recall_integrations import Memory, MemoryStore, Scope
+from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.frameworks.mcp import check_access, http_app, memory_server
@@ -69,6 +69,21 @@ async def test_in_the_process() -> None:
             schema = (await client.list_tools()).tools[1].input_schema
             assert schema["required"] == ["query"] and schema["properties"]["limit"]["maximum"] == 20
         assert store.count() == 1
+
+
+async def test_with_mode_learned_an_agent_says_what_it_has_used() -> None:
+    with MemoryStore.open() as store:
+        store.remember(Memory("Sam hates tea", id="m1"), scope=Scope("u1"))
+        optimizer = QueryOptimizer(store, config=RecallConfig(mode="learned"))
+        async with mcp.Client(memory_server(optimizer, scope=Scope("u1"))) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == [*TOOLS, "feedback"]
+            for tool in ("recall", "explain"):
+                answer = (await said(client, tool, query="tea?")).splitlines()[-1]
+                assert answer.startswith("(answer: ")
+                assert await said(client, "feedback", answer_id=answer, used=["m1"]) == "Noted: m1."
+            assert "last line" in await refused(client, "feedback", answer_id="x", wrong=["m1"])
+            assert "Say something" in await refused(client, "feedback", answer_id=answer)
+        assert store.judgements.counts() == {Scope("u1"): 2}
 
 
 async def test_over_stdio(tmp_path: Path) -> None:

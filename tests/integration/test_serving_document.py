@@ -15,7 +15,7 @@ PAGE = (DOCS / "serving.md").read_text(encoding="utf-8")
 
 @pytest.mark.usefixtures("no_hurry")
 def test_the_examples_print_what_the_page_says() -> None:
-    assert prints_what_it_says("serving.md") == 2
+    assert prints_what_it_says("serving.md") == 3
 
 
 def test_the_limits_are_those_of_the_page() -> None:

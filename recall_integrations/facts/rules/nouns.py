@@ -11,7 +11,7 @@ import re
 
 from recall_integrations.facts.open_names import singular, slots_called
 from recall_integrations.facts.rules import values, words
-from recall_integrations.facts.rules.reading import RESOLVED, Reading
+from recall_integrations.facts.rules.reading import RESOLVED, Reading, may_state
 from recall_integrations.facts.rules.values import Value
 from recall_integrations.facts.said import IS, ME, NOT, WAS, YOU
 from recall_integrations.facts.slots import OPEN
@@ -130,7 +130,12 @@ def read(reading: Reading, mark: re.Match[str]) -> bool:
         return _new(reading, start, place, first, last)
     if word in ("his", "her", "their", "its"):
         known = reading.person
-        if known is not None and word != "its" and 0 <= reading.number(start) - known[1] <= 1:
+        if (
+            known is not None
+            and word != "its"
+            and 0 <= reading.number(start) - known[1] <= 1
+            and may_state(text, start)
+        ):
             if _forward(reading, known[0], start, place, last, RESOLVED):
                 return True
         found = _noun(text, place, last)
@@ -141,16 +146,17 @@ def read(reading: Reading, mark: re.Match[str]) -> bool:
         if owner is None:
             return False
         begin, subject = owner.start("who"), _whose(owner["who"])
-        if _forward(reading, subject, begin, place, last):
-            return True
-        if subject.startswith(("my ", "our ")) and _short(reading, subject, begin, start, last):
-            return True
+        if may_state(text, begin):
+            if _forward(reading, subject, begin, place, last):
+                return True
+            if subject.startswith(("my ", "our ")) and _short(reading, subject, begin, start, last):
+                return True
     else:
         chain = _CHAIN.match(text, place, last)
         further = MARK.match(text, chain.end(), last) if chain else None
         if further and read(reading, further):
             return True
-        if _forward(reading, subject, begin, place, last):
+        if may_state(text, begin) and _forward(reading, subject, begin, place, last):
             return True
     found = _noun(text, place, last)
     return found is not None and (

@@ -14,8 +14,14 @@ from recall_integrations.patterns import regex
 HEDGED = 0.6  # "I think my …"
 SURE = 0.9
 RESOLVED = 0.75  # "she", of whoever was named before
-_BOUNDARY = regex(r"[.!?…]+[\"'”’)*]{0,3}(?=\s|$)|\n+|;\s|(?<=[a-z])[!?]+(?=[A-Z])")
+# Marks and quotes before a space; lines; semicolons; marks between a small letter and a capital. All of them begin with
+# one set of signs, so that the others are passed over at once.
+_BOUNDARY = regex(
+    r"[.!?…\n;](?:(?<=[.!?…])[.!?…]*[\"'”’)*]{0,3}(?=\s|$)|(?<=\n)\n*|(?<=;)\s|(?<=[a-z][!?])[!?]*(?=[A-Z]))"
+)
 _SHORT = regex(r"(?:\b(?:Dr|Mr|Mrs|Ms|St|Prof|No|Apt|vs|etc|approx|e\.g|i\.e|[A-Z]|ft|Ave|Rd|Jr|Sr))\Z")
+# How what `_SHORT` finds ends, but for a single capital.
+_SHORT_ENDS = frozenset("Dr Mr Jr Sr rs Ms vs St pt ft of No tc ox .g .e ve Rd".split())
 _POISON = regex(
     r"\b(?i:if(?!\syou\b)|whether|unless|wish\w*|imagine\w*|pretend\w*|suppose|supposing|hypothetically|what\sif|not\ssure|"
     r"don['’]t\s(?:think|know|believe)|doubt|hop(?:e|es|ing)|wonder\w*|dream(?:s|ed|t|ing)?\s(?:of|about|that|i)|"
@@ -46,9 +52,11 @@ _CORRECTS = regex(
     r"to\scorrect\smyself|i\smisspoke|i\smade\sa\smistake|let\sme\scorrect\s\w+)\b",
     2,
 )
-_DATED = regex(
-    r"(?:[Ii]n|[Oo]n|[Ll]ast|[Tt]his|[Nn]ext|[Ss]ince|[Yy]esterday|[Bb]ack|[Aa]s|[Ff]rom|[Ss]tarting|[Ee]arly|[A-Za-z0-9]{1,6}\s\w{4,6}\sago)\b"
-)
+_DATES_BEGIN = "[Ii]n|[Oo]n|[Ll]ast|[Tt]his|[Nn]ext|[Ss]ince|[Yy]esterday|[Bb]ack|[Aa]s|[Ff]rom|[Ss]tarting|[Ee]arly"
+_DATED = regex(rf"(?:{_DATES_BEGIN}|[A-Za-z0-9]{{1,6}}\s\w{{4,6}}\sago)\b")
+# What a clause holds that is a date only, or "of all editors".
+_MAY_BE_DATED = regex(rf"\b(?:{_DATES_BEGIN}|ago|[Oo]f|[Aa]mong)\b")
+_NEAR, _NEAR_WORDS = 120, 8  # characters and words before a subject that are looked at first
 
 
 class Reading:
@@ -84,8 +92,10 @@ class Reading:
     def _cut(self) -> None:
         start = 0
         for match in _BOUNDARY.finditer(self.text):
-            if match[0] == "." and _SHORT.search(self.text, max(start, match.start() - 8), match.start()):
-                continue
+            at = match.start()
+            if match[0] == "." and (self.text[max(0, at - 2) : at] in _SHORT_ENDS or self.text[at - 1 : at].isupper()):
+                if _SHORT.search(self.text, max(start, at - 8), at):
+                    continue
             self._starts.append(start)
             self._ends.append(match.start())
             start = match.end()
@@ -182,6 +192,26 @@ class Reading:
         """Whether the sentence of a place begins as a correction does."""
         first, _ = self.sentence(start)
         return bool(_CORRECTS.match(self.text, first, start))
+
+
+def may_state(text: str, start: int) -> bool:
+    """Whether a clause that begins here with its subject may state anything: a look at the words before it.
+
+    It needs no sentences. Where it says no, `Reading.stated` is 0, whatever follows: "do I", "when you", "how she".
+
+    Args:
+        text: the whole.
+        start: of the subject.
+    """
+    near = text[max(0, start - _NEAR) : start]
+    before = near.rstrip()
+    if not before or not before[-1].isalnum() or "\n" in near[len(before) :]:
+        return True
+    words = before.rsplit(None, _NEAR_WORDS)
+    last = words[-1]
+    if last.casefold() in _LEADS or "!" in last or "?" in last or (len(words) <= _NEAR_WORDS and start > _NEAR):
+        return True
+    return _MAY_BE_DATED.search(before) is not None
 
 
 def _leads(before: str) -> bool:

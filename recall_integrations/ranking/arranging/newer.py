@@ -15,6 +15,7 @@ from recall_integrations.ranking.fusion import Fused
 
 # Set by hand: what people would call the same sentence with another value in it.
 CLOSE = 0.8  # cosine
+ROUNDED = 1e-3  # more than two ways to sum up a cosine differ by
 SHARED = 0.4  # of all words of the two
 SOFTLY = 0.5  # of the older one's score, which the newer one must have
 # What says that something is not as it was, as stems.
@@ -70,8 +71,14 @@ def _alike(fused: Fused, view: ScopeView, text: TextColumns, rows: Rows) -> Iter
     vectors = view.vectors_of(rows)
     if vectors is None:
         return
-    cosines = np.einsum("id,jd->ij", vectors, vectors)
-    for above, below in np.argwhere(np.triu(cosines >= CLOSE, 1)).tolist():
+    near = vectors @ vectors.T
+    np.fill_diagonal(near, 0)
+    if near.max() < CLOSE - ROUNDED:  # mostly: and the sum below takes ten times as long
+        return
+    close = np.einsum("id,jd->ij", vectors, vectors) >= CLOSE
+    for above, below in np.argwhere(close).tolist():
+        if above >= below:  # each with itself, mostly
+            continue
         old, new = int(rows[above]), int(rows[below])
         if not _newer(view, text, old, new) or fused.scores[below] < SOFTLY * fused.scores[above]:
             continue
@@ -84,10 +91,11 @@ def _changed(
     fused: Fused, view: ScopeView, text: TextColumns, rows: Rows, terms: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
     """Places of two that hold the same words of the query, where the newer one, below, says that something changed."""
-    cues = {number for cue in CUES if (number := text.lexicon.stem_of(cue)) >= 0}
-    held = text.held(rows.tolist(), terms)
-    for below in range(1, len(rows)):
-        if len(held[below]) < WORDS_MIN or not _stems(text, int(rows[below])) & cues:
+    cues = _cues(text)
+    changed = [i for i, row in enumerate(rows.tolist()) if i and not cues.isdisjoint(_words(text, row))]
+    held = text.held(rows.tolist(), terms) if changed else []
+    for below in changed:
+        if len(held[below]) < WORDS_MIN:
             continue
         for above in range(below):
             enough = fused.scores[below] >= CHANGED_SOFTLY * fused.scores[above]
@@ -95,6 +103,15 @@ def _changed(
             if enough and _newer(view, text, int(rows[above]), int(rows[below])):
                 yield above, below
                 break
+
+
+def _cues(text: TextColumns) -> frozenset[int]:
+    """Numbers of `CUES`; one that had none when the snapshot was made stands in none of its rows."""
+    found: frozenset[int] | None = text.memo.get("change_cues")
+    if found is None:
+        numbers = map(text.lexicon.stem_of, CUES)
+        found = text.memo["change_cues"] = frozenset([number for number in numbers if number >= 0])
+    return found
 
 
 def _newer(view: ScopeView, text: TextColumns, old: int, new: int) -> bool:
@@ -107,5 +124,11 @@ def _newer(view: ScopeView, text: TextColumns, old: int, new: int) -> bool:
 
 
 def _stems(text: TextColumns, row: int) -> set[int]:
-    words = text.words[int(text.starts[row]) : int(text.starts[row + 1])]
-    return set(text.lexicon.stems[words].tolist())
+    return set(_words(text, row))
+
+
+def _words(text: TextColumns, row: int) -> list[int]:
+    """Stems of a row's words, in order."""
+    words = text.words[text.starts.item(row) : text.starts.item(row + 1)]
+    stems: list[int] = text.lexicon.stems[words].tolist()
+    return stems

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from recall_integrations.indexes.columns import Rows
-from recall_integrations.indexes.replies import SHORT, STEPS
+from recall_integrations.indexes.replies import SHORT
 from recall_integrations.ranking.features.bm25 import Values, weighted
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match
 
 DECAY = 0.8  # of what was said, for each turn more that lies between
 EACH_MAX = 64  # words looked at of a turn that is no neighbour of a candidate
-FAR = (DECAY**2, DECAY**3)  # of the turns three and four before a candidate, which are no neighbours of it
+# Of the turns three and four before a candidate, which are no neighbours of it.
+FAR = np.asarray((DECAY**2, DECAY**3), dtype=np.float32)
 
 
 def subject_match(match: Match) -> Values:
@@ -52,14 +53,10 @@ def _from_afar(match: Match, about: Values, some: Rows) -> None:
     """
     columns, step = match.columns, match.at[3, some]
     there = (step < len(match.pool)).nonzero()[0]
-    before, whose, rows, worth = match.pool[step[there]], there, [], []
-    for decay in FAR[: STEPS - 2]:
-        before = columns.previous(before)
-        kept = before >= 0
-        before, whose = before[kept], whose[kept]
-        rows.append(before)
-        worth.append((whose, decay))
-    at = np.concatenate(rows)
+    third = columns.previous(match.pool[step[there]])
+    both = np.concatenate([third, columns.previous(third)])
+    kept = (both >= 0).nonzero()[0]
+    at = both[kept]
     if not len(at):
         return
     starts = columns.starts.take(at)
@@ -67,11 +64,12 @@ def _from_afar(match: Match, about: Values, some: Rows) -> None:
     ends = counts.cumsum()
     words = columns.words.take(np.arange(int(ends[-1])) + (starts - ends + counts).repeat(counts))
     same = columns.lexicon.stems.take(words) == np.asarray(match.numbers, dtype=np.int32)[:, None]
-    stem, place = np.divmod(same.reshape(-1).nonzero()[0], max(len(words), 1))
-    text = ends.searchsorted(place, side="right")
-    of = np.concatenate([whose for whose, _ in worth])
-    decays = np.concatenate([np.full(len(whose), decay, dtype=np.float32) for whose, decay in worth])
-    np.maximum.at(about, (stem, of[text]), decays[text])
+    stem, place = same.nonzero()
+    if not len(place):
+        return
+    text = kept[ends.searchsorted(place, side="right")]
+    decays = FAR.take((text >= len(there)).astype(np.int64))
+    np.maximum.at(about, (stem, there[text % len(there)]), decays)
 
 
 SUBJECT = (

@@ -40,12 +40,12 @@ class Facts(Stage):
         """`held`."""
         assert self._slots is not None
         parsed, view = state.query, state.scope
+        facts = self._store.facts_in(view)
+        if facts is None or not facts:  # then nothing need be read of the query
+            return state
         window = parsed.temporal_window
         asked = state_asked(parsed.original, self._slots, windowed=window is not None)
         if asked is None:
-            return state
-        facts = self._store.facts_in(view)
-        if facts is None or not facts:
             return state
         now = state.request.as_of or state.request.now
         span = None if window is None or asked.mode != THEN else (window.start, window.end)

@@ -10,6 +10,7 @@ from recall_integrations.adapters.shapes import (
     IF_ANY,
     OF_MEMORY,
     OF_RECALL,
+    RESULT,
     Details,
     NodeDetails,
     own,
@@ -34,7 +35,7 @@ def test_what_came_beside_is_told() -> None:
     held = {"superseded_by": "n", "valid_from": WHEN, "valid_to": WHEN.replace(month=6)}
     hit = Hit(memory=memory, score=0.5, duplicates=("d",), context=(around,), scope=Scope(user_id="u"), **held)
     said = said_of(hit, UTC)
-    assert set(said) == {*OF_MEMORY, *OF_RECALL, *IF_ANY} - {"recall_highlights"}
+    assert set(said) == {*OF_MEMORY, *OF_RECALL, *IF_ANY} - {"recall_highlights", RESULT}
     assert said["recall_duplicates"] == ["d"] and said["recall_refs"] == ["doc:1"] and said["recall_position"] == 2
     assert said["recall_scope"] == {"user_id": "u"}
     assert said["recall_context"][0]["text"] == "before"

@@ -7,9 +7,10 @@ from datetime import datetime, timezone
 
 import pytest
 
-from recall_integrations import Memory, MemoryStore
-from recall_integrations.errors import InvalidArgument
+from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
+from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.frameworks.agent import AgentMemory
+from recall_integrations.frameworks.tools import memory_tools
 
 QUERY = "what is my phone number?"
 
@@ -40,3 +41,46 @@ def test_as_of_a_day_counts_the_whole_day(memory: AgentMemory, as_of: str, numbe
 def test_what_is_no_day_is_said(memory: AgentMemory) -> None:
     with pytest.raises(InvalidArgument, match="as_of is 'monday'"):
         memory.recall(QUERY, as_of="monday")
+
+
+# -- judging -----------------------------------------------------------------------------------------------------------
+
+U1 = Scope("u1")
+
+
+@pytest.fixture
+def learning() -> Iterator[QueryOptimizer]:
+    with MemoryStore.open() as store:
+        store.remember_many([Memory("Priya runs the deploy", id="m1"), Memory("Sam drinks tea", id="m2")], scope=U1)
+        yield QueryOptimizer(store, config=RecallConfig(mode="learned"))
+
+
+def test_an_answer_is_judged_by_the_id_in_its_last_line(learning: QueryOptimizer) -> None:
+    memory = AgentMemory(learning, U1)
+    line = memory.recall("who runs the deploy?").splitlines()[-1]
+    assert memory.judge(line, ["(id: m1)"], ["m2"]) == "Noted: m1, m2."
+    assert (
+        memory.judge(line.removeprefix("(answer: ").removesuffix(")"), ["gone", "m1"]) == "Noted: m1. Not known: gone."
+    )
+    (judged,) = learning.store.judgements.of(U1)
+    assert sorted((gain.gain, gain.sure) for gain in judged.gains) == [(0.0, 1.0), (1.0, 0.5)]
+    with pytest.raises(InvalidArgument):
+        memory.judge(line)
+    for other, answer in ((memory, "never"), (AgentMemory(learning, Scope("u2")), line)):
+        with pytest.raises(NotFound, match="last line"):
+            other.judge(answer, ["m1"])
+
+
+def test_where_nothing_is_learned_nothing_of_it_is_shown(memory: AgentMemory, learning: QueryOptimizer) -> None:
+    assert "answer:" not in memory.recall(QUERY)
+    assert "answer:" not in AgentMemory(learning, Scope("nobody")).recall("tea")
+    assert [tool.name for tool in memory_tools(memory.store)] == ["recall_memory", "remember_this", "forget_this"]
+    assert [tool.name for tool in memory_tools(learning, scope=U1)][-1] == "judge_recall"
+
+
+def test_the_tool_says_what_it_noted(learning: QueryOptimizer) -> None:
+    tools = {tool.name: tool for tool in memory_tools(learning, scope=U1)}
+    answer = tools["recall_memory"].invoke({"query": "deploy"}).splitlines()[-1]
+    judge = tools["judge_recall"]
+    assert judge.invoke({"answer_id": answer, "used": ["m1"]}) == "Noted: m1."
+    assert judge.invoke({"answer_id": "x", "used": ["m1"]}).startswith("That did not work.")

@@ -18,8 +18,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope, errors
 from recall_integrations.config import LimitsConfig, RewritingConfig
+from recall_integrations.learning.learner import Step
+from recall_integrations.observability.families import ByPlan
 from recall_integrations.observability.metrics import Metrics
 from recall_integrations.types import CacheOutcome, Degradation, ParsedQuery, RecallResult, RerankOutcome, RetrievalPlan
+from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.observing import ArmSeen, PartSeen, RecallEvent
 
 LOCAL = ("recall_reranker_latency_ms", "recall_retrieval_latency_ms")  # named so by the optimizer's design
@@ -331,3 +334,67 @@ def test_every_reason_of_the_documentation_is_known() -> None:
     known = {"admission", "load", "privacy", "parse", "store"}  # stages, named beside a reason
     assert len(codes) > 40
     assert codes - known <= REASONS
+
+
+# -- learning ----------------------------------------------------------------------------------------------------------
+
+
+def step(kind: str, scope: Scope | None = None, **figures: tuple[float, int]) -> Step:
+    return Step(scope=scope, step=kind, version="v1", ndcg_by_plan=figures)
+
+
+def test_steps_of_learning_and_feedback_are_counted_from_zero() -> None:
+    metrics = Metrics()
+    before = values(metrics)
+    assert before["recall_learning_steps_total{step=rolled_back}"] == 0 == before["recall_feedback_total{kind=rating}"]
+    for kind in ("started", "rolled_back", "rolled_back", "another"):
+        metrics.learned(step(kind))
+    metrics.judged(Feedback(result_id="r", gains={}, kinds=("helpful", "rating")))
+    seen = values(metrics)
+    assert seen["recall_learning_steps_total{step=rolled_back}"] == 2
+    assert seen["recall_learning_steps_total{step=other}"] == 1
+    assert seen["recall_feedback_total{kind=helpful}"] == 1 == seen["recall_feedback_total{kind=rating}"]
+
+
+def test_ndcg_by_plan_is_that_of_all_judged_recalls_whatever_was_learned_how_often() -> None:
+    metrics = Metrics()
+    metrics.learned(step("started", Scope("u1"), precise=(0.2, 10), balanced=(0.5, 4)))
+    metrics.learned(step("nothing", Scope("u2"), precise=(0.8, 30), strange=(0.5, 1)))
+    assert values(metrics)["recall_ndcg_by_plan{plan=precise}"] == pytest.approx(0.65)
+    metrics.learned(step("promoted", Scope("u1"), precise=(0.6, 10)))  # instead of what was known of it
+    metrics.learned(step("promoted", None, precise=(0.0, 99)))  # of all together: not once more
+    seen = values(metrics)
+    assert seen["recall_ndcg_by_plan{plan=precise}"] == pytest.approx(0.75)
+    assert not any("strange" in name for name in seen)
+
+
+def test_figures_of_scopes_are_bounded() -> None:
+    by_plan = ByPlan(most=2)
+    for i, value in enumerate((0.1, 0.5, 0.7)):
+        means = by_plan.put(i, {"precise": (value, 5)})
+    assert means["precise"] == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(("version", "by"), [("rules", "rules"), ("v3", "own"), ("shared v2", "shared")])
+def test_recalls_are_counted_by_what_answered(version: str, by: str) -> None:
+    metrics = Metrics()
+    told = event()
+    assert told.result is not None
+    object.__setattr__(told.result, "version", version)
+    metrics.recalled(told, None)
+    seen = values(metrics)
+    assert {name: value for name, value in seen.items() if name.startswith("recall_served_total") and value} == {
+        f"recall_served_total{{by={by}}}": 1
+    }
+
+
+def test_an_optimizer_tells_of_feedback(store: MemoryStore) -> None:
+    metrics = Metrics()
+    optimizer = QueryOptimizer(store, config=WHOLE, observers=[metrics])
+    result = optimizer.recall("what does Priya run?")
+    optimizer.feedback(result, helpful=[str(result.hits[0].memory.id)], rating=True)
+    with pytest.raises(errors.InvalidArgument):
+        optimizer.feedback(result)
+    seen = values(metrics)
+    assert seen["recall_feedback_total{kind=helpful}"] == 1 == seen["recall_feedback_total{kind=rating}"]
+    assert seen["recall_feedback_total{kind=wrong}"] == 0

@@ -1,0 +1,149 @@
+"""Feedback as the frameworks have it: by the run of a callback, as LangSmith writes it, by the nodes of a response."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from recall_integrations.adapters.shapes import RESULT
+from recall_integrations.errors import InvalidArgument, NotFound
+from recall_integrations.patterns import regex
+
+RUNS_MAX = 2_000
+OF_RUN_MAX = 64  # recalls of one run
+# What the ratings of users go by. Others (`toxicity`, …) say nothing of a recall.
+KEYS = ("user_score", "user_rating", "thumbs", "helpful", "helpfulness", "rating", "feedback")
+_IDS = ("helpful", "wrong", "cited")
+_WORDS = {"up": True, "down": False, "thumbs_up": True, "thumbs_down": False}
+_CITED = regex(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+
+
+class Runs:
+    """The results of the last runs of callbacks, by the ids of the run, of the one around it, and of its trace.
+
+    Threads share it.
+
+    Args:
+        most: ids that are known; the oldest is forgotten.
+    """
+
+    def __init__(self, most: int = RUNS_MAX) -> None:
+        self._most = most
+        self._results: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def note(self, manager: Any, result_id: str) -> None:
+        """A run of a retriever has a result.
+
+        Args:
+            manager: of its callbacks (LangChain's).
+            result_id: of the result.
+        """
+        own = manager.run_id
+        traces = (getattr(handler, "order_map", {}).get(own, (None,))[0] for handler in manager.handlers)
+        ids = dict.fromkeys(str(one) for one in (own, manager.parent_run_id, *traces) if one is not None)
+        with self._lock:
+            for one in ids:
+                self._results[one] = (*self._results.pop(one, ()), result_id)[-OF_RUN_MAX:]
+            while len(self._results) > self._most:
+                self._results.popitem(last=False)
+
+    def of(self, run_id: object) -> str | None:
+        """The result of a run; `None` = no such run is known.
+
+        Raises:
+            InvalidArgument: several recalls belong to it.
+        """
+        with self._lock:
+            found = self._results.get(str(run_id), ())
+        if len(found) > 1:
+            raise InvalidArgument(
+                f"{len(found)} recalls belong to the run {run_id}. Name the result of one of them: {RESULT} in the "
+                "metadata of its documents."
+            )
+        return found[0] if found else None
+
+
+def langsmith_said(given: Any, keys: Sequence[str] = KEYS) -> tuple[tuple[str, ...], dict[str, Any]] | None:
+    """What a piece of feedback in LangSmith's shape says of a recall.
+
+    Args:
+        given: a mapping, or one of LangSmith's records: `run_id`, `trace_id`, `key`, `score`, `value`, `correction`.
+        keys: that rate an answer.
+
+    Returns:
+        Ids of the run and its trace, and arguments of `feedback`; `None` = its key is none of `keys`, and nothing
+        corrects it.
+
+    Raises:
+        InvalidArgument: it names no run, or its score is none.
+    """
+    read = given.get if isinstance(given, Mapping) else lambda name: getattr(given, name, None)
+    runs = tuple(str(one) for name in ("run_id", "trace_id") if (one := read(name)) is not None)
+    said: dict[str, Any] = {}
+    for holder in (read("correction"), read("value")):
+        if isinstance(holder, Mapping):
+            said |= {name: list(holder[name]) for name in _IDS if name not in said and _listed(holder.get(name))}
+    if read("key") in keys:
+        value, score = read("value"), read("score")
+        if score is None and not isinstance(value, Mapping):
+            score = _WORDS.get(value.strip().lower(), value) if isinstance(value, str) else value
+        if score is not None:
+            said["rating"] = _score(score)
+    if not said:
+        return None
+    if not runs:
+        raise InvalidArgument("Feedback names the run that it is about: run_id.")
+    return runs, said
+
+
+def _listed(ids: object) -> bool:
+    return isinstance(ids, list | tuple) and bool(ids)
+
+
+def _score(score: object) -> float | bool:
+    if isinstance(score, bool) or (isinstance(score, int | float) and 0 <= score <= 1):
+        return score
+    raise InvalidArgument(f"score must be from 0 to 1, true or false, not {score!r:.40}. Divide it by its largest.")
+
+
+def cited_of(given: Any) -> dict[str, list[str]]:
+    """Result → memories that an answer cites.
+
+    Args:
+        given: a LlamaIndex response, whose text cites `[2]` or `[1, 3]` of its `source_nodes`; or the nodes that are
+            cited, themselves.
+
+    Raises:
+        NotFound: none of them came from a recall of ours.
+    """
+    sources = getattr(given, "source_nodes", None)
+    nodes = list(given) if sources is None and isinstance(given, Iterable) else _numbered(given, sources or [])
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        metadata = getattr(getattr(node, "node", node), "metadata", {})
+        if RESULT in metadata:
+            found.setdefault(str(metadata[RESULT]), []).append(str(metadata["recall_id"]))
+    if not found:
+        raise NotFound(
+            f"No node that is cited has {RESULT} in its metadata. Give a response whose text cites its sources by "
+            "number ([1]), as CitationQueryEngine makes it, or the nodes that are cited."
+        )
+    return {result: list(dict.fromkeys(ids)) for result, ids in found.items()}
+
+
+def _numbered(response: Any, sources: Sequence[Any]) -> list[Any]:
+    """The sources whose numbers the text of a response has in brackets."""
+    text = str(getattr(response, "response", None) or "")
+    numbers = dict.fromkeys(int(part) for found in _CITED.finditer(text) for part in found.group(1).split(","))
+    return [sources[number - 1] for number in numbers if 1 <= number <= len(sources)]
+
+
+def result_of(runs: Runs, given: Any) -> Any:
+    """What `QueryOptimizer.feedback` takes, of what may also be the id of a run."""
+    if isinstance(given, UUID | str):
+        return runs.of(given) or str(given)
+    return given

@@ -1,0 +1,329 @@
+"""`recall feedback`: whether a recall helped. `recall learn`: what follows from that, and how to undo it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_integrations.console.commands.shared import (
+    CONFIG,
+    EMBEDDING,
+    NOW,
+    SCOPE,
+    STORE,
+    console,
+    k_option,
+    moment,
+    named_progress,
+    settings,
+)
+from recall_integrations.errors import InvalidArgument, NotFound, StoreLocked
+
+if TYPE_CHECKING:
+    from recall_integrations.config import RecallConfig
+    from recall_integrations.optimizer import QueryOptimizer
+    from recall_integrations.store.memory_store import MemoryStore
+    from recall_integrations.types import Scope
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+SHARED = click.option("--shared", is_flag=True, help="What all scopes have in common, instead of one scope.")
+VERSION = click.argument("version")
+THUMBS = {"up": 1.0, "down": 0.0}
+
+
+@contextmanager
+def _opened(path: Path, embedding: str | None, config: RecallConfig, instead: str) -> Iterator[MemoryStore]:
+    """The store; where an app has it open, the error says what to do instead."""
+    from recall_integrations.console.opening import existing_store
+
+    try:
+        with existing_store(path, embedding, config) as store:
+            yield store
+    except StoreLocked as e:
+        raise StoreLocked(f"{e} While an app or `recall serve` has it open: {instead}.") from None
+
+
+@contextmanager
+def _optimizer(
+    path: Path, embedding: str | None, config_path: str | None, instead: str
+) -> Iterator[tuple[QueryOptimizer, RecallConfig]]:
+    from contextlib import closing
+
+    from recall_integrations.optimizer import QueryOptimizer
+
+    config = settings(config_path)
+    with _opened(path, embedding, config, instead) as store, closing(QueryOptimizer(store, config=config)) as optimizer:
+        yield optimizer, config
+
+
+# -- feedback ----------------------------------------------------------------------------------------------------------
+
+
+def _rating(_ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    if value in THUMBS:
+        return THUMBS[value]
+    try:
+        return float(value)
+    except ValueError:
+        raise click.BadParameter("write up, down, or a number from 0 to 1.") from None
+
+
+@click.command("feedback")
+@STORE
+@click.argument("result_id", required=False)
+@click.option("--query", metavar="TEXT", help="What was asked: needed, since each process knows only its own recalls.")
+@click.option("--helpful", multiple=True, metavar="ID", help="A memory that answered it. Repeatable.")
+@click.option("--wrong", multiple=True, metavar="ID", help="A memory that had nothing to do with it. Repeatable.")
+@click.option("--cited", multiple=True, metavar="ID", help="A memory that the answer quotes; counts half. Repeatable.")
+@click.option("--rating", callback=_rating, metavar="up|down|0..1", help="Of the whole answer; counts a third.")
+@click.option("--asked-again", is_flag=True, help="Whoever asked asked much the same at once.")
+@SCOPE
+@k_option(5, "How many hits were shown.")
+@NOW
+@AS_JSON
+@CONFIG
+@EMBEDDING
+def feedback(
+    store: Path,
+    result_id: str | None,
+    query: str | None,
+    scope: str | None,
+    k: int,
+    now: str | None,
+    as_json: bool,
+    config_path: str | None,
+    embedding: str | None,
+    **said: Any,
+) -> None:
+    """Say whether a recall of STORE helped.
+
+    RESULT_ID is `id` of `recall search --json`, and may be left out. The query is
+    asked again: what it finds now counts as what was shown. No text of it is
+    kept, unless learned.keep_text says so (docs/learning.md).
+
+    \b
+    recall feedback STORE --query "who runs the deploy?" --helpful m1 --wrong m7
+    recall feedback STORE --query "who runs the deploy?" --rating down --scope u1
+    """
+    from recall_integrations.adapters.scopes import find_scope, scope_text
+    from recall_integrations.console.learning import show_feedback
+    from recall_integrations.delivery import as_data as data
+    from recall_integrations.learning.as_data import feedback_data
+
+    if query is None:
+        told = "Say what was asked: --query TEXT"
+        if result_id is None:
+            raise InvalidArgument(f"{told}, with --helpful ID, --wrong ID, --cited ID, --rating or --asked-again.")
+        raise NotFound(f"{told}. Which recall {result_id!r:.60} was, only the process knows that answered it.")
+    given = {"helpful": said["helpful"], "wrong": said["wrong"], "cited": said["cited"], "rating": said["rating"]}
+    present = moment(now)
+    with _optimizer(store, embedding, config_path, "send it there, POST /feedback (docs/serving.md)") as (asked, _):
+        where = find_scope(scope, asked.store.scopes())
+        found = asked.recall(query, scope=where, k=k, now=present)
+        if result_id is not None:
+            found = replace(found, id=result_id)
+        kept = asked.feedback(found, **given, asked_again=said["asked_again"], scope=where, query=query, now=present)
+        asked.flush()  # its replay
+    if as_json:
+        click.echo(data.dumps({"format": data.FORMAT, "scope": scope_text(where), **feedback_data(kept)}))
+    else:
+        show_feedback(console(), kept)
+
+
+# -- learning ----------------------------------------------------------------------------------------------------------
+
+
+@click.group("learn")
+@STORE
+@click.pass_context
+def learn(ctx: click.Context, store: Path) -> None:
+    """See what STORE has learned from feedback, and undo it.
+
+    Nothing of it answers a recall unless `mode: learned` is set where the
+    store is used. Rules are the floor (docs/learning.md).
+
+    \b
+    recall learn STORE status
+    recall learn STORE run
+    recall learn STORE diff rules v1 --scope u1
+    recall learn STORE rollback --scope u1
+    """
+    ctx.obj = store
+
+
+def _which(scope: str | None, shared: bool, store: MemoryStore) -> Scope | None:
+    """The scope that is meant; `None` = what is shared."""
+    from recall_integrations.adapters.scopes import find_scope
+
+    if shared and scope is not None:
+        raise InvalidArgument("Give --scope or --shared, not both.")
+    return None if shared else find_scope(scope, store.scopes())
+
+
+def _common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of all of them."""
+    for option in (EMBEDDING, CONFIG, AS_JSON, SCOPE):
+        command = option(command)
+    return click.pass_obj(command)
+
+
+def _again(store: Path, scope: Scope | None, words: str) -> str:
+    """A command that may be typed as it is shown."""
+    import shlex
+
+    from recall_integrations.adapters.scopes import scope_text
+
+    where = ["--shared"] if scope is None else ["--scope", scope_text(scope)]
+    return shlex.join(["recall", "learn", str(store), *words.split(), *where])
+
+
+@learn.command("status")
+@SHARED
+@_common
+def status(
+    store: Path, scope: str | None, shared: bool, as_json: bool, config_path: str | None, embedding: str | None
+) -> None:
+    """How each scope stands: what serves, what is tried, how good.
+
+    nDCG@5 is by what was judged: 1 = what helped stood first. `rules` is what
+    the shipped weights find, a version what it finds.
+    """
+    from recall_integrations.console.learning import show_status
+    from recall_integrations.delivery import as_data as data
+    from recall_integrations.learning.as_data import status_data
+
+    with _optimizer(store, embedding, config_path, "GET /learning (docs/serving.md)") as (optimizer, config):
+        where = None if scope is None and not shared else _which(scope, shared, optimizer.store)
+        found = optimizer.learner().status(where)
+        if shared:
+            found = tuple(one for one in found if one.scope is None)
+    if as_json:
+        click.echo(data.dumps({"format": data.FORMAT, "mode": config.mode, "scopes": [status_data(s) for s in found]}))
+    else:
+        show_status(console(), found, config)
+
+
+@learn.command("run")
+@click.option("--force", is_flag=True, help="Whatever was learned lately, and decide now about what is tried.")
+@_common
+def run(
+    store: Path, scope: str | None, force: bool, as_json: bool, config_path: str | None, embedding: str | None
+) -> None:
+    """Learn from what was judged, and decide about what is tried.
+
+    Each scope, then what they have in common. It may be ended at any time: what
+    was done stays. `recall serve` does it by itself with mode: learned.
+    """
+    from recall_integrations.adapters.scopes import find_scope
+    from recall_integrations.console.learning import show_steps
+    from recall_integrations.delivery import as_data as data
+    from recall_integrations.learning.as_data import step_data
+
+    instead = "with mode: learned `recall serve` learns by itself, or POST /learning/run; in an app optimizer.learn()"
+    with _optimizer(store, embedding, config_path, instead) as (optimizer, _), named_progress() as show:
+        where = None if scope is None else find_scope(scope, optimizer.store.scopes())
+        steps = optimizer.learn(
+            where, force=force, progress=lambda _scope, done, total: show("Learning, scopes", done, total)
+        )
+    if as_json:
+        click.echo(data.dumps({"format": data.FORMAT, "steps": [step_data(step) for step in steps]}))
+    else:
+        show_steps(console(), steps)
+
+
+@learn.command("promote")
+@VERSION
+@SHARED
+@_common
+def promote(
+    store: Path,
+    version: str,
+    scope: str | None,
+    shared: bool,
+    as_json: bool,
+    config_path: str | None,
+    embedding: str | None,
+) -> None:
+    """Let VERSION answer all recalls of a scope from now on."""
+    _by_hand(store, version, scope, shared, as_json, config_path, embedding)
+
+
+@learn.command("rollback")
+@SHARED
+@_common
+def rollback(
+    store: Path, scope: str | None, shared: bool, as_json: bool, config_path: str | None, embedding: str | None
+) -> None:
+    """Take back what is tried, or else what serves.
+
+    What served before serves again, and nothing is learned there until a
+    version is promoted.
+    """
+    _by_hand(store, None, scope, shared, as_json, config_path, embedding)
+
+
+def _by_hand(
+    store: Path,
+    version: str | None,
+    scope: str | None,
+    shared: bool,
+    as_json: bool,
+    config_path: str | None,
+    embedding: str | None,
+) -> None:
+    from recall_integrations.console.learning import show_state
+    from recall_integrations.delivery import as_data as data
+    from recall_integrations.learning.as_data import named, state_data
+
+    route = "rollback" if version is None else "promote"
+    with _optimizer(store, embedding, config_path, f"POST /learning/{route} (docs/serving.md)") as (optimizer, config):
+        where, learner = _which(scope, shared, optimizer.store), optimizer.learner()
+        state = learner.rollback(where) if version is None else learner.promote(version, where)
+    if as_json:
+        click.echo(data.dumps({"format": data.FORMAT, "scope": named(where), **state_data(state)}))
+        return
+    last = state.events[-1].version
+    show_state(console(), where, state, _again(store, where, f"promote {last}" if version is None else "rollback"),
+               config=config)  # fmt: skip
+
+
+@learn.command("diff")
+@click.argument("old")
+@click.argument("new")
+@SHARED
+@_common
+def diff(
+    store: Path,
+    old: str,
+    new: str,
+    scope: str | None,
+    shared: bool,
+    as_json: bool,
+    config_path: str | None,
+    embedding: str | None,
+) -> None:
+    """What is otherwise in version NEW than in OLD; `rules` is none.
+
+    Weights of features are steps from the shipped ones, weights of arms
+    factors; the largest first.
+    """
+    from recall_integrations.console.learning import show_difference
+    from recall_integrations.delivery import as_data as data
+    from recall_integrations.learning.as_data import difference_data, named
+
+    instead = "GET /learning says what serves; the versions are files in STORE/learning"
+    with _optimizer(store, embedding, config_path, instead) as (optimizer, _):
+        where = _which(scope, shared, optimizer.store)
+        rows = optimizer.learner().diff(old, new, where)
+    if as_json:
+        head = {"format": data.FORMAT, "scope": named(where), "old": old, "new": new}
+        click.echo(data.dumps({**head, "changes": difference_data(rows)}))
+    else:
+        show_difference(console(), rows, old, new, _again(store, where, "rollback"))

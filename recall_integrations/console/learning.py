@@ -1,0 +1,171 @@
+"""What `recall learn` and `recall feedback` show: how scopes stand, what was done about them, what a version changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from recall_integrations.adapters.scopes import scope_text
+from recall_integrations.config import RecallConfig
+from recall_integrations.console.rendering import pairs
+from recall_integrations.indexes.times import from_micros
+from recall_integrations.learning.as_data import named
+from recall_integrations.learning.learner import Status, Step
+from recall_integrations.learning.shelf import Event, State
+from recall_integrations.text.one_line import plain
+from recall_integrations.types import Scope
+from recall_integrations.types.feedback import Feedback
+from recall_integrations.types.judged import RULES
+
+EVENTS_SHOWN = 5
+SIGNATURES_SHOWN = 5
+STEPS = {
+    "started": "on trial",
+    "promoted": "promoted",
+    "rolled_back": "rolled back",
+    "extended": "tried for longer",
+    "nothing": "nothing better",
+    "skipped": "not now",
+}
+PARTS = {"steps": "weight of", "arms": "arm", "plans": "plan for"}
+
+
+def show_status(console: Console, every: Sequence[Status], config: RecallConfig) -> None:
+    """A block for each scope, then how to go on.
+
+    Args:
+        console: where.
+        every: of them.
+        config: whose mode says whether what was learned answers, and whose time zone is that of days.
+    """
+    zone = ZoneInfo(config.timezone)
+    for i, status in enumerate(every):
+        if i:
+            console.print()
+        console.print(Text(plain(named(status.scope)) if status.scope else "shared by all scopes", style="bold"))
+        _show_one(console, status, config, zone)
+    if not any(status.judged for status in every):
+        console.print(Text("\nNo recall was judged yet. Say which memories helped: recall feedback STORE --query …"))
+    if config.mode != "learned":
+        said = f"\nmode is {config.mode} in these settings: rules answer, whatever was learned. mode: learned lets it."
+        console.print(Text(said, style="yellow"))
+
+
+def _show_one(console: Console, status: Status, config: RecallConfig, zone: ZoneInfo) -> None:
+    state = status.state
+    grid = pairs()
+    for label, words in _standing(state, config, zone):
+        grid.add_row(label, Text(words))
+    if status.scope is not None:
+        need = config.learned.min_queries_per_signature
+        usable = f"{status.replayed:,} can be learned from" + (f", {need:,} are needed" * (status.replayed < need))
+        grid.add_row("judged", Text(f"{status.judged:,} recalls: in {status.helpful:,} something helped, {usable}"))
+    for label, (value, count) in sorted(status.ndcg.items(), key=lambda one: (one[0] != RULES, one[0])):
+        grid.add_row(f"nDCG@5 {label}", Text(f"{value:.3f} on {count:,}"))
+    if status.ndcg_by_plan:
+        words = ", ".join(f"{plan} {value:.3f}" for plan, value in status.ndcg_by_plan.items())
+        grid.add_row("nDCG@5 by plan", Text(words))
+    if status.signatures:
+        most = list(status.signatures.items())[:SIGNATURES_SHOWN]
+        more = len(status.signatures) - len(most)
+        words = "; ".join(f"{name}: {count:,}" for name, count in most) + (f"; {more} more" if more else "")
+        grid.add_row("queries", Text(words))
+    for i, event in enumerate(reversed(state.events[-EVENTS_SHOWN:])):
+        grid.add_row("" if i else "last steps", Text(_event(event, zone)))
+    console.print(grid)
+
+
+def _standing(state: State, config: RecallConfig, zone: ZoneInfo) -> list[tuple[str, str]]:
+    """What serves and what is tried, in words."""
+    since = f" since {_day(state.since, zone)}" if state.since else ""
+    serving = "rules and shipped weights" if state.serving == RULES else state.serving
+    rows = [("serves", serving if state.candidate else serving + since)]
+    if state.candidate:
+        share = config.learned.traffic_fraction_for_new_weights
+        rows.append(("on trial", f"{state.candidate}{since}, answers {share:.0%} of the queries"))
+    if state.held_back:
+        rows.append(("held back", "taken back by hand: nothing is learned until a version is promoted"))
+    return rows
+
+
+def _event(event: Event, zone: ZoneInfo) -> str:
+    what = " ".join(part for part in (event.version, STEPS.get(event.step, event.step)) if part)
+    return f"{_day(event.at, zone)}  {plain(what)}: {plain(event.because)}"
+
+
+def show_steps(console: Console, steps: Sequence[Step]) -> None:
+    """What a run did, a row for each scope."""
+    if not steps:
+        console.print(Text("No recall was judged yet: there is nothing to learn from."))
+        return
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("scope", "what", "version", "judged", "because"):
+        table.add_column(title, justify="right" if title == "judged" else "left", overflow="fold")
+    for step in steps:
+        table.add_row(
+            Text(plain(named(step.scope))),
+            Text(STEPS.get(step.step, step.step)),
+            step.version or "-",
+            f"{step.judged:,}",
+            Text(plain(step.because)),
+        )
+    console.print(table)
+
+
+def show_difference(
+    console: Console, rows: Iterable[tuple[str, object, object]], old: str, new: str, undo: str
+) -> None:
+    """What is otherwise in a version, the largest first, and how to undo it."""
+    found = list(rows)
+    if not found:
+        console.print(Text(f"{old} and {new} are the same."))
+        return
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("what", old, new, "change"):
+        table.add_column(plain(title), justify="left" if title == "what" else "right")
+    for what, before, after in found:
+        part, _, name = what.partition(".")
+        changed = f"{after - before:+.3f}" if isinstance(before, float) and isinstance(after, float) else ""
+        table.add_row(Text(f"{PARTS.get(part, part)} {plain(name)}"), _value(before), _value(after), changed)
+    console.print(table)
+    console.print(Text("\nWeights are steps from the shipped ones, of arms factors of what plans give them."))
+    console.print(Text(f"To take back what is tried, or else what serves: {undo}"))
+
+
+def show_state(console: Console, scope: Scope | None, state: State, undo: str, *, config: RecallConfig) -> None:
+    """What serves after a step by hand."""
+    of = "For scopes that have learned nothing themselves" if scope is None else f"In {plain(named(scope))}"
+    console.print(Text(f"{of}, from the next recall on:"))
+    grid = pairs()
+    for label, words in _standing(state, config, ZoneInfo(config.timezone)):
+        grid.add_row(label, Text(words))
+    console.print(grid)
+    console.print(Text(f"To undo it: {undo}"))
+
+
+def show_feedback(console: Console, feedback: Feedback) -> None:
+    """What is kept of feedback."""
+    for scope, of_ids in feedback.gains.items():
+        for memory_id, gain in of_ids.items():
+            said = "helped" if gain == 1 else "did not help" if gain == 0 else f"helped by {gain:.2f}"
+            console.print(Text(f"{plain(memory_id)} {said} ({plain(scope_text(scope))})"))
+    if feedback.ignored:
+        ids = ", ".join(plain(one) for one in feedback.ignored)
+        console.print(Text(f"Not there, and left out: {ids}", style="yellow"))
+    if not feedback:
+        console.print(Text("Nothing is kept: none of it is about a memory that is there."))
+
+
+def _value(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else plain(str(value))
+
+
+def _day(micros: int, zone: ZoneInfo) -> str:
+    moment: datetime = from_micros(micros).astimezone(zone)
+    return f"{moment:%Y-%m-%d %H:%M}"

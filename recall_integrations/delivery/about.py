@@ -1,0 +1,51 @@
+"""What replies among the hits are about, in words: read from the turns before them when somebody reads the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from recall_integrations.facts.subjects import Turn, said_so, subject_of
+
+Reply = tuple[str, Sequence[str]]
+
+
+class Subjects(Mapping[int, str]):
+    """Row → "tomato plants, two turns before", of those replies that turn out to be about something.
+
+    The texts are those of the recall, so that the store may be closed, or changed, when the reason is read. What is
+    read once stays; two threads read the same.
+
+    Args:
+        replies: row → the text of the reply, and of the turns before it, the nearest first; "" = nothing is said of it.
+        asked: stems of the query.
+    """
+
+    __slots__ = ("_asked", "_replies", "_told")
+
+    def __init__(self, replies: Mapping[int, Reply], asked: Collection[str]) -> None:
+        self._replies, self._asked = replies, asked
+        self._told: dict[int, str] = {}
+
+    def get(self, row: int, default: str = "") -> str:  # type: ignore[override]
+        """What the reply of a row is about; `default` where it is about nothing, or is no reply."""
+        if row not in self._replies:
+            return default
+        told = self._told.get(row)
+        if told is None:
+            text, before = self._replies[row]
+            # The question itself says little, or the turns before it would not count.
+            subject = subject_of(Turn(text=text), [Turn(text=one) for one in before], asked=self._asked, first=2)
+            told = self._told[row] = "" if subject is None else said_so(subject)
+        return told or default
+
+    def __getitem__(self, row: int) -> str:
+        told = self.get(row)
+        if not told:
+            raise KeyError(row)
+        return told
+
+    def __iter__(self) -> Iterator[int]:
+        return (row for row in self._replies if self.get(row))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

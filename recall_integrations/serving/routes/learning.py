@@ -1,0 +1,237 @@
+"""`POST /feedback`: whether a recall helped. `/learning`: what follows from that, and how to undo it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from pydantic import Field, FiniteFloat
+
+from recall_integrations.errors import InvalidArgument, NotFound
+from recall_integrations.learning.as_data import feedback_data, named, state_data, status_data, step_data
+from recall_integrations.serving.asked import Asked, Listed, Time, WhichScope, moment, scope_of
+from recall_integrations.serving.auth import Caller, Reader, Writer
+from recall_integrations.serving.problems import packed
+from recall_integrations.serving.replies import Reply, problems
+from recall_integrations.serving.routes.memories import JSON, Where
+from recall_integrations.serving.served import Served
+from recall_integrations.types import Scope
+from recall_integrations.types.judged import GAINS_MAX
+
+Ids = Listed[str]
+UNKNOWN = "There is no such recall here: a server remembers its last ones. Give `query` and `scope` as well."
+
+
+class FeedbackAsked(Asked):
+    """What is said of a recall. At least one of `helpful`, `wrong`, `cited`, `rating`, `asked_again`."""
+
+    result_id: str = Field(min_length=1, max_length=200, description="`id` of the reply to `POST /recall`.")
+    helpful: Ids = Field([], max_length=GAINS_MAX, description="Ids of memories that answered.")
+    wrong: Ids = Field([], max_length=GAINS_MAX, description="Ids of hits that had nothing to do with it.")
+    cited: Ids = Field([], max_length=GAINS_MAX, description="Ids that the answer quotes; counts half as much.")
+    rating: FiniteFloat | bool | None = Field(
+        None, description="Of the whole answer, from 0 to 1; true and false are thumbs. Counts a third as much."
+    )
+    asked_again: bool = Field(False, description="Whether the user asked much the same at once.")
+    scope: WhichScope = None
+    query: str | None = Field(None, min_length=1, description="What was asked, where the server may not know it.")
+    now: Time | None = Field(None, description="With `query`, its time.")
+
+
+class FeedbackReply(Reply):
+    """What is kept."""
+
+    result_id: str
+    kept: dict[str, dict[str, float]] = Field(description="Scope → memory → 1 it helped, 0 it did not.")
+    ignored: list[str] = Field(description="Ids that name no memory there.")
+    anew: bool = Field(description="Whether the query was asked again, since the recall was not known any more.")
+
+
+class EventReply(Reply):
+    """A step of learning."""
+
+    at: str | None
+    step: str = Field(description="started, promoted, rolled_back, extended, nothing")
+    version: str | None
+    because: str
+
+
+class StateReply(Reply):
+    """What serves."""
+
+    scope: str = Field(description="`shared` = what all scopes have in common.")
+    serving: str = Field(description="`rules`, or a version.")
+    tried: str | None = Field(description="The version that a share of the queries gets.")
+    since: str | None
+    learned_at: str | None
+    held_back: bool = Field(description="It was rolled back by hand: nothing is learned until one is promoted.")
+    steps: list[EventReply]
+
+
+class StatusReply(StateReply):
+    """How a scope stands."""
+
+    versions: list[str]
+    judged: int
+    helpful: int
+    replayed: int
+    ndcg: dict[str, dict[str, float]]
+    ndcg_by_plan: dict[str, float]
+    signatures: dict[str, int]
+
+
+class LearningReply(Reply):
+    """How scopes stand."""
+
+    mode: str = Field(description="Only `learned` answers by what was learned.")
+    scopes: list[StatusReply]
+
+
+class RunAsked(Asked):
+    """Learn now."""
+
+    scope: WhichScope = None
+    everything: bool = Field(False, description="Every scope, and what they share: for the right `admin`.")
+    force: bool = Field(False, description="Whatever was learned lately, and decide now about what is tried.")
+
+
+class StepReply(Reply):
+    """What was done about a scope."""
+
+    scope: str
+    step: str
+    version: str | None
+    because: str
+    judged: int
+    took_ms: float
+
+
+class RunReply(Reply):
+    """What was done."""
+
+    steps: list[StepReply]
+
+
+class RollbackAsked(Asked):
+    """Take back what is tried, or else what serves."""
+
+    scope: WhichScope = None
+    shared: bool = Field(False, description="What all scopes have in common: for the right `admin`.")
+
+
+class PromoteAsked(RollbackAsked):
+    """Let a version serve."""
+
+    version: str = Field(min_length=2, max_length=10, examples=["v2"])
+
+
+def router(served: Served) -> APIRouter:
+    """Feedback and learning."""
+    routes = APIRouter(tags=["learning"])
+
+    @routes.post("/feedback", response_model=FeedbackReply, responses=problems(404), summary="Say whether it helped")
+    async def feedback(asked: FeedbackAsked, caller: Writer) -> Response:
+        """Kept when this answers, without any text. What is said of one recall in several requests is put together."""
+        when = moment(asked.now, "now")
+
+        def judge() -> bytes:
+            where = _of_recall(served, asked, caller)
+            kept = served.optimizer.feedback(
+                asked.result_id, helpful=asked.helpful, wrong=asked.wrong, cited=asked.cited, rating=asked.rating,
+                asked_again=asked.asked_again, scope=where, query=asked.query, now=when, privacy=caller.mode(None),
+            )  # fmt: skip
+            return packed(feedback_data(kept))
+
+        return Response(await served.writes.run(judge), media_type=JSON)
+
+    _status(routes, served)
+    _changing(routes, served)
+    return routes
+
+
+def _of_recall(served: Served, asked: FeedbackAsked, caller: Caller) -> Scope:
+    """The scope by which the recall is found; whose it is else is nobody's business.
+
+    Raises:
+        Refused: the caller may not go there, or names no scope where one is needed.
+        NotFound: the recall is of others.
+    """
+    given = scope_of(asked.scope)
+    known = served.optimizer.scopes_of(asked.result_id)
+    mine = bool(known) and len(caller.everywhere(known)) == len(known)
+    if mine and (given is None or given in known):
+        return known[0]
+    where = caller.where(given)
+    if asked.query is None:
+        raise NotFound(UNKNOWN)
+    return where
+
+
+def _status(routes: APIRouter, served: Served) -> None:
+    @routes.get("/learning", response_model=LearningReply, responses=problems(), summary="What was learned")
+    async def status(
+        caller: Reader,
+        scope: Where = None,
+        everything: Annotated[bool, Query(description="Every scope, and what they share: for `admin`.")] = False,
+    ) -> Response:
+        """What serves a scope, what is tried there, how good both are by what was judged, and the last steps."""
+        if everything:
+            caller.must("admin")
+        where = None if everything else caller.where(scope_of(scope))
+
+        def read() -> bytes:
+            every = served.optimizer.learner().status(where)
+            if caller.grants is not None:
+                reached = caller.everywhere(one.scope for one in every if one.scope is not None)
+                every = tuple(one for one in every if one.scope is None or one.scope in reached)
+            reply: dict[str, Any] = {"mode": served.optimizer.config.mode}
+            return packed({**reply, "scopes": [status_data(one) for one in every]})
+
+        return Response(await served.reads.run(read), media_type=JSON)
+
+
+def _changing(routes: APIRouter, served: Served) -> None:
+    @routes.post("/learning/run", response_model=RunReply, responses=problems(), summary="Learn now")
+    async def run(asked: RunAsked, caller: Writer) -> Response:
+        """Learn from what was judged, and decide about what is tried. The server does it by itself in time."""
+        if asked.everything:
+            caller.must("admin")
+            if asked.scope is not None:
+                raise InvalidArgument("Give `scope` or `everything`, and not both.")
+        where = None if asked.everything else caller.where(scope_of(asked.scope))
+
+        def learn() -> bytes:
+            return packed({"steps": [step_data(one) for one in served.learning.run(where, force=asked.force)]})
+
+        return Response(await served.learns.run(learn), media_type=JSON)
+
+    @routes.post("/learning/promote", response_model=StateReply, responses=problems(), summary="Let a version serve")
+    async def promote(asked: PromoteAsked, caller: Writer) -> Response:
+        """It answers all recalls of the scope from the next one on."""
+        where = _changed(asked, caller)
+
+        def change() -> bytes:
+            state = served.optimizer.learner().promote(asked.version, where)
+            return packed({"scope": named(where), **state_data(state)})
+
+        return Response(await served.writes.run(change), media_type=JSON)
+
+    @routes.post("/learning/rollback", response_model=StateReply, responses=problems(), summary="Take it back")
+    async def rollback(asked: RollbackAsked, caller: Writer) -> Response:
+        """What served before serves again, and nothing is learned there until a version is promoted."""
+        where = _changed(asked, caller)
+
+        def change() -> bytes:
+            return packed({"scope": named(where), **state_data(served.optimizer.learner().rollback(where))})
+
+        return Response(await served.writes.run(change), media_type=JSON)
+
+
+def _changed(asked: RollbackAsked, caller: Caller) -> Scope | None:
+    """The scope that is changed; `None` = what is shared."""
+    if not asked.shared:
+        return caller.where(scope_of(asked.scope))
+    caller.must("admin")
+    if asked.scope is not None:
+        raise InvalidArgument("Give `scope` or `shared`, and not both.")
+    return None

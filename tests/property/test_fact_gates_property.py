@@ -1,0 +1,178 @@
+"""What facts look at first lets through all that they would find without looking: tested over words of the rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from recall_integrations.delivery.about import Subjects
+from recall_integrations.facts import sentences
+from recall_integrations.facts.rules import nouns
+from recall_integrations.facts.rules.reading import Reading, may_state
+from recall_integrations.facts.said import Said
+from recall_integrations.facts.slots import DEFAULT
+from recall_integrations.facts.subjects import Turn, said_so, subject_of
+from recall_integrations.indexes import lexicon
+from recall_integrations.indexes.columns import TextRow, columns_of
+from recall_integrations.indexes.lexicon import Lexicon, asks_when
+from recall_integrations.indexes.replies import STEPS, elliptic, replies_after
+from recall_integrations.indexes.told import Told
+from recall_integrations.text.analyser import words
+
+AT = datetime(2025, 6, 3, 12, tzinfo=timezone.utc)
+ROOT = Path(__file__).resolve().parents[2]
+LINES = (
+    "I my we our you your she he his her the The My I'm I've we're you've Priya Sam Henrietta Priya's Sam's Kestrel",
+    "is was are live lives in at Berlin Lisbon moved to work works for Acme like likes tea have had has got a new cat no",
+    "longer not but and so because that when what do does did if think said says maybe actually sorry correction don't",
+    "last this next since yesterday back as from starting early March May 2024 two weeks ago on of all among editors",
+    "name phone number is 555-0101 colour green favourite address sister boss birthday is: called one of old use",
+    'Dr. Mr. vs. etc. e.g. No. St. A. ft. Ave. approx. ok? yes! What?Yes why!And ; \n - ( ) " “ ” … ... ?! .) ."',
+)
+WORDS = [word for line in LINES for word in line.split(" ")]
+PHRASES = sorted({*DEFAULT.of_noun, *(verb for slot in DEFAULT for verb in (*slot.verbs, *slot.starts, *slot.stops))})
+SPACES = st.sampled_from([" ", " ", " ", " ", "  ", ", ", ". ", "? ", "\n", "", "; ", "! "])
+TOLD = (
+    "I live in Berlin. In March we moved to Lisbon, and my sister Priya works for Acme. Of all editors I like Zed best."
+)
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """Words of the rules and phrases of the schema, in any order, joined by whatever."""
+    said = []
+    for word in draw(st.lists(st.one_of(st.sampled_from(WORDS), st.sampled_from(PHRASES)), min_size=1, max_size=25)):
+        said += [word, draw(SPACES)]
+    return "".join(said)
+
+
+TEXTS = st.one_of(texts(), texts(), st.text(alphabet="aAI .!?;\n\"')”…,mDr", max_size=60))
+_BOUNDARY = re.compile(r"[.!?…]+[\"'”’)*]{0,3}(?=\s|$)|\n+|;\s|(?<=[a-z])[!?]+(?=[A-Z])")
+_SHORT = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|St|Prof|No|Apt|vs|etc|approx|e\.g|i\.e|[A-Z]|ft|Ave|Rd|Jr|Sr))\Z")
+
+
+def cut(text: str) -> list[tuple[int, int]]:
+    """The sentences of a text as they are defined, sign by sign."""
+    found, start = [], 0
+    for match in _BOUNDARY.finditer(text):
+        if match[0] != "." or not _SHORT.search(text, max(start, match.start() - 8), match.start()):
+            found.append((start, match.start()))
+            start = match.end()
+    return [*found, (start, len(text))]
+
+
+def ungated(text: str) -> tuple[Said, ...]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (sentences, nouns):
+            patch.setattr(module, "may_state", lambda _text, _start: True)
+        return sentences.said_in(text, AT)
+
+
+def check(text: str) -> None:
+    assert sentences.said_in(text, AT) == ungated(text)
+    one = Reading(text, AT, DEFAULT)
+    assert [one.sentence(start) for start, _ in cut(text)] == cut(text)
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS)
+@example(TOLD)
+@example("e.g. I live in Berlin. See No. 5, Dr. Sam's. What?And I moved to Oslo! He lives in Rome (vs. Bonn).")
+def test_no_statement_is_overlooked(text: str) -> None:
+    check(text)
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS, st.sampled_from(["I", "we", "Priya", "my"]), st.integers(0, 3))
+def test_where_nothing_may_be_stated_nothing_is(before: str, subject: str, more: int) -> None:
+    text = f"{before} {subject} live in Berlin{' now' * more}."
+    start = len(before) + 1
+    if not may_state(text, start):
+        assert Reading(text, AT, DEFAULT).stated(start, len(text) - 1) == 0
+
+
+@pytest.mark.parametrize("before", ["Do ", "How ", "did what ", "I wonder where "])
+def test_what_asks_is_passed_over(before: str) -> None:
+    assert not may_state(f"{before}I live", len(before))
+
+
+@pytest.mark.parametrize(
+    "before", ["", "and ", "In May ", "Of all editors ", "ok. ", "Hey!And ", "\n", f"{'x' * 200} "]
+)
+def test_what_may_state_is_read(before: str) -> None:
+    assert may_state(f"{before}I live", len(before))
+
+
+def of_the_tests() -> Iterator[str]:
+    """The sentences in the tests of the rules."""
+    quoted = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+    for file in sorted((ROOT / "tests" / "unit" / "facts").glob("test_*.py")):
+        yield from (text for text in quoted.findall(file.read_text(encoding="utf-8")) if " " in text)
+
+
+def test_labelled_sentences_are_read_as_without_gates() -> None:
+    found = list(dict.fromkeys(of_the_tests()))
+    assert len(found) > 300
+    for text in found:
+        check(text)
+    assert sum(bool(sentences.said_in(text, AT)) for text in found) > 100
+
+
+DATES = (
+    "when When WHEN what which who how long ago date day month year was the is years dates 'day today whenever ｗhen é"
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(DATES.split()), max_size=7).map(" ".join))
+def test_a_query_that_asks_when_is_known(text: str) -> None:
+    assert asks_when(text) == lexicon._asks_when(words(text))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["Sam", "Priya", None]), st.sampled_from(["How many?", "Ten", "word " * 14])),
+        max_size=12,
+    ),
+    st.lists(st.integers(0, 11), max_size=5),
+)
+def test_replies_are_those_to_elliptic_questions(turns: list[tuple[str | None, str]], found: list[int]) -> None:
+    rows = [TextRow(num=i + 1, text=text, actor=actor, thread="t", position=i) for i, (actor, text) in enumerate(turns)]
+    scope = columns_of(rows, Lexicon())
+    at = [row for row in found if row < len(turns)]
+    behind = [row + step for step in range(2, STEPS + 1) for row in at if row + step < len(turns)]
+    wanted = [row for row in dict.fromkeys(behind) if elliptic(scope, row) > 0 and row not in at]
+    none = np.asarray(at, dtype=np.int64)
+    assert replies_after(scope, none, none, 100).tolist() == wanted
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 50), st.integers(1, 20)), max_size=8), st.integers(0, 60))
+def test_times_are_looked_up_together_as_one_by_one(told: list[tuple[int, int, int]], start: int) -> None:
+    rows, begins, lengths = np.asarray(sorted(told), dtype=np.int64).reshape(-1, 3).T
+    column = Told(size=10, rows=rows, start=begins, stop=begins + lengths)
+    for window in ((None, None), (start, start + 10)):
+        each = {row: time for row in range(10) if (time := column.of_row(row, *window)) is not None}
+        assert column.of_rows([9, *range(9)], *window) == each
+        assert column.of_rows([], *window) == {}
+
+
+def test_what_replies_are_about_is_read_later() -> None:
+    before = ["", "My tomato plants are big", "Hello", ""]
+    subjects = Subjects(
+        {3: ("Three, since spring", before), 5: ("Nothing else to say about kestrels", ["", "", "", ""])}, []
+    )
+    turns = [Turn(text=text) for text in before]
+    found = subject_of(Turn(text="Three, since spring"), turns, first=2)
+    assert found is not None
+    assert dict(subjects) == {3: said_so(found)} and len(subjects) == 1
+    assert subjects.get(5, "") == subjects.get(7, "") == ""
+    with pytest.raises(KeyError):
+        subjects[5]
