@@ -21,13 +21,23 @@ from numpy.typing import NDArray
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.store.memory_store import MemoryStore
+from tests import quick
 
-# How long one example takes says nothing on a shared machine.
-hypothesis.settings.register_profile("here", deadline=None)
-hypothesis.settings.load_profile("here")
 os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # read by Chroma, whose clients in memory must agree on it
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    quick.choose(config.getoption("markexpr"))
+    # How long one example takes says nothing on a shared machine.
+    hypothesis.settings.register_profile("here", deadline=None, max_examples=quick.examples(100))
+    hypothesis.settings.load_profile("here")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    quick.thin(items)
 
 
 class FakeEmbedding:

@@ -1,11 +1,35 @@
-"""Says which of many parameters the quick suite runs. `-m slow`, which `.ci/run` does as well, runs the others."""
+"""Says what of many examples and parameters the quick suite runs. `-m "slow or hypothesis"` runs all of them.
+
+`.ci/run` does both. Three kinds are thinned:
+
+- `only`: parameters of which each costs seconds; those named are quick.
+- `@pytest.mark.sweep(every=N)`: one mechanism that is tried in many places (columns that are damaged, kinds that are
+  planted, texts that are repeated); the first and every N-th place after it are quick, the others slow. What is asked
+  for by its id is collected alone, so it runs. `N` is odd, so that it goes through each of several parameters.
+- `examples`: of a property, a fifth of its examples are quick.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
+
+QUICK = "not slow"  # the `-m` of pyproject.toml
+SHARE = 5
+_suite = {"is quick": False}
+
+
+def choose(expression: str) -> None:
+    """Says by which `-m` tests are chosen; to be called before test modules are imported."""
+    _suite["is quick"] = expression == QUICK
+
+
+def examples(number: int) -> int:
+    """Of so many examples of a property: those that are tried now, at least five of them or all."""
+    return min(number, max(5, number // SHARE)) if _suite["is quick"] else number
 
 
 def only(parameters: Iterable[Any], *quick: Any) -> list[Any]:
@@ -14,3 +38,15 @@ def only(parameters: Iterable[Any], *quick: Any) -> list[Any]:
     missing = [wanted for wanted in quick if wanted not in made]
     assert not missing, f"{missing} are no parameters"
     return [each if each in quick else pytest.param(each, marks=pytest.mark.slow) for each in made]
+
+
+def thin(items: Iterable[pytest.Item]) -> None:
+    """Marks slow what a sweep leaves to the slow suite."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        sweep = item.get_closest_marker("sweep")
+        if sweep is not None:
+            function = item.nodeid.partition("[")[0]
+            if seen[function] % sweep.kwargs["every"]:
+                item.add_marker(pytest.mark.slow)
+            seen[function] += 1

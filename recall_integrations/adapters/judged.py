@@ -81,7 +81,10 @@ def langsmith_said(given: Any, keys: Sequence[str] = KEYS) -> tuple[tuple[str, .
     Raises:
         InvalidArgument: it names no run, or its score is none.
     """
-    read = given.get if isinstance(given, Mapping) else lambda name: getattr(given, name, None)
+
+    def read(name: str) -> Any:
+        return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+
     runs = tuple(str(one) for name in ("run_id", "trace_id") if (one := read(name)) is not None)
     said: dict[str, Any] = {}
     for holder in (read("correction"), read("value")):

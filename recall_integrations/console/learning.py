@@ -1,4 +1,4 @@
-"""What `recall learn` and `recall feedback` show: how scopes stand, what was done about them, what a version changes."""
+"""What `recall learn` and `recall feedback` show: how scopes stand, what was done, what a version changes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from recall_integrations.facts.slots import OPEN, Slots
 SURE, LIKELY, WEAK = 0.9, 0.75, 0.6
 NAME_WORDS_MAX = 3
 _NO_NAMES = frozenset(
-    "the a an this that these those it its he she they him her them his their you your what which who where when how "
+    "need got recap fill save give list show remind tell the a an this that these those it its he she they him"
+    " her them his their you your what which who where when how "
     "why there here one someone somebody anyone everybody everyone people i we my our and or if is are "
     "was were do does "
     "did to of in on at for with not no yes let today tomorrow yesterday life love man who's what's that's it's he's "

@@ -212,7 +212,7 @@ def _owned(tokens: list[str], low: list[str], i: int, slots: Slots) -> tuple[str
     if low[max(0, i - 3) : i].count("the"):
         start = max(j for j in range(max(0, i - 3), i) if low[j] == "the")
     else:
-        while start > 0 and tokens[start - 1][:1].isupper() and low[start - 1] not in _ASKING:
+        while start > 0 and tokens[start - 1][:1].isupper() and low[start - 1] not in _ASKING | _OPENING | _NEVER:
             start -= 1
         if low[i][:-2] in known.NOT_NAMES or low[i][:-2] in ("today", "tomorrow", "yesterday", "tonight"):
             return None

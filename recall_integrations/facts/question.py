@@ -20,7 +20,9 @@ from __future__ import annotations
 from recall_integrations.facts import asking_words as words_of
 from recall_integrations.facts.asked import HISTORY, MODES, NOW, PREVIOUS, THEN, WHEN, StateAsked
 from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, noun_of, subjects_at
+from recall_integrations.facts.asking_anchored import asked_of_anchor
 from recall_integrations.facts.asking_change import Changing
+from recall_integrations.facts.asking_cues import asked_by_cues
 from recall_integrations.facts.asking_gate import ASKED_KNOW, sentence_of
 from recall_integrations.facts.asking_loosely import loosely_asked
 from recall_integrations.facts.asking_time import read_time
@@ -46,8 +48,10 @@ def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) ->
     """
     found = _shaped(text, slots, windowed=windowed)
     if found is None and (("'s " in text) or ("’s " in text) or _MINE.search(text) is not None):
-        return loosely_asked(text, slots, windowed=windowed)
-    return found
+        found = loosely_asked(text, slots, windowed=windowed)
+    if found is None:
+        found = asked_of_anchor(text, slots, windowed=windowed)
+    return asked_by_cues(text, slots, windowed=windowed) if found is None else found
 
 
 _MINE = regex(r"\b(?:my|our|of|for|had|have|has)\b", 2)

@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from recall_integrations.facts.rules import changes, nouns, possessives, predicates, states, values, words
+from recall_integrations.facts.rules import changes, loose, nouns, possessives, predicates, states, values, words
 from recall_integrations.facts.rules.reading import RESOLVED, Reading, may_state
 from recall_integrations.facts.said import IS, ME, YOU, Said
 from recall_integrations.facts.slots import DEFAULT, Slots
 from recall_integrations.patterns import regex
 
-VERSION = 3  # stands with the facts in a store: those of another one are made anew
+VERSION = 4  # stands with the facts in a store: those of another one are made anew
 _SUBJECT = regex(
     r"(?<![\w'’@/.-])(?:"
     r"(?P<poss>[Mm]y|[Oo]ur|[Yy]our)\s"
@@ -43,6 +43,11 @@ _LEFT_NAME = regex(
 _ONLY_LINES = frozenset(
     "phone phone_number email name address birthday age employer job diet blood_type allergy language nationality"
     " height weight hometown home partner pronouns time_zone dentist doctor".split()
+)
+
+
+_LEADS = frozenset(
+    "earlier originally previously formerly initially where once nowadays today currently note update".split()
 )
 
 
@@ -71,6 +76,7 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
         _read(reading, match)
     if ":" in text:
         _lines(reading)
+    loose.read(reading)
     return tuple(sorted(reading.found, key=lambda said: said.span[0])) if reading.found else ()
 
 
@@ -133,7 +139,10 @@ def _fits(pronoun: str, subject: str) -> bool:
 def _named(reading: Reading, match: re.Match[str]) -> bool:
     text, name = reading.text, match["name"]
     start, place = match.start(), match.end()
-    if name.split()[0].casefold() in words.NOT_NAMES:
+    first, _, rest = name.partition(" ")
+    if rest and first.casefold() in _LEADS:  # "Earlier Tom's gym was …"
+        name, start = rest, start + len(first) + 1
+    elif first.casefold() in words.NOT_NAMES:
         return False
     if match["own"]:
         mark = nouns.MARK.match(text, match.start("own"))

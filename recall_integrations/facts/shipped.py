@@ -39,7 +39,13 @@ def _row(*nouns: str, one: bool = True, kind: str = ANY, **groups: tuple[str, ..
 
 
 def _favourite(*nouns: str) -> dict[str, object]:
-    return _row(*(f"{spelt} {noun}" for noun in nouns for spelt in ("favourite", "favorite", "fave", "preferred")))
+    return _row(
+        *(
+            f"{spelt} {noun}"
+            for noun in nouns
+            for spelt in ("favourite", "favorite", "fave", "fav", "preferred", "go-to", "top")
+        )
+    )
 
 
 SHIPPED: dict[str, dict[str, object]] = {
@@ -49,6 +55,7 @@ SHIPPED: dict[str, dict[str, object]] = {
     "phone_number": _row(
         *("phone number", "phone", "mobile number", "cell number", "cell phone number", "cell", "mobile", "number"),
         *("telephone number", "contact number", "phone no", "tel", "mobile phone number"),
+        *("digits", "mobile no", "cell no", "cellphone number", "telephone", "landline", "landline number"),
         kind="phone",
     ),
     "email": _row("email address", "email", "e-mail", "mail address", "e-mail address", "email id", kind="email"),
@@ -159,7 +166,7 @@ SHIPPED: dict[str, dict[str, object]] = {
         stops=("stop working as", "quit my job as", "leave my job as"),
     ),
     "boss": _row(
-        *("boss", "manager", "supervisor", "line manager", "team lead"),
+        *("boss", "manager", "supervisor", "line manager", "team lead", "team leader"),
         kind="person",
         verbs=("report to", "work under", "answer to"),
         stops=("stop reporting to",),
@@ -178,7 +185,15 @@ SHIPPED: dict[str, dict[str, object]] = {
         verbs=("study", "major in", "do a degree in", "be majoring in"),
     ),
     "birthday": _row(
-        "birthday", "date of birth", "birth date", "birthdate", "dob", kind="date", verbs=("be born on", "be born in")
+        "birthday",
+        "date of birth",
+        "birth date",
+        "birthdate",
+        "dob",
+        "bday",
+        "b-day",
+        kind="date",
+        verbs=("be born on", "be born in"),
     ),
     "age": _row("age", kind="number"),
     "height": _row("height", kind="number"),
@@ -194,6 +209,7 @@ SHIPPED: dict[str, dict[str, object]] = {
     "marital_status": _row("marital status", "relationship status", kind="marital"),
     "partner": _row(
         *("partner", "wife", "husband", "spouse", "girlfriend", "boyfriend", "fiance", "fiancee", "fiancé", "fiancée"),
+        *("other half", "better half", "significant other", "hubby"),
         kind="person",
         verbs=(
             "be married to",
@@ -219,7 +235,7 @@ SHIPPED: dict[str, dict[str, object]] = {
             "separate from",
         ),
     ),
-    "roommate": _row("roommate", "flatmate", "housemate", kind="person"),
+    "roommate": _row("roommate", "flatmate", "housemate", "roomie", kind="person"),
     "diet": _row(
         "diet",
         kind="diet",
@@ -270,7 +286,7 @@ SHIPPED: dict[str, dict[str, object]] = {
     "mentor": _row("mentor", "advisor", "adviser", "tutor", kind="person"),
     "emergency_contact": _row("emergency contact", kind="person"),
     "medication": _row(
-        *("medication", "medicine", "prescription"),
+        *("medication", "medicine", "prescription", "meds"),
         kind="medicine",
         verbs=("take", "be on"),
         starts=("start taking", "be put on", "be prescribed"),
@@ -278,7 +294,7 @@ SHIPPED: dict[str, dict[str, object]] = {
     ),
     "condition": _row("medical condition", "health condition", "diagnosis", one=False),
     "car": _row(
-        *("car", "vehicle", "ride"),
+        *("car", "vehicle", "ride", "wheels", "automobile"),
         kind="thing",
         verbs=("drive", "own", "have", "be driving"),
         starts=("start driving", "buy", "get", "lease", "switch to", "pick up"),
@@ -318,7 +334,9 @@ SHIPPED: dict[str, dict[str, object]] = {
     "working_hours": _row(
         "working hours", "work hours", "office hours", "schedule", "shift", "work schedule", kind="number"
     ),
-    "wifi_password": _row("wifi password", "wi-fi password", kind="code"),
+    "wifi_password": _row(
+        "wifi password", "wi-fi password", "wifi pw", "wifi key", "wifi code", "wifi passcode", kind="code"
+    ),
     "username": _row("username", "user name", "handle", "login", "screen name", kind="code"),
     "editor": _row(
         *("editor", "ide", "code editor", "text editor"),
@@ -353,7 +371,7 @@ SHIPPED: dict[str, dict[str, object]] = {
     "favourite_number": _favourite("number"),
     "status": _row("status", "state"),
     "deadline": _row(
-        *("deadline", "due date", "delivery date"),
+        *("deadline", "due date", "delivery date", "cut-off date", "cutoff date"),
         kind="date",
         verbs=("be due on", "be due by", "be due in", "be due", "have to be done by", "have to be finished by"),
     ),
@@ -408,7 +426,7 @@ SHIPPED: dict[str, dict[str, object]] = {
         starts=("become allergic to", "develop an allergy to", "be diagnosed with an allergy to"),
         stops=("outgrow my allergy to", "outgrow allergy to", "get over allergy to"),
     ),
-    "friend": _row("friend", "friends", "best friend", one=False, kind="person"),
+    "friend": _row("friend", "friends", "best friend", "bff", "bestie", "best mate", one=False, kind="person"),
     "child": _row("child", "children", "kid", "kids", "son", "daughter", "sons", "daughters", one=False, kind="person"),
     "parent": _row("parent", "mother", "mom", "mum", "father", "dad", one=False, kind="person"),
     "sibling": _row(

@@ -102,7 +102,7 @@ class Learning:
             raise
         except failures() as e:
             self._failed += 1
-            wait = min(self._every_s * 2**self._failed, max(LATER_S, self._every_s))
+            wait: float = min(self._every_s * 2**self._failed, max(LATER_S, self._every_s))
             logger.warning("Nothing was learned, and it is tried again in %.0f s: %s", wait, told(e))
             return wait
         finally:

@@ -34,7 +34,9 @@ def migration(*, to: int) -> Callable[[Migration], Migration]:
 
 @migration(to=1)
 def _create_tables(connection: Connection) -> None:
-    schema.metadata.create_all(connection)  # in a new store, those of later versions too
+    # In a new store, those of later versions too. Nobody asks for each whether it is there: `migrate` came here because
+    # there is no table at all.
+    schema.metadata.create_all(connection, checkfirst=False)
 
 
 @migration(to=2)

@@ -19,6 +19,7 @@ from recall_integrations.serving.limits import Limits
 from recall_integrations.serving.looking.live import Live
 from recall_integrations.serving.served import Served, Settings
 from recall_integrations.serving.tokens import Tokens
+from tests.quick import examples
 
 MINE, THEIRS = Scope("mine"), Scope("theirs")
 READS = ("about", "names", "timeline", "memory?id=a", "live")
@@ -200,7 +201,7 @@ async def test_several_scopes_are_not_looked_at_at_once(client: httpx.AsyncClien
     assert reply.status_code == 422 and "at a time" in reply.json()["message"]
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=examples(20), deadline=None, derandomize=True)
 @given(
     text=st.text(min_size=1, max_size=60), name=st.sampled_from(["scope", "start", "actor", "entity", "around", "id"])
 )

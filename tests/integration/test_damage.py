@@ -125,6 +125,7 @@ def finds_everything(directory: Path, embedding: object, config: RecallConfig = 
     return notices
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(
     ("index", "pattern", "damage"),
     [

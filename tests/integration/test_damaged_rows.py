@@ -69,6 +69,7 @@ def checked(store: MemoryStore) -> None:
     assert store.forget("new")
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
 def test_a_damaged_field_costs_its_memory_only(
     filled: MemoryStore, open_store: Callable[..., MemoryStore], table: str, column: str
@@ -93,6 +94,7 @@ def test_a_damaged_field_costs_its_memory_only(
     assert tried
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("table", TABLES)
 def test_a_missing_row_costs_its_memory_only(
     filled: MemoryStore, open_store: Callable[..., MemoryStore], table: str
@@ -132,6 +134,7 @@ def test_all_tables_of_the_record_are_tried(store: MemoryStore) -> None:
     assert derived <= {"corrections", "languages", "scope_languages", *facts, *judged}, derived
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize("column", ["value", "op", "since", "subject", "confidence", "instead_of"])
 @pytest.mark.parametrize("spoiled", ["x'ff00'", "''", "'soon'", "-1"])
 def test_a_damaged_fact_costs_no_recall(open_store: Callable[..., MemoryStore], column: str, spoiled: str) -> None:

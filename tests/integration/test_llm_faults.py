@@ -261,6 +261,7 @@ async def test_awaited_it_is_the_same(
     assert_fell_back(result, fault)
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_after_three_failures_it_is_not_asked_again(
     fault: str, client: Client, server: OpenAiServer, fresh: Fresh, without: Without

@@ -97,6 +97,7 @@ def flipped(path: Path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize("sealed", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["closed", "killed"])
 @pytest.mark.parametrize("damage", [truncated, flipped, Path.unlink])
 @pytest.mark.parametrize("pattern", ["lexical.0/*.idx", "lexical.0/meta.json", "semantic.0/chroma.sqlite3"])
@@ -124,6 +125,7 @@ def killed_copy(path: Path, to: Path) -> Iterator[Path]:
     yield to
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("what", ["deleted", "truncated", "cut in a frame", "flipped", "garbled"])
 def test_a_damaged_wal(path: Path, tmp_path: Path, what: str) -> None:
     """SQLite goes back to the last transaction that is whole; what an index knows beyond it is not believed."""

@@ -90,6 +90,7 @@ def test_places_of_a_text_are_those_of_the_original(text: str) -> None:
 HOSTILE = "außer |nicht |habe ich |不是|除了|以外|漢|(|„|가 빼고 |के अलावा |a| ".split("|")
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize("code", READ)
 def test_a_long_text_is_read_from_its_beginning_only(code: str) -> None:
     """Of a megabyte nothing is read beyond `CHARS_MAX`, so what is behind it costs nothing and changes nothing."""

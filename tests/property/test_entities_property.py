@@ -12,6 +12,7 @@ from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.trigrams import TrigramIndex
 from recall_integrations.query.entities.units import key_of, units
 from recall_integrations.text import without_marks
+from tests.quick import examples
 
 IDS = st.sampled_from([f"e{i}" for i in range(8)])
 WORDS = st.sampled_from(
@@ -80,7 +81,7 @@ class EntityIndexMachine(RuleBasedStateMachine):
         assert self.index.lookup(name) == tuple(entity_id for _, entity_id in sorted(holders))
 
 
-EntityIndexMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+EntityIndexMachine.TestCase.settings = settings(max_examples=examples(40), stateful_step_count=20, deadline=None)
 TestEntityIndexMachine = EntityIndexMachine.TestCase
 
 
@@ -180,7 +181,7 @@ def is_form_of(surface: str, name: str) -> bool:
 
 
 @given(text=TEXTS, reserved=SPANS)
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_resolve_takes_any_text(text: str, reserved: list[tuple[int, int]]) -> None:
     refs = INDEX.resolve(text, reserved=reserved)
     assert refs == INDEX.resolve(text, reserved=reserved)
@@ -196,7 +197,7 @@ def test_resolve_takes_any_text(text: str, reserved: list[tuple[int, int]]) -> N
 
 
 @given(text=TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @example(text="\u3040JOS'S")  # Japanese, with something put on behind an apostrophe
 @example(text="viděl jsem STRASSEŮ")  # Czech, with an ending
 @example(text="we asked Priya Raman")
@@ -240,7 +241,7 @@ def test_units_lie_inside_the_text_in_order(text: str) -> None:
     words=st.lists(st.text("abcde", min_size=4, max_size=7), min_size=1, max_size=30, unique=True),
     typed=st.text("abcde", min_size=4, max_size=7),
 )
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_trigrams_miss_nothing_one_edit_away(words: list[str], typed: str) -> None:
     index = TrigramIndex()
     for word in words:

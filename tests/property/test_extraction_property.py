@@ -7,6 +7,7 @@ from recall_integrations import Memory
 from recall_integrations.adapters.extractor import CallableExtractor
 from recall_integrations.extraction import RuleExtractor
 from recall_integrations.query.entities.units import key_of
+from tests.quick import examples
 
 EXTRACTOR = RuleExtractor(confidence_min=0.0)
 PIECES = st.sampled_from(
@@ -22,7 +23,7 @@ TEXTS = st.one_of(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, 
 NAMES = st.sampled_from(["Priya", "Priya Raman", "Will", "kestrel", "🎉", "İ", "the team", "田中"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(TEXTS, st.lists(NAMES, max_size=3), st.one_of(st.none(), NAMES))
 def test_any_text_gives_names_that_can_be_stored(text: str, declared: list[str], actor: str | None) -> None:
     memory = Memory(text, entities=tuple(declared), actor=actor)
@@ -43,7 +44,7 @@ def test_any_text_gives_names_that_can_be_stored(text: str, declared: list[str],
         assert relation.subject != relation.object
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(PROSE)
 def test_questions_state_nothing(text: str) -> None:
     flat = "".join(c for c in text if c not in ".!;\n?…:`#").strip()
@@ -51,7 +52,7 @@ def test_questions_state_nothing(text: str) -> None:
     assert EXTRACTOR.extract(Memory(flat + "?", actor="Zoe")).relations == ()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXTS, st.lists(st.text(max_size=20), max_size=5))
 def test_any_function_gives_names_that_can_be_stored(text: str, given_names: list[str]) -> None:
     for entity in CallableExtractor(lambda _: given_names).extract(Memory(text)).entities:

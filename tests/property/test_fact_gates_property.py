@@ -30,7 +30,7 @@ AT = datetime(2025, 6, 3, 12, tzinfo=timezone.utc)
 ROOT = Path(__file__).resolve().parents[2]
 LINES = (
     "I my we our you your she he his her the The My I'm I've we're you've Priya Sam Henrietta Priya's Sam's Kestrel",
-    "is was are live lives in at Berlin Lisbon moved to work works for Acme like likes tea have had has got a new cat no",
+    "is was are live lives in at Berlin Lisbon moved to work works for Acme like likes tea have had has got a cat no",
     "longer not but and so because that when what do does did if think said says maybe actually sorry correction don't",
     "last this next since yesterday back as from starting early March May 2024 two weeks ago on of all among editors",
     "name phone number is 555-0101 colour green favourite address sister boss birthday is: called one of old use",

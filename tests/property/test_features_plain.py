@@ -21,6 +21,7 @@ from recall_integrations.ranking.features.title import titled
 from recall_integrations.ranking.fusion import InOrder, OnDemand
 from recall_integrations.ranking.rankers.feature_sum import FULL_SPREAD, FixedWeights
 from recall_integrations.text import idf, stem
+from tests.quick import examples
 
 LEXICON = Lexicon()
 WORDS = "shed painted garage invoice bill march kestrel green colour paint sheds monday priya lovely".split()
@@ -215,7 +216,7 @@ def features_of(rows, words, detail=False, batch=True):
 
 
 @given(rows=texts, words=queries, detail=st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_features_are_what_their_formulas_say(rows, words, detail):
     made, plain = features_of(rows, words, detail)
     expected = [plain.of(row) for row in plain.rows]
@@ -227,7 +228,7 @@ def test_features_are_what_their_formulas_say(rows, words, detail):
 
 
 @given(rows=texts, words=queries, batch=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_feedback_is_what_its_formula_says(rows, words, batch):
     made, plain = features_of(rows, words, batch=batch)
     if "feedback" in made.columns:
@@ -237,7 +238,7 @@ def test_feedback_is_what_its_formula_says(rows, words, batch):
 
 
 @given(rows=texts, words=queries)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_the_sum_is_that_of_its_parts_and_nothing_depends_on_who_asked_first(rows, words):
     made, again = (features_of(rows, words)[0] for _ in range(2))
     whole = again.whole()  # every column, in their order
@@ -260,7 +261,7 @@ def test_the_sum_is_that_of_its_parts_and_nothing_depends_on_who_asked_first(row
 
 
 @given(rows=texts, words=queries)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_titles_windows_and_frequencies_are_what_loops_find(rows, words):
     columns = scope(rows)
     lexicon = columns.lexicon

@@ -19,6 +19,7 @@ from recall_integrations.config import STRATEGIES, RankingConfig, RetrievalConfi
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall.stages import plan as planning
 from recall_integrations.types.conditions import conditions_of, matches
+from tests.quick import examples
 
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)
 WORDS = "kestrel launch budget garden invoice train lisbon coffee review owl piano doctor rent recipe taxes".split()
@@ -164,7 +165,7 @@ def passes(condition: Mapping[str, Any], held: Mapping[str, Any]) -> bool:
     return True
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(condition=conditions, held=metadata)
 def test_one_memory(condition: dict[str, Any], held: dict[str, Any]) -> None:
     assert matches(conditions_of(condition), held) == passes(condition, held)
@@ -213,7 +214,7 @@ class Home:
         return {view.ids[row] for row in np.flatnonzero(mask).tolist()}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     first=st.lists(metadata, min_size=1, max_size=20),
     more=st.lists(metadata, min_size=1, max_size=5),
@@ -269,6 +270,7 @@ def home(request: pytest.FixtureRequest) -> Iterator[Home]:
         yield made
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize("broken", ARMS_DOWN, ids=lambda names: "+".join(names) or "none")
 def test_k_come_where_k_pass(home: Home, broken: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     optimizer = QueryOptimizer(home.store, config=home.store.config, arms=down(*broken))
@@ -284,6 +286,7 @@ def test_k_come_where_k_pass(home: Home, broken: tuple[str, ...], monkeypatch: p
             assert [n.reason for n in result.notes] == ([] if wanted else ["filters.key", "filters.nothing"])
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("broken", ARMS_DOWN, ids=lambda names: "+".join(names) or "none")
 def test_a_filter_of_another_kind(broken: tuple[str, ...]) -> None:
     home = Home(RecallConfig())

@@ -22,6 +22,7 @@ from recall_integrations.query.negation import find_negations
 from recall_integrations.query.routing import INTENTS, router_mode
 from recall_integrations.query.sessions import read_session
 from recall_integrations.text import tokenize
+from tests.quick import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -88,7 +89,7 @@ def test_nothing_is_overlooked(text: str) -> None:
 
 
 @given(sentences(), st.integers(1_900, 2_100))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_nothing_is_overlooked_where_a_step_stops_reading(text: str, length: int) -> None:
     check((f"{text} " * (length // (len(text) + 1) + 1))[:length])
     check(("." * 90) + text)
@@ -96,7 +97,7 @@ def test_nothing_is_overlooked_where_a_step_stops_reading(text: str, length: int
 
 
 @pytest.mark.parametrize("row", [*TYPE_CUES, *INTENTS], ids=lambda row: row.pattern.pattern[:30])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_what_a_pattern_matches_has_a_word_that_it_needs(row, data: st.DataObject) -> None:  # type: ignore[no-untyped-def]
     said = folded(data.draw(st.from_regex(re.compile(row.pattern.pattern, row.pattern.flags))))

@@ -18,6 +18,7 @@ from recall_integrations.text import content, placed, stems
 from recall_integrations.text.by_language import LANGUAGES
 from recall_integrations.types import Highlight
 from recall_integrations.types.highlights import KINDS
+from tests.quick import examples
 
 PIECES = st.sampled_from(
     [
@@ -59,7 +60,7 @@ def sound(highlights: tuple[Highlight, ...], length: int) -> bool:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(query=TEXTS, text=TEXTS, moment=MOMENTS, redacted=st.booleans(), times=st.sampled_from([1, 1, 20]))
 def test_they_are_places_of_the_text(
     optimizer: QueryOptimizer, query: str, text: str, moment: datetime, redacted: bool, times: int
@@ -77,7 +78,7 @@ def test_they_are_places_of_the_text(
         assert not any("[phone-1]" in memory.text[h.start : h.end] for h in found if h.kind != "passage")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(text=TEXTS, language=st.sampled_from([None, *LANGUAGES]))
 def test_placed_words_are_those_that_are_kept(text: str, language: str | None) -> None:
     found = placed(text, language)

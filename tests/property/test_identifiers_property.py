@@ -52,6 +52,7 @@ def test_routing_takes_any_text(text: str) -> None:
     assert router_mode(text).mode in ("knowledge", "neural", "hybrid")
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(
     "unit",
     [

@@ -28,6 +28,7 @@ from langgraph.store.memory import InMemoryStore
 
 from recall_integrations import MemoryStore, Scope
 from recall_integrations.frameworks.langgraph import RecallStore
+from tests.quick import examples
 
 LABELS = st.sampled_from(
     ["users", "u1", "u/1", "a.b", "", "langgraph", "*", "-", '"', "\x7f", "\n\x00", "ü 你", "x" * 900]
@@ -172,7 +173,7 @@ def _memories() -> Any:
 
 TestStores = Stores.TestCase
 TestStores.settings = settings(
-    max_examples=20,
+    max_examples=examples(20),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=list(HealthCheck),

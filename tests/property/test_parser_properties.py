@@ -27,6 +27,7 @@ from recall_integrations.query.vocabulary import Vocabulary
 from recall_integrations.text import tokenize
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery
 from recall_integrations.types.readings import ROLES
+from tests.quick import examples
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 LIMIT = 200_000
@@ -90,7 +91,7 @@ TEXTS = st.one_of(
     st.lists(PIECES, max_size=30).map("".join),
     st.tuples(st.lists(PIECES, max_size=8).map(" ".join), st.text(WHOLE, max_size=40)).map("".join),
 ).filter(lambda text: bool(text.translate(dict.fromkeys((*range(0x20), 0x7F), " ")).strip()))
-many = settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+many = settings(deadline=None, max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 
 
 def check(parsed: ParsedQuery, text: str) -> None:
@@ -153,7 +154,7 @@ def test_nothing_known_of_the_scope_is_no_obstacle(text: str) -> None:
     assert parsed.entity_refs == () and parsed.corrections == ()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(text=TEXTS, now=st.datetimes(timezones=st.sampled_from(ZONES)), zone=st.sampled_from(ZONES[1:]))
 @example(text="two weeks ago", now=datetime.min.replace(tzinfo=timezone.utc), zone=ZoneInfo("America/Santiago"))
 @example(text="next year", now=datetime.max.replace(tzinfo=timezone.utc), zone=ZoneInfo("Pacific/Kiritimati"))
@@ -167,7 +168,7 @@ def test_no_moment_is_too_early_or_too_late(text: str, now: datetime, zone: Zone
     check(parsed, text)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(text=TEXTS)
 def test_the_same_text_is_read_the_same(text: str) -> None:
     text = clean(text, LIMIT)
@@ -281,6 +282,7 @@ def repeated(unit: str, chars: int) -> str:
     return clean("a " + unit * (chars // len(unit)), LIMIT)
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
 def test_the_work_grows_with_the_length_and_no_faster(unit: str, steps: Callable[..., int]) -> None:
     short, long = repeated(unit, 1_500), repeated(unit, 6_000)
@@ -289,6 +291,7 @@ def test_the_work_grows_with_the_length_and_no_faster(unit: str, steps: Callable
     assert many_ < 6 * few  # four times the text; quadratic would be 16
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
 def test_a_hundred_kilobytes_are_parsed(unit: str, comes_back: Callable[..., Any]) -> None:
     """A regular expression that backtracks does not show in the number of steps, but here: 1,000 times over."""

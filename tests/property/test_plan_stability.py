@@ -33,6 +33,7 @@ from recall_integrations.types import (
     TemporalWindow,
 )
 from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router
+from tests.quick import examples
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 UNIT = 10**-ROUNDING
@@ -105,7 +106,7 @@ def query(vector: QueryFeatures, named: tuple[EntityRef, ...], read: dict[str, o
     )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(vector=vectors, off=st.tuples(noise, noise, noise, noise), named=refs, read=readings, config=configs)
 def test_the_same_normalised_vector_gives_the_same_plan(
     vector: QueryFeatures,
@@ -123,7 +124,7 @@ def test_the_same_normalised_vector_gives_the_same_plan(
     assert acts(make_plan(one, config)) == acts(make_plan(other, config))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(value=grid, off=noise, window=windows, config=configs)
 @example(value=0.8, off=-0.0004, window=None, config=CONFIG)
 @example(value=0.4, off=-0.0004, window=None, config=RecallConfig(retrieval=RetrievalConfig(semantic_remote=True)))
@@ -361,7 +362,7 @@ def test_order_and_wording_change_no_plan(optimizer: QueryOptimizer, same: tuple
     assert {text: plan for text, plan in plans.items() if plan != plans[same[0]]} == {}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_ways_of_writing_combine(optimizer: QueryOptimizer, data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(QUERIES))

@@ -14,6 +14,7 @@ from recall_integrations.privacy.redactor import Redactor, find, redact
 from tests.planted.contexts import CONTEXTS, planted
 from tests.planted.identifiers import KINDS, made
 from tests.planted.leaks import left
+from tests.quick import examples
 
 WORDS = string.ascii_letters + string.digits
 EMAILS = st.builds(
@@ -46,7 +47,7 @@ def test_no_ssn_survives(before: str, ssn: str, after: str) -> None:
 
 
 @given(st.datetimes(), st.uuids(), st.integers(0, 10**12 - 1))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_times_uuids_and_counts_stay(moment: datetime, uuid: UUID, number: int) -> None:
     for text in (moment.isoformat(), str(moment), f"on {moment}", str(uuid), f"id={uuid}", str(number), f"{number:,}"):
         assert redact(text) == (text, 0)
@@ -69,7 +70,7 @@ WRITTEN = st.text(alphabet="0123456789 -.:/@+()[]aA\t\u00a0\u2011\u200b%40&;nbsp
 
 
 @given(IDENTIFIERS, st.integers(0, 10**6), st.sampled_from(CONTEXTS), AROUND, AROUND)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_no_identifier_survives(
     identifier: tuple[str, str], number: int, context: str, before: str, after: str
 ) -> None:

@@ -12,6 +12,7 @@ from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.text import stem
+from tests.quick import examples
 
 LEXICON = Lexicon()
 WORDS = ["shed", "painted", "invoice", "kestrel", "priya", "march", "the", "?", "日本", "zq7"]
@@ -39,7 +40,7 @@ def features(columns, query, rows, **fields):
     )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(memories(), queries, st.randoms())
 def test_scores_are_finite_add_up_and_follow_the_candidates(rows, words, random):
     columns, query = columns_of(rows, LEXICON), asked(words)
@@ -54,7 +55,7 @@ def test_scores_are_finite_add_up_and_follow_the_candidates(rows, words, random)
     np.testing.assert_allclose(ranking.scores, FixedWeights().score(straight).scores[order], atol=1e-3)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(texts, min_size=2, max_size=8), queries)
 def test_plain_documents_are_ordered_by_their_text_alone(listed, words):
     columns = columns_of([TextRow(num=i + 1, text=t) for i, t in enumerate(listed)], LEXICON)
@@ -79,7 +80,7 @@ def test_plain_documents_are_ordered_by_their_text_alone(listed, words):
     assert np.isclose(scores[0], scores[-1], atol=1e-4)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(memories(), st.lists(st.integers(0, 14), max_size=6), st.integers(1, 5))
 def test_links_are_what_sorting_would_give(rows, gone, step):
     builder, snapshots, expected = ColumnsBuilder(LEXICON), [], []

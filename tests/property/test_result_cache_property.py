@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult, Scope
 from recall_integrations.config import RankingConfig
+from tests.quick import examples
 
 NOON = datetime(2026, 6, 17, 12, tzinfo=timezone.utc)
 SCOPES = (Scope(), Scope(user_id="u1"), Scope(user_id="u1", namespace="n"))
@@ -195,7 +196,7 @@ class Cached(RuleBasedStateMachine):
 
 TestCached = Cached.TestCase
 TestCached.settings = settings(
-    max_examples=20,
+    max_examples=examples(20),
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -221,7 +222,7 @@ letters = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(text=st.lists(letters, min_size=1, max_size=12).map("".join), way=st.sampled_from(sorted(WAYS)))
 @example(text="US", way="lower")
 @example(text="tea ?", way="asked")

@@ -10,6 +10,7 @@ from rapidfuzz.distance import OSA
 from recall_integrations.query.spelling import Speller
 from recall_integrations.query.vocabulary import THRESHOLD, Vocabulary, edits_max, similarity
 from recall_integrations.text import stem, tokenize
+from tests.quick import examples
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 # Few letters, so that words resemble each other; none of these is a stem of the lexicon.
@@ -28,7 +29,7 @@ def by_hand(typed: str, terms: dict[str, int]) -> list[tuple[str, float, int]]:
 
 
 @given(TERMS, WORDS)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_finds_exactly_what_comparing_with_every_stem_finds(terms: list[tuple[str, int]], typed: str) -> None:
     found = Vocabulary(terms).close_to(typed)
     assert [(m.stem, m.similarity, m.frequency) for m in found] == by_hand(typed, dict(terms))

@@ -19,6 +19,7 @@ from recall_integrations.errors import InvalidMemory
 from recall_integrations.indexes.vectors import home_name
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
+from tests.quick import examples
 
 SCOPES = (Scope(), Scope(user_id="u1"), Scope(user_id="u1", namespace="n"))
 IDS = ("a", "b/c", 'q"uote', "Ünï", "x" * 200)
@@ -160,7 +161,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 StoreMachine.TestCase.settings = settings(
-    max_examples=40,
+    max_examples=examples(40),
     stateful_step_count=16,
     deadline=None,
     suppress_health_check=list(HealthCheck),

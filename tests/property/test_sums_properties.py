@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.config import BreakerConfig, PlannerConfig, RankingConfig, RerankConfig, RewritingConfig
 from recall_integrations.ranking.arranging.moves import HAIR, MOVERS, longest_falling, placed
+from tests.quick import examples
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
 ROUNDING = 1e-4  # of float32 sums of about thirty parts
@@ -115,7 +116,7 @@ queries = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(sorted(CONFIGS)), query=queries, k=st.sampled_from([3, 10, 60]))
 def test_sums_of_what_was_added_never_rise(
     optimizers: dict[str, QueryOptimizer], name: str, query: str, k: int

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from recall_integrations.query.temporal import parse_window
 from recall_integrations.query.temporal.lexicon import CLASSES
 from recall_integrations.query.temporal.parser import all_rules
+from tests.quick import examples
 
 ZONES = [timezone.utc, *(ZoneInfo(z) for z in ("Europe/Berlin", "America/Santiago", "Pacific/Apia", "Asia/Kathmandu"))]
 WORDS = [
@@ -28,7 +29,7 @@ moments = st.datetimes(timezones=st.sampled_from(ZONES))
 ordinary = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.sampled_from(ZONES))
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(text=texts, now=moments, week_start=st.integers(0, 6), names=st.sets(st.sampled_from(WORDS), max_size=3))
 def test_every_text_has_an_answer(text: str, now: datetime, week_start: int, names: set[str]) -> None:
     window = parse_window(text, now, week_start=week_start, names=names)
@@ -46,13 +47,13 @@ def test_every_text_has_an_answer(text: str, now: datetime, week_start: int, nam
         assert window.start.timestamp() < window.end.timestamp()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(text=texts, now=ordinary)
 def test_the_answer_depends_on_the_arguments_only(text: str, now: datetime) -> None:
     assert parse_window(text, now) == parse_window(text, now)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(now=ordinary, days=st.integers(1, 5000))
 def test_days_ago_is_that_calendar_day(now: datetime, days: int) -> None:
     window = parse_window(f"what happened {days} days ago?", now)
@@ -63,7 +64,7 @@ def test_days_ago_is_that_calendar_day(now: datetime, days: int) -> None:
     assert last.astimezone(now.tzinfo).date() == wanted
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(day=st.dates(datetime(1600, 1, 1).date(), datetime(2190, 1, 1).date()), now=ordinary)
 def test_a_full_date_is_itself_in_every_notation(day, now: datetime) -> None:
     for text in (day.isoformat(), f"{day.day} {day:%B} {day.year}", f"{day:%b} {day.day}, {day.year}", f"{day:%Y%m%d}"):
@@ -75,7 +76,7 @@ def test_a_full_date_is_itself_in_every_notation(day, now: datetime) -> None:
         assert window.end.date() == day + timedelta(days=1), text
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     now=ordinary,
     phrase=st.sampled_from(

@@ -17,7 +17,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.config import STRATEGIES, RankingConfig, RetrievalConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
-from tests.quick import only
+from tests.quick import examples, only
 
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)
 MINE, THEIRS = Scope(user_id="mine"), Scope(user_id="theirs")
@@ -177,7 +177,7 @@ CONFIGS: dict[str, Callable[[], RecallConfig]] = {
 
 
 @pytest.mark.parametrize("name", only(CONFIGS, "fixed_weights", "nothing fits into memory"))
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     mine=st.lists(memories, min_size=12, max_size=30),
     more=st.lists(memories, min_size=1, max_size=5),
@@ -190,6 +190,7 @@ def test_a_neighbour_changes_nothing(
     check(CONFIGS[name](), mine, more, theirs, forgotten)
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_neighbour_of_long_texts_changes_nothing(name: str) -> None:
     """The case that was seen: an average length over all scopes turned most orders."""

@@ -18,7 +18,7 @@ from recall_integrations.query.entities.units import units
 from recall_integrations.query.words import QueryWords
 from recall_integrations.text import analyser, by_language, content, fold, stem, stems, tokenize
 from recall_integrations.text.by_language import LANGUAGES, SEP
-from tests.quick import only
+from tests.quick import examples, only
 
 PIECES = st.sampled_from(
     [
@@ -32,7 +32,7 @@ TEXTS = st.one_of(st.text(), st.lists(PIECES).map("".join), st.lists(PIECES).map
 LANGUAGE = st.sampled_from([None, *LANGUAGES])
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(TEXTS, LANGUAGE)
 def test_any_text_is_read(text: str, language: str | None) -> None:
     for token in tokenize(text):
@@ -50,7 +50,7 @@ def test_any_text_is_read(text: str, language: str | None) -> None:
     QueryWords(text)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.text(st.characters(max_codepoint=0x7F)))
 def test_ascii_words_are_what_they_always_were(text: str) -> None:
     """Letter by letter the rule of the first analyser, for texts of ASCII."""
@@ -61,7 +61,7 @@ def test_ascii_words_are_what_they_always_were(text: str) -> None:
     assert stems(text, None) == analyser.stems(text)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.one_of(TEXTS, st.tuples(TEXTS, st.sampled_from(["Anna", "日本", "Lucía"]), TEXTS).map(" ".join)))
 @example("where is Anna")
 def test_names_are_looked_for_in_any_text(text: str) -> None:
@@ -114,7 +114,7 @@ def test_a_million_characters_cost_in_proportion_to_their_number(
 SIGNS = st.text(alphabet="国学日本カナがｶﾞ韓국어กิ的\u0301ab1’s ，\u200d\uf900", max_size=40)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.one_of(TEXTS, SIGNS))
 def test_words_are_those_of_the_tokens(text: str) -> None:
     tokens = tokenize(text)

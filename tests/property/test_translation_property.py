@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from recall_integrations.languages import READ
 from recall_integrations.query.temporal import parse_window
 from recall_integrations.query.temporal.translation import reader
+from tests.quick import examples
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
 MARKS = list(" .,/-'’:?!()《》、。\n")
@@ -27,7 +28,7 @@ def phrases(draw: st.DrawFn) -> tuple[str, str]:
     return code, joint.join(draw(st.lists(st.sampled_from(WORDS[code]), max_size=14)))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     given_text=st.one_of(phrases(), st.tuples(languages, st.text(max_size=120))),
     now=st.datetimes(timezones=st.just(timezone.utc)),
@@ -47,6 +48,7 @@ def test_every_text_has_an_answer(given_text: tuple[str | None, str], now: datet
     assert window == parse_window(text, now, names=names, language=code)
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(
     ("code", "piece"),
     [

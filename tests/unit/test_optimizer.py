@@ -631,6 +631,7 @@ def test_the_confidence_is_within_what_the_scores_add_up_to(optimizer, query, k)
         assert 0 <= result.confidence <= sum(h.score for h in result.hits) + 1e-6
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.usefixtures("no_hurry")
 @pytest.mark.parametrize(
     ("query", "plan"),

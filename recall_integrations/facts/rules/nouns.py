@@ -30,7 +30,9 @@ _CHAIN = regex(r"[\w-]{1,20}(?:\s[\w-]{1,20}){0,2}(?=['’]s\s)")
 _NOT_OWNERS = frozenset(
     "it that this what who where there here he she how when why let one everyone everybody someone somebody today name".split()
 )
-_LEAD_NAMES = frozenset("actually correction sorry hi hey fyi btw so and but oh well also again now".split())
+_LEAD_NAMES = frozenset(
+    "originally initially earlier previously formerly once where today nowadays currently note update reminder typo oops actually correction sorry hi hey fyi btw so and but oh well also again now".split()
+)
 _WORD = regex(r"([^\W_][\w'’/&-]{0,24})")
 _NO_NOUN = frozenset(
     "and or but that which who when where because so if then than with to from by i we you he she they it me us him them"
@@ -51,7 +53,7 @@ _VERB = regex(
     2,
 )
 _STOP = regex(
-    r",(?!\d)|[;!?\n\"“”()\[\]…]|\.(?=\s|$|\.)|:\s|\s[-–—]+\s|[–—]|\s(?:and|but|because|cause|cuz|so|since|until|till|when|while|where|"
+    r",(?!\d)|[;!?\n\"“”()\[\]…→]|\s?[-=]>|\.(?=\s|$|\.)|:\s|\s[-–—]+\s|[–—]|\s(?:and|but|because|cause|cuz|so|since|until|till|when|while|where|"
     r"which|who|that|if|though|although|as|after|before|from|with|for|now|these\sdays|nowadays|at\sthe\smoment|"
     r"currently|right\snow|any\s?more|any\slonger|instead|rather|not|in\scase|btw|too|also|again|then|lol|thanks|already|today|"
     r"earlier|lately|yesterday|tonight|tomorrow|by\sthe\sway|starting|effective|however|except|than|over|once|i|i['’]m|we|he|"
@@ -62,6 +64,12 @@ _ON = regex(r"(?:on|at|in|under|to)\s(?=[A-Z\d])")
 _MORE = regex(r"\s(?:any\s?more|any\slonger)\b", 2)
 _BUT = regex(r",?\s(?:but(?:\srather)?|it['’]s|it\sis|they['’]re)(?:\s(?:now|actually))?\s", 2)
 _RATHER = regex(r",?\s(?:and\s)?(?P<w>not|instead\sof|rather\sthan|no\slonger)\s", 2)
+_LEAD = regex(
+    r"\s*(?:as\sof\s(?:today|now)|from\s(?:now|today)\son|these\sdays|nowadays|today|now|currently|once|originally|earlier|back\sthen|"
+    r"for\sthe\srecord|note|in\sthe\spast|starting\s(?:now|today))[,:]?\s",
+    2,
+)
+_ARROW = regex(r"\s?(?:->|=>|→)\s?")
 _BEFORE = regex(r"\s(?:before|previously|back\sthen|until|earlier|once)\b", 2)
 _BACK = regex(
     r"\s(?:(?P<rep>(?:has\s|have\s)?(?:replaced|took\sover\sfrom)\s(?P<old>[^,;!?\n]{1,50}?)\sas)"
@@ -91,7 +99,7 @@ _CALLED = regex(
     2,
 )
 _END = regex(
-    r"\s*(?:$|[.,;!?\n)]|(?:any\s?more|any\slonger|now|nowadays|these\sdays|currently|so\sfar|since|as\sof|again|too|already|btw|from\snow)\b)",
+    r"\s*(?:$|[.,;!?\n)]|(?:any\s?more|any\slonger|now|nowadays|these\sdays|currently|so\sfar|since|as\sof|once|previously|earlier|again|too|already|btw|from\snow)\b)",
     2,
 )
 _EDGE = regex(
@@ -105,7 +113,7 @@ _BAD = frozenset(
 )
 _STATES = frozenset(
     "changed broken dead gone closed open full lost stolen due done available empty ready fine ok okay good great bad"
-    " different same new old unknown secret private wrong right correct important busy free sick late".split()
+    " different same new old unknown secret private wrong right correct important busy free sick late history".split()
 )
 _PLAIN_KINDS = frozenset(("phone", "email", "number", "date", "code", "address"))
 _NAME_KINDS = frozenset(("person", "place", "organisation", "team", "name"))
@@ -285,14 +293,22 @@ def _verb(
     value, sure = _value(reading, slot, noun, verb.end(), last)
     if value is None:
         return False
+    if said.strip() in ("'s", "’s") and noun.casefold().split()[-1] in words.RELATIONS and not value[0][0].isupper():
+        return False  # "my brother's number": nobody is called so
     first, old, corrects = value, verb["old"] or "", False
     more = _MORE.match(text, value[2], last)
     but = _BUT.match(text, more.end() if more else value[2], last)
     rather = _RATHER.match(text, value[2], last)
+    arrow = _ARROW.match(text, value[2], last)
     if op == NOT and but:
         again, sure_again = _value(reading, slot, noun, but.end(), last)
         if again is not None:
             value, old, op, corrects, sure = again, first[0], IS, not more and verb["neg"] != " no longer", sure_again
+    elif op == IS and arrow:
+        again, _ = _value(reading, slot, noun, arrow.end(), last)
+        if again is None:
+            return False
+        value, old = again, first[0]
     elif op == IS and rather:
         again, _ = _value(reading, slot, noun, rather.end(), last)
         if again is not None:
@@ -390,6 +406,9 @@ def _fits(reading: Reading, slot: str, noun: str, value: Value, kind: str, shape
 def _left(text: str, first: int, end: int) -> Value | None:
     """The value that a clause begins with."""
     first = max(first, end - 90)
+    lead = _LEAD.match(text, first, end)
+    if lead:
+        first = lead.end()
     for edge in _EDGE.finditer(text, first, end):
         first = edge.end()
     return values.stripped(text, first, end)

@@ -17,7 +17,7 @@ _FILLER = regex(
     2,
 )
 _CUT = regex(
-    r",(?!\d{3}(?!\d))|[;!?\n\"“”()\[\]…]|\.(?=\s|$|\.)|\s+[-–—]+\s|[–—]|[:](?=\s)|\s+(?:and|but|because|cause|cuz|so|since|until|till|when|"
+    r",(?!\d{3}(?!\d))|[;!?\n\"“”()\[\]…→]|\s?[-=]>|\.(?=\s|$|\.)|\s+[-–—]+\s|[–—]|[:](?=\s)|\s+(?:and|but|because|cause|cuz|so|since|until|till|when|"
     r"while|where|which|who|that|if|though|although|as|after|before|from|with|for|now|long\sago|any\slonger|these\sdays|nowadays|at\sthe\s"
     r"moment|currently|right\snow|any\s?more|instead|rather|not|in\scase|btw|too|also|again|then|lol|thanks|already|"
     r"today|earlier|lately|itself|early|yesterday|tonight|tomorrow|online|together|myself|ever|by\sthe\sway|starting|effective|however|except|or|than|over|at\spresent|once|every|last|next|this|"
@@ -42,7 +42,7 @@ _EMAIL = regex(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _CODE = regex(r"[\"'“‘]?(?P<v>[^\s\"“”'’,;]{1,60}?)[\"'”’]?(?=[\s,;]|[.!?]+(?:\s|$)|$)")
 _ADDRESS = regex(
     r"(?:(?:apartment|apt|flat|unit|suite|no)\.?\s)?\d{1,6}\w?[-/\d]{0,6},?\s[A-Z]?[\w'’.-]{1,30}(?:\s(?!and\b|but\b|now\b|since\b|"
-    r"so\b|with\b|from\b|until\b|because\b|in\b|as\b|starting\b|if\b|not\b|which\b|these\b|any\s?more\b|any\slonger\b|is\b|was\b|"
+    r"so\b|with\b|for\b|->|=>|→|to\b|from\b|until\b|because\b|in\b|as\b|starting\b|if\b|not\b|which\b|these\b|any\s?more\b|any\slonger\b|is\b|was\b|"
     r"before\b|instead\b|anyway\b|long\sago\b)[\w'’#/-]{1,30}){0,5}"
     r"(?:,\s(?-i:[A-Z][\w'’-]{0,30}|\d[\w-]{1,8})(?:\s(?-i:[A-Z0-9][\w'’-]{0,30})){0,3}){0,4}",
     2,

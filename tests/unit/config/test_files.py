@@ -14,6 +14,7 @@ from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.config.loading import ConfigFile, loaded
 from recall_integrations.config.reading import BYTES_MAX, parsed, read
 from recall_integrations.errors import ConfigError
+from tests.quick import examples
 
 PIPELINE = """
 read_pipeline:
@@ -314,7 +315,7 @@ def test_a_file_that_has_changed(tmp_path: Path) -> None:
     assert watched.changed()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["RECALL_PLANNER__ARM_LIMIT", "RECALL_PLANNER__ARMS", "RECALL_MODE", "RECALL_X"]),
@@ -341,7 +342,7 @@ def test_what_the_environment_sets_no_entry_changes(tmp_path: Path) -> None:
     assert (made.planner.arm_limit, made.planner.precise_limit) == (7, 4)
 
 
-@settings(max_examples=60, deadline=2_000)
+@settings(max_examples=examples(60), deadline=2_000)
 @given(st.text(max_size=60) | st.text("{}[]:,-&*#'\"!|>%@ \n\tabx01", max_size=60))
 @example("a: &a\n  <<: *a\n")
 @example("&a {? *a : *a}")

@@ -39,6 +39,7 @@ from recall_integrations.types import (
 from recall_integrations.types.readings import ROLES, Correction, QueryToken
 from recall_integrations.types.result import Decision
 from recall_integrations.types.roles import Role
+from tests.quick import examples
 
 QUERY = "what did Priya say about the deplyment and ABC-123 yesterday, not the frontend?"
 NOW = datetime(2026, 4, 20, 9, tzinfo=timezone.utc)
@@ -401,7 +402,7 @@ def harmless(text: str, width: int) -> None:
         assert not any(unicodedata.category(c) == "Cc" or c in "\u202e\u2066\u2028" for c in line)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(AWKWARD, st.sampled_from([20, 40, 80, 100]))
 def test_any_query_can_be_shown(text: str, width: int) -> None:
     if not text.strip() or not text.translate(dict.fromkeys((*range(0x20), 0x7F), " ")).strip():
@@ -411,7 +412,7 @@ def test_any_query_can_be_shown(text: str, width: int) -> None:
     json.loads(dumps(explanation_data(parsed, make_plan(parsed, CONFIG), Scope(), asked=())))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(AWKWARD, st.sampled_from([30, 80]))
 def test_whatever_a_store_or_a_user_says_is_shown_as_text(text: str, width: int) -> None:
     ref = EntityRef(entity_id=text, name=text, mention=text, span=(0, len(text)), confidence=0.9, stage="fuzzy")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from recall_integrations.embeddings.kept_words import KeptWords
 from recall_integrations.embeddings.static import StaticEmbedding, bundled
+from tests.quick import examples
 
 TOKENIZER = bundled()._model.tokenizer
 PLAIN = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E).filter(lambda c: c != "["), max_size=80)
@@ -19,7 +20,7 @@ def by_tokenizer(text: str) -> list[int]:
     return ids
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(PLAIN, min_size=1, max_size=4), st.sampled_from([3, 8_192]))
 def test_ids_are_those_of_the_whole_text(texts: list[str], kept: int) -> None:
     words = KeptWords(kept)

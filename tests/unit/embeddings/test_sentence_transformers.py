@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 from recall_integrations.adapters.embedding import SentenceTransformerAdapter, resolve_embedding
 from recall_integrations.errors import EmbeddingError
 
-sentence_transformers = pytest.importorskip(
-    "sentence_transformers", reason="the extra recall-integrations[sentence-transformers] is not installed"
+# Imported where it is used: torch costs whoever collects these tests ten seconds.
+pytestmark = pytest.mark.skipif(
+    find_spec("sentence_transformers") is None,
+    reason="the extra recall-integrations[sentence-transformers] is not installed",
 )
 
 WORDS = ["dog", "cat", "ill", "sick", "house", "sea", "query", "document", "the", "is", "by", "my"]
@@ -56,6 +59,8 @@ def test_shapes(embedding: Any) -> None:
 
 
 def test_queries_and_documents_get_the_models_own_prompts(embedding: Any, folder: Path) -> None:
+    import sentence_transformers
+
     model = sentence_transformers.SentenceTransformer(str(folder), device="cpu")
     as_query, as_document = model.encode(["query: my dog", "document: my dog"], normalize_embeddings=True)
     np.testing.assert_allclose(embedding.embed_query("my dog"), as_query, atol=1e-5)
@@ -67,6 +72,8 @@ def test_path_name_and_loaded_model_are_the_same(embedding: Any, folder: Path) -
     assert embedding.fingerprint.startswith("sentence-transformers:tiny-model@")
     assert embedding.fingerprint.endswith(":16")
     assert resolve_embedding(folder).fingerprint == embedding.fingerprint
+    import sentence_transformers
+
     loaded = resolve_embedding(sentence_transformers.SentenceTransformer(str(folder), device="cpu"))
     assert loaded.fingerprint == embedding.fingerprint
     np.testing.assert_allclose(loaded.embed_query("cat"), embedding.embed_query("cat"), atol=1e-6)

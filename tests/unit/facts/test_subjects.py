@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.facts.subjects import TURNS, Subject, Turn, lacking, said_so, subject_of
+from tests.quick import examples
 
 
 def about(*texts: str, asked: tuple[str, ...] = (), first: int = 1) -> Subject | None:
@@ -96,7 +97,7 @@ def test_a_thread_of_one_word_turns() -> None:
     assert subject_of(Turn(text="Yes"), [Turn(text="ok")] * 10_000) is None
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=6))
 def test_whatever_is_said_the_phrase_stands_in_its_turn(texts: list[str]) -> None:
     assert 0 <= lacking(texts[-1]) <= 1

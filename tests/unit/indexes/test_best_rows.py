@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.indexes.best_rows import Entries, best_rows
+from tests.quick import examples
 
 WORDS = st.lists(
     st.tuples(st.floats(1e-6, 20), st.floats(0.01, 1), st.integers(1, 6)),  # weight, share of rows, largest count
@@ -17,7 +18,7 @@ WORDS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(WORDS, st.integers(1, 400), st.integers(1, 60), st.integers(1, 3), st.booleans(), st.integers(0, 1 << 20))
 @example([(5.0, 1.0, 1), (1e-6, 1.0, 1)], 400, 10, 2, False, 1)  # all are equal
 def test_the_best_and_what_is_as_good_are_found(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from recall_integrations.indexes import kept_columns, kept_text
 from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns, TextRow
 from recall_integrations.indexes.lexicon import Lexicon
+from tests.quick import examples
 
 WORDS = st.sampled_from("budget kestrel lucía lucia running runs harbour über 2024 monday don't sam 木".split())
 TEXTS = st.lists(WORDS, max_size=6).map(" ".join)
@@ -72,7 +73,7 @@ def meaning(columns: TextColumns, keep: np.ndarray) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows(), st.sets(st.integers(0, 7)), rows(first=101), st.sets(st.integers(0, 15)), st.booleans(), st.booleans())
 def test_what_was_kept_goes_on_as_if_nothing_had_happened(
     old: list[TextRow], gone: set[int], new: list[TextRow], later: set[int], shared: bool, roomy: bool
@@ -110,7 +111,7 @@ def test_what_was_kept_goes_on_as_if_nothing_had_happened(
     assert before.size == len(living)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(rows(), st.sets(st.integers(0, 7)))
 def test_nothing_of_what_was_forgotten_is_kept(old: list[TextRow], gone: set[int]) -> None:
     builder = made(old, Lexicon())

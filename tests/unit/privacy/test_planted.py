@@ -14,6 +14,7 @@ MAKERS = [(kind, name) for kind, makes in KINDS.items() for name in makes]
 TELLING = {"address": 9, "secret": 8}  # characters in a row; of a street its name may stand for itself
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(("kind", "name"), MAKERS)
 def test_nothing_is_left_in_any_surrounding(kind: str, name: str) -> None:
     leaks = []
@@ -28,6 +29,7 @@ def test_nothing_is_left_in_any_surrounding(kind: str, name: str) -> None:
     assert not leaks, f"{len(leaks)} of {len(CONTEXTS)}: {leaks[:3]}"
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(("kind", "name"), MAKERS)
 def test_memories_that_are_looked_at_together_are_seen_as_each_by_itself(kind: str, name: str) -> None:
     """What one text ends with does not hide what the next begins with, nor is it taken for a part of it."""

@@ -199,6 +199,7 @@ def test_punctuation_around_does_not_hide_it(around: str, secret: str) -> None:
     assert count == 1
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(
     "piece",
     [

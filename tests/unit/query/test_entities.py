@@ -376,6 +376,7 @@ def test_trigrams_find_every_word_one_edit_away() -> None:
     assert index.similar("inbox") == index.similar("kes") == []
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(
     "text",
     [

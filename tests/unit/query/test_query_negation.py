@@ -204,6 +204,7 @@ def test_a_non_word_gives_the_rest_of_the_word() -> None:
     assert found.span == (0, found.term_span[1])
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(
     "piece",
     ["not ", "not a, ", "no x or ", "isn't ", "non-", "-", "'", "without the of ", '"not "', "a-", "except x, "],

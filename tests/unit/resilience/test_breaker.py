@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from recall_integrations.errors import ConfigError
 from recall_integrations.resilience.breaker import Breaker, BreakerState, FileShelf, MemoryShelf, Pass, Shelf
+from tests.quick import examples
 
 
 class Clock:
@@ -243,4 +244,4 @@ class BreakerModel(RuleBasedStateMachine):
 
 
 TestBreakerModel = BreakerModel.TestCase
-TestBreakerModel.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestBreakerModel.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.rewriting.kept import RewriteCache, key_of
+from tests.quick import examples
 
 
 class Clock:
@@ -78,7 +79,7 @@ def test_the_parts_of_a_key_do_not_run_together() -> None:
     assert key_of("\ud800", "x")  # half a character
 
 
-@settings(deadline=None, max_examples=60)  # it writes files
+@settings(deadline=None, max_examples=examples(60))  # it writes files
 @given(
     st.lists(
         st.tuples(st.sampled_from("pgw"), st.sampled_from("abcd"), st.integers(0, 120)),

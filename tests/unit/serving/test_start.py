@@ -76,5 +76,9 @@ def test_settings_are_read_again_one_after_the_other_and_every_failure_is_said(m
                 thread.join(5)
 
     monkeypatch.setattr(start, "server_of", lambda *_given: SimpleNamespace(run=run))
-    start.serve(SimpleNamespace(ready=True), None, reload=reload, said=lines.append)  # type: ignore[arg-type]
+    told: list[str] = []
+    learning = SimpleNamespace(start=lambda: told.append("start"), stop=lambda: told.append("stop"))
+    served: Any = SimpleNamespace(ready=True, learning=learning)
+    start.serve(served, None, reload=reload, said=lines.append)  # type: ignore[arg-type]
+    assert told == ["start", "stop"] and served.ready is False
     assert sorted(lines) == ["Settings stay as they were: ValueError: odd", "read", "read"]

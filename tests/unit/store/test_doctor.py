@@ -154,6 +154,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_rows_are_found_and_mended(
     path: Path,
@@ -204,6 +205,7 @@ UNREADABLE = {
 }
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize("damage", UNREADABLE)
 def test_a_memory_that_cannot_be_read_is_put_aside(
     path: Path,
@@ -288,6 +290,7 @@ def test_no_store_of_ours(path: Path, mend: Callable[[Path], Findings], what: st
     assert prints(path) == before
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize(
     ("index", "damage"),
     [

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore
 from recall_integrations.store.histories import DISTINCT_CHARS, aligned
+from tests.quick import examples
 
 LONG = "x" * DISTINCT_CHARS
 
@@ -116,7 +117,7 @@ def held(store: MemoryStore, thread: str, ids: Sequence[str]) -> list[str]:
     return [m.text for m in ordered]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(windows(), st.booleans(), st.booleans())
 def test_windows_store_exactly_the_chat(
     chats: tuple[MemoryStore, Iterator[str]], made: tuple[list[str], list[Window]], system: bool, empty: bool

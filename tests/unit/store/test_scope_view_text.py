@@ -22,6 +22,7 @@ from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns, Tex
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
+from tests.quick import examples
 
 OpenStore = Callable[..., MemoryStore]
 SCOPES = (Scope(), Scope(user_id="other"))
@@ -148,7 +149,7 @@ def _observed(text: TextColumns) -> list[dict[str, Any]]:
 
 
 @settings(
-    max_examples=30,
+    max_examples=examples(30),
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],  # each example writes to a store: shrinking one would take minutes

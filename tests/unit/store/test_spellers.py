@@ -25,6 +25,7 @@ from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems
 from recall_integrations.types import Memory, Scope
+from tests.quick import examples
 
 OpenStore = Callable[..., MemoryStore]
 SpellerOf = Callable[..., Speller]
@@ -89,7 +90,7 @@ _OPS = st.lists(
 
 
 @given(ops=_OPS, first_use=st.integers(min_value=0, max_value=4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_counts_are_those_of_a_plain_dict(
     shared: MemoryStore, ops: list[tuple[str, Any]], first_use: int, speller_of: SpellerOf
 ) -> None:

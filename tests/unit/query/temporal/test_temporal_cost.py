@@ -35,6 +35,7 @@ def test_ordinary_queries(text: str, most: int, steps: Callable[..., int]) -> No
     assert calls(text, steps) < most
 
 
+@pytest.mark.sweep(every=5)
 @pytest.mark.parametrize(
     "piece",
     [

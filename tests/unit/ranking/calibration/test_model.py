@@ -22,6 +22,7 @@ from recall_integrations.ranking.calibration.model import (
 )
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
+from tests.quick import examples
 
 
 def features(*, links=None, **columns):
@@ -233,7 +234,7 @@ tables = st.integers(1, 30).flatmap(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(table=tables, unknown=st.floats(0, 1), k=st.integers(1, 40), data=st.data())
 def test_shipped_weights_bounds_and_order(table, unknown, k, data):
     model = Calibration.load("fixed_weights", FixedWeights.version)
