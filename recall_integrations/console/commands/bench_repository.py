@@ -336,7 +336,7 @@ def facts(
 @click.option("--questions", default=240, show_default=True, type=click.IntRange(min=40),
               help="Of each data set at most; half of them are only measured.")  # fmt: skip
 @click.option("--full", is_flag=True,
-              help="As in docs/learning.md: 20 seeds, 600 questions, other ways to learn, trials, poison, cost.")  # fmt: skip
+              help="20 seeds, 600 questions, other ways to learn, trials, poison, cost.")  # fmt: skip
 @click.option("--picture", "picture_path", type=click.Path(dir_okay=False), metavar="FILE",
               help="Write the picture of the domain to FILE, as SVG.")  # fmt: skip
 @REPORT
