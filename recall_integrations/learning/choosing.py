@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from recall_integrations.learning.measuring import Gap, compared
+from recall_integrations.learning.measuring import PLAN, VERSION, WITHOUT, Gap, compared
 from recall_integrations.records import record
 from recall_integrations.types.judged import RULES, Judged
 
+__all__ = ["PLAN", "VERSION", "WITHOUT", "Choice", "new_weights", "plans_for", "utilities"]
+
 LEVEL = 0.95
 RATE, WEIGHT_MIN, WEIGHT_MAX = 0.1, 0.1, 3.0
-PLAN, WITHOUT, VERSION = "plan:", "without:", "version:"
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from recall_integrations.learning.choosing import VERSION
-from recall_integrations.learning.measuring import Gap, bootstrap, compared
+from recall_integrations.learning.measuring import Gap, bootstrap, compared, order_of
 from recall_integrations.records import record
 from recall_integrations.types.judged import RULES, Judged
 
 LEAST = 30  # judged recalls without which nothing is decided
-ENOUGH = 300  # judged recalls with which it is decided before the time is over
+ENOUGH = 600  # judged recalls with which it is decided before the time is over
 EARLY, LATE = 0.99, 0.90  # probabilities of the intervals: while it is tried, and at the end
 SLACK = 0.01  # nDCG by which the lower end may lie below 0: that it is better was shown when it was made
 WINDOWS_MAX = 4  # how often the time is extended where too little was judged
@@ -38,11 +37,6 @@ class Verdict:
     because: str
     gap: Gap | None = None
     floor: Gap | None = None
-
-
-def order_of(label: str) -> str:
-    """The name of an order in a replay: of what is called `rules`, `v3` or `shared v2`."""
-    return RULES if label == RULES else f"{VERSION}{label}"
 
 
 def decided(

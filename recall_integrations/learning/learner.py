@@ -1,7 +1,7 @@
 """Learns from what was said of recalls, scope by scope, and moves versions along: tried, promoted, rolled back.
 
     judged recalls ─▶ a version (steps, arms, plans), better than rules on a held-out quarter ─▶ a share of the recalls
-        ─▶ whole recalls of both compared, a week or 300 judged recalls long ─▶ promoted, or rolled back
+        ─▶ whole recalls of both compared, a week or 600 judged recalls long ─▶ promoted, or rolled back
 
 Every step is written before the next scope is looked at, so a process that is killed goes on where it was. A scope that
 was looked at within `learned.update_cadence` is not looked at again.

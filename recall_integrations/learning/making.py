@@ -1,4 +1,7 @@
-"""A version from judged recalls: made of three quarters of them, checked on the rest, before anybody gets it."""
+"""A version from judged recalls: checked on recalls that it was not made from, before anybody gets it.
+
+That is done four times, each with another quarter kept apart (cross-fitting), so that every recall has its say.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ import numpy as np
 from recall_integrations import __version__
 from recall_integrations.learning.choosing import new_weights, plans_for, utilities
 from recall_integrations.learning.deciding import told
-from recall_integrations.learning.measuring import Gap, bootstrap, mean_ndcg
-from recall_integrations.learning.steps import Lists, clipped, figures, learned_steps, lists_of
+from recall_integrations.learning.measuring import Gap, mean_ndcg
+from recall_integrations.learning.steps import Lists, figures, gap_of, learned_steps, lists_of
 from recall_integrations.learning.version import Version
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
@@ -72,8 +75,7 @@ def made(
     if len(usable) < least:
         because = f"{len(usable)} recalls were judged helpful and replayed, {least} are needed"
         return Made(version=None, because=because, too_few=True)
-    kept, apart = [o for o in usable if not held_out(o)], [o for o in usable if held_out(o)]
-    found, gap, why = _steps(kept, apart, position_bias) if steps else ({}, None, "another ranker orders")
+    found, gap, why = _steps(usable, position_bias) if steps else ({}, None, "another ranker orders")
     plans = plans_for(usable, least=least, position_bias=position_bias)
     worth = utilities(usable, position_bias)
     told_apart = {arm: g.mean for arm, g in worth.items() if g.low > 0 or g.high < 0}
@@ -89,7 +91,7 @@ def made(
         data_from=min(one.at for one in usable),
         data_to=max(one.at for one in usable),
         judged=len(usable),
-        held_out=len(apart),
+        held_out=0 if gap is None else gap.n,
         steps=found,
         arms={arm: weight for arm, weight in arms.items() if weight != 1.0},
         plans={signature: choice.plan for signature, choice in plans.items()},
@@ -107,28 +109,23 @@ def made(
     return Made(version=version, because=", ".join(parts), gap=gap)
 
 
-def _steps(
-    kept: Sequence[Judged], apart: Sequence[Judged], position_bias: float
-) -> tuple[dict[str, float], Gap | None, str]:
+def _steps(usable: Sequence[Judged], position_bias: float) -> tuple[Mapping[str, float], Gap | None, str]:
     """Steps that are better on what they were not made from; else none, and why."""
-    names = learnable()
-    lists, held = lists_of(kept, names, position_bias), lists_of(apart, names, position_bias)
-    if lists is None or held is None:
+    lists = lists_of(usable, learnable(), position_bias)
+    if lists is None:
         return {}, None, "no judged memory is among the candidates"
-    found, penalty = learned_steps(lists, position_bias)
-    if penalty is None:
+    found = learned_steps(lists, level=LEVEL, length_max=LENGTH_MAX)
+    if found.gap is None:
         return {}, None, "the shipped weights are as good"
-    found = clipped(found, LENGTH_MAX)
-    gap = gained(held, found, position_bias)
-    if gap.low <= 0:
-        return {}, gap, f"not better on held-out recalls: {told(gap)}"
-    return found, gap, f"on held-out recalls {told(gap)}"
+    if found.gap.low <= 0:
+        return {}, found.gap, f"not better on held-out recalls: {told(found.gap)}"
+    return found.steps, found.gap, f"on held-out recalls {told(found.gap)}"
 
 
-def gained(held: Lists, steps: Mapping[str, float], position_bias: float) -> Gap:
+def gained(held: Lists, steps: Mapping[str, float]) -> Gap:
     """By how much steps are better than none on some recalls."""
-    moved = figures(held, np.asarray([steps.get(name, 0.0) for name in held.names]), position_bias)
-    return bootstrap(moved - figures(held, np.zeros(len(held.names)), position_bias), held.weight, level=LEVEL)
+    moved = figures(held, np.asarray([steps.get(name, 0.0) for name in held.names]))
+    return gap_of(held, moved - figures(held, np.zeros(len(held.names))), LEVEL)
 
 
 def learnable() -> tuple[str, ...]:

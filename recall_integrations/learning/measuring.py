@@ -6,6 +6,14 @@ looks so far down (inverse propensity scoring: Joachims, Swaminathan and Schnabe
 Biased Feedback", WSDM 2017); `η` is `learned.position_bias`, 1 by default as measured there. Weights are clipped at
 `WORTH_MAX`, and means are divided by the sum of the weights (self-normalised: Swaminathan and Joachims 2015), so that
 a few clicks far down do not decide alone.
+
+People are wrong as well, and only about what they are shown: whatever stands there gets some clicks, and what never
+stood there gets none. Counted as it is, that would make every order worse that brings up something new. So of what was
+shown, a memory counts by how much more was said of it than of one that answers nothing (`noise_of`), which may be less
+than nothing; one that nobody saw counts nothing (a baseline, as in counterfactual learning from logs: Joachims,
+Swaminathan and de Rijke 2018).
+
+The same query asked again finds the same and is judged alike, so samples are drawn of queries, not of recalls.
 """
 
 from __future__ import annotations
@@ -16,13 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.records import record
-from recall_integrations.types.judged import Gain, Judged, Order, place_worth
+from recall_integrations.types.judged import RULES, Gain, Judged, Order, place_worth
 
 DEPTH = 5  # nDCG@5
 WORTH_MAX = 5.0  # of one judgement, by its place
 SAMPLES = 1_000
+QUERIES_MIN = 10  # different ones, without which nothing is known about a mean
 _AT_ONCE = 4_000_000  # random numbers
+PLAN, WITHOUT, VERSION = "plan:", "without:", "version:"  # of the names of orders in a replay
 Numbers = NDArray[np.float64]
+_DISCOUNTS = tuple(place_worth(place) for place in range(1, DEPTH + 1))
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -73,12 +84,76 @@ def gains_by_num(judged: Judged, position_bias: float) -> dict[int, float]:
     return {one.num: one.gain * worth(one, position_bias) for one in judged.gains}
 
 
-def bootstrap(gaps: Numbers, weights: Numbers | None = None, *, level: float = 0.95, seed: int = 0) -> Gap:
+def order_of(label: str) -> str:
+    """The name of an order in a replay: of what is called `rules`, `v3` or `shared v2`."""
+    return RULES if label == RULES else f"{VERSION}{label}"
+
+
+def shown(judged: Judged) -> Order:
+    """What a recall showed, as far as its replay knows: the first hits of what answered it; empty = it does not."""
+    if judged.replay is None or not any(one.place for one in judged.gains):
+        return ()
+    most = max(DEPTH, *(one.place for one in judged.gains))
+    return judged.replay.orders.get(order_of(judged.version), ())[:most]
+
+
+def noise_of(judged: Sequence[Judged], position_bias: float) -> float:
+    """What is said of a memory that was shown and answers nothing, on average: no more than what is said, corrected for
+    the place, of the place from the second to the fifth of which least is said."""
+    said = np.zeros(DEPTH + 1)
+    for one in judged:
+        for gain in one.gains:
+            if 1 < gain.place <= DEPTH:
+                said[gain.place] += gain.gain * worth(gain, position_bias)
+    return float(said[2:].min() / len(judged)) if judged else 0.0
+
+
+def net_gains(judged: Judged, position_bias: float, noise: float) -> dict[int, float]:
+    """What each memory is worth to a recall, less what one would be that was shown and answers nothing.
+
+    Args:
+        judged: the recall.
+        position_bias: η.
+        noise: see `noise_of`.
+    """
+    found = gains_by_num(judged, position_bias)
+    if noise:
+        for num in shown(judged):
+            found[num] = found.get(num, 0.0) - noise
+    return found
+
+
+def ideal_of(judged: Judged, position_bias: float) -> float:
+    """The highest sum that an order can have."""
+    best = sorted((g for g in gains_by_num(judged, position_bias).values() if g > 0), reverse=True)[:DEPTH]
+    return sum(g * each for g, each in zip(best, _DISCOUNTS, strict=False))
+
+
+def summed(order: Order, gains: Mapping[int, float]) -> float:
+    """The discounted sum of the first five."""
+    return sum(gains.get(num, 0.0) * each for num, each in zip(order, _DISCOUNTS, strict=False))
+
+
+def query_of(judged: Judged) -> int:
+    """The same number for recalls of the same query: by what it finds, as its text is not kept."""
+    return hash(() if judged.replay is None else judged.replay.orders.get(RULES, ())[:DEPTH])
+
+
+def bootstrap(
+    gaps: Numbers,
+    weights: Numbers | None = None,
+    *,
+    queries: Sequence[int] | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Gap:
     """The weighted mean of paired differences and its percentile interval (Efron 1979).
 
     Args:
-        gaps: differences, one for each query.
-        weights: of the queries; `None` = all count the same.
+        gaps: differences, one for each recall.
+        weights: of the recalls; `None` = all count the same.
+        queries: of each recall, a number that recalls of the same query share; `None` = all are different. With fewer
+            than `QUERIES_MIN` different ones the interval is from -1 to 1.
         level: probability of the interval.
         seed: of the samples.
     """
@@ -89,31 +164,42 @@ def bootstrap(gaps: Numbers, weights: Numbers | None = None, *, level: float = 0
     if w.sum() <= 0:
         return Gap(mean=0.0, low=0.0, high=0.0, n=0)
     rng, wg = np.random.default_rng(seed), w * gaps
+    mean = float(wg.sum() / w.sum())
+    if queries is not None:
+        _, place = np.unique(np.asarray(queries), return_inverse=True)
+        w, wg = np.bincount(place, w).astype(np.float64), np.bincount(place, wg).astype(np.float64)
+        if len(w) < QUERIES_MIN:
+            return Gap(mean=mean, low=-1.0, high=1.0, n=n)
     means: list[Numbers] = []
-    step = max(1, min(SAMPLES, _AT_ONCE // n))
+    size = len(w)
+    step = max(1, min(SAMPLES, _AT_ONCE // size))
     for begun in range(0, SAMPLES, step):
-        drawn = rng.integers(0, n, (min(step, SAMPLES - begun), n))
+        drawn = rng.integers(0, size, (min(step, SAMPLES - begun), size))
         below = w[drawn].sum(axis=1)
         means.append(np.divide(wg[drawn].sum(axis=1), below, out=np.zeros_like(below), where=below > 0))
     low, high = np.quantile(np.concatenate(means), ((1 - level) / 2, (1 + level) / 2))
-    return Gap(mean=float(wg.sum() / w.sum()), low=float(low), high=float(high), n=n)
+    return Gap(mean=mean, low=float(low), high=float(high), n=n)
 
 
 def compared(
     judged: Sequence[Judged], ours: str, theirs: str, position_bias: float, *, level: float = 0.95, seed: int = 0
 ) -> Gap:
     """How much better one order is than another, on the recalls that have both and in which something helped."""
-    gaps, weights = [], []
-    for one in judged:
-        if one.replay is None or not one.positive():
-            continue
-        first, second = one.replay.orders.get(ours), one.replay.orders.get(theirs)
-        if first is None or second is None:
-            continue
-        gains = gains_by_num(one, position_bias)
-        gaps.append(ndcg(first, gains) - ndcg(second, gains))
-        weights.append(weights_of([one], position_bias)[0])
-    return bootstrap(np.asarray(gaps, dtype=np.float64), np.asarray(weights, dtype=np.float64), level=level, seed=seed)
+    both = [
+        (one, one.replay.orders[ours], one.replay.orders[theirs])
+        for one in judged
+        if one.replay is not None and one.positive() and ours in one.replay.orders and theirs in one.replay.orders
+    ]
+    own = [one for one, _, _ in both]
+    noise = noise_of(own, position_bias)
+    gaps = []
+    for one, first, second in both:
+        gains = net_gains(one, position_bias, noise)
+        gaps.append((summed(first, gains) - summed(second, gains)) / ideal_of(one, position_bias))
+    queries = [query_of(one) for one in own]
+    return bootstrap(
+        np.asarray(gaps, dtype=np.float64), weights_of(own, position_bias), queries=queries, level=level, seed=seed
+    )
 
 
 def mean_ndcg(judged: Sequence[Judged], name: str, position_bias: float) -> tuple[float, int]:

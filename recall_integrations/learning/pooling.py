@@ -84,13 +84,13 @@ def pooled(
         steps.append(clipped(found, STEP_LENGTH))
         held.append(apart)
         used += len(usable)
-        count += len(apart.judged)
+        count += apart.recalls
         first, last = min(first, *(one.at for one in usable)), max(last, *(one.at for one in usable))
     if len(steps) < SCOPES_MIN:
         because = f"{len(steps)} scopes have enough judged recalls, {SCOPES_MIN} are needed"
         return Made(version=None, because=because, too_few=True)
     shared = trimmed_mean(steps)
-    means = np.asarray([gained(apart, shared, position_bias).mean for apart in held])
+    means = np.asarray([gained(apart, shared).mean for apart in held])
     gap = bootstrap(means, level=LEVEL)
     if not shared or gap.low <= 0:
         return Made(version=None, because=f"not better in most scopes: {told(gap)} scopes", gap=gap)

@@ -5,49 +5,72 @@ the shipped weights with all that the plan lifts. Without steps it is the shippe
 again. Steps minimise the listwise loss `−Σ w · gain · ln softmax(score)` over the candidates of each judged recall
 (ListNet: Cao et al. 2007), each weighted by its inverse propensity (`measuring`), plus `λ/2 · n · Σ step²`. It is
 convex; Newton's method finds the minimum in a few steps. λ is the one of `PENALTIES` whose steps are best on parts of
-the judged recalls that they were not made from; where none is better than no step, there is none.
+the judged recalls that they were not made from (cross-fitting); where none is better than no step, there is none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.learning.measuring import DEPTH, gains_by_num, ndcg, weights_of
+from recall_integrations.learning.measuring import (
+    DEPTH,
+    Gap,
+    bootstrap,
+    gains_by_num,
+    ideal_of,
+    net_gains,
+    noise_of,
+    query_of,
+    weights_of,
+)
 from recall_integrations.ranking.rankers.stepped import STEP_MAX
 from recall_integrations.records import record
-from recall_integrations.types.judged import Judged
+from recall_integrations.types.judged import Judged, Order, Replay, place_worth
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01)
 FOLDS = 4
 NEWTON_MAX = 25
 ENOUGH = 1e-4  # change of a step below which it is found
+# Rows of one product of matrices. Larger ones are shared out among the threads of BLAS, which wait for each other
+# turning: beside a process that takes recalls, or in a container with fewer cores, that takes ten times as long.
+ROWS = 256
 Numbers = NDArray[np.float64]
+_DISCOUNTS = np.asarray([place_worth(place) for place in range(1, DEPTH + 1)])
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Lists:
-    """Candidates of many recalls, one below the other.
+    """Candidates of many queries, one below the other. A query that was asked again, and found the same, is there once,
+    with all that was said: it teaches the same, and takes no longer.
 
     Args:
         names: of the features.
         x: `(candidates, features)`.
         offset: `(candidates,)`.
-        target: share of each candidate in what its recall gained, `(candidates,)`; sums to 1 in each.
-        starts: where each recall begins, `(recalls,)`.
-        weight: of each recall, `(recalls,)`; they sum to the number of recalls.
-        judged: the recalls.
+        nums: of the memories, `(candidates,)`.
+        target: share of each candidate in what its query gained, `(candidates,)`; sums to 1 in each.
+        value: what each candidate adds to nDCG@5 at the first place, less what is said of one that answers nothing
+            (`measuring.net_gains`), `(candidates,)`.
+        starts: where each query begins, `(queries,)`.
+        weight: of each query, `(queries,)`; they sum to the number of recalls.
+        queries: a number of each, which those share that are the same and found something else, `(queries,)`.
+        recalls: how many there are.
     """
 
     names: tuple[str, ...]
     x: Numbers
     offset: Numbers
+    nums: NDArray[np.int64]
     target: Numbers
+    value: Numbers
     starts: NDArray[np.int64]
     weight: Numbers
-    judged: tuple[Judged, ...]
+    queries: NDArray[np.int64]
+    recalls: int
 
 
 def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: float) -> Lists | None:
@@ -58,58 +81,83 @@ def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: fl
         names: of the features that get steps.
         position_bias: see `measuring`.
     """
-    xs, offsets, targets, sizes, kept = [], [], [], [], []
+    groups: dict[tuple[Order, bytes], list[tuple[Judged, Numbers]]] = {}
     for one in judged:
         replay = one.replay
         if replay is None or len(replay.nums) < 2:
             continue
         gains = gains_by_num(one, position_bias)
         target = np.asarray([gains.get(num, 0.0) for num in replay.nums], dtype=np.float64)
-        if target.sum() <= 0:
-            continue
-        places = {name: i for i, name in enumerate(replay.names)}
-        x = np.zeros((len(replay.nums), len(names)))
-        for i, name in enumerate(names):
-            if name in places:
-                x[:, i] = replay.x[:, places[name]]
-        xs.append(x)
-        offsets.append(replay.offset.astype(np.float64))
-        targets.append(target / target.sum())
-        sizes.append(len(replay.nums))
-        kept.append(one)
-    if not kept:
+        if target.sum() > 0:
+            key = replay.nums, replay.offset.tobytes()
+            groups.setdefault(key, []).append((one, target / target.sum()))
+    if not groups:
         return None
-    weight = weights_of(kept, position_bias)
+    kept = [one for own in groups.values() for one, _ in own]
+    noise, factor = noise_of(kept, position_bias), len(kept) / weights_of(kept, position_bias).sum()
+    xs, offsets, targets, values, weights = [], [], [], [], []
+    for own in groups.values():
+        replay = own[0][0].replay
+        assert replay is not None
+        own_weights = factor * weights_of([one for one, _ in own], position_bias)
+        total = float(own_weights.sum())
+        xs.append(_columns(replay, names))
+        offsets.append(replay.offset.astype(np.float64))
+        targets.append(own_weights @ np.stack([target for _, target in own]) / total)
+        values.append(own_weights @ np.stack([_values(one, position_bias, noise) for one, _ in own]) / total)
+        weights.append(total)
     return Lists(
         names=names,
         x=np.concatenate(xs),
         offset=np.concatenate(offsets),
+        nums=np.concatenate([np.asarray(nums, np.int64) for nums, _ in groups]),
         target=np.concatenate(targets),
-        starts=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
-        weight=weight * len(kept) / weight.sum(),
-        judged=tuple(kept),
+        value=np.concatenate(values),
+        starts=np.concatenate([[0], np.cumsum([len(nums) for nums, _ in groups])[:-1]]).astype(np.int64),
+        weight=np.asarray(weights),
+        queries=np.asarray([query_of(own[0][0]) for own in groups.values()], np.int64),
+        recalls=len(kept),
     )
 
 
-def fitted(lists: Lists, penalty: float) -> Numbers:
+def _columns(replay: Replay, names: tuple[str, ...]) -> Numbers:
+    """Features in this order; zeros where a replay has none."""
+    if replay.names == names:
+        return replay.x.astype(np.float64)
+    places = {name: i for i, name in enumerate(replay.names)}
+    x = np.zeros((len(replay.nums), len(names)))
+    for i, name in enumerate(names):
+        if name in places:
+            x[:, i] = replay.x[:, places[name]]
+    return x
+
+
+def _values(one: Judged, position_bias: float, noise: float) -> Numbers:
+    assert one.replay is not None
+    net = net_gains(one, position_bias, noise)
+    return np.asarray([net.get(num, 0.0) for num in one.replay.nums]) / ideal_of(one, position_bias)
+
+
+def fitted(lists: Lists, penalty: float, begin: Numbers | None = None) -> Numbers:
     """The steps of a penalty: the minimum of the loss, each at most `STEP_MAX`.
 
     Args:
         lists: to learn from.
         penalty: λ.
+        begin: steps near it, such as those of another penalty; `None` = none. It is found sooner.
     """
-    n, size = len(lists.starts), len(lists.names)
+    n, size = float(lists.weight.sum()), len(lists.names)
     sizes = np.diff(np.append(lists.starts, len(lists.offset)))
     weight = np.repeat(lists.weight, sizes)
     # Features whose spread is nothing have nothing to say here; a ridge on standardised features treats all alike.
     scale = np.maximum(lists.x.std(axis=0), 0.05)
-    x, steps = lists.x / scale, np.zeros(size)
-    wanted = x.T @ (weight * lists.target)
+    x, steps = lists.x / scale, np.zeros(size) if begin is None else begin * scale
+    wanted = _product(x, weight * lists.target)
     for _ in range(NEWTON_MAX):
-        p = _shares(lists.offset + x @ steps, lists.starts, sizes)
+        p = _shares(lists.offset + _sums(x, steps), lists.starts, sizes)
         means = np.add.reduceat(p[:, None] * x, lists.starts, axis=0)
-        gradient = means.T @ lists.weight - wanted + penalty * n * steps
-        curved = x.T @ ((weight * p)[:, None] * x) - (lists.weight[:, None] * means).T @ means
+        gradient = _product(means, lists.weight) - wanted + penalty * n * steps
+        curved = _product(x, (weight * p)[:, None] * x) - _product(means, lists.weight[:, None] * means)
         move = np.linalg.solve(curved + penalty * n * np.eye(size), gradient)
         longest = float(np.abs(move).max(initial=0.0))
         steps = steps - move / max(1.0, longest)  # never further than 1 at once
@@ -117,6 +165,21 @@ def fitted(lists: Lists, penalty: float) -> Numbers:
             break
     found: Numbers = np.clip(steps / scale, -STEP_MAX, STEP_MAX)
     return found
+
+
+def _product(x: Numbers, y: Numbers) -> Numbers:
+    """`xᵀ y`, `ROWS` rows at a time."""
+    whole, columns = len(x) // ROWS * ROWS, y.shape[1:] or (1,)
+    blocks = x[:whole].reshape(-1, ROWS, x.shape[1]).transpose(0, 2, 1) @ y[:whole].reshape(-1, ROWS, *columns)
+    found: Numbers = blocks.sum(axis=0) + x[whole:].T @ y[whole:].reshape(-1, *columns)
+    return found.reshape(x.shape[1], *y.shape[1:])
+
+
+def _sums(x: Numbers, steps: Numbers) -> Numbers:
+    """`x steps`, `ROWS` rows at a time."""
+    whole = len(x) // ROWS * ROWS
+    first = (x[:whole].reshape(-1, ROWS, x.shape[1]) @ steps).reshape(-1)
+    return np.concatenate([first, x[whole:] @ steps])
 
 
 def _shares(scores: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Numbers:
@@ -127,44 +190,69 @@ def _shares(scores: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]
     return shares
 
 
-def figures(lists: Lists, steps: Numbers, position_bias: float) -> Numbers:
-    """nDCG@5 of each recall with steps."""
-    scores = lists.offset + lists.x @ steps
-    ends = [*lists.starts[1:].tolist(), len(scores)]
+def figures(lists: Lists, steps: Numbers) -> Numbers:
+    """nDCG@5 of each query with steps, less what is said of what answers nothing."""
+    scores = lists.offset + _sums(lists.x, steps)
     found = []
-    for one, start, end in zip(lists.judged, lists.starts.tolist(), ends, strict=True):
-        assert one.replay is not None
-        best = np.lexsort((np.asarray(one.replay.nums), -scores[start:end]))[:DEPTH]
-        found.append(ndcg(tuple(one.replay.nums[i] for i in best), gains_by_num(one, position_bias)))
+    for start, end in zip(lists.starts.tolist(), [*lists.starts[1:].tolist(), len(scores)], strict=True):
+        best = np.lexsort((lists.nums[start:end], -scores[start:end]))[:DEPTH]
+        found.append(float(_DISCOUNTS[: len(best)] @ lists.value[start:end][best]))
     return np.asarray(found)
 
 
-def learned_steps(lists: Lists, position_bias: float, *, seed: int = 0) -> tuple[dict[str, float], float | None]:
-    """The steps, and the penalty that was chosen; no steps and `None` where none are better than none.
+@record(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """Steps, and how good they are.
+
+    Args:
+        steps: by feature; empty where none are better than none.
+        penalty: that was chosen; `None` = there are no steps.
+        gap: by how much steps of that penalty are better than none, on recalls that they were not made from.
+    """
+
+    steps: Mapping[str, float]
+    penalty: float | None = None
+    gap: Gap | None = None
+
+
+def learned_steps(lists: Lists, *, level: float = 0.90, length_max: float = np.inf) -> Learned:
+    """The steps, made of all recalls, and their gain, measured part by part with steps of the other parts.
+
+    Recalls of the same query are in the same part.
 
     Args:
         lists: to learn from.
-        position_bias: see `measuring`.
-        seed: of the parts.
+        level: probability of the interval of the gain.
+        length_max: of all steps together.
     """
-    n = len(lists.starts)
-    if n < 2 * FOLDS:
-        return {}, None
-    fold = np.random.default_rng(seed).permutation(n) % FOLDS
-    none = figures(lists, np.zeros(len(lists.names)), position_bias)
-    best, chosen = float(lists.weight @ none), None
+    fold = lists.queries % FOLDS
+    if len(np.unique(lists.queries)) < 2 * FOLDS or len(np.unique(fold)) < FOLDS:
+        return Learned(steps={})
+    none = figures(lists, np.zeros(len(lists.names)))
+    best, chosen, gaps = 1e-9, None, none
+    parts = [(_part(lists, fold != part), _part(lists, fold == part)) for part in range(FOLDS)]
+    begin: list[Numbers | None] = [None] * FOLDS
     for penalty in PENALTIES:
-        got = np.zeros(n)
-        for part in range(FOLDS):
-            steps = fitted(_part(lists, fold != part), penalty)
-            held = _part(lists, fold == part)
-            got[fold == part] = figures(held, steps, position_bias)
-        value = float(lists.weight @ got)
-        if value > best + 1e-9:
-            best, chosen = value, penalty
+        got = np.zeros(len(fold))
+        for part, (others, held) in enumerate(parts):
+            begin[part] = steps = fitted(others, penalty, begin[part])
+            got[fold == part] = figures(held, _clipped(steps, length_max))
+        value = float(lists.weight @ (got - none))
+        if value > best:
+            best, chosen, gaps = value, penalty, got - none
     if chosen is None:
-        return {}, None
-    return _named(lists.names, fitted(lists, chosen)), chosen
+        return Learned(steps={})
+    return Learned(
+        steps=_named(lists.names, _clipped(fitted(lists, chosen), length_max)),
+        penalty=chosen,
+        gap=gap_of(lists, gaps, level),
+    )
+
+
+def gap_of(lists: Lists, gaps: Numbers, level: float) -> Gap:
+    """The mean of differences, one for each of the lists."""
+    gap = bootstrap(gaps, lists.weight, queries=lists.queries.tolist(), level=level)
+    return replace(gap, n=lists.recalls)
 
 
 def _named(names: Sequence[str], steps: Numbers) -> dict[str, float]:
@@ -179,11 +267,18 @@ def _part(lists: Lists, keep: NDArray[np.bool_]) -> Lists:
         names=lists.names,
         x=lists.x[rows],
         offset=lists.offset[rows],
+        nums=lists.nums[rows],
         target=lists.target[rows],
+        value=lists.value[rows],
         starts=starts,
         weight=lists.weight[keep],
-        judged=tuple(one for one, kept in zip(lists.judged, keep.tolist(), strict=True) if kept),
+        queries=lists.queries[keep],
+        recalls=lists.recalls,
     )
+
+
+def _clipped(steps: Numbers, length_max: float) -> Numbers:
+    return steps * min(1.0, length_max / max(float(np.linalg.norm(steps)), 1e-9))
 
 
 def clipped(steps: Mapping[str, float], length_max: float) -> dict[str, float]:

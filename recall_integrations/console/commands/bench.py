@@ -11,6 +11,7 @@ from recall_integrations.console.commands.bench_repository import (
     cache,
     facts,
     latency,
+    learning,
     misses,
     observability,
     parse,
@@ -244,5 +245,7 @@ def bench_negation(files: tuple[Path, ...], language: str | None, misses: bool) 
     negation_accuracy.run(files, console(), language=language, misses=misses)
 
 
-for _command in (cache, facts, latency, misses, observability, parse, privacy, resilience, rewriting, rules, serve):
+for _command in (
+    cache, facts, latency, learning, misses, observability, parse, privacy, resilience, rewriting, rules, serve,
+):  # fmt: skip
     bench.add_command(_command)

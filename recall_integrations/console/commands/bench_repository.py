@@ -323,3 +323,52 @@ def facts(
             config=settings(config_path),
             told=told,
         )
+
+
+@click.command("learning")
+@click.argument("path", required=False, type=click.Path(exists=True, path_type=Path), metavar="[DATA]")
+@click.option("--dataset", "datasets", multiple=True, default=("locomo", "assistant", "talk", "phone"),
+              show_default=True, help="Of those in DATA; may be given several times.")  # fmt: skip
+@click.option("--domain", "domain_only", is_flag=True, help="Only the made-up domain, which needs no DATA.")
+@click.option("--seeds", default=3, show_default=True, type=click.IntRange(min=1), help="Runs of each.")
+@click.option("--days", default=28, show_default=True, type=click.IntRange(min=1), help="Of use, in each run.")
+@click.option("--recalls", default=200, show_default=True, type=click.IntRange(min=1), help="A day.")
+@click.option("--questions", default=240, show_default=True, type=click.IntRange(min=40),
+              help="Of each data set at most; half of them are only measured.")  # fmt: skip
+@click.option("--full", is_flag=True,
+              help="20 seeds, 600 questions, other ways to learn, trials, poison, cost.")  # fmt: skip
+@click.option("--picture", "picture_path", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Write the picture of the domain to FILE, as SVG.")  # fmt: skip
+@REPORT
+def learning(
+    path: Path | None,
+    datasets: tuple[str, ...],
+    domain_only: bool,
+    seeds: int,
+    days: int,
+    recalls: int,
+    questions: int,
+    full: bool,
+    picture_path: str | None,
+    json_path: str | None,
+) -> None:
+    """Whether recalls get better by being used.
+
+    Simulates days of use: questions are asked, hits are clicked as people click (more at the top, sometimes wrongly,
+    often not at all), and the product learns from it as it would, on a made-up domain and on the data sets in DATA.
+    Then it measures on questions that nobody asked, by their labels.
+    """
+    with named_progress() as told:
+        benchmark("learning.learning").run(
+            None if domain_only else path,
+            console(),
+            datasets=datasets,
+            seeds=20 if full else seeds,
+            days=days,
+            recalls=recalls,
+            questions=600 if full else questions,
+            full=full,
+            json_path=json_path,
+            picture_path=picture_path,
+            told=told,
+        )

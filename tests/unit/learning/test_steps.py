@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.learning.making import learnable
-from recall_integrations.learning.steps import clipped, figures, fitted, learned_steps, lists_of
+from recall_integrations.learning.steps import Learned, clipped, figures, fitted, learned_steps, lists_of
 from recall_integrations.ranking.rankers.stepped import STEP_MAX
 
 
@@ -17,7 +17,7 @@ def loss(lists, steps, penalty):  # by the definition, recall by recall
         scores = lists.offset[start:end] + lists.x[start:end] @ steps
         total -= weight * float(lists.target[start:end] @ (scores - np.logaddexp.reduce(scores)))
     scale = np.maximum(lists.x.std(axis=0), 0.05)
-    return total + penalty / 2 * len(lists.starts) * float(((steps * scale) ** 2).sum())
+    return total + penalty / 2 * float(lists.weight.sum()) * float(((steps * scale) ** 2).sum())
 
 
 def test_the_minimum_is_one(judged_of) -> None:
@@ -32,23 +32,24 @@ def test_the_minimum_is_one(judged_of) -> None:
 
 def test_what_tells_gets_the_step(judged_of) -> None:
     lists = lists_of(judged_of(300), learnable(), 1.0)
-    steps, penalty = learned_steps(lists, 1.0)
-    assert penalty is not None and max(steps, key=lambda name: steps[name]) == "passage_match"
+    found = learned_steps(lists)
+    steps = found.steps
+    assert found.gap is not None and found.gap.low > 0 and found.gap.n == 300
+    assert max(steps, key=lambda name: steps[name]) == "passage_match"
     named = np.asarray([steps.get(name, 0.0) for name in lists.names])
     other = lists_of(judged_of(300, seed=1), learnable(), 1.0)
-    before, after = figures(other, np.zeros(len(named)), 1.0), figures(other, named, 1.0)
+    before, after = figures(other, np.zeros(len(named))), figures(other, named)
     assert after.mean() > before.mean() + 0.1
 
 
 def test_where_nothing_tells_there_is_hardly_a_step(judged_of) -> None:
     judged = judged_of(300, strength=0.0, noise=1.0)
     lists = lists_of(judged, learnable(), 1.0)
-    steps, _ = learned_steps(lists, 1.0)
-    assert all(abs(step) < 0.5 for step in steps.values())
+    assert all(abs(step) < 0.5 for step in learned_steps(lists).steps.values())
 
 
 def test_too_few_teach_nothing(judged_of) -> None:
-    assert learned_steps(lists_of(judged_of(7), learnable(), 1.0), 1.0) == ({}, None)
+    assert learned_steps(lists_of(judged_of(7), learnable(), 1.0)) == Learned(steps={})
     assert lists_of([], learnable(), 1.0) is None
 
 
