@@ -34,7 +34,6 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 from recall_integrations.adapters.callbacks import run_of
 from recall_integrations.adapters.documents import documents_of, memory_of_document
 from recall_integrations.adapters.formats import TEXT, format_of
-from recall_integrations.adapters.judged import KEYS, Runs, cited_of, langsmith_said, result_of
 from recall_integrations.adapters.nodes import memory_of_node, nodes_of, objects_of
 from recall_integrations.adapters.spans import errors_told, span
 from recall_integrations.errors import InvalidArgument, InvalidMemory
@@ -46,6 +45,7 @@ from recall_integrations.types.numbers import whole
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from recall_integrations.adapters.judged import Runs
     from recall_integrations.config import RecallConfig
     from recall_integrations.ontop.following import Refreshed
     from recall_integrations.ontop.optimizer import OnTopOptimizer
@@ -115,7 +115,7 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
     object_map: Any = Field(default=None, exclude=True, repr=False)
     _verbose: bool = PrivateAttr(default=False)
     _owned: MemoryStore | None = PrivateAttr(default=None)
-    _runs: Runs = PrivateAttr(default_factory=Runs)
+    _runs: Runs = PrivateAttr()
 
     def __init__(
         self,
@@ -142,7 +142,9 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
             LangChainRetriever.__init__(self, **fields)
         except ValidationError as e:
             raise InvalidArgument(f"OptimizedRecallRetriever cannot be made: {e}") from e
-        self._verbose = verbose
+        from recall_integrations.adapters.judged import Runs
+
+        self._verbose, self._runs = verbose, Runs()
 
     __hash__ = object.__hash__
 
@@ -426,11 +428,13 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
             NotFound: neither is known any more, and no query is given. A copy in another process knows other runs.
             InvalidArgument: nothing was said, or several recalls belong to the run.
         """
+        from recall_integrations.adapters.judged import result_of
+
         if said.get("query") is not None and said.get("scope") is None:
             said["scope"] = self.scope
         return self.optimizer.feedback(result_of(self._runs, result), **said)
 
-    def feedback_from(self, given: Any, *, keys: Sequence[str] = KEYS) -> Feedback | None:
+    def feedback_from(self, given: Any, *, keys: Sequence[str] | None = None) -> Feedback | None:
         """Feedback in LangSmith's shape: a mapping or a record with `run_id`, `key`, `score`, `value`, `correction`.
 
         A `score` (or else `value`) from 0 to 1, true or false, is the rating; `correction`, else `value`, may be a
@@ -438,7 +442,8 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
 
         Args:
             given: the feedback.
-            keys: that rate an answer; what has another key is left alone, unless it corrects.
+            keys: that rate an answer, instead of `adapters.judged.KEYS` (`user_score`, `thumbs`, `helpful`, …); what
+                has another key is left alone, unless it corrects.
 
         Returns:
             What is kept; `None` where it says nothing of a recall.
@@ -446,7 +451,9 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
         Raises:
             NotFound, InvalidArgument: as `feedback`; or a score of another range.
         """
-        found = langsmith_said(given, keys)
+        from recall_integrations.adapters.judged import KEYS, langsmith_said
+
+        found = langsmith_said(given, KEYS if keys is None else keys)
         if found is None:
             return None
         runs, said = found
@@ -463,6 +470,8 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
         Raises:
             NotFound: nothing is cited that came from a recall that is still known.
         """
+        from recall_integrations.adapters.judged import cited_of
+
         return tuple(self.feedback(result, cited=ids) for result, ids in cited_of(response).items())
 
     def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
