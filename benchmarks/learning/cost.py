@@ -72,7 +72,7 @@ def job(halves: Halves, store: MemoryStore, judged: int = 10_000, seed: int = 0)
         x = asked.replay.x + rng.normal(0, 0.05, asked.replay.x.shape).astype(np.float32)
         offset = asked.replay.offset + rng.normal(0, 0.05, asked.replay.offset.shape).astype(np.float32)
         one = Judged(result_id=f"job-{written}", at=at - judged + written, signature=asked.signature, gains=gains)
-        store.judgements.put(scope, one)
+        store.judgements.put(scope, one, settings=store.config.learned)
         store.judgements.replayed(scope, one.result_id, replace(asked.replay, x=x, offset=offset))
         written += 1
     began = time.monotonic()
