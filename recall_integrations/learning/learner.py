@@ -148,7 +148,7 @@ class Learner:
         for place, one in enumerate(scopes):
             if progress is not None:
                 progress(one, place, total)
-            steps.append(self._tell(self._scope(one, force=force)))
+            steps.append(self._tell(self._scope(one, counts.get(one, 0), force=force)))
         if scope is None and self._settings.shared:
             if progress is not None:
                 progress(None, total - 1, total)
@@ -158,18 +158,18 @@ class Learner:
     def due(self, now: int | None = None) -> bool:
         """Whether a run would look at any scope."""
         moment = self._now() if now is None else now
-        names = [self.shelf.name_of(scope) for scope in self.store.judgements.counts()]
-        return any(self._due(self.shelf.state(name, fresh=True), moment) for name in names)
+        counts = {self.shelf.name_of(scope): count for scope, count in self.store.judgements.counts().items()}
+        return any(self._due(self.shelf.state(name, fresh=True), moment, count) for name, count in counts.items())
 
     def _tell(self, step: Step) -> Step:
         if self._told is not None and step.step != SKIPPED:
             self._told(step)
         return step
 
-    def _scope(self, scope: Scope, *, force: bool) -> Step:
+    def _scope(self, scope: Scope, count: int, *, force: bool) -> Step:
         began, now, name = self._timer(), self._now(), self.shelf.name_of(scope)
         state = self.shelf.state(name, fresh=True)
-        if not state.candidate and not force and not self._due(state, now):
+        if not force and not self._due(state, now, count):
             return Step(scope=scope, step=SKIPPED, because="its time has not come")
         judged = self.store.judgements.of(scope)
         before = state.serving if state.serving != RULES else self._shared_label()
@@ -203,7 +203,7 @@ class Learner:
             since = [one for one in judged if one.at >= state.since]
             return regressed(since, state.serving, position_bias=self._settings.position_bias)
 
-        step = self._moved(name, state, now, verdict, make, floor)
+        step = self._moved(name, state, now, verdict, make, floor, count)
         by_plan = counted_by_plan(judged, self._settings.position_bias)
         took_ms = round((self._timer() - began) * 1e3, 1)
         return replace(step, scope=scope, judged=len(judged), took_ms=took_ms, ndcg_by_plan=by_plan)
@@ -211,7 +211,7 @@ class Learner:
     def _shared(self, scopes: Sequence[Scope], *, force: bool) -> Step:
         began, now = self._timer(), self._now()
         state = self.shelf.state(SHARED, fresh=True)
-        if not state.candidate and not force and not self._due(state, now):
+        if not force and not self._due(state, now):
             return Step(scope=None, step=SKIPPED, because="its time has not come")
         judged = {self.shelf.name_of(scope): self.store.judgements.of(scope) for scope in scopes}
         bias = self._settings.position_bias
@@ -250,6 +250,7 @@ class Learner:
         verdict: Callable[[], Verdict],
         make: Callable[[str], Made],
         floor: Callable[[], Verdict | None],
+        judged: int = 0,
     ) -> Step:
         """What is tried is decided first, what serves is checked next, then something is made."""
         if state.candidate:
@@ -269,13 +270,16 @@ class Learner:
         if found_version.too_few:  # it is looked at again as soon as there is more
             return Step(scope=None, step=SKIPPED, because=found_version.because)
         if found_version.version is None:
-            self.shelf.change(name, lambda old: old.after(event, learned_at=now))
+            self.shelf.change(name, lambda old: old.after(event, learned_at=now, learned_from=judged))
             return Step(scope=None, step=NOTHING, because=found_version.because)
         new = found_version.version
         self.shelf.put(name, new)
         event = replace(event, step=STARTED, version=new.id)
         self.shelf.change(
-            name, lambda old: old.after(event, candidate=new.id, since=now, learned_at=now, made=old.made + 1)
+            name,
+            lambda old: old.after(
+                event, candidate=new.id, since=now, learned_at=now, learned_from=judged, made=old.made + 1
+            ),
         )
         return Step(scope=None, step=STARTED, version=new.id, because=found_version.because)
 
@@ -301,8 +305,11 @@ class Learner:
         windows = sum(1 for e in state.events if e.step == EXTENDED and e.version == state.candidate)
         return force or now - state.since >= self._cadence * (windows + 1), windows
 
-    def _due(self, state: State, now: int) -> bool:
-        return bool(state.candidate) or now - state.learned_at >= self._cadence
+    def _due(self, state: State, now: int, judged: int = 0) -> bool:
+        """Whether a scope is to be looked at: something is tried, its time has come, or, where rules serve, twice as
+        much was judged as when nothing could be learned."""
+        twice = state.serving == RULES and 0 < 2 * state.learned_from <= judged
+        return bool(state.candidate) or twice or now - state.learned_at >= self._cadence
 
     @property
     def _cadence(self) -> int:

@@ -63,6 +63,7 @@ class State:
         candidate: the one that serves a share of the recalls; empty = none.
         since: when `candidate`, else `serving`, began, microseconds.
         learned_at: when something was last learned, microseconds; 0 = never.
+        learned_from: how many recalls were judged by then.
         held_back: whether nothing is learned until somebody promotes a version by hand: it was rolled back by hand.
         made: how many versions were made.
         events: the last ones, oldest first.
@@ -72,6 +73,7 @@ class State:
     candidate: str = ""
     since: int = 0
     learned_at: int = 0
+    learned_from: int = 0
     held_back: bool = False
     made: int = 0
     events: tuple[Event, ...] = ()
@@ -244,7 +246,8 @@ class Shelf:
 
 def _text(state: State) -> str:
     fields = {
-        name: getattr(state, name) for name in ("serving", "candidate", "since", "learned_at", "held_back", "made")
+        name: getattr(state, name)
+        for name in ("serving", "candidate", "since", "learned_at", "learned_from", "held_back", "made")
     }
     events = [[one.at, one.step, one.version, one.because] for one in state.events]
     return json.dumps({**fields, "events": events}, indent=1, ensure_ascii=False) + "\n"
@@ -260,6 +263,7 @@ def _state(text: str) -> State:
         candidate=candidate,
         since=int(fields["since"]),
         learned_at=int(fields["learned_at"]),
+        learned_from=int(fields.get("learned_from", 0)),
         held_back=bool(fields["held_back"]),
         made=int(fields["made"]),
         events=tuple(

@@ -121,6 +121,15 @@ def test_a_scope_is_looked_at_once_in_its_time(store, learner, clock, judged_of)
     assert learner.due() and steps(learner, scope=ANN) == [(ANN, "nothing", "")]
 
 
+def test_twice_as_much_feedback_is_looked_at_before_its_time(store, learner, judged_of) -> None:
+    say(store, judged_of(40, noise=1.0, strength=0.0, since=to_micros(START)))
+    assert steps(learner, scope=ANN) == [(ANN, "nothing", "")]
+    say(store, judged_of(39, seed=1, since=to_micros(START)))
+    assert not learner.due()
+    say(store, judged_of(120, seed=2, since=to_micros(START)))
+    assert learner.due() and steps(learner, scope=ANN) == [(ANN, "started", "v1")]
+
+
 def test_a_run_that_was_killed_goes_on_where_it_was(store, learner, judged_of) -> None:
     for scope in (ANN, BOB):
         say(store, judged_of(120, since=to_micros(START)), scope)
