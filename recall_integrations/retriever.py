@@ -63,7 +63,26 @@ QUERY = "{query}"
 logger = logging.getLogger(__name__)
 
 
-class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
+def _with_run(config: RunnableConfig | None, given: dict[str, Any]) -> dict[str, Any]:
+    run_id = None if config is None else config.get("run_id")
+    return given if run_id is None else {"run_id": run_id, **given}
+
+
+class _WithRun(LangChainRetriever):
+    """LangChain's, with the `run_id` of a call's config, which it leaves out of a retriever's own run.
+
+    A class of its own: of one that is LlamaIndex's too, methods that are abstract in a base are wrapped so that they
+    cannot be sent to another process.
+    """
+
+    def invoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
+        return super().invoke(input, config, **_with_run(config, given))
+
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
+        return await super().ainvoke(input, config, **_with_run(config, given))
+
+
+class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     """A retriever of both frameworks over one optimizer.
 
     Args:
@@ -523,14 +542,6 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
 
     # -- LangChain -------------------------------------------------------------------------------------------------
 
-    def invoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
-        """LangChain's, with the `run_id` of the config, which it leaves out of a retriever's own run."""
-        return LangChainRetriever.invoke(self, input, config, **_with_run(config, given))
-
-    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
-        """`invoke` without blocking the event loop."""
-        return await LangChainRetriever.ainvoke(self, input, config, **_with_run(config, given))
-
     def _get_relevant_documents(
         self,
         query: str,
@@ -612,11 +623,6 @@ class OptimizedRecallRetriever(LangChainRetriever, LlamaIndexRetriever):
         if QUERY not in text:
             raise InvalidArgument(f"{REWRITE_PROMPT} must hold {{query}} (or {{query_str}}): {text[:80]!r}.")
         self.optimizer.rewrite_prompt = text
-
-
-def _with_run(config: RunnableConfig | None, given: dict[str, Any]) -> dict[str, Any]:
-    run_id = None if config is None else config.get("run_id")
-    return given if run_id is None else {"run_id": run_id, **given}
 
 
 def _fits(embedding: Any, dimensions: int) -> bool:

@@ -125,7 +125,9 @@ class Home:
 
 
 def differing(one: Any, other: Any, where: str = "") -> list[str]:
-    """Where two results differ."""
+    """Where two results differ, but for the id that each answer has of its own."""
+    if where == ".id":
+        return []
     if isinstance(one, dict):
         keys = [f"{where}.{key}" for key in one.keys() ^ other.keys()]
         return keys + [p for k in one.keys() & other.keys() for p in differing(one[k], other[k], f"{where}.{k}")]

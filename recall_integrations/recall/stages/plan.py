@@ -66,7 +66,7 @@ class Plan(Stage):
         """
         version = served.version
         given = None if version is None or not version.plans else version.plan_for(signature_of(parsed))
-        plan = make_plan(parsed, self._config, given=given)
+        plan = make_plan(parsed, self._config) if given is None else make_plan(parsed, self._config, given=given)
         if version is not None:
             plan = _learned(plan, version, served.label, given)
         return with_own(plan, parsed, self._arms, self._config.planner.arm_limit)

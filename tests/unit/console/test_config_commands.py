@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -83,8 +84,10 @@ def test_every_command_that_opens_a_store_takes_the_file() -> None:
     # The demo has a store of its own; doctor reads no settings; tokens are in a file.
     without = {"demo", "doctor", "config", "bench", "token"}
     for name, command in main.commands.items():
-        if name not in without:
-            assert any("--config" in p.opts for p in command.params), name
+        if name in without:
+            continue
+        for one in command.commands.values() if isinstance(command, click.Group) else (command,):
+            assert any("--config" in p.opts for p in one.params), (name, one.name)
 
 
 def test_the_commands_use_the_file(file: str, tmp_path: Path, embedding: Any) -> None:
