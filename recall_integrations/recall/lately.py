@@ -12,7 +12,7 @@ from recall_integrations.records import record
 from recall_integrations.resilience import forking
 from recall_integrations.types import RecallResult, Scope
 from recall_integrations.types.judged import RULES
-from recall_integrations.types.making import maker
+from recall_integrations.types.making import changed, maker
 from recall_integrations.types.request import RecallRequest
 
 _PREFIX_BYTES = 6
@@ -76,6 +76,8 @@ class Lately:
             return
         where = request.scope
         shown = tuple([(hit.scope or where, hit.memory.id or "") for hit in result.hits])
+        if request.watch is not None:  # who looked on is not kept alive
+            request = changed(request, watch=None)
         kept = _recalled(request, shown, version, signature)
         with self._lock:
             self._kept[result_id] = kept

@@ -112,13 +112,12 @@ class ReadPaths:
         path = self.base if request.scopes else self.of(request.scope)
         looking = self.sources.looking
         looked = None if looking is None else looking.begun(request, _thresholds(path.config))
-        served, shelf = BY_RULES, self.sources.shelf
+        served = BY_RULES
         try:
             if request.scopes:
                 result = passing(door, functools.partial(self._of_several, request, deadline, door, looked))
             else:
-                if self._learned is not None:
-                    served = served_by(shelf, request.scope, request.text, *self._learned)
+                served = self._served(request)
                 result = passing(door, functools.partial(path.answer, request, deadline, door, looked, served))
             result = self._identified(request, result, served)
         except BaseException as e:
@@ -132,14 +131,19 @@ class ReadPaths:
             raise error
         return result
 
+    def _served(self, request: RecallRequest) -> Served:
+        """What was learned from use and answers a request for one scope."""
+        if self._learned is None:
+            return BY_RULES
+        return served_by(self.sources.shelf, request.scope, request.text, *self._learned)
+
     def _identified(self, request: RecallRequest, result: RecallResult, served: Served) -> RecallResult:
         """The answer with an id, by which feedback will name it."""
         lately = self.sources.lately
         result_id = lately.new_id()
-        lately.note(result_id, request, result, served.label, functools.partial(signature_of, result.query))
-        if served.version is None:
-            return changed(result, id=result_id)
-        return changed(result, id=result_id, version=served.label)
+        label = result.version if served.version is None else served.label  # of several scopes that of the first
+        lately.note(result_id, request, result, label, functools.partial(signature_of, result.query))
+        return changed(result, id=result_id, version=label)
 
     def _of_several(
         self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None
@@ -148,7 +152,9 @@ class ReadPaths:
 
         def answer(part: RecallRequest, own: Deadline) -> RecallResult:
             # A placeholder of an answer that was kept would stand for something else here.
-            return self.of(part.scope).answer(part, own, door, looked, kept=door.open)
+            served = self._served(part)
+            result = self.of(part.scope).answer(part, own, door, looked, served, kept=door.open)
+            return result if served.version is None else changed(result, version=served.label)
 
         return of_several(request, deadline, answer, door, self.config.ranking.abstain_below)
 

@@ -449,7 +449,7 @@ class RecallResult:
             `rewrite` and `rerank` are those of the first.
         id: by which feedback names this answer (`QueryOptimizer.feedback`); every answer has another one.
         version: which plans and weights made it: `rules`, or what was learned from use, such as `v3` or `shared v1`
-            (docs/learning.md).
+            (docs/learning.md); of several scopes, that of the first.
     """
 
     hits: tuple[Hit, ...]

@@ -83,6 +83,16 @@ def test_what_was_learned_answers_in_the_mode_learned_only(store, clock) -> None
         assert ids(learned.recall("kestrel budget", scope=ANN)) == ids(before)
 
 
+def test_each_of_several_scopes_is_answered_by_its_own(store, clock) -> None:
+    bob = Scope(user_id="bob")
+    store.remember_many(memories(), scope=bob)
+    promoted(store, steps={"recency": -3.0, "passage_match": -3.0, "bm25_counted": -3.0})
+    with closing(QueryOptimizer(store, config=LEARNED, clock=clock)) as optimizer:
+        result = optimizer.recall("kestrel budget", scopes=[bob, ANN])
+        assert [part.version for part in result.parts] == ["rules", "v1"] and result.version == "rules"
+        assert optimizer.recall("kestrel budget", scopes=[ANN, bob]).version == "v1"
+
+
 def test_a_plan_that_was_learned_is_taken_and_says_so(store, clock) -> None:
     with closing(QueryOptimizer(store, config=LEARNED, clock=clock)) as optimizer:
         signature = signature_of(optimizer.parse("kestrel budget", scope=ANN))

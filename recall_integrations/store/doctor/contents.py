@@ -39,6 +39,7 @@ _HANGING: tuple[tuple[Table, str, tuple[str, ...]], ...] = (
     (schema.entities, "scope", ()),
     (schema.languages, "scope", ()),
     (schema.corrections, "scope", ()),
+    (schema.judged, "scope", ()),
     (schema.aliases, "scope", ("ent",)),
     (schema.words, "memory", ()),
     (schema.vectors, "memory", ()),
