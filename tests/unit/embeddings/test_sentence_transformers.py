@@ -15,8 +15,8 @@ from recall_integrations.errors import EmbeddingError
 
 # Imported where it is used: torch costs whoever collects these tests ten seconds.
 pytestmark = pytest.mark.skipif(
-    find_spec("sentence_transformers") is None,
-    reason="the extra recall-integrations[sentence-transformers] is not installed",
+    find_spec("sentence_transformers") is None or find_spec("torch") is None,
+    reason="the extra recall-integrations[sentence-transformers] is not installed, or not with torch",
 )
 
 WORDS = ["dog", "cat", "ill", "sick", "house", "sea", "query", "document", "the", "is", "by", "my"]
