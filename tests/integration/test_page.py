@@ -137,6 +137,14 @@ def until(page: Any, script: str) -> None:
     page.wait_for_function(script)
 
 
+def know_what_each_is_worth(page: Any) -> None:
+    """Found out by itself after a quick recall; after one that took long, on request only."""
+    on_request = page.locator("text=Find out what each is worth")
+    if on_request.is_visible():
+        on_request.click()
+    until(page, "() => [...document.querySelectorAll('.part .num')].every((one) => one.textContent)")
+
+
 # -- what is shown -----------------------------------------------------------------------------------------------------
 
 
@@ -168,7 +176,7 @@ def test_what_is_ticked_off_moves_the_places_and_is_said(pages: Pages) -> None:
     page = pages()
     ask(page, NOT_SAM)
     before = shown(page)
-    until(page, "() => [...document.querySelectorAll('.part .num')].every((one) => one.textContent)")
+    know_what_each_is_worth(page)
     page.uncheck("[data-key='rule:negation']")
     page.wait_for_selector(".move.up")
     assert shown(page)[0] == "kestrel-sam"
@@ -177,6 +185,23 @@ def test_what_is_ticked_off_moves_the_places_and_is_said(pages: Pages) -> None:
     page.click("text=Put everything back")
     until(page, "() => !document.querySelector('.move')")
     assert shown(page) == before
+
+
+def test_after_a_recall_that_took_long_it_is_found_out_on_request(pages: Pages) -> None:
+    page = pages()
+
+    def slow(route: Any) -> None:
+        reply = route.fetch()
+        told = reply.json()
+        told["timings_ms"]["total"] = 1_000.0
+        route.fulfill(response=reply, json=told)
+
+    page.route("**/look/recall", slow)
+    ask(page, NOT_SAM)
+    assert page.is_visible("text=Find out what each is worth")
+    assert not any(page.locator(".part .num").all_inner_texts())
+    know_what_each_is_worth(page)
+    assert not page.is_visible("text=Find out what each is worth")
 
 
 def test_nothing_and_mistakes_are_said_in_words(pages: Pages) -> None:
