@@ -13,7 +13,7 @@
     ├── NotFound (KeyError)            an id that is not in this scope, where one was required
     ├── StoreError                     the store directory as a whole
     │   ├── StorePathError             not a directory, not readable, not writable
-    │   ├── StoreLocked                another process (or another object here) has it open
+    │   ├── StoreLocked                another process writes for too long, or has it open where one must be alone
     │   ├── StoreVersionError          written by a newer version, or not a recall store
     │   ├── StoreCorrupt               the SQL database is damaged; it was left untouched
     │   ├── StoreClosed                used after `close()`, or in a forked child
@@ -168,7 +168,7 @@ class StorePathError(StoreError):
 
 
 class StoreLocked(StoreError):
-    """Another process, or another object in this one, has the store open."""
+    """Another process has been writing for too long, or has the store open while something needs it alone."""
 
     code = "STORE_LOCKED"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.indexes.bm25 import Bm25, frequency_of
-from recall_integrations.indexes.words import LexicalIndex, ceiling
+from recall_integrations.indexes.words import WordIndex, ceiling
 
 
 class LexicalRetriever:
@@ -18,7 +18,7 @@ class LexicalRetriever:
 
     name = "lexical"
 
-    def __init__(self, index: Callable[[], LexicalIndex]) -> None:
+    def __init__(self, index: Callable[[], WordIndex]) -> None:
         self._index = index
 
     def search(self, request: ArmRequest) -> ArmResult:

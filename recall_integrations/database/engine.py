@@ -28,8 +28,12 @@ _OF_INDEXES = regex(
 )
 
 
-def open_sqlite(path: Path) -> Engine:
+def open_sqlite(path: Path, *, checked: bool = False) -> Engine:
     """An engine on the database file at `path`, made if absent: WAL, full durability, foreign threads allowed.
+
+    Args:
+        path: of the file.
+        checked: another process has it open, and looked through it then.
 
     Raises:
         StoreCorrupt: the file is not a readable SQLite database. It is not touched.
@@ -37,7 +41,8 @@ def open_sqlite(path: Path) -> Engine:
         StorePathError: it cannot be opened.
     """
     check_header(path)
-    check_content(path)
+    if not checked:
+        check_content(path)
     engine = create_engine(
         URL.create("sqlite", database=str(path)),  # not as text: a path may hold "?" or "%"
         connect_args={"check_same_thread": False, "timeout": 30},

@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -256,7 +256,7 @@ changes = Table(
     metadata,
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("scope_id", Integer, nullable=False),
-    Column("op", String, nullable=False),  # put | del
+    Column("op", String, nullable=False),  # put | del | touch
     Column("num", BigInteger, nullable=False),
     Column("digest", String, nullable=False, server_default=""),  # of it and all before it: `store/history.py`
     Index("changes_by_scope", "scope_id", "seq"),

@@ -24,7 +24,7 @@ from recall_integrations.indexes.best_rows import Entries, best_rows
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.vector_column import lower_bound
-from recall_integrations.indexes.words import TERMS_MAX, WEAKER, LexicalIndex
+from recall_integrations.indexes.words import TERMS_MAX, WEAKER, WordIndex
 from recall_integrations.records import record
 from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1, PIVOT, B
@@ -52,7 +52,7 @@ LENGTHS = _rounded_lengths()
 _USUAL = LENGTHS[np.searchsorted(LENGTHS, np.arange(4_096), side="right") - 1]
 
 
-def frequency_of(view: ScopeView, index: Callable[[], LexicalIndex]) -> Frequency:
+def frequency_of(view: ScopeView, index: Callable[[], WordIndex]) -> Frequency:
     """How many living memories of the scope hold a stem: counted in memory, or by the index where that must be asked.
 
     What it returns raises `IndexUnavailable` where the index is needed and fails.
@@ -78,7 +78,7 @@ class Bm25:
     terms: Sequence[str]
     weaker: Sequence[str]
     frequency: Frequency
-    index: Callable[[], LexicalIndex]
+    index: Callable[[], WordIndex]
 
     @cached_property
     def weights(self) -> dict[str, float]:

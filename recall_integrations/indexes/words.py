@@ -18,7 +18,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,27 @@ class Put(NamedTuple):
     stems: Sequence[str] | None = None
 
 
+class WordIndex(Protocol):
+    """What can be asked of a lexical index."""
+
+    def document_frequency(self, scope_id: int, term: str) -> int:
+        """In how many living memories of the scope the stem occurs."""
+
+    def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
+        """All stems of the scope with the number of living memories that hold them, and which state that is."""
+
+    def search(
+        self,
+        scope_id: int,
+        terms: Sequence[str],
+        scope_count: int,
+        limit: int,
+        frequency: Callable[[str], int] | None = None,
+        weaker: Sequence[str] = (),
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Likely memories for the stems, and scores to choose by, falling."""
+
+
 class LexicalIndex:
     """A tantivy index in a directory. One writer; any number of searching threads.
 
@@ -64,6 +85,7 @@ class LexicalIndex:
         import tantivy
 
         self._tantivy = tantivy
+        self.path = path
         self._lock = threading.Lock()
         builder = tantivy.SchemaBuilder()
         builder.add_unsigned_field("num", stored=False, indexed=True, fast=True)
@@ -119,6 +141,45 @@ class LexicalIndex:
         self._writer.commit()
         self._index.reload()
         self._published = (self._index.searcher(), self.commits + 1)
+
+    def refresh(self) -> None:
+        """See what another process has committed.
+
+        Raises:
+            IndexUnavailable: its files cannot be read.
+        """
+        try:
+            self._index.reload()
+            self._published = (self._index.searcher(), self.commits + 1)
+        except BaseException as e:
+            raise _named(e, "The lexical index cannot be read again") from e
+
+    def has(self, num: int) -> bool:
+        """Whether a memory is in it.
+
+        Raises:
+            IndexUnavailable: tantivy failed.
+        """
+        try:
+            return bool(self._searcher.search(self._num(num), limit=1, count=True).count)
+        except BaseException as e:
+            raise _named(e, "The lexical index failed to look up a memory") from e
+
+    def holding(self, scope_id: int, term: str, nums: Sequence[int]) -> int:
+        """How many of some memories hold a stem.
+
+        Raises:
+            IndexUnavailable: tantivy failed.
+        """
+        if not nums:
+            return 0
+        t, searcher = self._tantivy, self._searcher
+        try:
+            some = t.Query.boolean_query([(t.Occur.Should, self._num(num)) for num in nums])
+            both = t.Query.boolean_query([(t.Occur.Must, some), (t.Occur.Must, self._query(scope_id, term))])
+            return int(searcher.search(both, limit=1, count=True).count)
+        except BaseException as e:
+            raise _named(e, "The lexical index failed to count") from e
 
     @property
     def _searcher(self) -> Any:

@@ -39,6 +39,7 @@ from recall_integrations.store import epochs, history, journal, seal
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.history import Point
 from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.turns import Lock
 
 logger = logging.getLogger("recall_integrations")
 
@@ -88,7 +89,7 @@ class Collections:
         directory: Path,
         *,
         scan_max: Callable[[], int],
-        write_lock: threading.RLock,
+        write_lock: Lock,
         note: Callable[[str], None],
     ) -> None:
         self._engine = engine

@@ -31,6 +31,7 @@ from recall_integrations.indexes.columns import WORDS_MAX
 from recall_integrations.indexes.lexicon import DATE_WORDS
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import journal
+from recall_integrations.store.turns import Lock
 from recall_integrations.text import ANALYSER_VERSION
 from recall_integrations.text.bm25 import PIVOT
 from recall_integrations.types import MemoryType
@@ -61,6 +62,8 @@ class ColumnFiles:
         whole: whether all that is committed has its vectors; nothing is written meanwhile.
         write_lock: the store's, held while columns are gathered: nothing is being removed from them then.
         lasting: false for a store that goes when it is closed; then there are no files.
+        keeps: whether it is this process that writes them. Every process reads them, and removes those that hold what
+            it forgets.
     """
 
     def __init__(
@@ -70,8 +73,9 @@ class ColumnFiles:
         *,
         embedding: Callable[[], str],
         whole: Callable[[], bool],
-        write_lock: threading.RLock,
+        write_lock: Lock,
         lasting: bool = True,
+        keeps: Callable[[], bool] = lambda: True,
     ) -> None:
         self._engine = engine
         self._write_lock = write_lock  # taken before `_lock`
@@ -79,6 +83,7 @@ class ColumnFiles:
         self._embedding = embedding
         self._whole = whole
         self._lasting = lasting
+        self._keeps = keeps
         self._lock = threading.RLock()  # held for a moment, and never while a file is written
         self._writing = threading.Lock()  # one file at a time
         self._changes: dict[int, int] = {}  # of each scope, how often its file was removed
@@ -145,7 +150,7 @@ class ColumnFiles:
 
     def due(self, scope_id: int, *, rows: int) -> bool:
         """Whether a scope of so many memories ought to have a file that is newer than what it has."""
-        if rows < ROWS_MIN or not self._lasting:
+        if rows < ROWS_MIN or not self._lasting or not self._keeps():
             return False
         try:
             seq = array_file.read_tags(self.path(scope_id)).get("seq")
@@ -176,7 +181,8 @@ class ColumnFiles:
                 return False
         try:
             before = self._removals, self._changes.get(scope_id, 0)
-            found = gather(scope_id) if self._lasting and not self._closed and self._whole() else None
+            may = self._lasting and self._keeps() and not self._closed and self._whole()
+            found = gather(scope_id) if may else None
         finally:
             self._write_lock.release()
         if found is None:
@@ -194,11 +200,24 @@ class ColumnFiles:
         path = self.path(scope_id)
         tags = {**self._tags(scope_id), **at, "digest": point.digest}
         beside = array_file.draft(path, tags, arrays, kept_columns.room_of(arrays))
-        with self._lock:
-            if self._closed or before != (self._removals, self._changes.get(scope_id, 0)):
-                beside.unlink(missing_ok=True)  # something of it was forgotten meanwhile
+        return self._placed(scope_id, beside, at["seq"], before)
+
+    def _placed(self, scope_id: int, beside: Path, seq: int, before: tuple[int, int]) -> bool:
+        """Put a draft in its place, unless something of it was forgotten meanwhile, here or in another process."""
+        while not self._write_lock.acquire(timeout=WAIT_S):
+            if self._closing.is_set():
+                beside.unlink(missing_ok=True)
                 return False
-            array_file.place(beside, path)
+        try:
+            with self._engine.connect() as connection:
+                stale = _forgotten_since(connection, scope_id, seq)
+            with self._lock:
+                if stale or self._closed or before != (self._removals, self._changes.get(scope_id, 0)):
+                    beside.unlink(missing_ok=True)
+                    return False
+                array_file.place(beside, self.path(scope_id))
+        finally:
+            self._write_lock.release()
         return True
 
     def save_later(self, scope_id: int, save: Callable[[int], object]) -> None:
@@ -242,18 +261,18 @@ class ColumnFiles:
     def sweep(self, connection: Connection) -> None:
         """Remove drafts, and files that may hold what was removed from the store after they were written."""
         for path in self._files():
-            if not self._keeps(connection, path):
+            if not self._is_current(connection, path):
                 path.unlink(missing_ok=True)
 
     @staticmethod
-    def _keeps(connection: Connection, path: Path) -> bool:
+    def _is_current(connection: Connection, path: Path) -> bool:
         """Whether a file holds nothing but what is in the store."""
-        tags, c, s = _tags_of(connection, path), schema.changes.c, schema.scopes.c
+        tags, s = _tags_of(connection, path), schema.scopes.c
         if tags is None:
             return False
         version = connection.execute(select(s.version).where(s.scope_id == tags["scope"])).scalar()
-        gone = select(c.num).where(c.scope_id == tags["scope"], c.seq > tags["seq"], c.op == "del").limit(1)
-        return version == tags["version"] or (version is not None and connection.execute(gone).first() is None)
+        forgotten = _forgotten_since(connection, int(tags["scope"]), int(tags["seq"]))
+        return version == tags["version"] or (version is not None and not forgotten)
 
     def _files(self) -> list[Path]:
         try:
@@ -274,6 +293,13 @@ class ColumnFiles:
         self.stop()
         with self._lock:
             self._closed = True
+
+
+def _forgotten_since(connection: Connection, scope_id: int, seq: int) -> bool:
+    """Whether memories of a scope were removed after a change."""
+    c = schema.changes.c
+    gone = select(c.num).where(c.scope_id == scope_id, c.seq > seq, c.op == "del").limit(1)
+    return connection.execute(gone).first() is not None
 
 
 def _tags_of(connection: Connection, path: Path) -> Mapping[str, Any] | None:

@@ -56,6 +56,7 @@ def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
         ended = Removing(parts).remove_ended(all_of_them=True)  # without the lock: it may ask the embedding
     with parts.write_lock, parts.errors(), parts.revisions.writing(None):
         parts.check_open()
+        parts.directory.check_alone("Removing for good what was forgotten")
         parts.indexes.apply_owed()
         needed = _sweep(parts)
         if needed:

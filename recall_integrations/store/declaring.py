@@ -13,6 +13,7 @@ from recall_integrations.query.entities import EntityIndex
 from recall_integrations.store import rows
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
+from recall_integrations.store.removing import Removing, Touched
 from recall_integrations.text import stems
 from recall_integrations.types import Scope
 
@@ -25,6 +26,7 @@ class Declarations:
     def __init__(self, parts: StoreParts, reader: Reader) -> None:
         self._parts = parts
         self._reader = reader
+        self._touching = Removing(parts)
 
     def declare(self, name: str, aliases: Sequence[str], scope: Scope) -> str:
         """Write an entity and its aliases, link earlier memories to it, and return its id."""
@@ -36,29 +38,30 @@ class Declarations:
                     if scope_id is None:
                         scope_id = rows.add_scope(connection, scope)
                     ent, _ = parts.catalog.declare(connection, scope_id, name, aliases)
-                    version = rows.bump(connection, scope_id, 0)
+                    touched = self._touching.touch(connection, scope_id)
             finally:
                 if scope_id is not None:
                     parts.catalog.drop(scope_id)
             parts.scopes[scope] = scope_id
             try:
-                self._link_earlier(scope_id, ent, [name, *aliases])
+                touched = self._link_earlier(scope_id, ent, [name, *aliases]) or touched
             finally:
-                parts.shown[scope_id] = (version, parts.shown.get(scope_id, (0, 0))[1])
+                self._touching.touched(scope_id, touched)
                 parts.catalog.drop(scope_id)  # mentions that were read meanwhile are out of date
             return parts.catalog.of(scope_id).id_of[ent]
 
-    def _link_earlier(self, scope_id: int, ent: int, names: Sequence[str]) -> None:
-        """Link earlier memories that say one of an entity's names."""
+    def _link_earlier(self, scope_id: int, ent: int, names: Sequence[str]) -> Touched | None:
+        """Link earlier memories that say one of an entity's names; `None` where none does."""
         count = self._reader.count_of(scope_id)
         if not count:
-            return
+            return None
         nums: set[int] = set()
         for name in names:
             nums.update(self._saying(scope_id, name, count))
         gazetteer = EntityIndex()
         gazetteer.add("it", names[0], tuple(names[1:]))
         n, m = schema.mentions, schema.memories
+        some = False
         with self._parts.engine.begin() as connection:
             for part in rows.in_parts(sorted(nums)):
                 said = connection.execute(
@@ -71,9 +74,11 @@ class Declarations:
                 )
                 fresh = [num for num, text in said if num not in linked and gazetteer.mentions(text)]
                 if fresh:
+                    some = True
                     connection.execute(
                         insert(n), [{"scope_id": scope_id, "ent": ent, "num": num, "role": "text"} for num in fresh]
                     )
+            return self._touching.touch(connection, scope_id) if some else None
 
     def _saying(self, scope_id: int, name: str, count: int) -> list[int]:
         """Nums of memories that may say a name: by the lexical index, or by the text where that cannot be asked."""

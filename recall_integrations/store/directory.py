@@ -1,4 +1,9 @@
-"""The directory of a store: whether a path can be one, holding it for this process, and how large it is."""
+"""The directory of a store: whether a path can be one, opening it beside other processes, and how large it is.
+
+Any number of processes have a directory open. One of them, the first, *keeps its indexes*: it alone writes tantivy's
+and Chroma's files, and those of columns, for as long as it is there (`LOCK`). Who writes to the database takes a turn
+(`WRITING`).
+"""
 
 from __future__ import annotations
 
@@ -13,80 +18,178 @@ from filelock import FileLock, Timeout
 from sqlalchemy import Engine, event
 
 from recall_integrations.database.engine import note_checked, open_sqlite
+from recall_integrations.database.watching import Watch
 from recall_integrations.errors import StoreClosed, StoreCorrupt, StoreLocked, StorePathError
 from recall_integrations.records import record
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.presence import PROCESSES, Presence
+from recall_integrations.store.turns import WriteTurn
 
 DATABASE = "recall.db"
 REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
-LOCK = "LOCK"
+LOCK = "LOCK"  # of who keeps the indexes
+WRITING = "LOCK.writing"  # of who writes to the database
+CLOSE_S = 1.0  # that closing waits for another process that writes
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class HeldDirectory:
-    """A directory that no other process can open, and its database. Made by `hold`.
+    """An open directory and its database. Made by `hold`.
 
     Args:
         path: where it is.
         temporary: whether it is removed at `release`.
-        lock: keeps others out.
+        keeping: of who keeps the indexes.
         engine: of the database.
+        turn: the write lock; it is taken when `hold` returns.
+        presence: of this store among those of other processes; `None` = there can be no others.
+        watch: tells when somebody has written to the database; `None` = there can be no others.
     """
 
     path: Path
     temporary: bool
-    lock: FileLock
+    keeping: FileLock
     engine: Engine
+    turn: WriteTurn
+    presence: Presence | None
+    watch: Watch | None
+
+    def keeps(self) -> bool:
+        """Whether it is this one that keeps the indexes."""
+        return self.keeping.is_locked
+
+    def try_to_keep(self) -> bool:
+        """Keep the indexes from now on, if nobody else does; under the write lock."""
+        try:
+            self.keeping.acquire(timeout=0)
+        except (Timeout, OSError):
+            return False
+        return True
+
+    def others(self) -> list[int]:
+        """Other processes that have the directory open; under the write lock."""
+        return [] if self.presence is None else self.presence.others()
+
+    def check_alone(self, what: str) -> None:
+        """Raise unless nobody else has it open; under the write lock.
+
+        Args:
+            what: is to be done, for the message.
+
+        Raises:
+            StoreLocked: somebody has.
+        """
+        others = self.others()
+        if others or not self.keeps():
+            raise StoreLocked(_open_elsewhere(self.path, others, f"{what} needs it alone"))
 
     def release(self, *, noted: bool = False) -> None:
-        """Let others in; a temporary directory is removed. Who still reads gets `StoreClosed` and no new connection.
+        """Let go of it; a temporary directory is removed. Who still reads gets `StoreClosed` and no new connection.
 
         Args:
             noted: whether what the database looks like now is noted, so that the next open need not read it whole.
         """
         event.listen(self.engine, "do_connect", _closed)  # SQLite would make the file anew
-        self.engine.dispose()
-        if noted and not self.temporary:
-            note_checked(self.path / DATABASE)
-        _let_go(self.path, self.lock, self.temporary)
+        self.turn.begun = self.turn.ending = _nothing
+        if self.watch is not None:
+            self.watch.close()
+        mine = self.turn.acquire(timeout=CLOSE_S)
+        try:
+            self.engine.dispose()
+            alone = mine and not self.others()
+            if self.presence is not None:
+                self.presence.leave()
+            if noted and alone and not self.temporary:
+                note_checked(self.path / DATABASE)
+            if self.keeping.is_locked:
+                self.keeping.release()
+        finally:
+            if mine:
+                self.turn.release()
+        _remove(self.path, self.temporary)
 
 
-def hold(path: str | os.PathLike[str] | None) -> HeldDirectory:
-    """Make the directory if it is absent, lock it and open its database.
+def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirectory:
+    """Make the directory if it is absent, take a turn in it and open its database. The turn is the caller's to end.
 
     Args:
         path: `None` = a temporary one.
+        alone: what is to be done that nobody else may look at; empty = others may have it open.
 
     Raises:
         StorePathError, StoreCorrupt: as `check_directory`, or it cannot be written to.
-        StoreLocked: another process, or another object of this one, has it open.
+        StoreLocked: another process writes for too long, or has it open where nobody may.
     """
     if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):
         given = "empty" if isinstance(path, str) else type(path).__name__
         raise StorePathError(f"The path of a store is a directory, not {given}. Without a path it is a temporary one.")
     directory, temporary = (Path(tempfile.mkdtemp(prefix="recall-")), True) if path is None else (Path(path), False)
     if not temporary:
-        check_directory(directory)
-    lock = FileLock(str(directory / LOCK), thread_local=False)
+        _check_unless_made(directory)
+    turn = WriteTurn(None if temporary else directory / WRITING)
+    turn.acquire()
+    keeping, presence = FileLock(str(directory / LOCK), thread_local=False), None
     try:
-        lock.acquire(timeout=0)
+        presence = None if temporary else Presence(directory)
+        engine = _opened(directory, keeping, presence, alone)
+        watch = None if temporary else Watch(directory / DATABASE)
+    except BaseException:
+        if presence is not None:
+            presence.leave()
+        if keeping.is_locked:
+            keeping.release()
+        turn.release()
+        _remove(directory, temporary)
+        raise
+    return HeldDirectory(
+        path=directory,
+        temporary=temporary,
+        keeping=keeping,
+        engine=engine,
+        turn=turn,
+        presence=presence,
+        watch=watch,
+    )
+
+
+def _opened(directory: Path, keeping: FileLock, presence: Presence | None, alone: str) -> Engine:
+    """The database, with the locks that say who has it open."""
+    others = [] if presence is None else presence.others()
+    try:
+        if presence is not None:
+            check_directory(directory)  # nobody is making it at the moment
+            presence.enter()
+        keeping.acquire(timeout=0)
     except Timeout:
-        raise StoreLocked(
-            f"The store {directory} is open in another process (or another MemoryStore of this one). Close that, "
-            "or share one MemoryStore between threads, or give each process a path of its own."
-        ) from None
+        if alone:
+            raise StoreLocked(_open_elsewhere(directory, others, f"{alone} needs it alone")) from None
     except OSError as e:
         raise StorePathError(f"Cannot write to {directory}: {e.strerror or e}. Check its permissions.") from e
+    if alone and others:
+        raise StoreLocked(_open_elsewhere(directory, others, f"{alone} needs it alone"))
+    return open_sqlite(directory / DATABASE, checked=bool(others))
+
+
+def _open_elsewhere(directory: Path, others: list[int], why: str) -> str:
+    who = {0: "in another process"}.get(len(others), f"in {', '.join(f'process {pid}' for pid in others)}")
+    mine = " (another MemoryStore of this one)" if os.getpid() in others else ""
+    return f"The store {directory} is open {who}{mine}, and {why}. Close it there and ask again."
+
+
+def _check_unless_made(directory: Path) -> None:
+    """`check_directory`, which may look while another process makes the store: then it is looked at again in turn."""
     try:
-        engine = open_sqlite(directory / DATABASE)
-    except BaseException:
-        _let_go(directory, lock, temporary)
-        raise
-    return HeldDirectory(path=directory, temporary=temporary, lock=lock, engine=engine)
+        check_directory(directory)
+    except StoreCorrupt:
+        if not (directory / WRITING).exists():
+            raise
 
 
-def _let_go(directory: Path, lock: FileLock, temporary: bool) -> None:
-    lock.release()
+def _nothing() -> None:
+    return None
+
+
+def _remove(directory: Path, temporary: bool) -> None:
     for _ in range(REMOVALS if temporary else 0):
         shutil.rmtree(directory, ignore_errors=True)
         if not directory.exists():
@@ -117,7 +220,7 @@ def check_directory(directory: Path) -> None:
             f"Cannot use {str(directory)!r} as a store: {getattr(e, 'strerror', None) or e}. "
             "Check the path and its permissions."
         ) from e
-    others = [n for n in names if n not in (LOCK, DATABASE)]
+    others = [n for n in names if n not in (LOCK, WRITING, PROCESSES, DATABASE)]
     if present or not others:
         return
     # An empty database would be filled anew and everything derived from the lost one thrown away.

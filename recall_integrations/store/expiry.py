@@ -90,11 +90,15 @@ class Expiry:
 
     def note(self, scope_id: int, at: datetime | None) -> None:
         """A memory that ends then was committed; `None` = it stays."""
+        self.note_micros(scope_id, None if at is None else to_micros(at))
+
+    def note_micros(self, scope_id: int, at: int | None) -> None:
+        """The same with a time in microseconds."""
         if at is None:
             return
         with self._lock:
-            self._next[scope_id] = min(to_micros(at), self._next.get(scope_id, to_micros(at)))
-            if to_micros(at) <= self._ended.get(scope_id, 0):
+            self._next[scope_id] = min(at, self._next.get(scope_id, at))
+            if at <= self._ended.get(scope_id, 0):
                 self._back(scope_id)
 
     def ended(self, scope_id: int) -> int:

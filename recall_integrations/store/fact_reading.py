@@ -40,6 +40,7 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import CANCELLED, OPEN, SUCCESS, Answer, Guard, Health
 from recall_integrations.store.fact_budget import Budget
 from recall_integrations.store.parts import StoreParts
+from recall_integrations.store.removing import Removing
 from recall_integrations.types import Scope
 from recall_integrations.types.roles import Role, role_of
 
@@ -336,6 +337,7 @@ class FactReader:
     def _store(self, batch: _Batch, said: Mapping[int, Sequence[Said]], tally: Tally) -> None:
         parts, m = self._parts, schema.memories.c
         nums = sorted(said)
+        touching = Removing(parts)
         with parts.write_lock, parts.revisions.writing(batch.scope):
             parts.check_open()
             with parts.engine.begin() as connection:
@@ -350,8 +352,10 @@ class FactReader:
                 stored, weaker = rows.write(connection, batch.scope_id, made)
                 marks = [{"scope_id": batch.scope_id, "num": num, "by": self._name} for num in sorted(there)]
                 insert_rows(connection, schema.facts_read, marks)
-            if stored:
+                touched = touching.touch(connection, batch.scope_id) if stored else None
+            if touched is not None:
                 parts.facts.drop(batch.scope_id)
+                touching.touched(batch.scope_id, touched)
         tally.memories += len(there)
         tally.facts += stored
         tally.refused.update({WEAKER: weaker} if weaker else {})

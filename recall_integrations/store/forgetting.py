@@ -111,8 +111,8 @@ class Forgetting:
                         gone += connection.execute(delete(table).where(table.c.scope_id == scope_id)).rowcount
                     if gone:
                         put_meta(connection, OWED, "1")  # no change says that names have gone
-                    version = rows.bump(connection, scope_id, 0)
-                parts.shown[scope_id] = (version, parts.shown.get(scope_id, (0, 0))[1])
+                    touched = self._removing.touch(connection, scope_id)
+                self._removing.touched(scope_id, touched)
                 parts.spellers.forget(scope_id)
                 learned_files.forget(parts.path, scope, parts.catalog.key)
             finally:

@@ -24,7 +24,7 @@ from recall_integrations.database.inserting import insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
 from recall_integrations.indexes.vectors import SemanticIndex
-from recall_integrations.indexes.words import LexicalIndex, Put, damaged
+from recall_integrations.indexes.words import LexicalIndex, Put, WordIndex, damaged
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store import epochs, history, journal, seal
@@ -33,6 +33,8 @@ from recall_integrations.store.collections import Collections, Progress, quiet_c
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.store.owed import Owed
+from recall_integrations.store.tailed_words import TailedWords
+from recall_integrations.store.turns import Lock
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
 
@@ -52,6 +54,9 @@ class Indexes:
     Args:
         scan_max: memories up to which a scope has no collection in Chroma.
         applied: told what the lexical index has applied, each change once; `None` where that cannot be promised.
+        keeps: whether this process writes tantivy's and Chroma's files. Another one only reads tantivy's: what is not
+            in there yet it looks through one by one (`TailedWords`), and vectors of large scopes it scans.
+        state: another number when something was committed to the database, for processes that do not keep the indexes.
     """
 
     def __init__(
@@ -61,13 +66,18 @@ class Indexes:
         embedding: Embedding,
         *,
         scan_max: Callable[[], int],
-        write_lock: threading.RLock,
+        write_lock: Lock,
         applied: Applied,
+        keeps: Callable[[], bool] = lambda: True,
+        state: Callable[[], int] = lambda: 0,
     ) -> None:
         self._engine = engine
         self._directory = directory
         self.embedding = embedding
         self.notices: list[str] = []
+        self._keeps, self._state = keeps, state
+        self._tailed: tuple[int, TailedWords] | None = None
+        self._others: set[int] = set()  # scopes that other processes have written to since the last catching up
         self.collections = Collections(engine, directory, scan_max=scan_max, write_lock=write_lock, note=self._note)
         self._lexical: LexicalIndex | None = None
         self._applied_lexical = applied
@@ -87,6 +97,11 @@ class Indexes:
 
     def open(self, vectors: Vectors | None = None) -> None:
         """Open what is cheap to open, catch up with the journal (`vectors` as there), and repair what is damaged."""
+        if not self._keeps():
+            self._replaying = False
+            self.lag = self._behind()
+            return
+        self._tailed = None
         self._sweep()
         count = self._memory_count()
         behind = self._behind()
@@ -112,23 +127,44 @@ class Indexes:
             self._replaying = False
 
     @property
-    def lexical(self) -> LexicalIndex:
+    def lexical(self) -> WordIndex:
         """The lexical index, with all that was committed before.
 
         Raises:
             IndexUnavailable: it is not open.
         """
+        if not self._keeps():
+            return self._with_tail()
         self.apply_owed()
         return self._open_lexical()
 
-    def lexical_now(self) -> tuple[LexicalIndex, bool]:
+    def lexical_now(self) -> tuple[WordIndex, bool]:
         """The lexical index without waiting for a writer, and whether it has all that was committed before.
 
         Raises:
             IndexUnavailable: it is not open.
         """
+        if not self._keeps():
+            return self._with_tail(), True
         whole = self.apply_owed(WRITER_WAIT_S)
         return self._open_lexical(), whole
+
+    def _with_tail(self) -> TailedWords:
+        """What another process has committed to the lexical index, and what is not in it yet."""
+        state, tailed = self._state(), self._tailed
+        if tailed is not None and tailed[0] == state:
+            return tailed[1]
+        with self._open_lock:
+            with self._engine.connect() as connection:
+                cursor = journal.cursors(connection).get(LEXICAL, 0)
+                path = self._directory / f"{LEXICAL}.{epochs.of(connection, LEXICAL)}"
+            if self._lexical is None or self._lexical.path != path:
+                self._lexical = LexicalIndex(path)
+            else:
+                self._lexical.refresh()
+            found = TailedWords(self._lexical, self._engine, cursor)
+            self._tailed = (state, found)
+        return found
 
     def _open_lexical(self) -> LexicalIndex:
         if self._lexical is None:
@@ -197,7 +233,7 @@ class Indexes:
         self._closed = True
         self.collections.close(sealed=sealed)
         with self._open_lock:
-            if self._lexical is not None and quiet_close(self._lexical) and sealed:
+            if self._lexical is not None and quiet_close(self._lexical) and sealed and self._keeps():
                 try:
                     seal.seal(self._path(LEXICAL), self._sealed)
                 except (OSError, SQLAlchemyError) as e:
@@ -209,6 +245,8 @@ class Indexes:
     @property
     def may_wait(self) -> bool:
         """Whether the lexical index need not have what was committed, with its vectors, when its write returns."""
+        if not self._keeps():
+            return not self.lag[SEMANTIC]
         return self.owed.allowed and self._lexical is not None and not any(self.lag.values())
 
     def owe(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
@@ -218,11 +256,44 @@ class Indexes:
             changes: what was committed.
             stems: of the memories, by num.
         """
+        if not self._keeps():
+            self._applied_lexical(changes, changes[-1].seq)
+            return
         self.owed.add(changes, stems)
         self._told = changes[-1].seq
         self._applied_lexical(changes, self._open_lexical().commits + 1)
         if self.owed.full:
             self.catch_up()
+
+    def others_wrote(self, changes: Sequence[Change] | None, head: int, lag: int) -> None:
+        """Take notice of what other processes have committed.
+
+        Args:
+            changes: what they did, in order; `None` = too much to be told.
+            head: the last entry of the journal.
+            lag: entries for which vectors are missing.
+        """
+        self.lag = {**self.lag, SEMANTIC: lag}
+        if changes is not None and not changes:
+            return
+        if not self._keeps():
+            for change in changes or ():  # a vocabulary may be read from a state between two of them
+                self._applied_lexical([change], change.seq)
+            if changes is None:
+                self._applied_lexical(None, 0)
+            return
+        self._others.update(change.scope_id for change in changes or ())
+        self.owed.others_wrote()
+        self._told = head
+        if self._lexical is not None:
+            self._applied_lexical(changes, self._lexical.commits + 1)
+
+    def keep(self, vectors: Vectors | None = None) -> None:
+        """The process that kept the indexes is gone, and this one keeps them from now on; under the write lock."""
+        self._applied_lexical(None, 0)
+        self._lexical, self._tailed = None, None
+        self._replaying = self._replay = True
+        self.open(vectors)
 
     def apply_owed(self, wait_s: float = -1) -> bool:
         """Bring the lexical index what is owed to it; whether it has all. Whoever asks it calls this first.
@@ -256,9 +327,11 @@ class Indexes:
         known, stems = self.owed.take()
         lexical, semantic = partial(self._apply_lexical, stems), partial(self._apply_semantic, vectors)
         for name, apply in ((LEXICAL, lexical), (SEMANTIC, semantic)):
+            if name == LEXICAL and not self._keeps():
+                continue
             try:
                 self._follow(name, apply, known if name == LEXICAL else (), progress)
-            except NotYet:  # noqa: PERF203 - two of them
+            except NotYet:
                 failed = True
             except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:
                 failed = True
@@ -269,6 +342,9 @@ class Indexes:
         self._told = 0
         self.lag = self._behind()
         self.owed.any = False
+        others, self._others = self._others, set()
+        if others and self._keeps():
+            self.collections.follow(others, len(known) or BATCH)
         return self._embedded
 
     def _follow(
@@ -333,7 +409,8 @@ class Indexes:
             insert_rows(connection, schema.vectors, vector_rows(puts, vectors))
             journal.move(connection, SEMANTIC, batch[-1].seq)
         self._embedded.update(c.scope_id for c in puts)
-        self.collections.follow({c.scope_id for c in batch}, len(batch))
+        if self._keeps():
+            self.collections.follow({c.scope_id for c in batch}, len(batch))
 
     def embed(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
         """A vector per text. A text that fails where others succeed gets none, so that it cannot block the rest."""
@@ -513,7 +590,8 @@ class Indexes:
     def _behind(self) -> dict[str, int]:
         with self._engine.connect() as connection:
             head, at = journal.last_seq(connection), journal.cursors(connection)
-        return {name: head - at.get(name, 0) for name in (LEXICAL, SEMANTIC)}
+        lag = {name: head - at.get(name, 0) for name in (LEXICAL, SEMANTIC)}
+        return lag if self._keeps() else {**lag, LEXICAL: 0}  # what is not in it is looked through
 
     def _note(self, message: str) -> None:
         message = told(message)

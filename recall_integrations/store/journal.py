@@ -24,13 +24,17 @@ from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
 
 LEXICAL, SEMANTIC = "lexical", "semantic"
+TOUCH = "touch"  # an entry without a memory: names or facts of a scope were written
 KEPT_ENTRIES = 10_000
 PRUNED = "pruned"  # key in `meta`: number and digest of the last entry that was dropped
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One entry: `op` is `put` or `del`; for a put whose memory still stands, its text and actor are at hand."""
+    """One entry: `op` is `put`, `del` or `TOUCH`; for a put whose memory still stands, its text and actor are at hand.
+
+    A touch has its own number for that of a memory.
+    """
 
     seq: int
     scope_id: int
@@ -56,6 +60,11 @@ class Change:
 def gone(seq: int, scope_id: int, num: int) -> Change:
     """The change with this number: a memory is removed."""
     return Change(seq=seq, scope_id=scope_id, op="del", num=num, text=None, actor=None)
+
+
+def touched(seq: int, scope_id: int) -> Change:
+    """The entry with this number: something of a scope was written that is no memory."""
+    return Change(seq=seq, scope_id=scope_id, op=TOUCH, num=seq, text=None, actor=None)
 
 
 def append(connection: Connection, entries: Sequence[Change], applied: str | None = None) -> tuple[list[Change], bool]:
@@ -148,6 +157,12 @@ def last_seq(connection: Connection) -> int:
 
 def pending(engine: Engine, after: int, limit: int) -> list[Change]:
     """Entries after a cursor, oldest first."""
+    with engine.connect() as connection:
+        return pending_in(connection, after, limit)
+
+
+def pending_in(connection: Connection, after: int, limit: int, scope_id: int | None = None) -> list[Change]:
+    """The same in the caller's snapshot, of all scopes or of one."""
     c, m = schema.changes, schema.memories
     joined = c.outerjoin(m, and_(m.c.scope_id == c.c.scope_id, m.c.num == c.c.num))
     query = (
@@ -157,19 +172,20 @@ def pending(engine: Engine, after: int, limit: int) -> list[Change]:
         .order_by(c.c.seq)
         .limit(limit)
     )
-    with engine.connect() as connection:
-        return [
-            Change(
-                seq=seq,
-                scope_id=scope,
-                op=op,
-                num=num,
-                text=text if op == "put" else None,
-                actor=actor,
-                digest=digest,
-            )
-            for seq, scope, op, num, text, actor, digest in connection.execute(query)
-        ]
+    if scope_id is not None:
+        query = query.where(c.c.scope_id == scope_id)
+    return [
+        Change(
+            seq=seq,
+            scope_id=scope,
+            op=op,
+            num=num,
+            text=text if op == "put" else None,
+            actor=actor,
+            digest=digest,
+        )
+        for seq, scope, op, num, text, actor, digest in connection.execute(query)
+    ]
 
 
 def count_after(connection: Connection, cursor: int, scope_id: int | None = None) -> int:

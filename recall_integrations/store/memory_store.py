@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.config import RecallConfig
     from recall_integrations.indexes.scope_view import Mask, ScopeView
     from recall_integrations.indexes.vectors import SemanticIndex
-    from recall_integrations.indexes.words import LexicalIndex
+    from recall_integrations.indexes.words import WordIndex
     from recall_integrations.observability.progress import Told
     from recall_integrations.query.spelling import Speller
     from recall_integrations.resilience.guard import Health
@@ -65,7 +65,8 @@ _OPEN: weakref.WeakValueDictionary[str, MemoryStore] = weakref.WeakValueDictiona
 class MemoryStore:
     """Memories of many scopes in one directory. Make one with `MemoryStore.open`.
 
-    One process at a time may have a directory open; threads of it share the object. It is a context manager.
+    Any number of processes may have a directory open; threads of one share the object. What any of them has written is
+    found by all of them from the next call on. It is a context manager.
     """
 
     def __init__(
@@ -155,7 +156,8 @@ class MemoryStore:
 
         Raises:
             StorePathError: the path is a file, not accessible, or a directory that holds other things.
-            StoreLocked: another process, or another object of this one, has it open.
+            StoreLocked: another process writes to it for more than a minute; or it has it open, and something is to be
+                made anew here that no other may look at (vectors of another embedding, an older version's tables).
             StoreCorrupt: the database is damaged or missing; nothing was touched.
             StoreVersionError: a newer version wrote it; nothing was touched.
             EmbeddingMismatch: another embedding made it, and `reindex` is false.
@@ -249,6 +251,8 @@ class MemoryStore:
         """
         from recall_integrations.store.told_facts import facts_of
 
+        self._parts.up_to_date()
+
         def names(scope_id: int, name: str) -> list[str]:
             index = self.entities(scope_id).index
             return [other for entity_id in index.lookup(name) for other in index.names(entity_id)]
@@ -338,7 +342,7 @@ class MemoryStore:
         """
         from recall_integrations.store.histories import Remembered
 
-        self._parts.check_open()
+        self._parts.up_to_date()
         where = checked_scope(scope)
         check_many(memories, batch_size, thread)
         chat = Chat(on_duplicate=checked_wish(on_duplicate))
@@ -380,7 +384,7 @@ class MemoryStore:
         Raises:
             InvalidArgument: nothing says what to forget, or two things do that exclude each other.
         """
-        self._parts.check_open()
+        self._parts.up_to_date()
         from recall_integrations.store.forgetting import asked_for
 
         wanted = asked_for(ids, scope, filters, user_id)
@@ -406,7 +410,7 @@ class MemoryStore:
         from recall_integrations.observability.progress import telling
         from recall_integrations.store import compacting
 
-        self._parts.check_open()
+        self._parts.up_to_date()
         try:
             with telling(progress or False) as tell:
                 return compacting.compact(self._parts, tell)
@@ -419,7 +423,7 @@ class MemoryStore:
         An alias that so far was only seen as a name in memories is taken over with its mentions. Earlier memories that
         say one of the names are found through the lexical index and linked (the best 1,000 per name).
         """
-        self._parts.check_open()
+        self._parts.up_to_date()
         where = checked_scope(scope)
         checked_id(name, "The name of an entity", InvalidArgument)
         if isinstance(aliases, str):
@@ -449,7 +453,7 @@ class MemoryStore:
         from recall_integrations.store.fact_reading import FactReader
 
         parts = self._parts
-        parts.check_open()
+        parts.up_to_date()
         if budget is not None and (not is_whole(budget) or budget < 0):
             raise InvalidArgument(f"budget must be a whole number of calls, 0 or more, not {budget!r}.")
         where = None if scope is None else checked_scope(scope)
@@ -473,7 +477,7 @@ class MemoryStore:
         from recall_integrations.observability.progress import telling
         from recall_integrations.store import renewal
 
-        self._parts.check_open()
+        self._parts.up_to_date()
         with telling(progress or False) as tell:
             renewal.reindex(self._parts, tell)
 
@@ -481,7 +485,7 @@ class MemoryStore:
 
     def get(self, memory_id: str, *, scope: Scope | None = None) -> Memory | None:
         """The memory with this id, or `None`."""
-        self._parts.check_open()
+        self._parts.up_to_date()
         scope_id = self._parts.scopes.get(checked_scope(scope))
         checked_id(memory_id, "memory_id", InvalidArgument)
         if scope_id is None:
@@ -504,7 +508,7 @@ class MemoryStore:
             limit: memories at most.
             after: `.after` of what the last call gave, for those that follow. It holds while others write and forget.
         """
-        self._parts.check_open()
+        self._parts.up_to_date()
         if not is_whole(limit) or not 1 <= limit <= LIST_MAX:
             raise InvalidArgument(f"limit must be a whole number from 1 to {LIST_MAX:,}, not {limit!r}. See `iterate`.")
         return self._listing.page(checked_scope(scope), checked_filters(filters), limit, after)
@@ -514,7 +518,7 @@ class MemoryStore:
 
         What is written or forgotten meanwhile may be among them or not.
         """
-        self._parts.check_open()
+        self._parts.up_to_date()
         return self._listing.all_of(checked_scope(scope), checked_filters(filters))
 
     def export(
@@ -540,7 +544,7 @@ class MemoryStore:
         from recall_integrations.observability.progress import counted
         from recall_integrations.store import exporting
 
-        self._parts.check_open()
+        self._parts.up_to_date()
         wanted = checked_filters(filters)
         scopes = [found for found, _ in self.scopes()] if scope == "all" else [checked_scope(scope)]
         total = None if wanted or progress is False else sum(self.count(scope=found) for found in scopes)
@@ -549,7 +553,7 @@ class MemoryStore:
 
     def count(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> int:
         """How many memories the scope holds, or how many of them meet filters; 0 for a scope never seen."""
-        self._parts.check_open()
+        self._parts.up_to_date()
         wanted = checked_filters(filters)
         if wanted:
             return len(self._listing.nums(checked_scope(scope), wanted, 0, None))
@@ -558,7 +562,7 @@ class MemoryStore:
 
     def counts(self) -> dict[Scope, dict[MemoryType, int]]:
         """How many memories of each type every scope holds."""
-        self._parts.check_open()
+        self._parts.up_to_date()
         return self._listing.counts()
 
     def count_of(self, scope_id: int) -> int:
@@ -567,7 +571,7 @@ class MemoryStore:
 
     def scopes(self) -> Sequence[tuple[Scope, int]]:
         """All scopes with their number of memories, in the order they were made."""
-        self._parts.check_open()
+        self._parts.up_to_date()
         return self._reader.scopes()
 
     def stats(self) -> dict[str, Any]:
@@ -575,7 +579,7 @@ class MemoryStore:
 
         `collections_lack`: of each large scope, by its number, how many vectors are scanned until Chroma has them.
         """
-        self._parts.check_open()
+        self._parts.up_to_date()
         return self._reader.stats()
 
     def hydration(self) -> dict[str, int]:
@@ -591,7 +595,7 @@ class MemoryStore:
         `memories`, `scopes`, `bytes` on disk, `index_lag`, `hydration`, and `changes`: memories written and removed
         since the store was made. Memories that have ended count until they are removed.
         """
-        self._parts.check_open()
+        self._parts.up_to_date()
         return self._reader.figures()
 
     # -- what the arms are built on (internal) ---------------------------------------------------------------------
@@ -602,7 +606,7 @@ class MemoryStore:
         return self._parts.engine
 
     @property
-    def lexical(self) -> LexicalIndex:
+    def lexical(self) -> WordIndex:
         """The lexical index."""
         return self._parts.indexes.lexical
 
@@ -619,7 +623,11 @@ class MemoryStore:
     def scope_id(self, scope: Scope) -> int | None:
         """The scope's number, or `None` for a scope never seen."""
         self._parts.check_open()
-        return self._parts.scopes.get(scope)
+        found = self._parts.scopes.get(scope)
+        if found is None:  # another process may have written the first of it
+            self._parts.up_to_date()
+            found = self._parts.scopes.get(scope)
+        return found
 
     def version(self, scope_id: int) -> int:
         """Bumped by every write to the scope."""

@@ -137,6 +137,13 @@ def _create_judged(connection: Connection) -> None:
     schema.judged.create(connection, checkfirst=True)
 
 
+@migration(to=16)
+def _allow_several_processes(_connection: Connection) -> None:
+    # Nothing to change. But a version that knows nothing of other processes must not open what they have open, and the
+    # journal has entries from now on that are of no memory.
+    return
+
+
 def current_version(engine: Engine) -> int:
     """Version of the store; 0 for an empty database.
 

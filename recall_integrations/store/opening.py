@@ -16,14 +16,15 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingMismatch
 from recall_integrations.extraction import Extractor
 from recall_integrations.privacy.logs import told
-from recall_integrations.store import entity_keys, journal, languages, renewal
+from recall_integrations.store import entity_keys, following, journal, languages, renewal
 from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import HeldDirectory, hold
 from recall_integrations.store.fact_filling import FactFilling
 from recall_integrations.store.indexes import Indexes
-from recall_integrations.store.migrations import migrate
+from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.migrations import current_version, migrate
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.types import Scope
@@ -50,15 +51,25 @@ def open_parts(
     try:
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor)
         with parts.errors():
-            migrate(parts.engine)
+            _migrate(directory)
             parts.catalog.key = entity_keys.of(parts.engine)
             written_in = _start(parts, reindex)
+        following.connect(parts)
     except BaseException:
         if parts is not None:
             parts.indexes.close(sealed=False)
         directory.release()
         raise
+    finally:
+        directory.turn.release()
     return parts, written_in
+
+
+def _migrate(directory: HeldDirectory) -> None:
+    """Bring the schema up to date; of a new store or of one that nobody else has open."""
+    if 0 < current_version(directory.engine) < schema.SCHEMA_VERSION:
+        directory.check_alone("Bringing it to this version")
+    migrate(directory.engine)
 
 
 def release(
@@ -89,14 +100,17 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
     """Read what the store notes of itself, and repair what a crash or another version left."""
     half_way, changed = _read_notes(parts, reindex)
     if changed or half_way is not None:
+        parts.directory.check_alone("Making its vectors anew")
         renewal.reembed(parts, None, changing=True)
     down = parts.asking.down  # it is asked again at the next write
     parts.indexes.open(None if down is None else Vectors(error=down))
     renewal.recut(parts)
     renewal.retell(parts)
-    with parts.engine.begin() as connection:  # nothing reads along with the journal yet
-        journal.prune_applied(connection, upto=parts.indexes.collections.spare(connection))
-        parts.column_files.sweep(connection)
+    with parts.engine.begin() as connection:
+        if parts.directory.keeps():
+            if not parts.directory.others():  # nobody reads along with the journal yet
+                journal.prune_applied(connection, upto=parts.indexes.collections.spare(connection))
+            parts.column_files.sweep(connection)
         written_in = languages.kept_in(connection)
     if parts.stamped and down is None and not parts.embedding.remote:
         _measure_late(parts)
@@ -112,6 +126,7 @@ def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
             parts.shown[row.scope_id] = (row.version, journal.last_seq(connection))
             parts.opened_at[row.scope_id] = row.version
         parts.next_seq = journal.last_seq(connection) + 1
+        parts.followed.semantic = journal.cursors(connection).get(SEMANTIC, 0)
         made_by = get_meta(connection, "embedding")
         half_way = get_meta(connection, renewal.REEMBEDDING)
         parts.worth.load(connection, made_by)

@@ -94,6 +94,14 @@ class Owed:
         self._chars += sum(len(change.text) for change in changes if change.text is not None)
         self._start()
 
+    def others_wrote(self) -> None:
+        """Other processes have committed something: it is in the journal, and owed as well."""
+        self._last = self._clock()
+        if not self.any:
+            self._first = self._last
+        self.any = True
+        self._start()
+
     def take(self) -> tuple[list[Change], Mapping[int, Sequence[str]]]:
         """What is owed as far as it is known: changes in order, and stems by num; both are forgotten here.
 

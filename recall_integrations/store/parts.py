@@ -29,6 +29,7 @@ from recall_integrations.store.directory import DATABASE, HeldDirectory
 from recall_integrations.store.entity_catalog import EntityCatalog
 from recall_integrations.store.expiry import Ends, Expiry
 from recall_integrations.store.fact_tables import FactTables
+from recall_integrations.store.following import Followed
 from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
@@ -73,7 +74,7 @@ class StoreReading(StoreErrors):
     def __enter__(self) -> None:
         self._parts.in_use.__enter__()
         try:
-            self._parts.check_open()
+            self._parts.up_to_date()
         except BaseException:
             self._parts.in_use.__exit__(None, None, None)
             raise
@@ -117,7 +118,8 @@ class StoreParts:
         self.slots = Slots.of(config.facts.slots) if config.facts.keep else None
         self.clock = clock
         self.new_id = new_id
-        self.write_lock = threading.RLock()
+        self.write_lock = directory.turn
+        self.followed = Followed(directory.watch)
         self.reading_facts = threading.Lock()  # by a language model: nothing is asked about twice
         self.pid = os.getpid()
         self._depth = forking.depth()
@@ -137,7 +139,7 @@ class StoreParts:
 
     def _make(self, embedding: Embedding, extractor: Extractor | None, shown: dict[int, tuple[int, int]]) -> None:
         """What is made of the directory and the embedding. Nothing of it knows this object: a cycle would keep it."""
-        engine, config = self.engine, self.config
+        engine, config, directory, followed = self.engine, self.config, self.directory, self.followed
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.extractor = extractor
@@ -157,6 +159,8 @@ class StoreParts:
             scan_max=lambda: views.scan_max,
             write_lock=self.write_lock,
             applied=spellers.applied,
+            keeps=directory.keeps,
+            state=lambda: followed.at,
         )
         self.column_files = ColumnFiles(
             engine,
@@ -164,7 +168,8 @@ class StoreParts:
             embedding=lambda: asking.fingerprint,
             whole=lambda: not indexes.lag[SEMANTIC],
             write_lock=self.write_lock,
-            lasting=not self.directory.temporary,
+            lasting=not directory.temporary,
+            keeps=directory.keeps,
         )
         self.opened_at: dict[int, int] = {}  # the version of each scope when the store was opened
         self.views = views = ScopeViews(
@@ -203,6 +208,29 @@ class StoreParts:
                 f"The store {self.path} was opened in process {self.pid} and is used in its child {os.getpid()}. "
                 "Open it after the fork."
             )
+
+    def up_to_date(self) -> None:
+        """`check_open`, and what other processes wrote before this call is known from here on."""
+        self.check_open()
+        followed = self.followed
+        if followed.watch is not None:
+            with self.errors():
+                followed.look(self)
+
+    def turn_begins(self) -> None:
+        """See `WriteTurn.begun`."""
+        with self.errors():
+            self.followed.begin(self)
+            if not self.closed and not self.directory.keeps() and self.directory.try_to_keep():
+                self.take_over()
+
+    def take_over(self) -> None:
+        """The process that kept the indexes is gone: from now on this one does; under the write lock."""
+        logger.info("The indexes of %s are kept by this process from now on.", self.path)
+        down = self.asking.down
+        self.indexes.keep(None if down is None else Vectors(error=down))
+        with self.engine.connect() as connection:
+            self.column_files.sweep(connection)
 
     def errors(self) -> StoreErrors:
         """Inside, errors of the database are those of `recall_integrations.errors`, and name the file.

@@ -14,6 +14,7 @@ from recall_integrations.store.journal import SEMANTIC, Change
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.types import Scope
 
+Touched = tuple[int, Sequence[Change], bool]  # the version of the scope, the entry, whether vectors are up to it
 OWED = "compacting"  # key in `meta`: not empty while something stands in files yet whose removal no change tells
 Chosen = Callable[[Connection, int], Sequence[int]]  # (connection, number of the scope) -> numbers of its memories
 
@@ -85,6 +86,19 @@ class Removing:
         if nums:
             parts.column_files.remove(scope_id)  # it holds their words; before they are gone, not after
         rows.remove(connection, scope_id, nums)
+
+    def touch(self, connection: Connection, scope_id: int) -> Touched:
+        """Enter into the journal, in the caller's transaction, that names or facts of a scope are written."""
+        parts = self._parts
+        changes, followed = journal.append(connection, [journal.touched(parts.next_seq, scope_id)], SEMANTIC)
+        parts.next_seq += 1
+        return rows.bump(connection, scope_id, 0), changes, followed
+
+    def touched(self, scope_id: int, touched: Touched) -> None:
+        """It is committed, and shown from now on."""
+        version, changes, followed = touched
+        self._parts.shown[scope_id] = (version, changes[-1].seq)
+        self.index(scope_id, changes, {}, Vectors(), followed=followed)
 
     def index(
         self,

@@ -29,7 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.words import LexicalIndex
+from recall_integrations.indexes.words import WordIndex
 from recall_integrations.privacy.logs import told
 from recall_integrations.query.known_words import lexicon
 from recall_integrations.query.spelling import LEARNED_MAX, Speller
@@ -37,7 +37,8 @@ from recall_integrations.query.vocabulary import THRESHOLD, Vocabulary
 from recall_integrations.records import record
 from recall_integrations.store import corrections
 from recall_integrations.store.corrections import Learned
-from recall_integrations.store.journal import Change
+from recall_integrations.store.journal import TOUCH, Change
+from recall_integrations.store.turns import Lock
 from recall_integrations.text import language_of, stems
 from recall_integrations.types import indexed_text
 
@@ -113,8 +114,8 @@ class Spellers:
         self,
         engine: Engine,
         *,
-        lexical: Callable[[], tuple[LexicalIndex, bool]],
-        write_lock: threading.RLock,
+        lexical: Callable[[], tuple[WordIndex, bool]],
+        write_lock: Lock,
         threshold: float = THRESHOLD,
         learned_max: int = LEARNED_MAX,
         flush_s: float = FLUSH_S,
@@ -351,6 +352,8 @@ class Spellers:
                 return False
             difference.update(set(stems(change.content, change.language)))
             return True
+        if change.op == TOUCH:
+            return True
         gone = self._leaving.pop(change.num, None)
         if gone is None:
             return False
@@ -404,7 +407,8 @@ class Spellers:
                 assert speller is not None
                 moved = speller.changes  # before the rows: what comes between is written again
                 rows = _to_keep(speller)
-                count += corrections.write(connection, scope_id, kept.saved, rows)
+                there = corrections.read(connection, scope_id)  # another process may have learned as well
+                count += corrections.write(connection, scope_id, there, {**_of_others(there, kept.saved), **rows})
                 written.append((kept, moved, rows))
         with self._lock:
             for kept, moved, rows in written:
@@ -423,6 +427,11 @@ class Spellers:
                     self._write()
             finally:
                 self._write_lock.release()
+
+
+def _of_others(there: Learned, saved: Learned) -> Learned:
+    """Rows that another process has written."""
+    return {pair: row for pair, row in there.items() if saved.get(pair) != row}
 
 
 def _to_keep(speller: Speller) -> Learned:

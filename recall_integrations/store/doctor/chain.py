@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, func, literal_column, select
 from recall_integrations.database import schema
 from recall_integrations.store import history, journal
 from recall_integrations.store.doctor.findings import Check, counted, ok, problem
+from recall_integrations.store.journal import TOUCH
 from recall_integrations.types import indexed_text
 
 JOURNAL = "journal"
@@ -66,10 +67,11 @@ def _walk(connection: Connection, dropped: history.Point) -> _Walk:
     walk, before = _Walk(), dropped.digest
     for seq, scope_id, op, num, digest, content in _entries(connection):
         walk.first = seq if walk.first is None else walk.first
-        (walk.put if op == "put" else walk.removed).add(num)
-        known = op == "del" or content is not None  # what a memory said that was replaced since is not known
-        if op not in ("put", "del"):
-            walk.broken.append(f"Entry {seq} is neither of a memory that is put nor of one that is removed.")
+        if op != TOUCH:
+            (walk.put if op == "put" else walk.removed).add(num)
+        known = op != "put" or content is not None  # what a memory said that was replaced since is not known
+        if op not in ("put", "del", TOUCH):
+            walk.broken.append(f"Entry {seq} is of no known kind.")
         elif not digest:
             walk.broken.append(f"Entry {seq} has no digest.")
         elif known and digest not in _expected(before, seq, scope_id, op, num, content):
@@ -81,7 +83,7 @@ def _walk(connection: Connection, dropped: history.Point) -> _Walk:
 
 def _expected(before: str, seq: int, scope_id: int, op: str, num: int, content: str | None) -> set[str]:
     """Digests that an entry may have: those that a store of an older schema was given know nothing of the text."""
-    said = {None} if op == "del" else {None, content}
+    said = {None, content} if op == "put" else {None}
     return {history.digest(before, seq, scope_id, op, num, what) for what in said}
 
 

@@ -65,13 +65,14 @@ def repair(
     """
     directory = there(path)
     try:
-        held = hold(directory)
+        held = hold(directory, alone="A repair")
     except StoreError:  # damaged, open elsewhere or not to be written to: what is found says so
         return replace(examine(directory, clock=clock, progress=progress), repaired=True)
     try:
         with mapped_errors(directory / DATABASE):
             return _Repair(directory, held.engine, embedding, clock, progress).run()
     finally:
+        held.turn.release()
         held.release()
 
 

@@ -17,10 +17,11 @@ from recall_integrations.resilience.breaker import BREAKERS_FILE, BreakerState, 
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import history, seal
 from recall_integrations.store.column_files import COLUMNS, unusable
-from recall_integrations.store.directory import DATABASE, LOCK, size_of
+from recall_integrations.store.directory import DATABASE, LOCK, WRITING, size_of
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.doctor.reading import SHARED_MEMORY, WAL
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.presence import PROCESSES, open_in
 
 DIRECTORY, DISK, HOLDER, LEFTOVERS, BREAKERS, ASIDE = (
     *("directory", "disk", "lock", "leftovers", "breakers", "put aside"),
@@ -29,7 +30,21 @@ PUT_ASIDE = "put_aside.jsonl"  # memories that could not be read, as they were f
 _FREE_MIN = 20_000_000  # bytes below which a write is likely to fail
 _KNOWN = (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE)  # what optimizers keep beside the memories
 _CHECKED = f"{DATABASE}{CHECKED}"
-_OWN = frozenset({DATABASE, WAL, SHARED_MEMORY, f"{DATABASE}-journal", LOCK, *_KNOWN, PUT_ASIDE, _CHECKED, COLUMNS})
+_OWN = frozenset(
+    {
+        DATABASE,
+        WAL,
+        SHARED_MEMORY,
+        f"{DATABASE}-journal",
+        LOCK,
+        WRITING,
+        PROCESSES,
+        *_KNOWN,
+        PUT_ASIDE,
+        _CHECKED,
+        COLUMNS,
+    }
+)
 
 
 def directory(path: Path) -> Check:
@@ -73,6 +88,10 @@ def alone(path: Path) -> Iterator[Check]:
         yield notice(HOLDER, f"Whether somebody has it open cannot be told ({e.strerror or e}).")
         return
     try:
+        if others := open_in(path):
+            who = ", ".join(f"process {pid}" for pid in others)
+            yield problem(HOLDER, f"The store is open in {who}.", "Close it there and ask again.")
+            return
         yield ok(HOLDER, "Nobody has it open.")
     finally:
         lock.release()

@@ -1,0 +1,63 @@
+"""Which processes have a store open: each holds a lock on a file of its own in the directory `processes`.
+
+A lock goes with its process, however that ends; the file that is left is removed by the next one who looks.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+PROCESSES = "processes"  # the directory
+
+
+class Presence:
+    """The mark of one open store. Who enters or looks has the write lock.
+
+    Args:
+        directory: of the store.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory / PROCESSES
+        self._path = self._directory / f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._lock = FileLock(str(self._path), thread_local=False)
+
+    def enter(self) -> None:
+        """Be there.
+
+        Raises:
+            OSError: the directory cannot be written to.
+        """
+        self._directory.mkdir(exist_ok=True)
+        self._lock.acquire(timeout=0)
+
+    def leave(self) -> None:
+        """Be gone. Leaving twice is harmless."""
+        if self._lock.is_locked:
+            self._lock.release()
+            self._path.unlink(missing_ok=True)
+
+    def others(self) -> list[int]:
+        """The numbers of the other processes that have it open, rising; this one's too, where it has it open twice."""
+        found = []
+        for path in sorted(self._directory.glob("*-*")):
+            if path == self._path:
+                continue
+            lock = FileLock(str(path), thread_local=False)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                found.append(int(path.name.partition("-")[0]))
+            else:
+                lock.release()
+                path.unlink(missing_ok=True)
+        return sorted(found)
+
+
+def open_in(directory: Path) -> list[int]:
+    """The processes that have a store open, for one that has it not."""
+    return Presence(directory).others()

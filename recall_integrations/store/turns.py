@@ -1,0 +1,129 @@
+"""Whose turn it is to write: one thread of one process at a time.
+
+Threads of a process take turns under a lock in memory; whoever comes first of them takes the lock file, and gives it
+back when the last of them is done. It is held for a write, not for the life of a process.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from filelock import FileLock, Timeout
+
+from recall_integrations.errors import StoreLocked, StorePathError
+
+WAIT_S = 60.0  # for a write of another process; a batch of thousands takes a second or two
+POLL_S = 0.002  # between two looks at whether another process is done
+
+
+class Lock(Protocol):
+    """A reentrant lock."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Whether it was had within so many seconds; below 0 = as long as it takes."""
+
+    def release(self) -> None:
+        """Give it back, once for each time that it was taken."""
+
+    def __enter__(self) -> bool: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def _nothing() -> None:
+    return None
+
+
+class WriteTurn:
+    """The write lock of a store. Reentrant; threads share it.
+
+    Args:
+        path: of the lock file; `None` = no other process can have the store.
+
+    Attributes:
+        begun: called when a turn begins, with everybody else kept out: what others wrote is taken notice of.
+        ending: called before others are let in again. Must not raise.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._lock = threading.RLock()
+        self._path = path
+        self._file = None if path is None else FileLock(str(path), thread_local=False)
+        self._depth = 0
+        self.begun: Callable[[], None] = _nothing
+        self.ending: Callable[[], None] = _nothing
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take it; whether it was had.
+
+        Args:
+            blocking: whether to wait at all.
+            timeout: seconds; below 0 = as long as threads of this process take, and `WAIT_S` for another process.
+
+        Raises:
+            StoreLocked: another process has been writing all the time.
+            StorePathError: the lock file cannot be written.
+        """
+        timeout = timeout if blocking else 0.0
+        end = time.monotonic() + timeout
+        if not self._lock.acquire(timeout=timeout if timeout < 0 else max(timeout, 0.0)):
+            return False
+        try:
+            if not self._depth and not self._others_out(timeout if timeout < 0 else max(end - time.monotonic(), 0.0)):
+                self._lock.release()
+                return False
+            self._depth += 1
+        except BaseException:
+            self._lock.release()
+            raise
+        return True
+
+    def _others_out(self, timeout: float) -> bool:
+        if self._file is None:
+            return True
+        try:
+            self._file.acquire(timeout=WAIT_S if timeout < 0 else timeout, poll_interval=POLL_S)
+        except Timeout:
+            if timeout >= 0:
+                return False
+            raise StoreLocked(
+                f"Another process has been writing to {self._where} for more than {WAIT_S:g} s. "
+                "Nothing was changed; try again when it is done."
+            ) from None
+        except OSError as e:
+            raise StorePathError(f"Cannot write to {self._where}: {e.strerror or e}. Check its permissions.") from e
+        try:
+            self.begun()
+        except BaseException:
+            self._file.release()
+            raise
+        return True
+
+    def release(self) -> None:
+        """Give it back, once for each time that it was taken."""
+        if self._depth == 1 and self._file is not None:
+            try:
+                self.ending()
+            finally:
+                self._file.release()
+        self._depth -= 1
+        self._lock.release()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    @property
+    def _where(self) -> str:
+        return "" if self._path is None else str(self._path.parent)
