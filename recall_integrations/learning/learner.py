@@ -93,7 +93,7 @@ class Status:
 
 
 class Learner:
-    """Threads may share it; two processes must not learn in one store at once.
+    """Threads may share it. One process learns in a store at a time.
 
     Args:
         store: whose recalls were judged.
@@ -138,8 +138,19 @@ class Learner:
             progress: called before each scope with it, its place and how many there are.
 
         Raises:
+            StoreLocked: another process learns from it at the moment; nothing was done.
             StoreError, StoreClosed: nothing more was done; what was done stays.
         """
+        with self.shelf.alone():
+            return self._run(scope, force=force, progress=progress)
+
+    def _run(
+        self,
+        scope: Scope | None,
+        *,
+        force: bool,
+        progress: Callable[[Scope | None, int, int], None] | None,
+    ) -> tuple[Step, ...]:
         self.store.judgements.prune(self._settings)
         counts = self.store.judgements.counts()
         scopes = list(counts) if scope is None else [scope]

@@ -13,26 +13,29 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cachetools import LRUCache
+from filelock import FileLock, Timeout
 
-from recall_integrations.errors import InvalidArgument, StoreError
+from recall_integrations.errors import InvalidArgument, StoreError, StoreLocked
 from recall_integrations.learning.version import Version, from_json, valid_id
 from recall_integrations.ranking.rank import calibration_of
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.ranking.rankers.stepped import SteppedWeights
 from recall_integrations.records import record
-from recall_integrations.store.learned_files import LEARNING, name_of
+from recall_integrations.store.learned_files import LEARNING, LEARNS, name_of
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES
 
 SHARED, STATE = "shared", "state.json"
 NAMES_MAX = 10_000  # of scopes, in memory
 EVENTS_MAX = 200  # the last ones are kept
+CHANGE_WAIT_S = 5.0  # for another process that learns
 LOOK_SECONDS = 1.0  # how soon a change that another process made is seen
 
 
@@ -96,6 +99,7 @@ class Shelf:
         self.path = directory / LEARNING
         self._key, self._timer, self._lock = key, timer, threading.Lock()
         self._naming = threading.Lock()
+        self._file = FileLock(str(directory / LEARNS), thread_local=False)
         self._states: dict[str, tuple[float, tuple[int, int] | None, State]] = {}
         self._versions: dict[tuple[str, str], Version] = {}
         self._rankers: dict[tuple[str, str], SteppedWeights | None] = {}
@@ -200,9 +204,32 @@ class Shelf:
         """Write a version. It serves nobody yet."""
         self._write(self.path / name / f"{version.id}.json", version.to_json())
 
+    @contextmanager
+    def alone(self, wait_s: float = 0.0) -> Iterator[None]:
+        """Inside, no other process learns or says what serves.
+
+        Raises:
+            StoreLocked: another one does, for longer than `wait_s` seconds.
+            StoreError: the lock file cannot be written.
+        """
+        try:
+            self._file.acquire(timeout=wait_s)
+        except Timeout:
+            raise StoreLocked("Another process is learning from this store. Try again when it is done.") from None
+        except OSError as e:
+            raise StoreError(f"Cannot write to {self.path.parent}: {e.strerror or e}. Check its permissions.") from e
+        try:
+            yield
+        finally:
+            self._file.release()
+
     def change(self, name: str, change: Callable[[State], State]) -> State:
-        """Write a state that is made of the one before."""
-        with self._lock:
+        """Write a state that is made of the one before.
+
+        Raises:
+            StoreLocked: another process learns.
+        """
+        with self._lock, self.alone(CHANGE_WAIT_S):
             state = change(self.state(name, fresh=True))
             self._write(self.path / name / STATE, _text(state))
             self._states.pop(name, None)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from recall_integrations.errors import StoreClosed
+from recall_integrations.errors import StoreClosed, StoreLocked
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.serving.problems import busy
@@ -98,6 +98,8 @@ class Learning:
             return max(self._every_s, FREE * (self._timer() - began))
         except _Stopping:
             return 0.0
+        except StoreLocked:  # another worker learns
+            return self._every_s
         except StoreClosed:
             raise
         except failures() as e:

@@ -22,6 +22,7 @@ from recall_integrations.database.watching import Watch
 from recall_integrations.errors import StoreClosed, StoreCorrupt, StoreLocked, StorePathError
 from recall_integrations.records import record
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.learned_files import LEARNS
 from recall_integrations.store.presence import PROCESSES, Presence
 from recall_integrations.store.turns import WriteTurn
 
@@ -220,7 +221,7 @@ def check_directory(directory: Path) -> None:
             f"Cannot use {str(directory)!r} as a store: {getattr(e, 'strerror', None) or e}. "
             "Check the path and its permissions."
         ) from e
-    others = [n for n in names if n not in (LOCK, WRITING, PROCESSES, DATABASE)]
+    others = [n for n in names if n not in (LOCK, WRITING, LEARNS, PROCESSES, DATABASE)]
     if present or not others:
         return
     # An empty database would be filled anew and everything derived from the lost one thrown away.

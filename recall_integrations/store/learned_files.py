@@ -13,6 +13,7 @@ from pathlib import Path
 from recall_integrations.types import Scope
 
 LEARNING = "learning"
+LEARNS = "LOCK.learning"  # of the process that learns
 _DIGEST_BYTES = 12
 
 

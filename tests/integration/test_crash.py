@@ -327,21 +327,17 @@ def test_killed_while_changing_the_embedding(directory: Path) -> None:
             check(store, stand, gone)
 
 
-def test_second_process_is_refused_and_the_lock_dies_with_its_holder(directory: Path) -> None:
+def test_locks_die_with_their_holder(directory: Path) -> None:
     process = start(directory, "hold")
     assert process.stdout is not None
     assert json.loads(process.stdout.readline()) == {"open": True}
-    with pytest.raises(StoreLocked, match="another process"):
-        reopen(directory)
-    process.kill()
-    lines_until_death(process)
-    reopen(directory).close()
-
-
-def test_second_object_of_this_process_is_refused(directory: Path) -> None:
-    with reopen(directory), pytest.raises(StoreLocked):
-        reopen(directory)
-    reopen(directory).close()
+    with reopen(directory) as store:
+        with pytest.raises(StoreLocked, match=f"open in process {process.pid}, and"):
+            store.compact()
+        process.kill()
+        lines_until_death(process)
+        store.remember("the first write after its death", scope=child.SMALL)
+        store.compact()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -362,9 +358,8 @@ def test_forked_child_is_refused_and_leaves_the_store_alone(directory: Path) -> 
             os._exit(answer)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
         store.remember("after the fork", scope=child.SMALL)
-        probe = f"from recall_integrations import MemoryStore; MemoryStore.open({str(directory)!r}, embedding=len)"
-        other = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env=ENVIRONMENT)
-        assert "StoreLocked" in other.stderr  # the child has not unlocked it
+        with pytest.raises(StoreLocked, match=f"open in process {os.getpid()} "), reopen(directory) as other:
+            other.compact()  # the child has not unlocked it
     with reopen(directory) as store:
         assert store.count(scope=child.SMALL) == 2
 

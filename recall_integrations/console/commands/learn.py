@@ -22,7 +22,7 @@ from recall_integrations.console.commands.shared import (
     named_progress,
     settings,
 )
-from recall_integrations.errors import InvalidArgument, NotFound, StoreLocked
+from recall_integrations.errors import InvalidArgument, NotFound
 
 if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
@@ -37,27 +37,19 @@ THUMBS = {"up": 1.0, "down": 0.0}
 
 
 @contextmanager
-def _opened(path: Path, embedding: str | None, config: RecallConfig, instead: str) -> Iterator[MemoryStore]:
-    """The store; where an app has it open, the error says what to do instead."""
-    from recall_integrations.console.opening import existing_store
-
-    try:
-        with existing_store(path, embedding, config) as store:
-            yield store
-    except StoreLocked as e:
-        raise StoreLocked(f"{e} While an app or `recall serve` has it open: {instead}.") from None
-
-
-@contextmanager
 def _optimizer(
-    path: Path, embedding: str | None, config_path: str | None, instead: str
+    path: Path, embedding: str | None, config_path: str | None
 ) -> Iterator[tuple[QueryOptimizer, RecallConfig]]:
     from contextlib import closing
 
+    from recall_integrations.console.opening import existing_store
     from recall_integrations.optimizer import QueryOptimizer
 
     config = settings(config_path)
-    with _opened(path, embedding, config, instead) as store, closing(QueryOptimizer(store, config=config)) as optimizer:
+    with (
+        existing_store(path, embedding, config) as store,
+        closing(QueryOptimizer(store, config=config)) as optimizer,
+    ):
         yield optimizer, config
 
 
@@ -124,7 +116,7 @@ def feedback(
         raise NotFound(f"{told}. Which recall {result_id!r:.60} was, only the process knows that answered it.")
     given = {"helpful": said["helpful"], "wrong": said["wrong"], "cited": said["cited"], "rating": said["rating"]}
     present = moment(now)
-    with _optimizer(store, embedding, config_path, "send it there, POST /feedback (docs/serving.md)") as (asked, _):
+    with _optimizer(store, embedding, config_path) as (asked, _):
         where = find_scope(scope, asked.store.scopes())
         found = asked.recall(query, scope=where, k=k, now=present)
         if result_id is not None:
@@ -199,7 +191,7 @@ def status(
     from recall_integrations.delivery import as_data as data
     from recall_integrations.learning.as_data import status_data
 
-    with _optimizer(store, embedding, config_path, "GET /learning (docs/serving.md)") as (optimizer, config):
+    with _optimizer(store, embedding, config_path) as (optimizer, config):
         where = None if scope is None and not shared else _which(scope, shared, optimizer.store)
         found = optimizer.learner().status(where)
         if shared:
@@ -226,8 +218,7 @@ def run(
     from recall_integrations.delivery import as_data as data
     from recall_integrations.learning.as_data import step_data
 
-    instead = "with mode: learned `recall serve` learns by itself, or POST /learning/run; in an app optimizer.learn()"
-    with _optimizer(store, embedding, config_path, instead) as (optimizer, _), named_progress() as show:
+    with _optimizer(store, embedding, config_path) as (optimizer, _), named_progress() as show:
         where = None if scope is None else find_scope(scope, optimizer.store.scopes())
         steps = optimizer.learn(
             where, force=force, progress=lambda _scope, done, total: show("Learning, scopes", done, total)
@@ -282,8 +273,7 @@ def _by_hand(
     from recall_integrations.delivery import as_data as data
     from recall_integrations.learning.as_data import named, state_data
 
-    route = "rollback" if version is None else "promote"
-    with _optimizer(store, embedding, config_path, f"POST /learning/{route} (docs/serving.md)") as (optimizer, config):
+    with _optimizer(store, embedding, config_path) as (optimizer, config):
         where, learner = _which(scope, shared, optimizer.store), optimizer.learner()
         state = learner.rollback(where) if version is None else learner.promote(version, where)
     if as_json:
@@ -318,8 +308,7 @@ def diff(
     from recall_integrations.delivery import as_data as data
     from recall_integrations.learning.as_data import difference_data, named
 
-    instead = "GET /learning says what serves; the versions are files in STORE/learning"
-    with _optimizer(store, embedding, config_path, instead) as (optimizer, _):
+    with _optimizer(store, embedding, config_path) as (optimizer, _):
         where = _which(scope, shared, optimizer.store)
         rows = optimizer.learner().diff(old, new, where)
     if as_json:

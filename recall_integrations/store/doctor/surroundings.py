@@ -21,6 +21,7 @@ from recall_integrations.store.directory import DATABASE, LOCK, WRITING, size_of
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.doctor.reading import SHARED_MEMORY, WAL
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.learned_files import LEARNING, LEARNS
 from recall_integrations.store.presence import PROCESSES, open_in
 
 DIRECTORY, DISK, HOLDER, LEFTOVERS, BREAKERS, ASIDE = (
@@ -32,17 +33,9 @@ _KNOWN = (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE)  # what optimizers keep besi
 _CHECKED = f"{DATABASE}{CHECKED}"
 _OWN = frozenset(
     {
-        DATABASE,
-        WAL,
-        SHARED_MEMORY,
-        f"{DATABASE}-journal",
-        LOCK,
-        WRITING,
-        PROCESSES,
-        *_KNOWN,
-        PUT_ASIDE,
-        _CHECKED,
-        COLUMNS,
+        *(DATABASE, WAL, SHARED_MEMORY, f"{DATABASE}-journal", _CHECKED),
+        *(LOCK, WRITING, LEARNS, PROCESSES),
+        *(*_KNOWN, PUT_ASIDE, COLUMNS, LEARNING),
     }
 )
 

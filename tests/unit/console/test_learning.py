@@ -184,21 +184,14 @@ def test_what_cannot_be_done_is_told(versions: Path, recall: Recall, tmp_path: P
     failed(recall("learn", tmp_path / "none", "status"), "There is no store")
 
 
-@pytest.mark.parametrize(
-    ("command", "instead"),
-    [
-        (("status",), "GET /learning"),
-        (("run",), "POST /learning/run"),
-        (("rollback",), "POST /learning/rollback"),
-        (("promote", "v1"), "POST /learning/promote"),
-    ],
-)
-def test_a_store_that_is_open_elsewhere_says_what_to_do(
-    versions: Path, recall: Recall, command: tuple[str, ...], instead: str
-) -> None:
-    with MemoryStore.open(versions):
-        failed(recall("learn", versions, *command), "recall serve", instead)
-        failed(recall("feedback", versions, "--query", ASKED, "--rating", "up"), "POST /feedback")
+def test_beside_an_app_it_learns_and_is_told(versions: Path, recall: Recall) -> None:
+    with MemoryStore.open(versions) as app:
+        assert recall("learn", versions, "status", "--scope", "u1").exit_code == 0
+        said = recall("feedback", versions, "--query", ASKED, "--scope", "u1", "--rating", "up")
+        assert said.exit_code == 0, said.output
+        assert app.judgements.counts()[Scope(user_id="u1")] > 0
+        with Shelf(app.path, app.entity_key).alone():
+            failed(recall("learn", versions, "run"), "Another process is learning")
 
 
 def test_what_others_wrote_cannot_steer_the_terminal(store: Path, recall: Recall) -> None:

@@ -217,8 +217,8 @@ def test_what_a_repair_put_aside_is_named(tmp_path: Path) -> None:
 
 def test_open_elsewhere_or_closed_is_said(tmp_path: Path) -> None:
     store = MemoryStore.open(tmp_path / "store")
-    with store, pytest.raises(StoreLocked, match="is open in another process"):
-        MemoryStore.open(tmp_path / "store")
+    with store, MemoryStore.open(tmp_path / "store") as other, pytest.raises(StoreLocked, match="is open in process"):
+        other.compact()
     with pytest.raises(StoreClosed):
         store.compact()
 

@@ -19,7 +19,6 @@ from recall_integrations.errors import (
     InvalidMemory,
     InvalidScope,
     StoreClosed,
-    StoreLocked,
     StorePathError,
 )
 from recall_integrations.observability import progress
@@ -301,12 +300,16 @@ def test_dropped_object_releases_its_directory_at_once(tmp_path: Path, embedding
         gc.enable()
 
 
-def test_open_twice_is_refused(open_store: OpenStore) -> None:
-    store = open_store()
-    with pytest.raises(StoreLocked):
-        open_store()
+def test_open_twice_are_two_that_follow_each_other(open_store: OpenStore) -> None:
+    store, other = open_store(), open_store()
+    store.remember(Memory("kestrel", id="m1"))
+    assert other.count() == 1
+    other.forget("m1")
+    assert store.count() == 0
     store.close()
-    open_store()
+    other.remember("osprey")
+    with pytest.raises(StoreClosed):
+        store.count()
 
 
 def test_failed_open_releases_the_lock(open_store: OpenStore, make_embedding: Callable[..., object]) -> None:
@@ -411,7 +414,7 @@ def test_reindex_keeps_everything_and_reports_progress(store: MemoryStore) -> No
     assert [s[0] for s in seen] == ["lexical", "embedding"]
     assert all(done == total == 10 for _, done, total in seen)
     assert len(lexical_ids(store, "kestrel")) == store.stats()["vectors"] == 10
-    assert sorted(p.name for p in store.path.iterdir() if p.is_dir()) == ["lexical.1"]
+    assert sorted(p.name for p in store.path.iterdir() if p.is_dir()) == ["lexical.1", "processes"]
     store.remember(Memory("kestrel again", id="m0"))
     assert len(lexical_ids(store, "kestrel")) == 10
 
