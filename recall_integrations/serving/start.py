@@ -128,6 +128,18 @@ def listening(host: str, port: int) -> socket.socket:
     return found
 
 
+def inherited(number: int) -> socket.socket:
+    """The socket that a worker shares with those beside it.
+
+    Raises:
+        InvalidArgument: there is none with this number.
+    """
+    try:
+        return socket.socket(fileno=number)
+    except OSError as e:
+        raise InvalidArgument(f"There is no socket {number} to share: {e.strerror or e}.") from e
+
+
 def address_of(listener: socket.socket) -> str:
     """Where a server is, as a browser takes it."""
     host, port = listener.getsockname()[:2]

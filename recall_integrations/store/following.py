@@ -13,7 +13,6 @@ nothing is looked for meanwhile, and what this process writes itself is never me
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 import time
 import weakref
@@ -24,9 +23,8 @@ from sqlalchemy import Connection, case, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
-from recall_integrations.errors import RecallError, StoreClosed
+from recall_integrations.errors import RecallError
 from recall_integrations.indexes.ends import ends
-from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.store import journal, rows
 from recall_integrations.store.journal import SEMANTIC, TOUCH, Change
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from recall_integrations.database.watching import Watch
     from recall_integrations.store.parts import StoreParts
 
-logger = logging.getLogger("recall_integrations")
 TOLD_MAX = 2_000  # changes that vocabularies are told one by one; after more they are made anew
 LOOK_S = 1.0  # between two looks of a process that nobody asks anything
 
@@ -75,6 +72,7 @@ class Followed:
         self.at = -1  # what the watch said
         self.semantic = 0  # how far vectors were made
         self.mine = False  # whether it is this process's turn to write
+        self.failed = ""  # what went wrong when it was looked at last
 
     def begin(self, parts: StoreParts) -> None:
         """A turn to write begins: nobody else has one."""
@@ -206,8 +204,6 @@ def _look_on(of: weakref.ref[StoreParts]) -> None:
             return
         try:
             parts.up_to_date()
-        except StoreClosed:
+        except (RecallError, OSError):  # it was closed, or its directory is gone
             return
-        except (RecallError, OSError) as e:
-            logger.warning("What other processes wrote could not be read: %s", told(e))
         del parts

@@ -189,11 +189,11 @@ def pending_in(connection: Connection, after: int, limit: int, scope_id: int | N
 
 
 def count_after(connection: Connection, cursor: int, scope_id: int | None = None) -> int:
-    """How many entries lie behind a cursor, of a scope or of all."""
+    """How many entries lie behind a cursor; of a scope only those of memories."""
     c = schema.changes
     query = select(func.count()).select_from(c).where(c.c.seq > cursor)
     if scope_id is not None:
-        query = query.where(c.c.scope_id == scope_id)
+        query = query.where(c.c.scope_id == scope_id, c.c.op != TOUCH)
     return int(connection.execute(query).scalar_one())
 
 

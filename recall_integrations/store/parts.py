@@ -210,18 +210,31 @@ class StoreParts:
             )
 
     def up_to_date(self) -> None:
-        """`check_open`, and what other processes wrote before this call is known from here on."""
+        """`check_open`, and what other processes wrote before this call is known from here on.
+
+        Where that cannot be read, what is known goes on: whoever needs the database for more says what is wrong.
+        """
         self.check_open()
         followed = self.followed
-        if followed.watch is not None:
+        if followed.watch is None:
+            return
+        try:
             with self.errors():
                 followed.look(self)
+        except StoreClosed:
+            raise
+        except StoreError as e:
+            if followed.failed != str(e):
+                followed.failed = str(e)
+                logger.warning("What other processes wrote could not be read: %s", told(e))
 
     def turn_begins(self) -> None:
-        """See `WriteTurn.begun`."""
+        """See `WriteTurn.begun`. Who closes the store need not know what others wrote."""
+        if self.closed:
+            return
         with self.errors():
             self.followed.begin(self)
-            if not self.closed and not self.directory.keeps() and self.directory.try_to_keep():
+            if not self.directory.keeps() and self.directory.try_to_keep():
                 self.take_over()
 
     def take_over(self) -> None:

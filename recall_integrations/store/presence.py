@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -40,6 +41,8 @@ class Presence:
         if self._lock.is_locked:
             self._lock.release()
             self._path.unlink(missing_ok=True)
+            with suppress(OSError):  # others are there
+                self._directory.rmdir()
 
     def others(self) -> list[int]:
         """The numbers of the other processes that have it open, rising; this one's too, where it has it open twice."""

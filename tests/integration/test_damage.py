@@ -268,7 +268,7 @@ def fingerprint(directory: Path) -> dict[str, str]:
     return {
         p.relative_to(directory).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
         for p in sorted(directory.rglob("*"))
-        if p.is_file() and p.name != "LOCK"
+        if p.is_file() and not p.name.startswith("LOCK")
     }
 
 

@@ -16,6 +16,8 @@ from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    import socket
+
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.store.memory_store import MemoryStore
 
@@ -44,6 +46,14 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--body-max", type=click.IntRange(min=1), default=8_000_000, show_default=True, help="Bytes.")
 @click.option("--k-max", type=click.IntRange(min=1), default=100, show_default=True, help="Hits of one recall.")
 @click.option("--warm/--no-warm", default=True, show_default=True, help="Load every scope before it answers.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that answer; more use more processors.",
+)
+@click.option("--socket", "shared", type=int, hidden=True, help="Of a worker: the socket that it shares.")
 def serve(
     store: Path,
     host: str,
@@ -51,6 +61,8 @@ def serve(
     config_path: str | None,
     embedding: str | None,
     tokens: Path | None,
+    workers: int,
+    shared: int | None,
     **options: Any,
 ) -> None:
     """Serve STORE over HTTP, and a page to look at it.
@@ -63,6 +75,7 @@ def serve(
     recall serve memories/
     recall token add tokens.json --scope u1
     recall serve memories/ --host 0.0.0.0 --tokens tokens.json --privacy redact
+    recall serve memories/ --workers 4
     """
     from recall_integrations.serving import start
     from recall_integrations.serving.limits import Limits
@@ -75,14 +88,17 @@ def serve(
     known = None if tokens is None else Tokens(tokens)
     start.check_access(host, known)
     limits = Limits(
-        rate=options["rate"],
+        rate=options["rate"] / workers,
         concurrency=options["concurrency"],
         body_max=options["body_max"],
         k_max=options["k_max"],
     )
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
     models = _models(options["llm"], options["reranker"])
-    listener = start.listening(host, port)
+    listener = start.listening(host, port) if shared is None else start.inherited(shared)
+    if workers > 1 and shared is None:
+        _serve_by_workers(click.get_current_context(), store, workers, listener)
+        return
     with closing(listener), MemoryStore.open(store, embedding=embedding, config=settings(config_path)) as memories:
         live, metrics = Live(), start.metrics_of(memories)
         watching = tuple(o for o in (live, metrics, start.tracing_if_there()) if o is not None)
@@ -97,13 +113,45 @@ def serve(
         )
         if options["warm"]:
             _warm(memories)
-        address = start.address_of(listener)
-        click.echo(f"Serving {store} at {address}", err=True)
-        click.echo(f"  page {address}/ · API {address}/openapi.json · health {address}/health/retrieval", err=True)
-
+        if shared is None:
+            _say_where(store, start.address_of(listener))
         again = partial(_reload, served.optimizer, config_path)
         start.serve(served, listener, reload=again, said=_said)
+    if shared is None:
+        _said("Stopped. The store is closed.")
+
+
+def _say_where(store: Path, address: str, more: str = "") -> None:
+    click.echo(f"Serving {store} at {address}{more}", err=True)
+    click.echo(f"  page {address}/ · API {address}/openapi.json · health {address}/health/retrieval", err=True)
+
+
+def _serve_by_workers(ctx: click.Context, store: Path, count: int, listener: socket.socket) -> None:
+    """Start workers with the same arguments, and keep them running until this process is told to stop."""
+    from recall_integrations.serving import start
+    from recall_integrations.serving.workers import Workers, check_possible
+
+    with closing(listener):
+        check_possible(count)
+        _say_where(store, start.address_of(listener), f", {count} workers")
+        served = Workers(_arguments(ctx), count, listener, said=_said).run()
+    if not served:
+        ctx.exit(1)
     _said("Stopped. The store is closed.")
+
+
+def _arguments(ctx: click.Context) -> list[str]:
+    """How `recall serve` was asked for, for a worker of it."""
+    found = ["serve"]
+    for parameter in ctx.command.params:
+        value = ctx.params.get(parameter.name or "")
+        if value is None or parameter.name in ("shared", "store"):
+            continue
+        if isinstance(parameter, click.Option) and parameter.is_flag:
+            found.append((parameter.opts if value else parameter.secondary_opts)[0])
+        else:
+            found += [parameter.opts[0], str(value)]
+    return [*found, "--", str(ctx.params["store"])]
 
 
 @click.command("look")
