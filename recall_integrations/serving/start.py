@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from recall_integrations.observability.tracing import Tracing
     from recall_integrations.store.memory_store import MemoryStore
 
+PARENT_S = 1.0  # between two looks at whether the process that started a worker is there
 STOP_S = 15  # what runs may end within that
 BACKLOG = 2_048
 KEEP_ALIVE_S = 30  # that a connection may wait for the next request
@@ -138,6 +140,18 @@ def inherited(number: int) -> socket.socket:
         return socket.socket(fileno=number)
     except OSError as e:
         raise InvalidArgument(f"There is no socket {number} to share: {e.strerror or e}.") from e
+
+
+def end_with_parent() -> None:
+    """End this worker, in order, when the process that started it is gone."""
+    parent = os.getppid()
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_S)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=look, name="recall-parent", daemon=True).start()
 
 
 def address_of(listener: socket.socket) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import httpx
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
+from recall_integrations.serving import start
+from recall_integrations.serving.workers import Workers
 from recall_integrations.store.directory import LOCK
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
@@ -219,6 +222,35 @@ def test_four_workers_share_one_memory(tmp_path: Path) -> None:
             server.kill()
     with MemoryStore.open(tmp_path / "store") as store:
         assert store.count() == 60
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="workers share a socket")
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from recall_integrations.cli import main; main()"]
+    arguments = ["serve", str(tmp_path / "store"), "--port", "0", "--workers", "2"]
+    with subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, text=True, env=ENVIRONMENT) as server:
+        assert server.stderr is not None
+        address = server.stderr.readline().split(" at ")[1].split(",")[0]
+        httpx.get(f"{address}/health/live", timeout=60).raise_for_status()
+        workers = _children(server.pid)
+        assert len(workers) == 2
+        server.kill()
+    until = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+
+
+@pytest.mark.slow
+def test_workers_that_cannot_serve_are_not_started_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no store")
+    listener = start.listening("127.0.0.1", 0)
+    said: list[str] = []
+    with closing(listener):
+        workers = Workers(["serve", "--", str(tmp_path / "file")], 2, listener, said=said.append)
+        assert workers.run() is False
+    assert "end as soon as they are started" in said[-1]
 
 
 def _children(pid: int) -> set[int]:

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     import socket
 
     from recall_integrations.optimizer import QueryOptimizer
+    from recall_integrations.serving.served import Served
     from recall_integrations.store.memory_store import MemoryStore
 
+STOPPED = "Stopped. The store is closed."
 FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 
@@ -79,46 +81,51 @@ def serve(
     """
     from recall_integrations.serving import start
     from recall_integrations.serving.limits import Limits
-    from recall_integrations.serving.looking.live import Live
-    from recall_integrations.serving.served import Served, Settings
     from recall_integrations.serving.tokens import Tokens
     from recall_integrations.store.memory_store import MemoryStore
 
     start.check_installed()
     known = None if tokens is None else Tokens(tokens)
     start.check_access(host, known)
-    limits = Limits(
-        rate=options["rate"] / workers,
-        concurrency=options["concurrency"],
-        body_max=options["body_max"],
-        k_max=options["k_max"],
-    )
+    sizes = {name: options[name] for name in ("concurrency", "body_max", "k_max")}
+    limits = Limits(rate=options["rate"] / workers, **sizes)
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
     models = _models(options["llm"], options["reranker"])
     listener = start.listening(host, port) if shared is None else start.inherited(shared)
     if workers > 1 and shared is None:
         _serve_by_workers(click.get_current_context(), store, workers, listener)
         return
+    if shared is not None:
+        start.end_with_parent()
     with closing(listener), MemoryStore.open(store, embedding=embedding, config=settings(config_path)) as memories:
-        live, metrics = Live(), start.metrics_of(memories)
-        watching = tuple(o for o in (live, metrics, start.tracing_if_there()) if o is not None)
-        served = Served(
-            store=memories,
-            optimizer=_optimizer(memories, config_path, {**models, "observers": watching}),
-            tokens=known,
-            limits=limits,
-            settings=Settings(privacy=options["privacy"]),
-            metrics=metrics,
-            live=live,
-        )
+        given = {"tokens": known, "limits": limits, "privacy": options["privacy"]}
+        served = _served(memories, config_path, models, given)
         if options["warm"]:
             _warm(memories)
         if shared is None:
             _say_where(store, start.address_of(listener))
-        again = partial(_reload, served.optimizer, config_path)
-        start.serve(served, listener, reload=again, said=_said)
+        start.serve(served, listener, reload=partial(_reload, served.optimizer, config_path), said=_said)
     if shared is None:
-        _said("Stopped. The store is closed.")
+        _said(STOPPED)
+
+
+def _served(store: MemoryStore, config_path: str | None, models: dict[str, Any], given: dict[str, Any]) -> Served:
+    """What is served, with its observers."""
+    from recall_integrations.serving import start
+    from recall_integrations.serving.looking.live import Live
+    from recall_integrations.serving.served import Served, Settings
+
+    live, metrics = Live(), start.metrics_of(store)
+    watching = tuple(o for o in (live, metrics, start.tracing_if_there()) if o is not None)
+    return Served(
+        store=store,
+        optimizer=_optimizer(store, config_path, {**models, "observers": watching}),
+        tokens=given["tokens"],
+        limits=given["limits"],
+        settings=Settings(privacy=given["privacy"]),
+        metrics=metrics,
+        live=live,
+    )
 
 
 def _say_where(store: Path, address: str, more: str = "") -> None:
@@ -137,7 +144,7 @@ def _serve_by_workers(ctx: click.Context, store: Path, count: int, listener: soc
         served = Workers(_arguments(ctx), count, listener, said=_said).run()
     if not served:
         ctx.exit(1)
-    _said("Stopped. The store is closed.")
+    _said(STOPPED)
 
 
 def _arguments(ctx: click.Context) -> list[str]:
