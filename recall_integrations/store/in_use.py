@@ -34,6 +34,11 @@ class InUse:
                 if self._waiting:
                     self._changed.notify_all()
 
+    @property
+    def mine(self) -> bool:
+        """Whether a call of this thread is under way."""
+        return threading.get_ident() in self._by_thread
+
     def wait(self, seconds: float) -> bool:
         """Until nobody else is under way, or the time is over; whether nobody is. An own call is not waited for."""
         me = threading.get_ident()

@@ -622,12 +622,11 @@ class MemoryStore:
 
     def scope_id(self, scope: Scope) -> int | None:
         """The scope's number, or `None` for a scope never seen."""
-        self._parts.check_open()
-        found = self._parts.scopes.get(scope)
-        if found is None:  # another process may have written the first of it
+        if self._parts.in_use.mine:  # a recall took notice of others when it began
+            self._parts.check_open()
+        else:
             self._parts.up_to_date()
-            found = self._parts.scopes.get(scope)
-        return found
+        return self._parts.scopes.get(scope)
 
     def version(self, scope_id: int) -> int:
         """Bumped by every write to the scope."""

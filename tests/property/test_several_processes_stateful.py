@@ -6,13 +6,19 @@ Locks of files keep two objects of a process apart as they keep processes apart,
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import invariant, precondition, rule
 
+from recall_integrations.config import RecallConfig
 from recall_integrations.errors import StoreLocked
+from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import Memory, Scope
 from tests.property.test_store_stateful import NAMES, StoreMachine, scopes
 from tests.quick import examples
 
@@ -99,3 +105,33 @@ SeveralStores.TestCase.settings = settings(
     phases=[Phase.generate],
 )
 test_stores_over_one_directory_agree = SeveralStores.TestCase
+
+
+def test_answers_that_were_kept_are_forgotten_when_another_process_writes(tmp_path: Path) -> None:
+    config = RecallConfig(mode="cached")
+    with MemoryStore.open(tmp_path / "s") as store, MemoryStore.open(tmp_path / "s") as other:
+        store.remember(Memory("the kestrel flew", id="m1"))
+        optimizer = QueryOptimizer(store, config=config)
+        assert [hit.memory.id for hit in optimizer.recall("kestrel")] == ["m1"]
+        assert optimizer.recall("kestrel").cache.strategy == "hit"
+        other.remember(Memory("a kestrel came back", id="m2"))
+        found = optimizer.recall("kestrel")
+        assert found.cache.strategy != "hit" and {hit.memory.id for hit in found} == {"m1", "m2"}
+        other.forget("m1")
+        assert [hit.memory.id for hit in optimizer.recall("kestrel")] == ["m2"]
+        assert store.numbers(Scope(), ["m1", "m2"]).keys() == {"m2"}
+
+
+def test_what_ends_and_was_written_elsewhere_ends_here(tmp_path: Path) -> None:
+    now = datetime(2026, 3, 1, tzinfo=timezone.utc)
+    clock = [now]
+    with (
+        MemoryStore.open(tmp_path / "s", clock=lambda: clock[0]) as store,
+        MemoryStore.open(tmp_path / "s", clock=lambda: clock[0]) as other,
+    ):
+        store.remember("tea is ready")
+        assert store.count() == 1
+        other.remember(Memory("the kestrel flew", id="m1", expires_at=now + timedelta(hours=1)))
+        assert store.count() == 2
+        clock[0] = now + timedelta(hours=2)
+        assert store.count() == 1 and store.get("m1") is None
