@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, FunctionElement, Text
+from sqlalchemy import ColumnElement, FunctionElement, Select, Text
 from sqlalchemy.ext.compiler import compiles
+
+Query = TypeVar("Query", bound=Select[Any])
 
 
 class NumbersJoined(FunctionElement[str]):
@@ -29,3 +31,11 @@ def _joined(element: Any, compiler: Any, **given: Any) -> str:
 @compiles(NumbersJoined, "postgresql")
 def _joined_by_postgres(element: Any, compiler: Any, **given: Any) -> str:
     return f"string_agg(CAST({compiler.process(element.clauses, **given)} AS TEXT), ',')"
+
+
+def streamed(query: Query, rows: int) -> Query:
+    """A query whose rows come so many at a time; PostgreSQL's driver would hold all of them in memory first.
+
+    For what may be large: a small result takes two more ways to the server and back.
+    """
+    return query.execution_options(stream_results=True, max_row_buffer=rows)

@@ -90,8 +90,8 @@ def test_a_database_is_made_ready_once_by_many(engine: Engine, postgres_url: str
         one.start()
     for one in threads:
         one.join(30)
-    for one in engines:
-        one.dispose()
+    for each in engines:
+        each.dispose()
     assert versions == [schema.SCHEMA_VERSION] * 3 and check(engine).ready
 
 
