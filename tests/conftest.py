@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from recall_integrations.config import RecallConfig
 from recall_integrations.store.memory_store import MemoryStore
 from tests import quick
+from tests.postgres import Postgres, running
 
 os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # read by Chroma, whose clients in memory must agree on it
 
@@ -122,6 +123,21 @@ def open_store(fast_path: Path, embedding: FakeEmbedding, clock: Callable[[], da
 @pytest.fixture
 def store(open_store: OpenStore) -> MemoryStore:
     return open_store()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server, started when a test first asks for it: some two seconds, once in each process of tests."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> Iterator[str]:
+    """A new, empty database on it."""
+    url = postgres.fresh()
+    yield url
+    postgres.drop(url)
 
 
 # -- what something costs, on any machine --------------------------------------------------------------------------

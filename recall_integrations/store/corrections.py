@@ -26,6 +26,7 @@ def by_pair(rows: Iterable[LearnedRow]) -> Learned:
 def read(connection: Connection, scope_id: int) -> Learned:
     """What a scope has learned."""
     query = select(_c.word, _c.stem, _c.uses, _c.validated, _c.last_used).where(_c.scope_id == scope_id)
+    query = query.order_by(_c.word, _c.stem)
     return by_pair(
         LearnedRow(word, root, uses, None if valid is None else bool(valid), from_micros(used))
         for word, root, uses, valid, used in connection.execute(query)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.portable import streamed
 from recall_integrations.indexes.ends import has_ended
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.records import record
@@ -168,6 +169,8 @@ class Duplicates:
     @staticmethod
     def _since(connection: Connection, scope_id: int, last: int) -> Iterator[tuple[int, int]]:
         query = select(_m.num, *_SAID).where(_m.scope_id == scope_id, _m.num > last).order_by(_m.num)
+        if not last:
+            query = streamed(query, AT_ONCE)
         for part in connection.execute(query).partitions(AT_ONCE):
             yield from ((hash(tuple(said)), num) for num, *said in part)
 

@@ -85,7 +85,8 @@ class EntityCatalog:
         loaded = ScopeEntities()
         with self._engine.connect() as connection:
             aliases: dict[int, list[str]] = {}
-            for ent, alias in connection.execute(select(a.c.ent, a.c.alias).where(a.c.scope_id == scope_id)):
+            others = select(a.c.ent, a.c.alias).where(a.c.scope_id == scope_id).order_by(a.c.norm, a.c.ent)
+            for ent, alias in connection.execute(others):
                 if isinstance(alias, str):  # another is damaged: the entity has a name less
                     aliases.setdefault(ent, []).append(alias)
             query = select(e.c.ent, e.c.entity_id, e.c.name, e.c.norm, e.c.declared).where(e.c.scope_id == scope_id)
@@ -178,7 +179,7 @@ class EntityCatalog:
         connection.execute(delete(n).where(theirs, n.c.num.in_(already)))
         connection.execute(update(n).where(theirs).values(ent=target))
         touched = (g.c.scope_id == scope_id) & ((g.c.src == source) | (g.c.dst == source))
-        moved = [dict(row) for row in connection.execute(select(g).where(touched)).mappings()]
+        moved = [dict(row) for row in connection.execute(select(g).where(touched).order_by(*g.primary_key)).mappings()]
         connection.execute(delete(g).where(touched))
         for row in moved:
             row.update({side: target for side in ("src", "dst") if row[side] == source})

@@ -264,7 +264,7 @@ class FactReader:
         with self._parts.engine.connect() as connection:
             for thread in sorted(threads):
                 query = select(m.actor).where(m.scope_id == scope_id, m.thread == thread, m.actor.is_not(None))
-                names = connection.execute(query.distinct().limit(PEOPLE_MAX)).scalars()
+                names = connection.execute(query.distinct().order_by(m.actor).limit(PEOPLE_MAX)).scalars()
                 found[thread] = frozenset(name_key(name) for name in names if role_of(name) is None)
         return found
 

@@ -1,7 +1,7 @@
 """Memories by number or id, on the database driver itself.
 
 It is what every recall ends with; statement compiler, transaction and row objects cost four times what reading does.
-The placeholders are SQLite's.
+The placeholders are those of the driver.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ def by_id(engine: Engine, scope_id: int, ids: Sequence[str], damage: Damage) -> 
 def _rows(
     engine: Engine, key: str, scope_id: int, values: Sequence[Any], columns: str = ", ".join(_COLUMNS)
 ) -> list[Sequence[Any]]:
+    if engine.dialect.name == "postgresql":  # one statement for any number of them, which is prepared
+        return read(engine, _any_of(key, columns), (scope_id, list(values))) if len(values) else []
     if len(values) <= schema.SQL_VARIABLES:
         return read(engine, _statement(key, len(values), columns), (scope_id, *values)) if len(values) else []
     return [
@@ -67,6 +69,12 @@ def _rows(
 def _statement(key: str, count: int, columns: str) -> str:
     holes = ", ".join("?" * count)
     return f"SELECT {columns} FROM memories WHERE scope_id = ? AND {key} IN ({holes})"
+
+
+@cache
+def _any_of(key: str, columns: str) -> str:
+    kind = "bigint" if key == "num" else "text"
+    return f"SELECT {columns} FROM memories WHERE scope_id = %s AND {key} = ANY(%s::{kind}[])"
 
 
 def _read(scope_id: int, row: Sequence[Any], damage: Damage) -> Memory | None:

@@ -67,7 +67,7 @@ class Forgetting:
             def chosen(connection: Connection, scope_id: int, part: Sequence[int] = part) -> list[int]:
                 there: list[int] = []
                 for few in rows.in_parts(part):
-                    query = select(m.num).where(m.scope_id == scope_id, m.num.in_(few))
+                    query = select(m.num).where(m.scope_id == scope_id, m.num.in_(few)).order_by(m.num)
                     there.extend(connection.execute(query).scalars())
                 return there
 

@@ -58,7 +58,8 @@ def read(connection: Connection, scope_id: int) -> Spoken:
     """The languages of a scope, and how many memories it has."""
     s = schema.scopes
     memories = connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar()
-    rows = connection.execute(select(_t.language, _t.told, _t.hints, _t.votes).where(_t.scope_id == scope_id))
+    told = select(_t.language, _t.told, _t.hints, _t.votes).where(_t.scope_id == scope_id)
+    rows = connection.execute(told.order_by(_t.language))
     return Spoken(int(memories or 0), {row.language: Count(row.told, row.hints, row.votes) for row in rows})
 
 

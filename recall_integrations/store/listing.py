@@ -89,7 +89,7 @@ class Listing:
     def counts(self) -> dict[Scope, dict[MemoryType, int]]:
         """How many memories of each type the scopes hold, in the order in which the scopes were made."""
         parts = self._parts
-        query = select(_m.scope_id, _m.type, func.count()).group_by(_m.scope_id, _m.type)
+        query = select(_m.scope_id, _m.type, func.count()).group_by(_m.scope_id, _m.type).order_by(_m.scope_id, _m.type)
         if not parts.expiry.none:
             query = query.where(stays(parts.expiry.now()))
         with parts.errors(), parts.engine.connect() as connection:

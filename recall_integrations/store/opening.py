@@ -121,7 +121,7 @@ def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
     """The embedding that vectors were being made anew with, and whether another one made them."""
     s = schema.scopes
     with parts.engine.connect() as connection:
-        for row in connection.execute(select(s)):
+        for row in connection.execute(select(s).order_by(s.c.scope_id)):
             parts.scopes[Scope(row.user_id, row.agent_id, row.namespace)] = row.scope_id
             parts.shown[row.scope_id] = (row.version, journal.last_seq(connection))
             parts.opened_at[row.scope_id] = row.version

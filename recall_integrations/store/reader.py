@@ -140,7 +140,7 @@ class Reader:
         """See `MemoryStore.stats`."""
         parts, m = self._parts, schema.memories
         with parts.errors(), parts.engine.connect() as connection:
-            by_kind = select(m.c.type, func.count()).group_by(m.c.type)
+            by_kind = select(m.c.type, func.count()).group_by(m.c.type).order_by(m.c.type)
             if not parts.expiry.none:
                 by_kind = by_kind.where(stays(parts.expiry.now()))
             counted = connection.execute(by_kind)

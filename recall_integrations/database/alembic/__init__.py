@@ -1,0 +1,1 @@
+"""The way of the tables in PostgreSQL from version to version, for Alembic. See `database.upgrading`."""

@@ -1,0 +1,155 @@
+"""What went wrong in PostgreSQL, in errors of this package. No message holds a password, or a value of a row."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlalchemy import URL
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from recall_integrations.errors import InvalidMemory, RecallError, StoreCorrupt, StoreError, StoreVersionError
+from recall_integrations.patterns import regex
+
+NUL = "\x00"
+_AGAIN = frozenset({"40001", "40P01"})  # serialization failure, deadlock: PostgreSQL says to try again
+_AWAY = frozenset({"57P01", "57P02", "57P03"})  # it is shut down, has crashed, or is not up yet
+_DAMAGED = frozenset({"XX001", "XX002"})
+_TOO_LONG = "54000"
+KEY_BYTES_MAX = 2_600  # of what is in one index: a third of a page, less what comes beside it
+_MISSING = frozenset({"42P01", "42703", "3F000"})  # a table, a column, a schema
+_OF_TEXT = frozenset({"22P05", "22021", ""})  # the driver refuses it before the server sees it
+_REFUSED = regex(r"authentication failed|no password supplied|no pg_hba\.conf entry|role .* does not exist")
+_ABSENT = regex(r"database .* does not exist")
+_NUL = regex(r"\bNUL\b|0x00|\\u0000")
+
+# What is said of errors by the beginning of their code, the longest first.
+_SAID = (
+    ("57014", "stopped a statement that took longer than its timeout allows. Allow more time, or ask for less"),
+    ("55P03", "holds a lock that was waited for too long. Try again; `pg_stat_activity` says who holds it"),
+    ("53300", "has no connection left. Lower the pool of each process, or raise `max_connections`"),
+    ("53100", "has no disk left. Nothing was changed; make room on the server"),
+    ("25006", "takes no writes: it is a replica, or read only. Give the address of the primary"),
+    ("42501", "does not allow it to this user. Grant it what the tables need"),
+    ("53", "has too few resources left. Try again later"),
+)
+
+
+def shown(url: URL) -> str:
+    """A URL for messages: who, where and which database. What else it holds, a password too, is left out."""
+    return URL.create(
+        url.drivername.partition("+")[0],
+        username=url.username,
+        host=url.host or _only(url.query.get("host")),
+        port=url.port,
+        database=url.database,
+    ).render_as_string()
+
+
+def _only(given: str | tuple[str, ...] | None) -> str | None:
+    return ",".join(given) if isinstance(given, tuple) else given
+
+
+def sqlstate(error: BaseException | None) -> str:
+    """PostgreSQL's code of an error of SQLAlchemy or of the driver; empty where there is none."""
+    cause = getattr(error, "orig", None) or error
+    return getattr(cause, "sqlstate", None) or ""
+
+
+def is_lost(error: BaseException | None) -> bool:
+    """Whether the connection is gone, or could not be made though it may be later."""
+    code = sqlstate(error)
+    if code[:2] == "08" or code in _AWAY:
+        return True
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
+    cause = getattr(error, "orig", None) or error
+    # The driver has no code for what the server did not say itself.
+    unsaid = type(cause).__module__.startswith("psycopg") and not code
+    return unsaid and _has_class(cause, "OperationalError") and not (_REFUSED.search(str(cause)) or _is_absent(cause))
+
+
+def is_retryable(error: BaseException | None) -> bool:
+    """Whether the same transaction may well work in a moment."""
+    return sqlstate(error) in _AGAIN or is_lost(error)
+
+
+def _has_class(error: object, name: str) -> bool:
+    return any(kind.__name__ == name for kind in type(error).__mro__)
+
+
+def _is_absent(error: object) -> bool:
+    return bool(_ABSENT.search(str(error)))
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether SQLAlchemy or the driver raised it."""
+    return isinstance(error, SQLAlchemyError) or (
+        type(error).__module__.startswith("psycopg") and _has_class(error, "Error")
+    )
+
+
+def mapped_error(error: BaseException, url: URL) -> RecallError | None:
+    """Ours for an error of SQLAlchemy or of the driver, caused by it; `None` for any other.
+
+    Args:
+        error: met.
+        url: of the database. Its secrets are taken out of what the driver says.
+    """
+    if not is_ours(error):
+        return None
+    mapped = _mapped(error, url)
+    mapped.__cause__ = error
+    return mapped
+
+
+def _mapped(error: BaseException, url: URL) -> RecallError:
+    code, where, said = sqlstate(error), shown(url), _words_of(error, url)
+    if isinstance(error, PoolTimeout):
+        return StoreError(f"All connections to {where} are in use. Try again, or allow more of them.")
+    if code in _DAMAGED:
+        return StoreCorrupt(f"The database {where} is damaged ({said}). Restore it from a backup.")
+    if code in _MISSING:
+        return StoreVersionError(
+            f"The database {where} has not the tables of this package ({said}). Run `recall db upgrade` on it."
+        )
+    if _NUL.search(said) and code in _OF_TEXT:
+        return InvalidMemory("A text holds a NUL character (U+0000), which PostgreSQL cannot keep. Remove it.")
+    if code == _TOO_LONG:
+        return InvalidMemory(
+            f"An id or a name is too long for an index of PostgreSQL ({said}). Keep them below {KEY_BYTES_MAX:,} bytes "
+            "of UTF-8, a scope's three parts together."
+        )
+    if code in _AGAIN:
+        return StoreError(f"Others wrote to the same rows of {where} again and again ({said}). Try again.")
+    if code[:2] == "28" or (not code and _REFUSED.search(said)):
+        return StoreError(f"The database {where} does not let this user in ({said}). Check its name and password.")
+    if code == "3D000" or (not code and _is_absent(said)):
+        return StoreError(f"There is no database {where} ({said}). Create it, or give the name of one.")
+    if is_lost(error):
+        return StoreError(
+            f"The database {where} cannot be reached ({said}). Check that it runs and that the address is right, and "
+            "try again. What was being written may not have been kept."
+        )
+    for begin, advice in _SAID:
+        if code.startswith(begin):
+            return StoreError(f"The database {where} {advice} ({said}).")
+    return StoreError(f"The database {where} refused an operation: {said}.")
+
+
+def _words_of(error: BaseException, url: URL) -> str:
+    """The first line of what the server or the driver said, which holds no values of rows, without secrets."""
+    cause: Any = getattr(error, "orig", None) or error
+    diagnosis = getattr(cause, "diag", None)
+    said = getattr(diagnosis, "message_primary", None) or str(cause).strip() or type(cause).__name__
+    said = re.sub(r"\s+", " ", said.partition("\n")[0])[:300].rstrip(" .:")
+    for secret in secrets_of(url):
+        said = said.replace(secret, "***")
+    return said
+
+
+def secrets_of(url: URL) -> list[str]:
+    """What of a URL nobody may read: the password, wherever it stands."""
+    given = [url.password, *(_only(url.query.get(key)) for key in ("password", "sslpassword", "passfile"))]
+    return sorted({str(one) for one in given if one}, key=len, reverse=True)

@@ -1,0 +1,324 @@
+"""Opening PostgreSQL, what its errors become, and what is tried again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tomllib
+from sqlalchemy import Connection, Engine, make_url, text
+
+from recall_integrations.database import postgres
+from recall_integrations.database.postgres import allow, open_postgres, snapshot, take_turn, transact
+from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown
+from recall_integrations.errors import InvalidMemory, RecallError, StoreError, StoreVersionError
+from tests.postgres import Postgres
+
+ROOT = Path(__file__).resolve().parents[3]
+SECRET = "s3cr%2Ft-word"
+PLAIN = "s3cr/t-word"
+
+
+@pytest.fixture
+def engine(postgres_url: str) -> Iterator[Engine]:
+    opened = open_postgres(postgres_url)
+    with opened.begin() as connection:
+        connection.execute(text("CREATE TABLE counted (id integer PRIMARY KEY, n integer NOT NULL)"))
+        connection.execute(text("INSERT INTO counted VALUES (1, 0), (2, 0)"))
+    yield opened
+    opened.dispose()
+
+
+@pytest.mark.parametrize("given", ["", "postgresql://", "mysql://h/d", f"postgresql://u:{SECRET}@h:port/d", "a dir/x"])
+def test_what_is_no_address_is_refused_without_repeating_it(given: str) -> None:
+    with pytest.raises(StoreError, match="postgresql://user:password@host") as met:
+        postgres.parsed(given)
+    assert "s3cr" not in str(met.value) and met.value.__cause__ is None and met.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("given", "is_one"),
+    [("postgresql://h/d", True), ("postgresql+psycopg://h/d", True), ("postgres://h/d", True), ("postgresql", False),
+     ("./store", False), ("http://h/d", False), (Path("postgresql:/x"), False), (None, False)],
+)  # fmt: skip
+def test_which_addresses_are_those_of_postgres(given: object, is_one: bool) -> None:
+    assert postgres.is_postgres(given) is is_one
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        f"postgresql://priya:{SECRET}@127.0.0.1:1/memories",
+        f"postgresql://priya@127.0.0.1:1/memories?password={SECRET}",
+        f"postgresql://priya:{SECRET}@/memories?host=/nowhere&sslpassword={SECRET}",
+    ],
+)
+def test_a_server_that_is_away_is_named_without_the_password(given: str) -> None:
+    with pytest.raises(StoreError, match="cannot be reached .* Check that it runs") as met:
+        open_postgres(given, connect_timeout_s=2)
+    error: BaseException | None = met.value
+    while error is not None:
+        for secret in (SECRET, PLAIN):
+            assert secret not in str(error) and secret not in repr(error)
+        error = error.__cause__ or error.__context__
+    assert "priya@" in str(met.value) and "memories" in str(met.value)
+    assert "s3cr" not in shown(make_url(given))
+
+
+def test_a_driver_that_repeats_the_password_is_not_repeated() -> None:
+    psycopg = postgres.require_psycopg()
+    met = psycopg.OperationalError(f"invalid dsn: password={PLAIN} host=h")
+    mapped = mapped_error(met, make_url(f"postgresql://priya:{SECRET}@h/d"))
+    assert mapped is not None and PLAIN not in str(mapped) and "***" in str(mapped)
+
+
+def test_without_the_driver_the_extra_is_named() -> None:
+    code = """
+import sys
+sys.modules["psycopg"] = None
+from recall_integrations.database.postgres import open_postgres
+try:
+    open_postgres("postgresql://h/d")
+except ImportError as e:
+    print(type(e).__name__, e)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120, cwd=ROOT
+    )
+    assert done.stdout.startswith("MissingExtra") and "recall-integrations[postgres]" in done.stdout
+    assert "postgres" in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+
+def test_opening_a_store_in_a_directory_loads_no_driver() -> None:
+    code = """
+import sys
+import recall_integrations.cli, recall_integrations.store.memory_store
+print([m for m in sys.modules if m.startswith(("psycopg", "alembic"))])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120, cwd=ROOT
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_what_an_engine_is_set_to(postgres_url: str) -> None:
+    engine = open_postgres(postgres_url, statement_timeout_ms=1234, application="inbox3")
+    with engine.connect() as connection:
+        said = {
+            name: connection.execute(text(f"SHOW {name}")).scalar()
+            for name in ("statement_timeout", "application_name", "transaction_isolation")
+        }
+    engine.dispose()
+    assert said == {
+        "statement_timeout": "1234ms",
+        "application_name": "inbox3",
+        "transaction_isolation": "read committed",
+    }
+
+
+def test_a_database_that_is_absent_is_named(postgres: Postgres) -> None:
+    url = postgres.url.set(database="kestrel")
+    with pytest.raises(StoreError, match="There is no database .*kestrel.* Create it"):
+        open_postgres(url)
+
+
+def test_a_database_of_another_encoding_is_refused(postgres: Postgres) -> None:
+    postgres.run("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    try:
+        with pytest.raises(StoreVersionError, match="LATIN1.*ENCODING 'UTF8'"):
+            open_postgres(postgres.url.set(database="latin"))
+    finally:
+        postgres.run("DROP DATABASE latin")
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "says"),
+    [
+        ("SELECT * FROM memories", StoreVersionError, "recall db upgrade"),
+        ("SELECT 1 / 0", StoreError, "refused an operation: division by zero"),
+        ("SET LOCAL statement_timeout = 20; SELECT pg_sleep(5)", StoreError, "longer than its timeout"),
+        ("SET TRANSACTION READ ONLY; DELETE FROM counted", StoreError, "takes no writes"),
+        ("INSERT INTO counted VALUES (1, 2)", StoreError, "duplicate key value violates unique constraint"),
+    ],
+)
+def test_errors_are_of_our_tree_and_hold_no_values(
+    engine: Engine, statement: str, kind: type[RecallError], says: str
+) -> None:
+    def work(connection: Connection) -> None:
+        for one in statement.split("; "):
+            connection.execute(text(one))
+
+    with pytest.raises(kind, match=says) as met:
+        transact(engine, work, tries=1)
+    assert type(met.value) is kind and "Key (" not in str(met.value)
+
+
+def test_a_nul_is_refused_with_words(engine: Engine) -> None:
+    def work(connection: Connection) -> None:
+        connection.execute(text("SELECT :given"), {"given": "a\x00b"})
+
+    with pytest.raises(InvalidMemory, match="NUL character"):
+        transact(engine, work)
+    with pytest.raises(InvalidMemory, match="NUL character"):
+        postgres.check_texts(engine, ["fine", "a\x00b"])
+    postgres.check_texts(engine, ["fine"])
+
+
+def _add(connection: Connection, key: int, amount: int) -> None:
+    n = connection.execute(text("SELECT n FROM counted WHERE id = :id"), {"id": key}).scalar_one()
+    connection.execute(text("UPDATE counted SET n = :n WHERE id = :id"), {"n": n + amount, "id": key})
+
+
+def test_serializable_work_is_tried_again_until_nothing_is_lost(engine: Engine) -> None:
+    calls = []
+    gate = threading.Barrier(2, timeout=20)
+
+    def work(connection: Connection) -> None:
+        calls.append(1)
+        n = connection.execute(text("SELECT n FROM counted WHERE id = 1")).scalar_one()
+        if len(calls) <= 2:
+            gate.wait()  # both have read the same
+        connection.execute(text("UPDATE counted SET n = :n WHERE id = 1"), {"n": n + 1})
+
+    threads = [
+        threading.Thread(target=transact, args=(engine, work), kwargs={"isolation": "SERIALIZABLE"}) for _ in "ab"
+    ]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(30)
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT n FROM counted WHERE id = 1")).scalar() == 2
+    assert len(calls) == 3
+
+
+def test_a_deadlock_is_tried_again(engine: Engine) -> None:
+    gate, calls = threading.Barrier(2, timeout=20), []
+
+    def work(first: int, second: int) -> None:
+        def run(connection: Connection) -> None:
+            calls.append(first)
+            connection.execute(text("SET LOCAL deadlock_timeout = '20ms'"))
+            _add(connection, first, 1)
+            if len(calls) <= 2:
+                gate.wait()
+            _add(connection, second, 1)
+
+        transact(engine, run)
+
+    threads = [threading.Thread(target=work, args=order) for order in ((1, 2), (2, 1))]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(30)
+    with engine.connect() as connection:
+        assert list(connection.execute(text("SELECT n FROM counted ORDER BY id")).scalars()) == [2, 2]
+
+
+def test_a_connection_lost_before_the_commit_is_tried_again(
+    engine: Engine, postgres: Postgres, postgres_url: str
+) -> None:
+    calls = []
+
+    def work(connection: Connection) -> None:
+        calls.append(1)
+        _add(connection, 1, 5)
+        if len(calls) == 1:
+            postgres.cut(postgres_url)
+        connection.execute(text("SELECT 1"))
+
+    transact(engine, work)
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT n FROM counted WHERE id = 1")).scalar() == 5
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_connection_lost_while_committing_is_not_tried_again_unless_that_does_no_harm(
+    engine: Engine, postgres: Postgres, postgres_url: str, again: bool
+) -> None:
+    calls = []
+
+    def work(connection: Connection) -> None:
+        calls.append(1)
+        _add(connection, 1, 5)
+        if len(calls) == 1:
+            postgres.cut(postgres_url)
+
+    if not again:
+        with pytest.raises(StoreError, match="Whether it was kept is not known"):
+            transact(engine, work)
+        assert len(calls) == 1
+        return
+    transact(engine, work, again=True)
+    assert len(calls) == 2
+
+
+def test_what_does_not_help_is_not_tried_again(engine: Engine) -> None:
+    calls = []
+
+    def work(connection: Connection) -> None:
+        calls.append(1)
+        raise ValueError("ours")
+
+    with pytest.raises(ValueError, match="ours"):
+        transact(engine, work)
+    assert len(calls) == 1 and not is_retryable(ValueError())
+    with engine.connect() as connection:  # the transaction was ended
+        assert not connection.execute(
+            text("SELECT count(*) FROM pg_locks WHERE relation = 'counted'::regclass")
+        ).scalar()
+
+
+def test_a_snapshot_stays_what_it_was_and_writes_nothing(engine: Engine) -> None:
+    with snapshot(engine) as reading:
+        before = reading.execute(text("SELECT n FROM counted WHERE id = 1")).scalar()
+        with engine.begin() as other:
+            _add(other, 1, 7)
+        assert reading.execute(text("SELECT n FROM counted WHERE id = 1")).scalar() == before == 0
+    with (
+        pytest.raises(StoreError, match="takes no writes"),
+        postgres.mapped_errors(engine),
+        snapshot(engine) as reading,
+    ):
+        _add(reading, 1, 1)
+    with engine.connect() as connection:  # the pool's connections are what they were
+        assert connection.execute(text("SHOW transaction_read_only")).scalar() == "off"
+        assert connection.execute(text("SHOW transaction_isolation")).scalar() == "read committed"
+
+
+def test_writers_take_turns(engine: Engine) -> None:
+    inside, most = 0, 0
+
+    def work(connection: Connection) -> None:
+        nonlocal inside, most
+        take_turn(connection)
+        inside += 1
+        most = max(most, inside)
+        _add(connection, 1, 1)  # reads and writes, which would lose some
+        connection.execute(text("SELECT pg_sleep(0.002)"))
+        inside -= 1
+
+    threads = [threading.Thread(target=lambda: [transact(engine, work) for _ in range(5)]) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(30)
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT n FROM counted WHERE id = 1")).scalar() == 20
+    assert most == 1
+
+
+def test_what_a_recall_has_left_bounds_its_statements(engine: Engine) -> None:
+    def work(connection: Connection) -> None:
+        allow(connection, 20.9)
+        connection.execute(text("SELECT pg_sleep(5)"))
+
+    with pytest.raises(StoreError, match="longer than its timeout"):
+        transact(engine, work)
+    with engine.connect() as connection:
+        assert connection.execute(text("SHOW statement_timeout")).scalar() == "0"
