@@ -77,6 +77,7 @@ def open_postgres(
     statement_timeout_ms: int | None = None,
     application: str = APPLICATION,
     prepared: bool = True,
+    isolation: Isolation = "READ COMMITTED",
 ) -> Engine:
     """An engine on a database that is there. Its tables are not looked at.
 
@@ -88,6 +89,7 @@ def open_postgres(
         connect_timeout_s: seconds until a server counts as away; 2 at least.
         statement_timeout_ms: milliseconds that a statement may take; `None` = what the server says.
         application: by which the server's lists of connections name this process.
+        isolation: of transactions.
         prepared: whether statements that come again are prepared. Not behind a PgBouncer older than 1.21.
 
     Raises:
@@ -113,7 +115,7 @@ def open_postgres(
         pool_timeout=pool_timeout_s,
         pool_pre_ping=True,  # one that the server or a firewall ended meanwhile is replaced before it is used
         pool_use_lifo=True,  # the others grow idle, and may be ended
-        isolation_level="READ COMMITTED",
+        isolation_level=isolation,
         hide_parameters=True,  # an error is logged and shown; what was asked and remembered is not
     )
     try:

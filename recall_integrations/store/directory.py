@@ -17,14 +17,16 @@ from typing import Any
 from filelock import FileLock, Timeout
 from sqlalchemy import Engine, event
 
-from recall_integrations.database.engine import note_checked, open_sqlite
+from recall_integrations.database import schema
+from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite
 from recall_integrations.database.watching import Watch
-from recall_integrations.errors import StoreClosed, StoreCorrupt, StoreLocked, StorePathError
+from recall_integrations.errors import RecallError, StoreClosed, StoreCorrupt, StoreLocked, StorePathError
 from recall_integrations.records import record
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.learned_files import LEARNS
+from recall_integrations.store.migrations import current_version, migrate
 from recall_integrations.store.presence import PROCESSES, Presence
-from recall_integrations.store.turns import WriteTurn
+from recall_integrations.store.turns import OfFile, WriteTurn
 
 DATABASE = "recall.db"
 REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
@@ -54,6 +56,30 @@ class HeldDirectory:
     turn: WriteTurn
     presence: Presence | None
     watch: Watch | None
+
+    @property
+    def own_indexes(self) -> bool:
+        """Whether what is derived is this process's alone: it is in the directory, which others have open too."""
+        return False
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return str(self.path)
+
+    def mapped(self, error: BaseException) -> RecallError | None:
+        """Ours for an error of the database; `None` for any other."""
+        return mapped_error(error, self.path / DATABASE)
+
+    def make_ready(self) -> None:
+        """Bring the schema up to date; of a new store or of one that nobody else has open.
+
+        Raises:
+            StoreLocked: others have it open.
+        """
+        if 0 < current_version(self.engine) < schema.SCHEMA_VERSION:
+            self.check_alone("Bringing it to this version")
+        migrate(self.engine)
 
     def keeps(self) -> bool:
         """Whether it is this one that keeps the indexes."""
@@ -127,7 +153,7 @@ def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirecto
     directory, temporary = (Path(tempfile.mkdtemp(prefix="recall-")), True) if path is None else (Path(path), False)
     if not temporary:
         _check_unless_made(directory)
-    turn = WriteTurn(None if temporary else directory / WRITING)
+    turn = WriteTurn() if temporary else WriteTurn(OfFile(directory / WRITING), str(directory))
     turn.acquire()
     keeping, presence = FileLock(str(directory / LOCK), thread_local=False), None
     try:

@@ -31,7 +31,7 @@ from recall_integrations.store.journal import SEMANTIC, TOUCH, Change
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
-    from recall_integrations.database.watching import Watch
+    from recall_integrations.store.held import Watching
     from recall_integrations.store.parts import StoreParts
 
 TOLD_MAX = 2_000  # changes that vocabularies are told one by one; after more they are made anew
@@ -66,7 +66,7 @@ class Followed:
         watch: says whether anything was committed; `None` = nobody else can write to the store.
     """
 
-    def __init__(self, watch: Watch | None) -> None:
+    def __init__(self, watch: Watching | None) -> None:
         self.watch = watch
         self.lock = threading.Lock()
         self.at = -1  # what the watch said

@@ -19,7 +19,7 @@ from sqlalchemy import Engine, Table, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.engine import mapped_errors
+from recall_integrations.database.engine import mapped_error
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
@@ -56,6 +56,8 @@ class Indexes:
         applied: told what the lexical index has applied, each change once; `None` where that cannot be promised.
         keeps: whether this process writes tantivy's and Chroma's files. Another one only reads tantivy's: what is not
             in there yet it looks through one by one (`TailedWords`), and vectors of large scopes it scans.
+        errors: ours for an error of the database.
+        words: what is asked instead of tantivy where nobody keeps it; `None` = what another process keeps is read.
         state: another number when something was committed to the database, for processes that do not keep the indexes.
     """
 
@@ -70,13 +72,17 @@ class Indexes:
         applied: Applied,
         keeps: Callable[[], bool] = lambda: True,
         state: Callable[[], int] = lambda: 0,
+        errors: Callable[[BaseException], BaseException | None] | None = None,
+        words: Callable[[], WordIndex] | None = None,
     ) -> None:
         self._engine = engine
         self._directory = directory
         self.embedding = embedding
         self.notices: list[str] = []
         self._keeps, self._state = keeps, state
-        self._tailed: tuple[int, TailedWords] | None = None
+        self._words = words
+        self._mapped = errors or (lambda error: mapped_error(error, directory / DATABASE))
+        self._tailed: tuple[int, WordIndex] | None = None
         self._others: set[int] = set()  # scopes that other processes have written to since the last catching up
         self.collections = Collections(engine, directory, scan_max=scan_max, write_lock=write_lock, note=self._note)
         self._lexical: LexicalIndex | None = None
@@ -149,11 +155,15 @@ class Indexes:
         whole = self.apply_owed(WRITER_WAIT_S)
         return self._open_lexical(), whole
 
-    def _with_tail(self) -> TailedWords:
+    def _with_tail(self) -> WordIndex:
         """What another process has committed to the lexical index, and what is not in it yet."""
         state, tailed = self._state(), self._tailed
         if tailed is not None and tailed[0] == state:
             return tailed[1]
+        if self._words is not None:
+            made = self._words()
+            self._tailed = (state, made)
+            return made
         with self._open_lock:
             with self._engine.connect() as connection:
                 cursor = journal.cursors(connection).get(LEXICAL, 0)
@@ -306,12 +316,20 @@ class Indexes:
         if not self._write_lock.acquire(timeout=wait_s):
             return False
         try:
-            with mapped_errors(self._directory / DATABASE):
-                if self.owed.any and not self._closed:
-                    self.catch_up()
+            if self.owed.any and not self._closed:
+                self._caught_up()
         finally:
             self._write_lock.release()
         return True
+
+    def _caught_up(self) -> None:
+        try:
+            self.catch_up()
+        except BaseException as e:
+            mapped = self._mapped(e)
+            if mapped is None or mapped is e:
+                raise
+            raise mapped from e
 
     def catch_up(self, progress: Progress | None = None, vectors: Vectors | None = None) -> set[int]:
         """Apply what the journal holds beyond each cursor. An index that fails stays behind and is named in `lag`.

@@ -136,11 +136,15 @@ class MemoryStore:
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
         extractor: Any = None,
         facts_llm: Any = None,
+        directory: str | os.PathLike[str] | None = None,
     ) -> MemoryStore:
-        """Open a store directory, made if absent.
+        """Open a store: a directory, made if absent, or a PostgreSQL database, whose tables are made if it has none.
 
         Args:
-            path: the directory; `None` = a temporary one that is removed at `close` (or when the process ends).
+            path: the directory; `None` = a temporary one that is removed at `close` (or when the process ends). Or the
+                address of a database, `postgresql://user:password@host:5432/name` (extra `postgres`).
+            directory: with a database: where this process keeps columns of large scopes, for a quick start; each one
+                has a directory of its own. `None` = a temporary one.
             embedding: `None` (the bundled static model), a LangChain `Embeddings`, a LlamaIndex `BaseEmbedding`, a
                 sentence-transformers name or path, or `Callable[[list[str]], array (n, d)]`. One of your own embeds 80
                 short texts more, once for a store, at its first write: what a cosine counts in the ranking is measured
@@ -176,7 +180,7 @@ class MemoryStore:
         model = _facts_model(facts_llm, settings)
         made, found = resolve_embedding(embedding), resolve_extractor(extractor)
         parts, written_in = opening.open_parts(
-            path, made, settings, reindex=reindex, clock=clock, new_id=new_id, extractor=found
+            path, made, settings, local=directory, reindex=reindex, clock=clock, new_id=new_id, extractor=found
         )
         store = cls(parts, embedding, extractor, model)
         if parts.config.query.spelling:

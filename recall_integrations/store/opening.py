@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.config import RecallConfig
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
+from recall_integrations.database.postgres import is_postgres
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingMismatch
 from recall_integrations.extraction import Extractor
@@ -20,11 +21,11 @@ from recall_integrations.store import entity_keys, following, journal, languages
 from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import ColumnFiles
-from recall_integrations.store.directory import HeldDirectory, hold
+from recall_integrations.store.directory import hold
 from recall_integrations.store.fact_filling import FactFilling
+from recall_integrations.store.held import Held
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.migrations import current_version, migrate
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.types import Scope
@@ -37,6 +38,7 @@ def open_parts(
     embedding: Embedding,
     config: RecallConfig,
     *,
+    local: str | os.PathLike[str] | None = None,
     reindex: bool,
     clock: Clock,
     new_id: Callable[[], str],
@@ -46,12 +48,19 @@ def open_parts(
 
     Where it fails, the directory is as free as it was. Arguments and errors are those of `MemoryStore.open`.
     """
-    directory = hold(path)
+    held: Held
+    if isinstance(path, str) and is_postgres(path):
+        from recall_integrations.store.nodes import join
+
+        held = join(path, local)
+    else:
+        held = hold(path)
+    directory = held
     parts: StoreParts | None = None
     try:
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor)
         with parts.errors():
-            _migrate(directory)
+            directory.make_ready()
             parts.catalog.key = entity_keys.of(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)
@@ -65,16 +74,9 @@ def open_parts(
     return parts, written_in
 
 
-def _migrate(directory: HeldDirectory) -> None:
-    """Bring the schema up to date; of a new store or of one that nobody else has open."""
-    if 0 < current_version(directory.engine) < schema.SCHEMA_VERSION:
-        directory.check_alone("Bringing it to this version")
-    migrate(directory.engine)
-
-
 def release(
     pid: int,
-    directory: HeldDirectory,
+    directory: Held,
     indexes: Indexes,
     spellers: Spellers,
     column_files: ColumnFiles,
@@ -107,8 +109,10 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
     renewal.recut(parts)
     renewal.retell(parts)
     with parts.engine.begin() as connection:
-        if parts.directory.keeps():
-            if not parts.directory.others():  # nobody reads along with the journal yet
+        if parts.directory.keeps() or parts.directory.own_indexes:
+            if (
+                not parts.directory.own_indexes and not parts.directory.others()
+            ):  # nobody reads along with the journal yet
                 journal.prune_applied(connection, upto=parts.indexes.collections.spare(connection))
             parts.column_files.sweep(connection)
         written_in = languages.kept_in(connection)

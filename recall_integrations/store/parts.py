@@ -12,7 +12,6 @@ from types import TracebackType
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.database.engine import mapped_error
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError
 from recall_integrations.extraction import Extractor
@@ -25,14 +24,15 @@ from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.asking import AskedEmbedding
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import BUILT_MAX, ColumnFiles
-from recall_integrations.store.directory import DATABASE, HeldDirectory
 from recall_integrations.store.entity_catalog import EntityCatalog
 from recall_integrations.store.expiry import Ends, Expiry
 from recall_integrations.store.fact_tables import FactTables
 from recall_integrations.store.following import Followed
+from recall_integrations.store.held import Held
 from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.record_words import RecordWords
 from recall_integrations.store.revisions import Revisions
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
@@ -57,7 +57,9 @@ class StoreErrors:
     ) -> None:
         if error is None:
             return
-        mapped = mapped_error(error, self._parts.path / DATABASE)
+        mapped = self._parts.directory.mapped(error)
+        if mapped is error:  # it is ours already
+            mapped = None
         met = error if mapped is None else mapped
         closing = isinstance(met, StoreError | IndexUnavailable | OSError) and not isinstance(met, StoreClosed)
         if self._parts.closed and closing:
@@ -102,7 +104,7 @@ class StoreParts:
 
     def __init__(
         self,
-        directory: HeldDirectory,
+        directory: Held,
         embedding: Embedding,
         config: RecallConfig,
         *,
@@ -161,6 +163,8 @@ class StoreParts:
             applied=spellers.applied,
             keeps=directory.keeps,
             state=lambda: followed.at,
+            errors=directory.mapped,
+            words=(lambda: RecordWords(engine)) if directory.own_indexes else None,
         )
         self.column_files = ColumnFiles(
             engine,
@@ -169,7 +173,7 @@ class StoreParts:
             whole=lambda: not indexes.lag[SEMANTIC],
             write_lock=self.write_lock,
             lasting=not directory.temporary,
-            keeps=directory.keeps,
+            keeps=lambda: directory.keeps() or directory.own_indexes,
         )
         self.opened_at: dict[int, int] = {}  # the version of each scope when the store was opened
         self.views = views = ScopeViews(

@@ -37,6 +37,47 @@ class Lock(Protocol):
     ) -> None: ...
 
 
+class Outer(Protocol):
+    """A lock that other processes see."""
+
+    def acquire(self, timeout: float) -> bool:
+        """Whether it was had within so many seconds."""
+
+    def release(self) -> None:
+        """Give it back."""
+
+
+class OfFile:
+    """A lock file.
+
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = FileLock(str(path), thread_local=False)
+
+    def acquire(self, timeout: float) -> bool:
+        """Whether it was had within so many seconds.
+
+        Raises:
+            StorePathError: the lock file cannot be written.
+        """
+        try:
+            self._lock.acquire(timeout=timeout, poll_interval=POLL_S)
+        except Timeout:
+            return False
+        except OSError as e:
+            where = self._path.parent
+            raise StorePathError(f"Cannot write to {where}: {e.strerror or e}. Check its permissions.") from e
+        return True
+
+    def release(self) -> None:
+        """Give it back."""
+        self._lock.release()
+
+
 def _nothing() -> None:
     return None
 
@@ -45,17 +86,17 @@ class WriteTurn:
     """The write lock of a store. Reentrant; threads share it.
 
     Args:
-        path: of the lock file; `None` = no other process can have the store.
+        outer: what other processes see; `None` = no other process can have the store.
+        where: it is, for messages.
 
     Attributes:
         begun: called when a turn begins, with everybody else kept out: what others wrote is taken notice of.
         ending: called before others are let in again. Must not raise.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, outer: Outer | None = None, where: str = "") -> None:
         self._lock = threading.RLock()
-        self._path = path
-        self._file = None if path is None else FileLock(str(path), thread_local=False)
+        self._outer, self._where = outer, where
         self._depth = 0
         self.begun: Callable[[], None] = _nothing
         self.ending: Callable[[], None] = _nothing
@@ -86,33 +127,29 @@ class WriteTurn:
         return True
 
     def _others_out(self, timeout: float) -> bool:
-        if self._file is None:
+        if self._outer is None:
             return True
-        try:
-            self._file.acquire(timeout=WAIT_S if timeout < 0 else timeout, poll_interval=POLL_S)
-        except Timeout:
+        if not self._outer.acquire(WAIT_S if timeout < 0 else timeout):
             if timeout >= 0:
                 return False
             raise StoreLocked(
                 f"Another process has been writing to {self._where} for more than {WAIT_S:g} s. "
                 "Nothing was changed; try again when it is done."
-            ) from None
-        except OSError as e:
-            raise StorePathError(f"Cannot write to {self._where}: {e.strerror or e}. Check its permissions.") from e
+            )
         try:
             self.begun()
         except BaseException:
-            self._file.release()
+            self._outer.release()
             raise
         return True
 
     def release(self) -> None:
         """Give it back, once for each time that it was taken."""
-        if self._depth == 1 and self._file is not None:
+        if self._depth == 1 and self._outer is not None:
             try:
                 self.ending()
             finally:
-                self._file.release()
+                self._outer.release()
         self._depth -= 1
         self._lock.release()
 
@@ -123,7 +160,3 @@ class WriteTurn:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
-
-    @property
-    def _where(self) -> str:
-        return "" if self._path is None else str(self._path.parent)

@@ -1,0 +1,110 @@
+"""Locks of a PostgreSQL server, held by a connection: they go with the process that has them, however it ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from recall_integrations.database.postgres import mapped_errors
+from recall_integrations.database.postgres_errors import is_lost
+
+WRITING, OPENED = 0x7265_6301, 0x7265_6302  # keys: of who writes, and of everybody who has the store open
+POLL_S = 0.005
+
+
+class Outside:
+    """A connection outside of the pool, which is asked in turns and made anew when it was lost.
+
+    Args:
+        engine: of the store.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.RLock()
+        self._connection: Connection | None = None
+
+    def ask(self, statement: str, **values: object) -> object:
+        """The first value of what a statement gives; on another connection if this one was lost.
+
+        Raises:
+            StoreError: the server cannot be reached, or refuses.
+        """
+        with self._lock, mapped_errors(self._engine):
+            try:
+                return self._made().execute(text(statement), values).scalar()
+            except SQLAlchemyError as e:
+                if not is_lost(e):
+                    raise
+                self.close()
+                return self._made().execute(text(statement), values).scalar()
+
+    def _made(self) -> Connection:
+        if self._connection is None:
+            made = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            made.detach()  # its locks must not go into the pool
+            self._connection = made
+        return self._connection
+
+    def close(self) -> None:
+        """Let it go, and the locks that it holds."""
+        with self._lock:
+            made, self._connection = self._connection, None
+            if made is not None:
+                with suppress(SQLAlchemyError):
+                    made.close()
+
+
+class AdvisoryLock:
+    """The lock with which writes of all nodes take turns.
+
+    Args:
+        outside: the connection that holds it, and nothing else does.
+    """
+
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
+
+    def acquire(self, timeout: float) -> bool:
+        """Whether it was had within so many seconds."""
+        end = time.monotonic() + timeout
+        while not self._outside.ask("SELECT pg_try_advisory_lock(:key)", key=WRITING):
+            if time.monotonic() >= end:
+                return False
+            time.sleep(POLL_S)
+        return True
+
+    def release(self) -> None:
+        """Give it back. A connection that was lost has given it back already."""
+        with suppress(Exception):
+            self._outside.ask("SELECT pg_advisory_unlock(:key)", key=WRITING)
+
+
+class Committed:
+    """Whether anybody has written to the store since one last looked: one row, on a connection of its own.
+
+    Args:
+        engine: of the store.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._outside = Outside(engine)
+
+    def version(self) -> int:
+        """Another number than before if anything was written meanwhile, by whatever node.
+
+        Raises:
+            StoreError: the server cannot be reached.
+        """
+        found = self._outside.ask(
+            "SELECT (SELECT max(seq) FROM changes) * 31 + coalesce((SELECT sum(seq) FROM cursors), 0)"
+        )
+        return int(found) if found is not None else 0  # type: ignore[call-overload]
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._outside.close()

@@ -1,0 +1,74 @@
+"""What an open store asks of where it is: a directory (`store.directory`) or a node of PostgreSQL (`store.nodes`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from sqlalchemy import Engine
+
+from recall_integrations.errors import RecallError
+from recall_integrations.store.turns import WriteTurn
+
+
+class Watching(Protocol):
+    """Tells whether anybody has written."""
+
+    def version(self) -> int:
+        """Another number than before if anything was written meanwhile."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+
+
+class Held(Protocol):
+    """An open record, and what goes with it."""
+
+    @property
+    def path(self) -> Path:
+        """Where what is derived is kept."""
+
+    @property
+    def temporary(self) -> bool:
+        """Whether that is removed in the end."""
+
+    @property
+    def engine(self) -> Engine:
+        """Of the database."""
+
+    @property
+    def turn(self) -> WriteTurn:
+        """The write lock."""
+
+    @property
+    def watch(self) -> Watching | None:
+        """`None` = nobody else can write to it."""
+
+    @property
+    def own_indexes(self) -> bool:
+        """Whether what is derived is this process's alone."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+
+    def keeps(self) -> bool:
+        """Whether this process keeps the indexes."""
+
+    def try_to_keep(self) -> bool:
+        """Keep them from now on, if nobody else does; under the write lock."""
+
+    def others(self) -> list[int]:
+        """Other processes that have it open; under the write lock."""
+
+    def check_alone(self, what: str) -> None:
+        """Raise `StoreLocked` unless nobody else has it open; under the write lock."""
+
+    def mapped(self, error: BaseException) -> RecallError | None:
+        """Ours for an error of the database; `None` for any other."""
+
+    def make_ready(self) -> None:
+        """Make its tables, or bring them up to date."""
+
+    def release(self, *, noted: bool = False) -> None:
+        """Let go of it."""

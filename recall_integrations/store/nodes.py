@@ -1,0 +1,159 @@
+"""A store in PostgreSQL, as one process has it: a node.
+
+The record is the server's; any number of nodes share it. What is derived from it (columns in memory and on disk) is the
+node's own, in a directory of its own, and follows the journal.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from sqlalchemy import Engine, event
+
+from recall_integrations.database.postgres import open_postgres
+from recall_integrations.database.postgres_errors import mapped_error, shown
+from recall_integrations.database.turns import OPENED, AdvisoryLock, Committed, Outside
+from recall_integrations.database.upgrading import make_ready
+from recall_integrations.errors import RecallError, StoreClosed, StoreLocked, StorePathError
+from recall_integrations.records import record
+from recall_integrations.store.directory import LOCK
+from recall_integrations.store.turns import WriteTurn
+
+CLOSE_S = 1.0
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Node:
+    """An open store in PostgreSQL. Made by `join`.
+
+    Args:
+        path: where what is derived is kept.
+        temporary: whether that is removed at `release`.
+        keeping: keeps other nodes of this machine out of the directory.
+        engine: of the database.
+        turn: the write lock; it is taken when `join` returns.
+        watch: tells when somebody has written.
+        outside: holds the locks of this node.
+    """
+
+    path: Path
+    temporary: bool
+    keeping: FileLock
+    engine: Engine
+    turn: WriteTurn
+    watch: Committed
+    outside: Outside
+
+    @property
+    def own_indexes(self) -> bool:
+        """Whether what is derived is this process's alone, and not shared with others."""
+        return True
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages; without a password."""
+        return shown(self.engine.url)
+
+    def keeps(self) -> bool:
+        """No node keeps tantivy's or Chroma's files: words and vectors are read from the record."""
+        return False
+
+    def try_to_keep(self) -> bool:
+        """As `HeldDirectory`."""
+        return False
+
+    def mapped(self, error: BaseException) -> RecallError | None:
+        """Ours for an error of the database; `None` for any other."""
+        return mapped_error(error, self.engine.url)
+
+    def make_ready(self) -> None:
+        """Make the tables of an empty database; others are left to `recall db upgrade`."""
+        make_ready(self.engine)
+
+    def others(self) -> list[int]:
+        """Connections of other nodes, by their number on the server; under the write lock."""
+        found = self.outside.ask(
+            "SELECT string_agg(DISTINCT pid::text, ',') FROM pg_locks WHERE locktype = 'advisory' AND granted "
+            "AND objid = :key AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+            "AND pid <> pg_backend_pid()",
+            key=OPENED,
+        )
+        return sorted(map(int, str(found).split(","))) if found else []
+
+    def check_alone(self, what: str) -> None:
+        """Raise unless no other node has it open; under the write lock.
+
+        Raises:
+            StoreLocked: one has.
+        """
+        if others := self.others():
+            raise StoreLocked(
+                f"The store {self.name} is open in {len(others)} other process(es), and {what} needs it alone. "
+                "Close it there and ask again."
+            )
+
+    def release(self, *, noted: bool = False) -> None:
+        """Let go of it. Who still reads gets `StoreClosed` and no new connection."""
+        event.listen(self.engine, "do_connect", _closed)
+        self.watch.close()
+        self.outside.close()
+        self.engine.dispose()
+        self.keeping.release()
+        if self.temporary:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
+    """Open a store in PostgreSQL beside other nodes, and take a turn in it. The turn is the caller's to end.
+
+    Args:
+        url: of the database.
+        directory: where this node keeps what it derives; `None` = a temporary one.
+
+    Raises:
+        StoreError: the server cannot be reached or refuses, or another node writes for too long.
+        StorePathError: the directory cannot be used.
+        StoreLocked: another node of this machine has the directory.
+        MissingExtra: psycopg is not installed.
+    """
+    temporary = directory is None
+    path = Path(tempfile.mkdtemp(prefix="recall-node-")) if directory is None else Path(directory)
+    keeping = FileLock(str(path / LOCK), thread_local=False)
+    engine: Engine | None = None
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        keeping.acquire(timeout=0)
+        engine = open_postgres(url, isolation="REPEATABLE READ")  # as SQLite: one state for all statements
+        outside = Outside(engine)
+        outside.ask("SELECT pg_advisory_lock_shared(:key)", key=OPENED)
+        turn = WriteTurn(AdvisoryLock(Outside(engine)), shown(engine.url))
+        turn.acquire()
+    except BaseException as e:
+        if engine is not None:
+            engine.dispose()
+        if keeping.is_locked:
+            keeping.release()
+        if temporary:
+            shutil.rmtree(path, ignore_errors=True)
+        if isinstance(e, Timeout):
+            raise StoreLocked(f"Another node has the directory {path}. Give each node one of its own.") from None
+        if isinstance(e, OSError):
+            raise StorePathError(f"Cannot use {path}: {e.strerror or e}. Check its permissions.") from e
+        raise
+    return Node(
+        path=path,
+        temporary=temporary,
+        keeping=keeping,
+        engine=engine,
+        turn=turn,
+        watch=Committed(engine),
+        outside=outside,
+    )
+
+
+def _closed(*_: object) -> None:
+    raise StoreClosed("The store was closed meanwhile. Open it again with MemoryStore.open.")

@@ -1,0 +1,78 @@
+"""The words of a scope read from the record itself, where a process has no lexical index.
+
+That is exact, and as slow as the scope is large. Who asks is a scope whose words do not fit into memory, and a
+vocabulary that is built.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Engine, select
+
+from recall_integrations.database import schema
+from recall_integrations.database.portable import streamed
+from recall_integrations.indexes import word_rows
+from recall_integrations.store import journal
+from recall_integrations.store.tailed_words import FIRST
+
+ROWS_AT_ONCE = 2_000
+KEPT = 8  # scopes whose document frequencies are in memory
+
+
+class RecordWords:
+    """Reads like a `LexicalIndex`. Good until something else is committed to the database.
+
+    Args:
+        engine: of the store.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._counted: OrderedDict[int, tuple[Counter[str], int]] = OrderedDict()
+
+    def document_frequency(self, scope_id: int, term: str) -> int:
+        """See `LexicalIndex`."""
+        return self._frequencies(scope_id)[0][term]
+
+    def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
+        """See `LexicalIndex`; with the last change that is in it."""
+        counted, head = self._frequencies(scope_id)
+        return sorted(counted.items()), head
+
+    def search(
+        self,
+        scope_id: int,
+        terms: Sequence[str],
+        scope_count: int,
+        limit: int,
+        frequency: Callable[[str], int] | None = None,
+        weaker: Sequence[str] = (),
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Every memory that says one of the stems, as if each were the best: callers score what is named."""
+        wanted = {*terms, *weaker}
+        found = [num for num, said in self._said(scope_id) if not wanted.isdisjoint(said)] if wanted else []
+        return np.asarray(found, dtype=np.int64), np.full(len(found), FIRST, dtype=np.float32)
+
+    def _frequencies(self, scope_id: int) -> tuple[Counter[str], int]:
+        known = self._counted.get(scope_id)
+        if known is None:
+            with self._engine.connect() as connection:
+                head = journal.last_seq(connection)
+            counted: Counter[str] = Counter()
+            for _, said in self._said(scope_id):
+                counted.update(said)
+            known = self._counted[scope_id] = counted, head
+            while len(self._counted) > KEPT:
+                self._counted.popitem(last=False)
+        return known
+
+    def _said(self, scope_id: int) -> Iterator[tuple[int, set[str]]]:
+        w = schema.words.c
+        query = select(w.num, w.words, w.more).where(w.scope_id == scope_id).order_by(w.num)
+        with self._engine.connect() as connection:
+            for num, words, more in connection.execute(streamed(query, ROWS_AT_ONCE)):
+                yield num, set(word_rows.stems_of({"words": words, "more": more}))
