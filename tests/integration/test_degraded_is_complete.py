@@ -500,7 +500,9 @@ def test_what_fails_is_named_and_costs_nothing_else(
     config = made.short if way in (LATE, OVER) and made.short is not None else made.config
     breakers = BreakerConfig(failures_max=1 if way == OPEN else 1_000)
     recall = ask(part, **made.with_it(failing), config=replace(config, breakers=breakers))
-    for _ in range({OPEN: 1, OVER: made.again}.get(way, 0)):  # what it does before it is left alone
+    for done in range({OPEN: 1, OVER: 20}.get(way, 0)):  # what it does before it is left alone
+        if way == OVER and done >= made.again and failing.calls >= RUNS_MIN:
+            break  # a busy machine may use the time up before the part is asked: that says nothing of the part
         recall()
     calls = failing.calls
     result = recall(ms=SHORT_MS) if way == LATE and made.short is None else recall()
