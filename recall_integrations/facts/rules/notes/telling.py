@@ -57,7 +57,7 @@ def settle(
             return False
         old, new, corrects = change
         return say(note, slot, new.value, subject, IS, old.value[0], corrects)
-    if cue.after < 0 and not _linked(note, slot, kind, cue, found[0], anchored and kind != "any"):
+    if cue.after < 0 and not linked(note, slot, kind, cue, found[0], anchored and kind != "any"):
         return False
     op = op_of(note, slot, found[0], cue)
     return op is not None and say(note, slot, found[0].value, subject, op, "", is_correction(note))
@@ -156,7 +156,7 @@ def _going(note: Note, cue: Cue) -> bool:
     return len(cue.places) > 1 and not _is_base(verb)
 
 
-def _linked(note: Note, slot: str, kind: str, cue: Cue, found: Found, anchored: bool) -> bool:
+def linked(note: Note, slot: str, kind: str, cue: Cue, found: Found, anchored: bool) -> bool:
     """Whether what stands before a value does not make it something else: "gym with Sam", "job in Berlin"."""
     if kind in STRICT:
         return True
