@@ -17,7 +17,7 @@ from recall_integrations.delivery.sheet import Sheet
 from recall_integrations.delivery.showing import Showing, Shown
 from recall_integrations.delivery.telling import times_told
 from recall_integrations.delivery.withholding import plainly, seen_query
-from recall_integrations.facts.deciding import Decided, words_for
+from recall_integrations.facts.deciding import Decided, words_for, words_of_unread
 from recall_integrations.facts.subjects import TURNS
 from recall_integrations.facts.timeline import PAST
 from recall_integrations.indexes.columns import TextColumns
@@ -201,7 +201,13 @@ class Delivery:
         num = int(view.nums[row])
         if decided is None or (num not in decided.first and num not in decided.beneath):
             return ""
-        return words_for(num, decided.stretches, lambda one: _id_of(view, one) or "another memory", decided.at)
+
+        def id_of(one: int) -> str:
+            return _id_of(view, one) or "another memory"
+
+        if num in decided.unread:
+            return words_of_unread(decided, id_of)
+        return words_for(num, decided.stretches, id_of, decided.at)
 
     def _marking(self, parsed: ParsedQuery, view: ScopeView, door: Door = OPEN) -> Marking:
         """What makes the highlights, of the query as it may be seen.
@@ -231,6 +237,15 @@ class Delivery:
     def texts(self, view: ScopeView, rows: Rows) -> list[str]:
         """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""
         return [indexed_text(m.text, m.actor) if m is not None else "" for m in self._memories(view, rows)]
+
+    def untold(self, view: ScopeView, rows: Rows) -> list[tuple[int, Memory]]:
+        """Of some rows those of which no fact was read, with their memories."""
+        facts = self._store.facts_in(view)
+        rest = [row for row in rows.tolist() if facts and not facts.of_memory(int(view.nums[row]))]
+        if not rest:
+            return []
+        found = zip(rest, self._memories(view, np.asarray(rest, dtype=np.int64)), strict=True)
+        return [(row, memory) for row, memory in found if memory is not None]
 
     def shown_texts(self, view: ScopeView, rows: Rows, door: Door, deadline: Deadline) -> list[str]:
         """The same, as a service may see them; empty where there is no time to redact them."""

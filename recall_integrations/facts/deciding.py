@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -17,6 +17,9 @@ from recall_integrations.types.facts import CORRECTED, RETRACTED
 
 Key = tuple[str, str]  # (subject, slot)
 FIRST_MAX = 20  # memories that are put first, at most
+# What the confidence is multiplied with where a later memory of the slot could not be read: of the dev half of
+# `recall bench facts`, with half of the statements unread, the first hit was right in .87 of these questions.
+DOUBTED = 0.9
 
 
 class Facts(Protocol):
@@ -49,6 +52,8 @@ class Decided:
         beneath: memories of the slot that come after all of these: what they say did not hold then.
         stretches: all that is known of it.
         confidence: that `first` is what is asked for, in [0, 1].
+        until: time up to which a later value counts, microseconds: `at`, or the end of the time that is asked for.
+        unread: of `first` those that were told later than what is held, of the same slot, in words that no rule reads.
     """
 
     key: Key
@@ -58,6 +63,8 @@ class Decided:
     beneath: frozenset[int] = frozenset()
     stretches: tuple[Stretch, ...] = ()
     confidence: float = 0.9
+    until: int = 0
+    unread: tuple[int, ...] = ()
 
 
 def decide(
@@ -101,6 +108,44 @@ def decide(
         beneath=frozenset() if asked.mode == HISTORY else rest,
         stretches=stretches,
         confidence=asked.confidence * max(stretch.confidence for stretch, _ in chosen),
+        until=at if span is None else min(at, span[1]),
+    )
+
+
+def at_stake(held: Decided, besides: Container[int] = ()) -> Stretch | None:
+    """What a later memory that no rule could read may have ended; `None` = nothing is put first that it could be.
+
+    Args:
+        held: what decides.
+        besides: memories that are not meant.
+    """
+    if held.mode == PREVIOUS:  # what holds is the one before, if something else does
+        return next(iter(_held(held.stretches, held.at)), None)
+    if held.mode not in (NOW, THEN):
+        return None
+    return next((s for n in held.first if n not in besides for s in held.stretches if n in s.nums), None)
+
+
+def doubted(held: Decided, at_stake: Stretch, unread: Sequence[int]) -> Decided:
+    """What decides where later memories of the slot could not be read: an old value is not what holds for certain.
+
+    Args:
+        held: what decides without them.
+        at_stake: the value that they may have ended.
+        unread: memories, the latest first.
+    """
+    put = _newest(at_stake) if held.mode == PREVIOUS else tuple(unread)
+    first = tuple(dict.fromkeys((*put, *held.first)))[:FIRST_MAX]
+    return Decided(
+        key=held.key,
+        mode=held.mode,
+        at=held.at,
+        first=first,
+        beneath=held.beneath.difference(first),
+        stretches=held.stretches,
+        confidence=DOUBTED * held.confidence,
+        until=held.until,
+        unread=() if held.mode == PREVIOUS else tuple(unread),
     )
 
 
@@ -230,6 +275,12 @@ _CHOICES: dict[str, Callable[[StateAsked, Sequence[Stretch], int, Window], Chose
     HISTORY: _history,
     WHEN: _when,
 }
+
+
+def words_of_unread(held: Decided, id_of: Callable[[int], str]) -> str:
+    """What a reason says of a memory that may tell a newer value than the one that is held."""
+    stake = at_stake(held, held.unread)
+    return "" if stake is None else f"told after {id_of(stake.nums[-1])}, may have changed what that says"
 
 
 def words_for(num: int, stretches: Sequence[Stretch], id_of: Callable[[int], str], at: int) -> str:

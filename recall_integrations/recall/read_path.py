@@ -203,7 +203,7 @@ class ReadPath:
             rank,
             Rewrite(rewriting, parse, again, precise),
             *([] if self.reranking is None else [Rerank(self.reranking, depth, delivery)]),
-            Arrange(ranking, delivery, config.rewriting.keep_first),
+            Arrange(ranking, delivery, config.rewriting.keep_first, store.slots if config.facts.read else None),
             Deliver(delivery, ranking.abstain_below, ranking.score_min),
         ]
 

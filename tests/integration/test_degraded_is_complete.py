@@ -36,6 +36,7 @@ from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.recall import Stage, StageEvent
 from recall_integrations.recall.runner import Turn
 from recall_integrations.recall.state import RecallState
+from recall_integrations.resilience.pace import RUNS_MIN
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=timezone.utc)
 AMPLE_MS, SHORT_MS = 60_000.0, 400.0
@@ -500,7 +501,9 @@ def test_what_fails_is_named_and_costs_nothing_else(
     config = made.short if way in (LATE, OVER) and made.short is not None else made.config
     breakers = BreakerConfig(failures_max=1 if way == OPEN else 1_000)
     recall = ask(part, **made.with_it(failing), config=replace(config, breakers=breakers))
-    for _ in range({OPEN: 1, OVER: made.again}.get(way, 0)):  # what it does before it is left alone
+    for done in range({OPEN: 1, OVER: 20}.get(way, 0)):  # what it does before it is left alone
+        if way == OVER and done >= made.again and failing.calls >= RUNS_MIN:
+            break  # a busy machine may use the time up before the part is asked: that says nothing of the part
         recall()
     calls = failing.calls
     result = recall(ms=SHORT_MS) if way == LATE and made.short is None else recall()

@@ -122,6 +122,22 @@ def test_an_agent_speaks_of_the_user(store: MemoryStore) -> None:
     assert asked(store, "what is the user's phone number?")[0] == "m2"
 
 
+def test_a_change_in_words_that_are_not_read_comes_before_the_old_value(store: MemoryStore) -> None:
+    store.remember(Memory("My gym is Ironworks", id="m1", created_at=JANUARY))
+    store.remember(Memory("We traded Ironworks for Boulderhaus, it is closer", id="m2", created_at=MAY))
+    store.remember(Memory("I met Priya on the way to my gym", id="m3", created_at=JUNE))
+    assert [fact.value for fact in store.facts()] == ["Ironworks"]
+    found = QueryOptimizer(store).recall("what is my gym?", now=JULY)
+    assert [hit.memory.id for hit in found][:2] == ["m2", "m1"]
+    assert found.hits[0].reason.startswith("told after m1, may have changed what that says")
+    assert found.facts is not None and found.facts.first == ("m2", "m1") and found.hits[1].superseded_by is None
+    assert sum(p.added for p in found.hits[0].contributions) >= sum(p.added for p in found.hits[1].contributions)
+    assert asked(store, "what is my gym?", as_of=MARCH)[0] == "m1"  # it was told later
+    assert asked(store, "what was my gym in February?")[0] == "m1"
+    store.remember(Memory("My gym is still Ironworks", id="m4", created_at=JULY - timedelta(days=1)))
+    assert asked(store, "what is my gym?")[0] == "m4"
+
+
 def test_settings_switch_it_off(store: MemoryStore) -> None:
     store.remember(Memory("My phone number is 555-0101", id="m1", created_at=JANUARY))
     store.remember(Memory("My phone number is 555-0202", id="m2", created_at=MAY))

@@ -156,4 +156,8 @@ def held_first(fused: Fused, first: Rows, confidence: float) -> Fused:
     scores = np.where(chosen, np.maximum(fused.scores, np.float32(confidence)), fused.scores)
     stays = np.zeros(len(order), dtype=np.bool_)
     stays[: len(own)] = longest_falling(sums(fused)[own])
-    return moved(fused, order, np.minimum.accumulate(scores[order]), FACTS, stays)
+    said = {}
+    if FACTS in fused.raw:  # what the arm of facts has not seen, since no fact was read of it, is said to be moved too
+        own_scores = fused.raw[FACTS]
+        said[FACTS] = np.where(chosen & np.isnan(own_scores), np.float32(confidence), own_scores)
+    return moved(fused, order, np.minimum.accumulate(scores[order]), FACTS, stays, said)

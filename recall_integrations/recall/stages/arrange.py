@@ -7,11 +7,13 @@ from collections.abc import Mapping
 
 from recall_integrations.config import RankingConfig
 from recall_integrations.delivery.deliver import Delivery
+from recall_integrations.facts.slots import Slots
 from recall_integrations.ranking.arranging import arrange
 from recall_integrations.ranking.arranging.newer import asks_present, newer_first
 from recall_integrations.ranking.arranging.phrasings import first_of_the_query
 from recall_integrations.ranking.calibration.model import within
 from recall_integrations.ranking.fusion import Fused
+from recall_integrations.recall.doubts import with_doubts
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
@@ -25,17 +27,22 @@ class Arrange(Stage):
         settings: of the ranking.
         delivery: fetches texts.
         keep_first: so many hits of the query itself stay first, whatever its phrasings found.
+        slots: the schema of facts; `None` = none are kept.
     """
 
     name = "arrange"
     level = SIMPLE
     paced = True
 
-    def __init__(self, settings: RankingConfig, delivery: Delivery, keep_first: int = 1) -> None:
-        self._settings, self._delivery, self._keep_first = settings, delivery, keep_first
+    def __init__(
+        self, settings: RankingConfig, delivery: Delivery, keep_first: int = 1, slots: Slots | None = None
+    ) -> None:
+        self._settings, self._delivery, self._keep_first, self._slots = settings, delivery, keep_first, slots
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """`fused`, `denied`, `folded` and `confidence`."""
+        """`fused`, `denied`, `folded`, `confidence` and `held`."""
+        if state.held is not None and self._slots is not None:
+            state = changed(state, held=with_doubts(state.held, state, state.candidates, self._delivery, self._slots))
         fused, denied, folded = self._arranged(state, state.candidates)
         if state.unphrased is not None and not state.rerank.used:
             own = self._arranged(state, state.unphrased)[0].rows[: self._keep_first].tolist()
