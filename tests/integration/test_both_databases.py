@@ -249,7 +249,13 @@ def test_words(both: Both) -> None:
         query = select(schema.memories.c.num, *word_rows.COLUMNS).select_from(source).order_by(schema.memories.c.num)
         found = list(zip(*connection.execute(query.where(schema.memories.c.scope_id == 1)), strict=True))
         made = word_rows.text_block(connection, 1, found[0], found[1:], Lexicon())
-        return [made.words.tolist(), list(made.counts), list(made.lengths), list(made.asks), made.asked.tolist()]
+        return [
+            made.words.tolist(),
+            list(made.counts),
+            list(made.lengths),
+            list(made.asks),
+            np.asarray(made.asked).tolist(),
+        ]
 
     alike(both, block)
 
@@ -439,7 +445,7 @@ def life(stores: Stores, kind: str) -> Iterator[object]:
     yield store.facts(scope=PRIYA), store.facts(scope=PRIYA, history=True, subject="Sam")
     for query in ASKED[:3]:
         result = optimizer.recall(query, scope=PRIYA, now=stores.now, time_budget_ms=60_000)
-        optimizer.feedback(result.id, helpful=[result.hits[0].memory.id], now=stores.now)
+        optimizer.feedback(result.id, helpful=[result.hits[0].memory.id or ""], now=stores.now)
     yield store.judgements.counts(), len(store.judgements.of(PRIYA))
     yield store.forget(["b", "nobody"], scope=PRIYA), store.forget(filters=Filters(channels=("mail",)), scope=PRIYA)
     stores.now = NOW + timedelta(hours=2)  # one has ended
@@ -472,6 +478,16 @@ def test_a_store_answers_the_same_all_its_life(stores: Stores, both: Both, fast_
     lite.dispose()
     for name in there.keys() - {"judged"}:  # whose ids are drawn
         assert here[name] == there[name], name
+
+
+def test_a_store_refuses_what_its_database_cannot_keep(stores: Stores) -> None:
+    given = [Memory("fine"), Memory("not \x00 fine")]
+    with stores.open(SQLITE) as store:
+        assert len(store.remember_many(given)) == 2
+    with stores.open(POSTGRESQL) as store:
+        with pytest.raises(InvalidMemory, match="NUL character"):
+            store.remember_many(given)
+        assert store.count() == 0
 
 
 def test_what_a_page_shows(stores: Stores) -> None:

@@ -13,6 +13,7 @@ import tomllib
 from sqlalchemy import Connection, Engine, make_url, text
 
 from recall_integrations.database import postgres
+from recall_integrations.database.portable import check_texts
 from recall_integrations.database.postgres import allow, open_postgres, snapshot, take_turn, transact
 from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown
 from recall_integrations.errors import InvalidMemory, RecallError, StoreError, StoreVersionError
@@ -164,8 +165,8 @@ def test_a_nul_is_refused_with_words(engine: Engine) -> None:
     with pytest.raises(InvalidMemory, match="NUL character"):
         transact(engine, work)
     with pytest.raises(InvalidMemory, match="NUL character"):
-        postgres.check_texts(engine, ["fine", "a\x00b"])
-    postgres.check_texts(engine, ["fine"])
+        check_texts(engine, ["fine", "a\x00b"])
+    check_texts(engine, ["fine"])
 
 
 def _add(connection: Connection, key: int, amount: int) -> None:
