@@ -64,7 +64,10 @@ def parsed(given: str | URL) -> URL:
             "This is no address of a PostgreSQL database. Write postgresql://user:password@host:5432/database, with "
             "special characters of the password as %XX."
         ) from None
-    return url.set(drivername=DRIVER)
+    password = url.query.get("password")
+    if password is not None and not url.password:  # where SQLAlchemy knows not to show it
+        url = url.set(password=password if isinstance(password, str) else password[-1])
+    return url.set(drivername=DRIVER).difference_update_query(["password"])
 
 
 def open_postgres(
@@ -98,6 +101,9 @@ def open_postgres(
     require_psycopg()
     address = parsed(url)
     arguments: dict[str, Any] = {"connect_timeout": connect_timeout_s, "application_name": application}
+    if "sslpassword" in address.query:  # out of what an engine shows of itself
+        arguments["sslpassword"] = address.query["sslpassword"]
+        address = address.difference_update_query(["sslpassword"])
     if statement_timeout_ms is not None:
         given = address.query.get("options", ())
         more = (given,) if isinstance(given, str) else tuple(given)

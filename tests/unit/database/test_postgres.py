@@ -106,6 +106,16 @@ print([m for m in sys.modules if m.startswith(("psycopg", "alembic"))])
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    "secret", [f"password={SECRET}", f"sslpassword={SECRET}", f"password={SECRET}&sslpassword={SECRET}"]
+)
+def test_an_engine_does_not_show_a_password(postgres_url: str, secret: str) -> None:
+    engine = open_postgres(f"{postgres_url}{'&' if '?' in postgres_url else '?'}{secret}")
+    for said in (repr(engine), str(engine.url), repr(engine.url)):
+        assert "s3cr" not in said and "postgres" in said
+    engine.dispose()
+
+
 def test_what_an_engine_is_set_to(postgres_url: str) -> None:
     engine = open_postgres(postgres_url, statement_timeout_ms=1234, application="inbox3")
     with engine.connect() as connection:
