@@ -17,7 +17,7 @@ from recall_integrations.database.portable import check_texts
 from recall_integrations.database.postgres import allow, open_postgres, snapshot, take_turn, transact
 from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown
 from recall_integrations.errors import InvalidMemory, RecallError, StoreError, StoreVersionError
-from tests.postgres import Postgres
+from tests.postgres import Postgres, running
 
 ROOT = Path(__file__).resolve().parents[3]
 SECRET = "s3cr%2Ft-word"
@@ -267,6 +267,25 @@ def test_a_connection_lost_while_committing_is_not_tried_again_unless_that_does_
         return
     transact(engine, work, again=True)
     assert len(calls) == 2
+
+
+@pytest.mark.slow
+def test_what_was_committed_outlives_a_server_that_is_killed() -> None:
+    with running() as own:
+        if own.server is None:
+            pytest.skip("the server is somebody else's")
+        engine = open_postgres(own.fresh())
+        with own.durable():
+            transact(engine, lambda connection: connection.execute(text("CREATE TABLE kept AS SELECT 1 AS n")))
+            own.kill()
+            with pytest.raises(StoreError, match="cannot be reached"):
+                transact(engine, lambda connection: connection.execute(text("SELECT n FROM kept")), tries=1)
+            back = threading.Timer(0.3, own.start)
+            back.start()
+            found = transact(engine, lambda c: c.execute(text("SELECT n FROM kept")).scalar(), tries=40)
+            back.join()
+        engine.dispose()
+    assert found == 1
 
 
 def test_what_does_not_help_is_not_tried_again(engine: Engine) -> None:
