@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import tempfile
 import time
 import uuid
@@ -19,6 +21,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import URL, create_engine, make_url, text
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 ELSEWHERE = "RECALL_TEST_POSTGRES"
 # What a test that kills the server needs kept (`Postgres.durable`), and what costs the others time.
@@ -79,6 +82,17 @@ class Postgres:
         """End every connection to a database."""
         name = make_url(url).database
         self.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+
+    def kill(self) -> None:
+        """End the server as a power cut does; `start` brings it back with what was on disk."""
+        os.kill(self.server.get_pid(), signal.SIGKILL)
+        self.server.get_postmaster_info().process.wait(10)
+
+    def start(self) -> None:
+        """Start a server that was killed, where it was."""
+        refused = retry_if_exception_type(subprocess.SubprocessError)  # what it had started ends a moment after it
+        retrying = Retrying(retry=refused, wait=wait_fixed(0.2), stop=stop_after_delay(20), reraise=True)
+        retrying(self.server.ensure_postgres_running)
 
 
 @contextmanager

@@ -1,13 +1,17 @@
-"""Expressions that SQLite and PostgreSQL write differently."""
+"""What SQLite and PostgreSQL write differently, or do not both keep."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, FunctionElement, Select, Text
+from sqlalchemy import ColumnElement, Engine, FunctionElement, Select, Text
 from sqlalchemy.ext.compiler import compiles
 
+from recall_integrations.errors import InvalidMemory
+
 Query = TypeVar("Query", bound=Select[Any])
+NUL = "\x00"
 
 
 class NumbersJoined(FunctionElement[str]):
@@ -39,3 +43,16 @@ def streamed(query: Query, rows: int) -> Query:
     For what may be large: a small result takes two more ways to the server and back.
     """
     return query.execution_options(stream_results=True, max_row_buffer=rows)
+
+
+def check_texts(engine: Engine, texts: Iterable[str], what: str = "A memory") -> None:
+    """Refuse texts that the database of the engine cannot keep, before anything is written; SQLite keeps all.
+
+    Raises:
+        InvalidMemory: one holds a NUL character, in PostgreSQL.
+    """
+    if engine.dialect.name == "postgresql" and any(NUL in one for one in texts):
+        raise InvalidMemory(
+            f"{what} holds a NUL character (U+0000), which PostgreSQL cannot keep. Remove it, for example with "
+            '`text.replace("\\x00", "")`.'
+        )

@@ -6,7 +6,7 @@ The tables are those of `schema`, made by `database.upgrading`. What only Postgr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
@@ -14,8 +14,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from recall_integrations.database.postgres_errors import NUL, is_lost, is_retryable, mapped_error, shown
-from recall_integrations.errors import InvalidMemory, MissingExtra, StoreError, StoreVersionError
+from recall_integrations.database.postgres_errors import is_lost, is_retryable, mapped_error, shown
+from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError
 
 T = TypeVar("T")
 Isolation = Literal["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]
@@ -64,7 +64,10 @@ def parsed(given: str | URL) -> URL:
             "This is no address of a PostgreSQL database. Write postgresql://user:password@host:5432/database, with "
             "special characters of the password as %XX."
         ) from None
-    return url.set(drivername=DRIVER)
+    password = url.query.get("password")
+    if password is not None and not url.password:  # where SQLAlchemy knows not to show it
+        url = url.set(password=password if isinstance(password, str) else password[-1])
+    return url.set(drivername=DRIVER).difference_update_query(["password"])
 
 
 def open_postgres(
@@ -100,6 +103,9 @@ def open_postgres(
     require_psycopg()
     address = parsed(url)
     arguments: dict[str, Any] = {"connect_timeout": connect_timeout_s, "application_name": application}
+    if "sslpassword" in address.query:  # out of what an engine shows of itself
+        arguments["sslpassword"] = address.query["sslpassword"]
+        address = address.difference_update_query(["sslpassword"])
     if statement_timeout_ms is not None:
         given = address.query.get("options", ())
         more = (given,) if isinstance(given, str) else tuple(given)
@@ -228,16 +234,3 @@ def take_turn(connection: Connection) -> None:
 def allow(connection: Connection, milliseconds: float) -> None:
     """Bound what each further statement of the transaction may take: what a recall has left."""
     connection.execute(text(f"SET LOCAL statement_timeout = {max(1, int(milliseconds))}"))
-
-
-def check_texts(engine: Engine, texts: Iterable[str], what: str = "A memory") -> None:
-    """Refuse texts that the database of the engine cannot keep, before anything is written; SQLite keeps all.
-
-    Raises:
-        InvalidMemory: one holds a NUL character, in PostgreSQL.
-    """
-    if engine.dialect.name == "postgresql" and any(NUL in one for one in texts):
-        raise InvalidMemory(
-            f"{what} holds a NUL character (U+0000), which PostgreSQL cannot keep. Remove it, for example with "
-            '`text.replace("\\x00", "")`.'
-        )

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import put_meta
+from recall_integrations.database.portable import check_texts
 from recall_integrations.facts import rows as facts
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import to_row
@@ -151,6 +152,7 @@ class Writer:
         """
         parts = self._parts
         now = time_of(parts.clock)
+        check_texts(parts.engine, (memory.text for memory in batch))
         with parts.errors():
             known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
         with parts.write_lock, parts.errors():

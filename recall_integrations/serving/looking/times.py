@@ -156,7 +156,7 @@ def _names(connection: Any, scope_id: int, num: int) -> list[dict[str, Any]]:
     query = (
         select(e.entity_id, e.name, m.role)
         .where(m.scope_id == scope_id, m.num == num, e.scope_id == scope_id, e.ent == m.ent)
-        .order_by(e.name)
+        .order_by(e.name, e.ent)
     )
     return [{"id": row.entity_id, "name": row.name, "role": row.role} for row in connection.execute(query)]
 

@@ -13,10 +13,11 @@ import tomllib
 from sqlalchemy import Connection, Engine, make_url, text
 
 from recall_integrations.database import postgres
+from recall_integrations.database.portable import check_texts
 from recall_integrations.database.postgres import allow, open_postgres, snapshot, take_turn, transact
 from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown
 from recall_integrations.errors import InvalidMemory, RecallError, StoreError, StoreVersionError
-from tests.postgres import Postgres
+from tests.postgres import Postgres, running
 
 ROOT = Path(__file__).resolve().parents[3]
 SECRET = "s3cr%2Ft-word"
@@ -105,6 +106,16 @@ print([m for m in sys.modules if m.startswith(("psycopg", "alembic"))])
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    "secret", [f"password={SECRET}", f"sslpassword={SECRET}", f"password={SECRET}&sslpassword={SECRET}"]
+)
+def test_an_engine_does_not_show_a_password(postgres_url: str, secret: str) -> None:
+    engine = open_postgres(f"{postgres_url}{'&' if '?' in postgres_url else '?'}{secret}")
+    for said in (repr(engine), str(engine.url), repr(engine.url)):
+        assert "s3cr" not in said and "postgres" in said
+    engine.dispose()
+
+
 def test_what_an_engine_is_set_to(postgres_url: str) -> None:
     engine = open_postgres(postgres_url, statement_timeout_ms=1234, application="inbox3")
     with engine.connect() as connection:
@@ -164,8 +175,8 @@ def test_a_nul_is_refused_with_words(engine: Engine) -> None:
     with pytest.raises(InvalidMemory, match="NUL character"):
         transact(engine, work)
     with pytest.raises(InvalidMemory, match="NUL character"):
-        postgres.check_texts(engine, ["fine", "a\x00b"])
-    postgres.check_texts(engine, ["fine"])
+        check_texts(engine, ["fine", "a\x00b"])
+    check_texts(engine, ["fine"])
 
 
 def _add(connection: Connection, key: int, amount: int) -> None:
@@ -256,6 +267,25 @@ def test_a_connection_lost_while_committing_is_not_tried_again_unless_that_does_
         return
     transact(engine, work, again=True)
     assert len(calls) == 2
+
+
+@pytest.mark.slow
+def test_what_was_committed_outlives_a_server_that_is_killed() -> None:
+    with running() as own:
+        if own.server is None:
+            pytest.skip("the server is somebody else's")
+        engine = open_postgres(own.fresh())
+        with own.durable():
+            transact(engine, lambda connection: connection.execute(text("CREATE TABLE kept AS SELECT 1 AS n")))
+            own.kill()
+            with pytest.raises(StoreError, match="cannot be reached"):
+                transact(engine, lambda connection: connection.execute(text("SELECT n FROM kept")), tries=1)
+            back = threading.Timer(0.3, own.start)
+            back.start()
+            found = transact(engine, lambda c: c.execute(text("SELECT n FROM kept")).scalar(), tries=40)
+            back.join()
+        engine.dispose()
+    assert found == 1
 
 
 def test_what_does_not_help_is_not_tried_again(engine: Engine) -> None:
