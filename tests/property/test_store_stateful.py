@@ -69,7 +69,11 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _open(self) -> None:
         config = RecallConfig(retrieval=RetrievalConfig(exact_max=3, cache_mb=self.cache_mb))
-        self.store = MemoryStore.open(self.directory, embedding=self.embedding, config=config)
+        self.store = MemoryStore.open(self.where(), embedding=self.embedding, config=config)
+
+    def where(self) -> str | Path:
+        """What is opened."""
+        return self.directory
 
     @rule(scope=scopes, memory_id=st.sampled_from(IDS), text=memories)
     def remember(self, scope: Scope, memory_id: str, text: str) -> None:
