@@ -244,7 +244,7 @@ class QueryOptimizer:
         """Pickles what it was made from. The copy uses the store that is open in its process, or opens it there."""
         store = self.store
         opening = {"embedding": store.embedding_source, "config": store.config, "extractor": store.extractor_source}
-        return _reopen, (str(store.path.resolve()), opening, self.config, self._sources)
+        return _reopen, (store.address, opening, self.config, self._sources)
 
     # -- what follows use --------------------------------------------------------------------------------------------
 

@@ -63,6 +63,11 @@ class HeldDirectory:
         return False
 
     @property
+    def address(self) -> str:
+        """What `MemoryStore.open` takes for the same store."""
+        return str(self.path.resolve())
+
+    @property
     def name(self) -> str:
         """What it is called in messages."""
         return str(self.path)

@@ -49,6 +49,10 @@ class Held(Protocol):
         """Whether what is derived is this process's alone."""
 
     @property
+    def address(self) -> str:
+        """What `MemoryStore.open` takes for the same store; may hold a password."""
+
+    @property
     def name(self) -> str:
         """What it is called in messages."""
 

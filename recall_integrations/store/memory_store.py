@@ -120,7 +120,7 @@ class MemoryStore:
             self._fact_filling,
         )
         parts.indexes.owed.owned_by(weakref.ref(self))
-        _OPEN[str(self.path.resolve())] = self
+        _OPEN[parts.directory.address] = self
 
     # -- opening and closing ---------------------------------------------------------------------------------------
 
@@ -203,11 +203,14 @@ class MemoryStore:
         Raises:
             StorePathError: there is no such directory: a temporary store does not outlive its process.
         """
-        directory = Path(path).resolve()
+        from recall_integrations.store.opening import is_address
+
+        known = isinstance(path, str) and is_address(path)
+        directory = path if known else Path(path).resolve()
         found = _OPEN.get(str(directory))
         if found is not None and found._parts.usable:
             return found
-        if not directory.is_dir():
+        if isinstance(directory, Path) and not directory.is_dir():
             raise StorePathError(
                 f"There is no store at {directory} (any more). Pickle a retriever over a lasting directory."
             )
@@ -282,7 +285,12 @@ class MemoryStore:
 
     def __repr__(self) -> str:
         state = "closed" if self._parts.closed else f"{len(self._parts.scopes)} scopes"
-        return f"MemoryStore({str(self.path)!r}, {state})"
+        return f"MemoryStore({self._parts.directory.name!r}, {state})"
+
+    @property
+    def address(self) -> str:
+        """What `open` and `attach` take for this store: the path of its directory, or the address of its database."""
+        return self._parts.directory.address
 
     # -- writing ---------------------------------------------------------------------------------------------------
 

@@ -54,6 +54,11 @@ class Node:
         return True
 
     @property
+    def address(self) -> str:
+        """What `MemoryStore.open` takes for the same store, with the password."""
+        return self.engine.url.render_as_string(hide_password=False)
+
+    @property
     def name(self) -> str:
         """What it is called in messages; without a password."""
         return shown(self.engine.url)

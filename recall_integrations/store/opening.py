@@ -12,7 +12,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.config import RecallConfig
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
-from recall_integrations.database.postgres import is_postgres
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingMismatch
 from recall_integrations.extraction import Extractor
@@ -33,6 +32,14 @@ from recall_integrations.types import Scope
 logger = logging.getLogger("recall_integrations")
 
 
+SCHEMES = ("postgresql://", "postgres://", "postgresql+psycopg://")
+
+
+def is_address(path: str) -> bool:
+    """Whether it is a database that is to be opened, and no directory."""
+    return path.startswith(SCHEMES)
+
+
 def open_parts(
     path: str | os.PathLike[str] | None,
     embedding: Embedding,
@@ -49,7 +56,7 @@ def open_parts(
     Where it fails, the directory is as free as it was. Arguments and errors are those of `MemoryStore.open`.
     """
     held: Held
-    if isinstance(path, str) and is_postgres(path):
+    if isinstance(path, str) and is_address(path):
         from recall_integrations.store.nodes import join
 
         held = join(path, local)
