@@ -62,10 +62,9 @@ class HeldDirectory:
     def try_to_keep(self) -> bool:
         """Keep the indexes from now on, if nobody else does; under the write lock."""
         try:
-            self.keeping.acquire(timeout=0)
-        except (Timeout, OSError):
+            return _had(self.keeping)
+        except OSError:
             return False
-        return True
 
     def others(self) -> list[int]:
         """Other processes that have the directory open; under the write lock."""
@@ -160,15 +159,22 @@ def _opened(directory: Path, keeping: FileLock, presence: Presence | None, alone
         if presence is not None:
             check_directory(directory)  # nobody is making it at the moment
             presence.enter()
-        keeping.acquire(timeout=0)
-    except Timeout:
-        if alone:
-            raise StoreLocked(_open_elsewhere(directory, others, f"{alone} needs it alone")) from None
-    except OSError as e:
-        raise StorePathError(f"Cannot write to {directory}: {e.strerror or e}. Check its permissions.") from e
-    if alone and others:
+        kept = _had(keeping)
+    except (OSError, Timeout) as e:
+        why = getattr(e, "strerror", None) or e
+        raise StorePathError(f"Cannot write to {directory}: {why}. Check its permissions.") from e
+    if alone and (others or not kept):
         raise StoreLocked(_open_elsewhere(directory, others, f"{alone} needs it alone"))
     return open_sqlite(directory / DATABASE, checked=bool(others))
+
+
+def _had(lock: FileLock) -> bool:
+    """Whether a lock was free, and is taken now."""
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return False
+    return True
 
 
 def _open_elsewhere(directory: Path, others: list[int], why: str) -> str:

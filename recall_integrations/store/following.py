@@ -13,10 +13,11 @@ nothing is looked for meanwhile, and what this process writes itself is never me
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, case, func, select
@@ -48,7 +49,7 @@ class _News:
         written: of each scope written to its name, version, last change, and whether it was touched otherwise.
         ending: when the next new memory of a scope ends, in microseconds.
         late: scopes whose memories got their vectors after they were written.
-        changes: what the indexes have to follow; `None` = too many to be told.
+        changes: what vocabularies in memory have to follow; `None` = too many to be told.
     """
 
     head: int
@@ -88,7 +89,7 @@ class Followed:
             return
         with self.lock:
             self.mine = False
-            with contextlib.suppress(Exception):  # the store is being closed
+            with contextlib.suppress(sqlite3.Error):  # the store is being closed
                 self.at = self.watch.version()
 
     def look(self, parts: StoreParts) -> None:
@@ -105,7 +106,7 @@ class Followed:
         if now == self.at:
             return
         with parts.engine.connect() as connection:  # one snapshot
-            news = _read(connection, parts.next_seq - 1, self.semantic)
+            news = _read(connection, parts.next_seq - 1, self.semantic, parts.spellers.hold)
             if news.written:  # the first of them may have noted which embedding makes the vectors
                 made_by = get_meta(connection, "embedding")
                 parts.stamped = made_by is not None
@@ -115,13 +116,14 @@ class Followed:
         self.at = now
 
 
-def _read(connection: Connection, known: int, semantic: int) -> _News:
+def _read(connection: Connection, known: int, semantic: int, told: Callable[[Iterable[int]], bool]) -> _News:
     """What the database holds beyond what is known here.
 
     Args:
         connection: a snapshot of it.
         known: the last entry of the journal that is known.
         semantic: how far vectors were made then.
+        told: whether somebody wants to be told of changes of some scopes, one by one.
     """
     c, s, m = schema.changes.c, schema.scopes.c, schema.memories.c
     head, cursor = journal.last_seq(connection), journal.cursors(connection).get(SEMANTIC, 0)
@@ -144,7 +146,7 @@ def _read(connection: Connection, known: int, semantic: int) -> _News:
             written[scope_id] = (Scope(user, agent, namespace), int(version), *newest[scope_id])
     first = select(m.scope_id, func.min(m.expires_at)).where(ends(), m.num > known).group_by(m.scope_id)
     ending = {int(scope_id): int(at) for scope_id, at in connection.execute(first)}
-    changes = journal.pending_in(connection, known, TOLD_MAX + 1)
+    changes = journal.pending_in(connection, known, TOLD_MAX + 1) if told(newest) else []
     return _News(
         head=head,
         semantic=cursor,
@@ -170,7 +172,10 @@ def _take(parts: StoreParts, news: _News) -> None:
             parts.expiry.note_micros(scope_id, news.ending.get(scope_id))
             parts.catalog.drop(scope_id)
             parts.shown[scope_id] = (version, last)
-    parts.indexes.others_wrote(news.changes, news.head, news.head - news.semantic)
+    changes = news.changes
+    if changes is not None and not changes and parts.spellers.hold(news.written):
+        changes = None  # one was begun meanwhile, and may have read an older state
+    parts.indexes.others_wrote(news.written, changes, news.head, news.head - news.semantic)
     parts.next_seq = max(parts.next_seq, news.head + 1)
 
 

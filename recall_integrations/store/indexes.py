@@ -265,16 +265,18 @@ class Indexes:
         if self.owed.full:
             self.catch_up()
 
-    def others_wrote(self, changes: Sequence[Change] | None, head: int, lag: int) -> None:
+    def others_wrote(self, scopes: Iterable[int], changes: Sequence[Change] | None, head: int, lag: int) -> None:
         """Take notice of what other processes have committed.
 
         Args:
-            changes: what they did, in order; `None` = too much to be told.
+            scopes: that they have written to.
+            changes: what they did, in order, where anybody in this process follows it; `None` = too much to be told.
             head: the last entry of the journal.
             lag: entries for which vectors are missing.
         """
         self.lag = {**self.lag, SEMANTIC: lag}
-        if changes is not None and not changes:
+        written = set(scopes)
+        if not written:
             return
         if not self._keeps():
             for change in changes or ():  # a vocabulary may be read from a state between two of them
@@ -282,10 +284,10 @@ class Indexes:
             if changes is None:
                 self._applied_lexical(None, 0)
             return
-        self._others.update(change.scope_id for change in changes or ())
+        self._others |= written
         self.owed.others_wrote()
         self._told = head
-        if self._lexical is not None:
+        if self._lexical is not None and (changes is None or changes):
             self._applied_lexical(changes, self._lexical.commits + 1)
 
     def keep(self, vectors: Vectors | None = None) -> None:

@@ -340,6 +340,11 @@ class Spellers:
                 elif kept_now is not None and difference is not None:
                     kept_now.take(commits, difference)
 
+    def hold(self, scope_ids: Iterable[int]) -> bool:
+        """Whether anything of one of these scopes is in memory."""
+        with self._lock:
+            return not self._kept.keys().isdisjoint(scope_ids)
+
     def forget(self, scope_id: int) -> None:
         """Forget what is in memory of a scope, and what it has learned since it was last written."""
         with self._lock:

@@ -80,7 +80,9 @@ class WriteTurn:
                 self._lock.release()
                 return False
             self._depth += 1
-        except BaseException:
+        except BaseException:  # an interrupt may come at any place
+            if not self._depth and self._file is not None:
+                self._file.release(force=True)
             self._lock.release()
             raise
         return True
