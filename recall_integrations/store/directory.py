@@ -66,6 +66,10 @@ class HeldDirectory:
         except OSError:
             return False
 
+    def keep_no_longer(self) -> None:
+        """Let another process keep the indexes."""
+        self.keeping.release()
+
     def others(self) -> list[int]:
         """Other processes that have the directory open; under the write lock."""
         return [] if self.presence is None else self.presence.others()
@@ -81,7 +85,7 @@ class HeldDirectory:
         """
         others = self.others()
         if others or not self.keeps():
-            raise StoreLocked(_open_elsewhere(self.path, others, f"{what} needs it alone"))
+            raise StoreLocked(_open_elsewhere(self.path, others, what))
 
     def release(self, *, noted: bool = False) -> None:
         """Let go of it; a temporary directory is removed. Who still reads gets `StoreClosed` and no new connection.
@@ -154,9 +158,10 @@ def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirecto
 
 def _opened(directory: Path, keeping: FileLock, presence: Presence | None, alone: str) -> Engine:
     """The database, with the locks that say who has it open."""
-    others = [] if presence is None else presence.others()
+    others: list[int] = []
     try:
         if presence is not None:
+            others = presence.others()
             check_directory(directory)  # nobody is making it at the moment
             presence.enter()
         kept = _had(keeping)
@@ -164,7 +169,7 @@ def _opened(directory: Path, keeping: FileLock, presence: Presence | None, alone
         why = getattr(e, "strerror", None) or e
         raise StorePathError(f"Cannot write to {directory}: {why}. Check its permissions.") from e
     if alone and (others or not kept):
-        raise StoreLocked(_open_elsewhere(directory, others, f"{alone} needs it alone"))
+        raise StoreLocked(_open_elsewhere(directory, others, alone))
     return open_sqlite(directory / DATABASE, checked=bool(others))
 
 
@@ -177,10 +182,14 @@ def _had(lock: FileLock) -> bool:
     return True
 
 
-def _open_elsewhere(directory: Path, others: list[int], why: str) -> str:
-    who = {0: "in another process"}.get(len(others), f"in {', '.join(f'process {pid}' for pid in others)}")
+def _open_elsewhere(directory: Path, others: list[int], what: str) -> str:
+    named = ", ".join(map(str, others))
+    who = {0: "another process", 1: f"process {named}"}.get(len(others), f"processes {named}")
     mine = " (another MemoryStore of this one)" if os.getpid() in others else ""
-    return f"The store {directory} is open {who}{mine}, and {why}. Close it there and ask again."
+    return (
+        f"The store {directory} is open in {who}{mine}, and nobody else may have it {what}. "
+        "Close it there and ask again."
+    )
 
 
 def _check_unless_made(directory: Path) -> None:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, case, func, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
@@ -28,7 +29,7 @@ from recall_integrations.errors import RecallError
 from recall_integrations.indexes.ends import ends
 from recall_integrations.records import record
 from recall_integrations.store import journal, rows
-from recall_integrations.store.journal import SEMANTIC, TOUCH, Change
+from recall_integrations.store.journal import TOUCH, Change
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Followed:
         self.watch = watch
         self.lock = threading.Lock()
         self.at = -1  # what the watch said
-        self.semantic = 0  # how far vectors were made
+        self.head = self.semantic = 0  # the last entry of the journal that was committed; how far vectors were made
         self.mine = False  # whether it is this process's turn to write
         self.failed = ""  # what went wrong when it was looked at last
 
@@ -83,14 +84,19 @@ class Followed:
             self._follow(parts)
             self.mine = True
 
-    def end(self) -> None:
-        """It ends: what was written was written here."""
+    def end(self, parts: StoreParts) -> None:
+        """It ends: what was written since it began was written here."""
         if self.watch is None:
             return
         with self.lock:
             self.mine = False
-            with contextlib.suppress(sqlite3.Error):  # the store is being closed
-                self.at = self.watch.version()
+            with contextlib.suppress(sqlite3.Error, SQLAlchemyError):  # the store is being closed
+                now = self.watch.version()
+                if now != self.at:
+                    with parts.engine.connect() as connection:
+                        self.head, self.semantic = journal.reached(connection)
+                parts.next_seq = self.head + 1  # the numbers of a write that failed are given again, by whomever
+                self.at = now
 
     def look(self, parts: StoreParts) -> None:
         """Take notice of what was committed before this call."""
@@ -112,8 +118,7 @@ class Followed:
                 parts.stamped = made_by is not None
                 parts.worth.load(connection, made_by)
         _take(parts, news)
-        self.semantic = news.semantic
-        self.at = now
+        self.head, self.semantic, self.at = news.head, news.semantic, now
 
 
 def _read(connection: Connection, known: int, semantic: int, told: Callable[[Iterable[int]], bool]) -> _News:
@@ -126,7 +131,7 @@ def _read(connection: Connection, known: int, semantic: int, told: Callable[[Ite
         told: whether somebody wants to be told of changes of some scopes, one by one.
     """
     c, s, m = schema.changes.c, schema.scopes.c, schema.memories.c
-    head, cursor = journal.last_seq(connection), journal.cursors(connection).get(SEMANTIC, 0)
+    head, cursor = journal.reached(connection)
     late: list[int] = []
     if cursor > semantic and semantic < known:
         made = select(c.scope_id).where(c.seq > semantic, c.seq <= min(cursor, known)).distinct()
@@ -176,7 +181,7 @@ def _take(parts: StoreParts, news: _News) -> None:
     if changes is not None and not changes and parts.spellers.hold(news.written):
         changes = None  # one was begun meanwhile, and may have read an older state
     parts.indexes.others_wrote(news.written, changes, news.head, news.head - news.semantic)
-    parts.next_seq = max(parts.next_seq, news.head + 1)
+    parts.next_seq = news.head + 1
 
 
 def connect(parts: StoreParts) -> None:
@@ -186,8 +191,8 @@ def connect(parts: StoreParts) -> None:
         return
     of = weakref.ref(parts)  # the turn is held by what outlives the store
     parts.write_lock.begun = lambda: _of(of, lambda known: known.turn_begins())
-    parts.write_lock.ending = lambda: _of(of, lambda known: known.followed.end())
-    parts.followed.at = watch.version()
+    parts.write_lock.ending = lambda: _of(of, lambda known: known.followed.end(known))
+    parts.followed.at = -1  # so that it is read, when the turn ends, how far the store is
     parts.followed.mine = True  # until the turn ends in which the store was opened
     thread = threading.Thread(target=_look_on, args=(of,), name="recall-following", daemon=True)
     with contextlib.suppress(RuntimeError):  # the process can start no more: it looks at its calls

@@ -297,6 +297,12 @@ class Indexes:
         self._replaying = self._replay = True
         self.open(vectors)
 
+    def let_go(self) -> None:
+        """Another process shall keep the indexes: this one could not open them."""
+        self._applied_lexical(None, 0)
+        self._lexical, self._tailed = None, None
+        self._replaying = False
+
     def apply_owed(self, wait_s: float = -1) -> bool:
         """Bring the lexical index what is owed to it; whether it has all. Whoever asks it calls this first.
 

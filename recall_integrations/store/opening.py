@@ -68,7 +68,7 @@ def open_parts(
 def _migrate(directory: HeldDirectory) -> None:
     """Bring the schema up to date; of a new store or of one that nobody else has open."""
     if 0 < current_version(directory.engine) < schema.SCHEMA_VERSION:
-        directory.check_alone("Bringing it to this version")
+        directory.check_alone("to bring it to this version")
     migrate(directory.engine)
 
 
@@ -100,7 +100,7 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
     """Read what the store notes of itself, and repair what a crash or another version left."""
     half_way, changed = _read_notes(parts, reindex)
     if changed or half_way is not None:
-        parts.directory.check_alone("Making its vectors anew")
+        parts.directory.check_alone("to make its vectors anew")
         renewal.reembed(parts, None, changing=True)
     down = parts.asking.down  # it is asked again at the next write
     parts.indexes.open(None if down is None else Vectors(error=down))

@@ -110,13 +110,15 @@ class WriteTurn:
 
     def release(self) -> None:
         """Give it back, once for each time that it was taken."""
-        if self._depth == 1 and self._file is not None:
-            try:
-                self.ending()
-            finally:
-                self._file.release()
-        self._depth -= 1
-        self._lock.release()
+        try:
+            if self._depth == 1 and self._file is not None:
+                try:
+                    self.ending()
+                finally:
+                    self._file.release()
+        finally:  # an interrupt may come at any place
+            self._depth -= 1
+            self._lock.release()
 
     def __enter__(self) -> bool:
         return self.acquire()
