@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from datetime import timedelta
 from typing import Any
@@ -214,7 +215,9 @@ class Learner:
             since = [one for one in judged if one.at >= state.since]
             return regressed(since, state.serving, position_bias=self._settings.position_bias)
 
-        step = self._moved(name, state, now, verdict, make, floor, count)
+        step = self._moved(
+            name, state, now, verdict, make, floor, count, lambda: self.store.judgements.while_there(scope)
+        )
         by_plan = counted_by_plan(judged, self._settings.position_bias)
         took_ms = round((self._timer() - began) * 1e3, 1)
         return replace(step, scope=scope, judged=len(judged), took_ms=took_ms, ndcg_by_plan=by_plan)
@@ -262,6 +265,7 @@ class Learner:
         make: Callable[[str], Made],
         floor: Callable[[], Verdict | None],
         judged: int = 0,
+        there: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True),
     ) -> Step:
         """What is tried is decided first, what serves is checked next, then something is made."""
         if state.candidate:
@@ -284,14 +288,17 @@ class Learner:
             self.shelf.change(name, lambda old: old.after(event, learned_at=now, learned_from=judged))
             return Step(scope=None, step=NOTHING, because=found_version.because)
         new = found_version.version
-        self.shelf.put(name, new)
         event = replace(event, step=STARTED, version=new.id)
-        self.shelf.change(
-            name,
-            lambda old: old.after(
-                event, candidate=new.id, since=now, learned_at=now, learned_from=judged, made=old.made + 1
-            ),
-        )
+
+        def started(old: State) -> State:
+            fields = {"since": now, "learned_at": now, "learned_from": judged}
+            return old.after(event, candidate=new.id, made=old.made + 1, **fields)
+
+        with there() as still:
+            if not still:
+                return Step(scope=None, step=SKIPPED, because="it was forgotten meanwhile")
+            self.shelf.put(name, new)
+            self.shelf.change(name, started)
         return Step(scope=None, step=STARTED, version=new.id, because=found_version.because)
 
     def _apply(self, name: str, verdict: Verdict, version: str, now: int, *, by_hand: bool = False) -> State:

@@ -142,9 +142,12 @@ def inherited(number: int) -> socket.socket:
         raise InvalidArgument(f"There is no socket {number} to share: {e.strerror or e}.") from e
 
 
-def end_with_parent() -> None:
-    """End this worker, in order, when the process that started it is gone."""
-    parent = os.getppid()
+def end_with_parent(parent: int) -> None:
+    """End this worker, in order, when the process with this number, which started it, is gone.
+
+    Until it serves, it is not ended by being told to read its settings again: it reads them now.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def look() -> None:
         while os.getppid() == parent:

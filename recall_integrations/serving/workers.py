@@ -19,10 +19,12 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.records import record
 from recall_integrations.serving.start import STOP_S
 
 EARLY_S = 10.0  # a worker that ends sooner than this after its start has not served
-EARLY_MAX = 3  # so many in a row, and nothing will
+EARLY_MAX = 3  # so many in a row at every place, and nothing will
+PAUSE_S, PAUSE_MAX_S = 0.1, 30.0  # before another one is started where the last ones ended early
 LOOK_S = 0.2
 WORKER = "import sys; from recall_integrations.cli import main; main(sys.argv[1:])"
 
@@ -35,6 +37,21 @@ def check_possible(count: int) -> None:
     """
     if count > 1 and os.name != "posix":
         raise InvalidArgument("--workers needs a POSIX system. Here, run several `recall serve` on ports of their own.")
+
+
+@record(slots=True)
+class _Place:
+    """Of one worker.
+
+    Args:
+        process: that runs, or ran last; `None` = none was started.
+        since: when it was started, or that was tried.
+        early: how many in a row ended as soon as they were started.
+    """
+
+    process: subprocess.Popen[bytes] | None = None
+    since: float = 0.0
+    early: int = 0
 
 
 class Workers:
@@ -57,24 +74,20 @@ class Workers:
         said: Callable[[str], None] = lambda _line: None,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._arguments, self._count, self._listener = list(arguments), count, listener
+        self._arguments, self._listener = list(arguments), listener
         self._said, self._timer = said, timer
-        self._running: dict[int, tuple[subprocess.Popen[bytes], float]] = {}
+        self._places = [_Place() for _ in range(count)]
         self._stopping = threading.Event()
-        self._early = 0
-
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """Of the workers that run, by place."""
-        return tuple(process.pid for _, (process, _) in sorted(self._running.items()))
 
     def run(self) -> bool:
-        """Keep them running until SIGTERM or SIGINT; whether they ever served. In the main thread."""
+        """Keep them running until SIGTERM or SIGINT, or until none of them can serve; whether it was the former.
+
+        In the main thread.
+        """
         handlers = {signal.SIGTERM: self._stop, signal.SIGINT: self._stop, signal.SIGHUP: self._again}
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
-            while not self._stopping.is_set() and self._early < EARLY_MAX:
-                self.look()
+            while not self._stopping.is_set() and self.look():
                 self._stopping.wait(LOOK_S)
         finally:
             for number, handler in before.items():
@@ -82,47 +95,60 @@ class Workers:
             self.end()
         return self._stopping.is_set()
 
-    def look(self) -> None:
-        """Start the workers that are not there."""
-        for place in range(self._count):
-            known = self._running.get(place)
-            if known is not None and known[0].poll() is None:
-                if self._timer() - known[1] > EARLY_S:
-                    self._early = 0
-                continue
-            if known is not None:
-                process, since = known
-                self._early = self._early + 1 if self._timer() - since < EARLY_S else 0
-                if self._early >= EARLY_MAX:
-                    self._said(f"Workers end as soon as they are started (the last one with {process.returncode}).")
-                    return
-                self._said(f"Worker {process.pid} ended with {process.returncode}; another one is started.")
-            self._running[place] = (self._start(), self._timer())
+    def look(self) -> bool:
+        """Start the workers that are not there; whether any of them may serve."""
+        for place in self._places:
+            self._look(place)
+        if all(place.early >= EARLY_MAX for place in self._places):
+            self._said("Workers end as soon as they are started; the first of the lines above says why.")
+            return False
+        return True
+
+    def _look(self, place: _Place) -> None:
+        now, process = self._timer(), place.process
+        if process is not None:
+            code = process.poll()
+            if code is None:
+                if now - place.since > EARLY_S:
+                    place.early = 0
+                return
+            place.process = None
+            place.early = place.early + 1 if now - place.since < EARLY_S else 0
+            self._said(f"Worker {process.pid} ended with {code}; another one is started.")
+        if place.early and now - place.since < min(PAUSE_S * 2**place.early, PAUSE_MAX_S):
+            return
+        place.since = now
+        try:
+            place.process = self._start()
+        except OSError as e:  # the system can start no more at the moment
+            place.early += 1
+            self._said(f"A worker could not be started: {e.strerror or e}.")
 
     def _start(self) -> subprocess.Popen[bytes]:
         number = self._listener.fileno()
         name, *others = self._arguments
-        command = [sys.executable, "-c", WORKER, name, "--socket", str(number), *others]
-        return subprocess.Popen(command, pass_fds=[number], start_new_session=True)
+        own = [name, "--socket", str(number), "--parent", str(os.getpid()), *others]
+        return subprocess.Popen([sys.executable, "-c", WORKER, *own], pass_fds=[number], start_new_session=True)
 
     def end(self, stop_s: float = 2 * STOP_S) -> None:
         """Let what runs end, for so many seconds, then end it."""
-        processes = [process for process, _ in self._running.values()]
+        processes = [place.process for place in self._places if place.process is not None]
         for process in processes:
             if process.poll() is None:
                 process.terminate()
         until = self._timer() + stop_s
         for process in processes:
             _ended(process, max(until - self._timer(), 0.1))
-        self._running.clear()
+        for place in self._places:
+            place.process = None
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopping.set()
 
     def _again(self, _number: int, _frame: FrameType | None) -> None:
-        for process, _ in self._running.values():
-            if process.poll() is None:
-                process.send_signal(signal.SIGHUP)
+        for place in self._places:
+            if place.process is not None and place.process.poll() is None:
+                place.process.send_signal(signal.SIGHUP)
 
 
 def _ended(process: subprocess.Popen[bytes], timeout: float) -> None:

@@ -28,6 +28,7 @@ from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import OWED, Removing
 
+ALONE = "to remove for good what was forgotten"
 COMPACTED = "compacted"  # key in `meta`: the last change when the store was last compacted
 
 
@@ -53,11 +54,13 @@ class Compacted:
 def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
     """See `MemoryStore.compact`."""
     before = size_of(parts.path)
+    with parts.write_lock, parts.errors():
+        parts.directory.check_alone(ALONE)
     with parts.errors():
         ended = Removing(parts).remove_ended(all_of_them=True)  # without the lock: it may ask the embedding
     with parts.write_lock, parts.errors(), parts.revisions.writing(None):
         parts.check_open()
-        parts.directory.check_alone("Removing for good what was forgotten")
+        parts.directory.check_alone(ALONE)
         parts.indexes.apply_owed()
         needed = _sweep(parts)
         if needed:

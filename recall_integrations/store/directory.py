@@ -83,7 +83,7 @@ class HeldDirectory:
             StoreLocked: others have it open.
         """
         if 0 < current_version(self.engine) < schema.SCHEMA_VERSION:
-            self.check_alone("Bringing it to this version")
+            self.check_alone("to bring it to this version")
         migrate(self.engine)
 
     def keeps(self) -> bool:
@@ -93,10 +93,13 @@ class HeldDirectory:
     def try_to_keep(self) -> bool:
         """Keep the indexes from now on, if nobody else does; under the write lock."""
         try:
-            self.keeping.acquire(timeout=0)
-        except (Timeout, OSError):
+            return _had(self.keeping)
+        except OSError:
             return False
-        return True
+
+    def keep_no_longer(self) -> None:
+        """Let another process keep the indexes."""
+        self.keeping.release()
 
     def others(self) -> list[int]:
         """Other processes that have the directory open; under the write lock."""
@@ -113,7 +116,7 @@ class HeldDirectory:
         """
         others = self.others()
         if others or not self.keeps():
-            raise StoreLocked(_open_elsewhere(self.path, others, f"{what} needs it alone"))
+            raise StoreLocked(_open_elsewhere(self.path, others, what))
 
     def release(self, *, noted: bool = False) -> None:
         """Let go of it; a temporary directory is removed. Who still reads gets `StoreClosed` and no new connection.
@@ -186,26 +189,38 @@ def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirecto
 
 def _opened(directory: Path, keeping: FileLock, presence: Presence | None, alone: str) -> Engine:
     """The database, with the locks that say who has it open."""
-    others = [] if presence is None else presence.others()
+    others: list[int] = []
     try:
         if presence is not None:
+            others = presence.others()
             check_directory(directory)  # nobody is making it at the moment
             presence.enter()
-        keeping.acquire(timeout=0)
-    except Timeout:
-        if alone:
-            raise StoreLocked(_open_elsewhere(directory, others, f"{alone} needs it alone")) from None
-    except OSError as e:
-        raise StorePathError(f"Cannot write to {directory}: {e.strerror or e}. Check its permissions.") from e
-    if alone and others:
-        raise StoreLocked(_open_elsewhere(directory, others, f"{alone} needs it alone"))
+        kept = _had(keeping)
+    except (OSError, Timeout) as e:
+        why = getattr(e, "strerror", None) or e
+        raise StorePathError(f"Cannot write to {directory}: {why}. Check its permissions.") from e
+    if alone and (others or not kept):
+        raise StoreLocked(_open_elsewhere(directory, others, alone))
     return open_sqlite(directory / DATABASE, checked=bool(others))
 
 
-def _open_elsewhere(directory: Path, others: list[int], why: str) -> str:
-    who = {0: "in another process"}.get(len(others), f"in {', '.join(f'process {pid}' for pid in others)}")
+def _had(lock: FileLock) -> bool:
+    """Whether a lock was free, and is taken now."""
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return False
+    return True
+
+
+def _open_elsewhere(directory: Path, others: list[int], what: str) -> str:
+    named = ", ".join(map(str, others))
+    who = {0: "another process", 1: f"process {named}"}.get(len(others), f"processes {named}")
     mine = " (another MemoryStore of this one)" if os.getpid() in others else ""
-    return f"The store {directory} is open {who}{mine}, and {why}. Close it there and ask again."
+    return (
+        f"The store {directory} is open in {who}{mine}, and nobody else may have it {what}. "
+        "Close it there and ask again."
+    )
 
 
 def _check_unless_made(directory: Path) -> None:

@@ -13,13 +13,15 @@ nothing is looked for meanwhile, and what this process writes itself is never me
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, case, func, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
@@ -27,7 +29,7 @@ from recall_integrations.errors import RecallError
 from recall_integrations.indexes.ends import ends
 from recall_integrations.records import record
 from recall_integrations.store import journal, rows
-from recall_integrations.store.journal import SEMANTIC, TOUCH, Change
+from recall_integrations.store.journal import TOUCH, Change
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class _News:
         written: of each scope written to its name, version, last change, and whether it was touched otherwise.
         ending: when the next new memory of a scope ends, in microseconds.
         late: scopes whose memories got their vectors after they were written.
-        changes: what the indexes have to follow; `None` = too many to be told.
+        changes: what vocabularies in memory have to follow; `None` = too many to be told.
     """
 
     head: int
@@ -70,7 +72,7 @@ class Followed:
         self.watch = watch
         self.lock = threading.Lock()
         self.at = -1  # what the watch said
-        self.semantic = 0  # how far vectors were made
+        self.head = self.semantic = 0  # the last entry of the journal that was committed; how far vectors were made
         self.mine = False  # whether it is this process's turn to write
         self.failed = ""  # what went wrong when it was looked at last
 
@@ -82,14 +84,19 @@ class Followed:
             self._follow(parts)
             self.mine = True
 
-    def end(self) -> None:
-        """It ends: what was written was written here."""
+    def end(self, parts: StoreParts) -> None:
+        """It ends: what was written since it began was written here."""
         if self.watch is None:
             return
         with self.lock:
             self.mine = False
-            with contextlib.suppress(Exception):  # the store is being closed
-                self.at = self.watch.version()
+            with contextlib.suppress(sqlite3.Error, SQLAlchemyError, RecallError):  # the store is being closed
+                now = self.watch.version()
+                if now != self.at:
+                    with parts.engine.connect() as connection:
+                        self.head, self.semantic = journal.reached(connection)
+                parts.next_seq = self.head + 1  # the numbers of a write that failed are given again, by whomever
+                self.at = now
 
     def look(self, parts: StoreParts) -> None:
         """Take notice of what was committed before this call."""
@@ -105,26 +112,26 @@ class Followed:
         if now == self.at:
             return
         with parts.engine.connect() as connection:  # one snapshot
-            news = _read(connection, parts.next_seq - 1, self.semantic)
+            news = _read(connection, parts.next_seq - 1, self.semantic, parts.spellers.hold)
             if news.written:  # the first of them may have noted which embedding makes the vectors
                 made_by = get_meta(connection, "embedding")
                 parts.stamped = made_by is not None
                 parts.worth.load(connection, made_by)
         _take(parts, news)
-        self.semantic = news.semantic
-        self.at = now
+        self.head, self.semantic, self.at = news.head, news.semantic, now
 
 
-def _read(connection: Connection, known: int, semantic: int) -> _News:
+def _read(connection: Connection, known: int, semantic: int, told: Callable[[Iterable[int]], bool]) -> _News:
     """What the database holds beyond what is known here.
 
     Args:
         connection: a snapshot of it.
         known: the last entry of the journal that is known.
         semantic: how far vectors were made then.
+        told: whether somebody wants to be told of changes of some scopes, one by one.
     """
     c, s, m = schema.changes.c, schema.scopes.c, schema.memories.c
-    head, cursor = journal.last_seq(connection), journal.cursors(connection).get(SEMANTIC, 0)
+    head, cursor = journal.reached(connection)
     late: list[int] = []
     if cursor > semantic and semantic < known:
         made = select(c.scope_id).where(c.seq > semantic, c.seq <= min(cursor, known)).distinct()
@@ -144,7 +151,7 @@ def _read(connection: Connection, known: int, semantic: int) -> _News:
             written[scope_id] = (Scope(user, agent, namespace), int(version), *newest[scope_id])
     first = select(m.scope_id, func.min(m.expires_at)).where(ends(), m.num > known).group_by(m.scope_id)
     ending = {int(scope_id): int(at) for scope_id, at in connection.execute(first)}
-    changes = journal.pending_in(connection, known, TOLD_MAX + 1)
+    changes = journal.pending_in(connection, known, TOLD_MAX + 1) if told(newest) else []
     return _News(
         head=head,
         semantic=cursor,
@@ -170,8 +177,11 @@ def _take(parts: StoreParts, news: _News) -> None:
             parts.expiry.note_micros(scope_id, news.ending.get(scope_id))
             parts.catalog.drop(scope_id)
             parts.shown[scope_id] = (version, last)
-    parts.indexes.others_wrote(news.changes, news.head, news.head - news.semantic)
-    parts.next_seq = max(parts.next_seq, news.head + 1)
+    changes = news.changes
+    if changes is not None and not changes and parts.spellers.hold(news.written):
+        changes = None  # one was begun meanwhile, and may have read an older state
+    parts.indexes.others_wrote(news.written, changes, news.head, news.head - news.semantic)
+    parts.next_seq = news.head + 1
 
 
 def connect(parts: StoreParts) -> None:
@@ -181,8 +191,8 @@ def connect(parts: StoreParts) -> None:
         return
     of = weakref.ref(parts)  # the turn is held by what outlives the store
     parts.write_lock.begun = lambda: _of(of, lambda known: known.turn_begins())
-    parts.write_lock.ending = lambda: _of(of, lambda known: known.followed.end())
-    parts.followed.at = watch.version()
+    parts.write_lock.ending = lambda: _of(of, lambda known: known.followed.end(known))
+    parts.followed.at = -1  # so that it is read, when the turn ends, how far the store is
     parts.followed.mine = True  # until the turn ends in which the store was opened
     thread = threading.Thread(target=_look_on, args=(of,), name="recall-following", daemon=True)
     with contextlib.suppress(RuntimeError):  # the process can start no more: it looks at its calls

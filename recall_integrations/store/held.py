@@ -62,6 +62,9 @@ class Held(Protocol):
     def try_to_keep(self) -> bool:
         """Keep them from now on, if nobody else does; under the write lock."""
 
+    def keep_no_longer(self) -> None:
+        """Let another process keep them."""
+
     def others(self) -> list[int]:
         """Other processes that have it open; under the write lock."""
 

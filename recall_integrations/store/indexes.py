@@ -275,16 +275,18 @@ class Indexes:
         if self.owed.full:
             self.catch_up()
 
-    def others_wrote(self, changes: Sequence[Change] | None, head: int, lag: int) -> None:
+    def others_wrote(self, scopes: Iterable[int], changes: Sequence[Change] | None, head: int, lag: int) -> None:
         """Take notice of what other processes have committed.
 
         Args:
-            changes: what they did, in order; `None` = too much to be told.
+            scopes: that they have written to.
+            changes: what they did, in order, where anybody in this process follows it; `None` = too much to be told.
             head: the last entry of the journal.
             lag: entries for which vectors are missing.
         """
         self.lag = {**self.lag, SEMANTIC: lag}
-        if changes is not None and not changes:
+        written = set(scopes)
+        if not written:
             return
         if not self._keeps():
             for change in changes or ():  # a vocabulary may be read from a state between two of them
@@ -292,10 +294,10 @@ class Indexes:
             if changes is None:
                 self._applied_lexical(None, 0)
             return
-        self._others.update(change.scope_id for change in changes or ())
+        self._others |= written
         self.owed.others_wrote()
         self._told = head
-        if self._lexical is not None:
+        if self._lexical is not None and (changes is None or changes):
             self._applied_lexical(changes, self._lexical.commits + 1)
 
     def keep(self, vectors: Vectors | None = None) -> None:
@@ -304,6 +306,12 @@ class Indexes:
         self._lexical, self._tailed = None, None
         self._replaying = self._replay = True
         self.open(vectors)
+
+    def let_go(self) -> None:
+        """Another process shall keep the indexes: this one could not open them."""
+        self._applied_lexical(None, 0)
+        self._lexical, self._tailed = None, None
+        self._replaying = False
 
     def apply_owed(self, wait_s: float = -1) -> bool:
         """Bring the lexical index what is owed to it; whether it has all. Whoever asks it calls this first.

@@ -155,6 +155,14 @@ def last_seq(connection: Connection) -> int:
     return max(newest, int(get_meta(connection, "last_seq") or 0))
 
 
+def reached(connection: Connection) -> tuple[int, int]:
+    """The highest sequence number ever given, and how far vectors are made."""
+    c, at = schema.changes.c, schema.cursors.c
+    made = select(at.seq).where(at.name == SEMANTIC).scalar_subquery()
+    head, semantic = connection.execute(select(func.max(c.seq), made)).one()
+    return int(head) if head is not None else last_seq(connection), int(semantic or 0)
+
+
 def pending(engine: Engine, after: int, limit: int) -> list[Change]:
     """Entries after a cursor, oldest first."""
     with engine.connect() as connection:

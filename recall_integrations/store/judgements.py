@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -70,6 +71,17 @@ class Judgements:
             with parts.engine.begin() as connection:
                 where = (_j.scope_id == scope_id, _j.result_id == result_id)
                 connection.execute(update(schema.judged).where(*where).values(replay=packed(replay)))
+
+    @contextmanager
+    def while_there(self, scope: Scope) -> Iterator[bool]:
+        """Inside, nobody forgets the scope; whether it has judged recalls."""
+        parts = self._parts
+        with parts.write_lock, parts.errors():
+            parts.check_open()
+            scope_id = parts.scopes.get(scope)
+            with parts.engine.connect() as connection:
+                found = connection.execute(select(_j.result_id).where(_j.scope_id == scope_id).limit(1)).first()
+            yield found is not None
 
     def of(self, scope: Scope, since: int = 0) -> tuple[Judged, ...]:
         """The judged recalls of a scope, oldest first. Rows that are damaged are left out.

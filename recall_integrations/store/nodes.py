@@ -79,6 +79,9 @@ class Node:
         """Make the tables of an empty database; others are left to `recall db upgrade`."""
         make_ready(self.engine)
 
+    def keep_no_longer(self) -> None:
+        """As `HeldDirectory`."""
+
     def others(self) -> list[int]:
         """Connections of other nodes, by their number on the server; under the write lock."""
         found = self.outside.ask(
@@ -97,7 +100,7 @@ class Node:
         """
         if others := self.others():
             raise StoreLocked(
-                f"The store {self.name} is open in {len(others)} other process(es), and {what} needs it alone. "
+                f"The store {self.name} is open in {len(others)} more processes, and nobody else may have it {what}. "
                 "Close it there and ask again."
             )
 

@@ -109,7 +109,7 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
     """Read what the store notes of itself, and repair what a crash or another version left."""
     half_way, changed = _read_notes(parts, reindex)
     if changed or half_way is not None:
-        parts.directory.check_alone("Making its vectors anew")
+        parts.directory.check_alone("to make its vectors anew")
         renewal.reembed(parts, None, changing=True)
     down = parts.asking.down  # it is asked again at the next write
     parts.indexes.open(None if down is None else Vectors(error=down))

@@ -236,18 +236,30 @@ class StoreParts:
         """See `WriteTurn.begun`. Who closes the store need not know what others wrote."""
         if self.closed:
             return
-        with self.errors():
-            self.followed.begin(self)
+        try:
+            with self.errors():
+                self.followed.begin(self)
             if not self.directory.keeps() and self.directory.try_to_keep():
-                self.take_over()
+                self._take_over()
+        except BaseException:
+            self.followed.mine = False  # the turn is given back
+            raise
 
-    def take_over(self) -> None:
-        """The process that kept the indexes is gone: from now on this one does; under the write lock."""
-        logger.info("The indexes of %s are kept by this process from now on.", self.path)
+    def _take_over(self) -> None:
+        """The process that kept the indexes is gone: this one keeps them, or, if that fails, tries at its next turn."""
         down = self.asking.down
-        self.indexes.keep(None if down is None else Vectors(error=down))
-        with self.engine.connect() as connection:
-            self.column_files.sweep(connection)
+        try:
+            self.indexes.keep(None if down is None else Vectors(error=down))
+            with self.engine.connect() as connection:
+                self.column_files.sweep(connection)
+        except BaseException as e:
+            self.indexes.let_go()
+            self.directory.keep_no_longer()
+            if not isinstance(e, RecallError | SQLAlchemyError | OSError):
+                raise
+            logger.warning("The indexes of %s could not be taken over, and it is tried again: %s", self.path, told(e))
+        else:
+            logger.info("The indexes of %s are kept by this process from now on.", self.path)
 
     def errors(self) -> StoreErrors:
         """Inside, errors of the database are those of `recall_integrations.errors`, and name the file.

@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 PROCESSES = "processes"  # the directory
+ENTER_S = 5.0  # for somebody who looks at the file at this moment, without the write lock (`recall doctor`)
 
 
 class Presence:
@@ -32,9 +33,10 @@ class Presence:
 
         Raises:
             OSError: the directory cannot be written to.
+            Timeout: somebody looks at the file all the time.
         """
         self._directory.mkdir(exist_ok=True)
-        self._lock.acquire(timeout=0)
+        self._lock.acquire(timeout=ENTER_S)
 
     def leave(self) -> None:
         """Be gone. Leaving twice is harmless."""

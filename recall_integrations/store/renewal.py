@@ -30,7 +30,7 @@ RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar:
 def reindex(parts: StoreParts, progress: Progress | None) -> None:
     """Make both indexes and all words anew, and every vector with the embedding that the store is open with."""
     with parts.write_lock, parts.errors(), parts.revisions.writing(None):
-        parts.directory.check_alone("Making its indexes anew")
+        parts.directory.check_alone("to make its indexes anew")
         parts.column_files.remove()
         with parts.engine.begin() as connection:
             languages.recount(connection)
@@ -67,7 +67,7 @@ def recut(parts: StoreParts) -> None:
     if made_by == str(ANALYSER_VERSION):
         return
     if count:
-        parts.directory.check_alone("Reading its words anew, as this version does,")
+        parts.directory.check_alone("to read its words anew, as this version does,")
         logger.info("The words of %d memories are cut anew: this version reads them by their language.", count)
         if not _cut(parts, count):
             return
@@ -81,7 +81,7 @@ def retell(parts: StoreParts) -> None:
     with parts.engine.connect() as connection:
         if (get_meta(connection, FACTS) or "") == made_by:
             return
-    parts.directory.check_alone("Reading facts anew, by other settings of `facts` than it was written with,")
+    parts.directory.check_alone("to read facts anew, by other settings of `facts` than it was written with,")
     with parts.engine.begin() as connection:
         _tell_anew(parts, connection)
 

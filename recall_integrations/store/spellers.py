@@ -340,6 +340,11 @@ class Spellers:
                 elif kept_now is not None and difference is not None:
                     kept_now.take(commits, difference)
 
+    def hold(self, scope_ids: Iterable[int]) -> bool:
+        """Whether anything of one of these scopes is in memory."""
+        with self._lock:
+            return not self._kept.keys().isdisjoint(scope_ids)
+
     def forget(self, scope_id: int) -> None:
         """Forget what is in memory of a scope, and what it has learned since it was last written."""
         with self._lock:
@@ -408,7 +413,9 @@ class Spellers:
                 moved = speller.changes  # before the rows: what comes between is written again
                 rows = _to_keep(speller)
                 there = corrections.read(connection, scope_id)  # another process may have learned as well
-                count += corrections.write(connection, scope_id, there, {**_of_others(there, kept.saved), **rows})
+                count += corrections.write(
+                    connection, scope_id, there, {**_of_others(there, kept.saved, speller), **rows}
+                )
                 written.append((kept, moved, rows))
         with self._lock:
             for kept, moved, rows in written:
@@ -429,9 +436,10 @@ class Spellers:
                 self._write_lock.release()
 
 
-def _of_others(there: Learned, saved: Learned) -> Learned:
-    """Rows that another process has written."""
-    return {pair: row for pair, row in there.items() if saved.get(pair) != row}
+def _of_others(there: Learned, saved: Learned, speller: Speller) -> Learned:
+    """Rows that another process has written, to words that a memory still holds."""
+    new = (row for pair, row in there.items() if saved.get(pair) != row)
+    return corrections.by_pair(row for row in new if speller.vocabulary.frequency(row.stem))
 
 
 def _to_keep(speller: Speller) -> Learned:

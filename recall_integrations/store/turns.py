@@ -121,7 +121,9 @@ class WriteTurn:
                 self._lock.release()
                 return False
             self._depth += 1
-        except BaseException:
+        except BaseException:  # an interrupt may come at any place
+            if not self._depth and self._outer is not None:
+                self._outer.release()
             self._lock.release()
             raise
         return True
@@ -145,13 +147,15 @@ class WriteTurn:
 
     def release(self) -> None:
         """Give it back, once for each time that it was taken."""
-        if self._depth == 1 and self._outer is not None:
-            try:
-                self.ending()
-            finally:
-                self._outer.release()
-        self._depth -= 1
-        self._lock.release()
+        try:
+            if self._depth == 1 and self._outer is not None:
+                try:
+                    self.ending()
+                finally:
+                    self._outer.release()
+        finally:  # an interrupt may come at any place
+            self._depth -= 1
+            self._lock.release()
 
     def __enter__(self) -> bool:
         return self.acquire()

@@ -17,7 +17,10 @@ from hypothesis.stateful import invariant, precondition, rule
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import StoreLocked
 from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.store.entity_rows import EntityRows
+from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.store.turns import OfFile, WriteTurn
 from recall_integrations.types import Memory, Scope
 from tests.property.test_store_stateful import NAMES, StoreMachine, scopes
 from tests.quick import examples
@@ -135,3 +138,73 @@ def test_what_ends_and_was_written_elsewhere_ends_here(tmp_path: Path) -> None:
         assert store.count() == 2
         clock[0] = now + timedelta(hours=2)
         assert store.count() == 1 and store.get("m1") is None
+
+
+def test_a_write_of_another_process_leaves_the_columns_of_other_scopes(tmp_path: Path) -> None:
+    large, small = Scope(user_id="large"), Scope(user_id="small")
+    with MemoryStore.open(tmp_path / "s") as store, MemoryStore.open(tmp_path / "s") as other:
+        store.remember("the kestrel flew", scope=large)
+        number = store.scope_id(large)
+        assert number is not None
+        view = store.view(number)
+        for _ in range(2):
+            other.remember("tea is ready", scope=small)
+            assert store.count(scope=small) and store.view(number) is view
+        store.remember("more tea", scope=small)
+        other.remember("and cake", scope=small)
+        assert store.count(scope=small) == 4 and store.view(number) is view
+
+
+def test_numbers_of_a_write_that_failed_are_not_lost_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with MemoryStore.open(tmp_path / "s") as store, MemoryStore.open(tmp_path / "s") as other:
+        store.remember("the kestrel flew")
+
+        def fails(*_: object, **__: object) -> None:
+            raise OSError("No space left on device")
+
+        with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
+            patched.setattr(EntityRows, "write", fails)
+            store.remember_many(["one", "two", "three"])
+        other.remember("a kestrel came back")
+        assert store.count() == 2 and len(QueryOptimizer(store).recall("kestrel").hits) == 2
+        store.remember("and went")
+        assert other.count() == store.count() == 3
+
+
+def test_a_take_over_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeper, store = MemoryStore.open(tmp_path / "s"), MemoryStore.open(tmp_path / "s")
+    with store, MemoryStore.open(tmp_path / "s") as third:
+        keeper.close()
+
+        def fails(*_: object, **__: object) -> None:
+            raise OSError("No space left on device")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Indexes, "open", fails)
+            store.remember("the kestrel flew")
+        third.remember("a kestrel came back")
+        assert third._parts.directory.keeps()  # nothing holds it up
+        assert len(QueryOptimizer(store).recall("kestrel").hits) == 2
+        third.close()
+        store.remember("and went")
+        assert store._parts.directory.keeps() and store.stats()["index_lag"] == {"lexical": 0, "semantic": 0}
+
+
+def test_an_interrupt_in_a_turn_gives_it_back(tmp_path: Path) -> None:
+    class Interrupted(BaseException):
+        pass
+
+    def interrupted() -> None:
+        raise Interrupted
+
+    file = tmp_path / "lock"
+    turn, other = WriteTurn(OfFile(file)), WriteTurn(OfFile(file))
+    for place in ("begun", "ending"):
+        setattr(turn, place, interrupted)
+        with pytest.raises(Interrupted), turn:
+            pass
+        setattr(turn, place, lambda: None)
+        assert other.acquire(timeout=1)
+        other.release()
+        assert turn.acquire(timeout=1)
+        turn.release()

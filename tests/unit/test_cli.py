@@ -180,7 +180,7 @@ def test_a_store_that_is_open_elsewhere_is_read_beside_it(store: Path, recall: R
         assert "zeppelin" in recall("search", store, "zeppelin", "--scope", "app").stdout
         assert recall("stats", store).exit_code == 0
         assert recall("export", store, "-").exit_code == 0
-        failed(recall("reindex", store), "Making its indexes anew needs it alone")
+        failed(recall("reindex", store), "nobody else may have it to make its indexes anew")
 
 
 # -- paths that are no store -------------------------------------------------------------------------------------------

@@ -56,6 +56,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
     help="Processes that answer; more use more processors.",
 )
 @click.option("--socket", "shared", type=int, hidden=True, help="Of a worker: the socket that it shares.")
+@click.option("--parent", type=int, hidden=True, help="Of a worker: the process that it ends with.")
 def serve(
     store: Path,
     host: str,
@@ -65,6 +66,7 @@ def serve(
     tokens: Path | None,
     workers: int,
     shared: int | None,
+    parent: int | None,
     **options: Any,
 ) -> None:
     """Serve STORE over HTTP, and a page to look at it.
@@ -95,8 +97,8 @@ def serve(
     if workers > 1 and shared is None:
         _serve_by_workers(click.get_current_context(), store, workers, listener)
         return
-    if shared is not None:
-        start.end_with_parent()
+    if parent is not None:
+        start.end_with_parent(parent)
     with closing(listener), MemoryStore.open(store, embedding=embedding, config=settings(config_path)) as memories:
         given = {"tokens": known, "limits": limits, "privacy": options["privacy"]}
         served = _served(memories, config_path, models, given)
@@ -152,7 +154,7 @@ def _arguments(ctx: click.Context) -> list[str]:
     found = ["serve"]
     for parameter in ctx.command.params:
         value = ctx.params.get(parameter.name or "")
-        if value is None or parameter.name in ("shared", "store"):
+        if value is None or parameter.name in ("shared", "parent", "store"):
             continue
         if isinstance(parameter, click.Option) and parameter.is_flag:
             found.append((parameter.opts if value else parameter.secondary_opts)[0])

@@ -65,7 +65,7 @@ def repair(
     """
     directory = there(path)
     try:
-        held = hold(directory, alone="A repair")
+        held = hold(directory, alone="to repair it")
     except StoreError:  # damaged, open elsewhere or not to be written to: what is found says so
         return replace(examine(directory, clock=clock, progress=progress), repaired=True)
     try:

@@ -75,19 +75,24 @@ def alone(path: Path) -> Iterator[Check]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        yield problem(HOLDER, f"The store is open in {_holder(path / LOCK)}.", "Close it there and ask again.")
+        yield _open_elsewhere(open_in(path), _holder(path / LOCK))
         return
     except OSError as e:
         yield notice(HOLDER, f"Whether somebody has it open cannot be told ({e.strerror or e}).")
         return
     try:
         if others := open_in(path):
-            who = ", ".join(f"process {pid}" for pid in others)
-            yield problem(HOLDER, f"The store is open in {who}.", "Close it there and ask again.")
+            yield _open_elsewhere(others, "")
             return
         yield ok(HOLDER, "Nobody has it open.")
     finally:
         lock.release()
+
+
+def _open_elsewhere(others: list[int], keeper: str) -> Check:
+    named = ", ".join(map(str, others))
+    who = keeper if len(others) < 2 and keeper else f"process{'es' * (len(others) > 1)} {named}"
+    return problem(HOLDER, f"The store is open in {who}.", "Close it there and ask again.")
 
 
 def _holder(lock: Path) -> str:

@@ -148,7 +148,7 @@ def test_compact_of_a_store_that_is_open_says_so(store: Path, recall: Recall) ->
     with MemoryStore.open(store):
         result = recall("compact", store)
     assert result.exit_code == 1
-    assert "is open in process" in result.stderr and "needs it alone" in result.stderr
+    assert "is open in process" in result.stderr and "nobody else may have it" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["search", "explain"])
