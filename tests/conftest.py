@@ -25,6 +25,9 @@ from tests import quick
 from tests.postgres import Postgres, running
 
 os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # read by Chroma, whose clients in memory must agree on it
+# Chroma inserts with one thread: with several, vectors that come in at once may end without a link to them, so that
+# what a search reaches depends on the machine's load (docs/decisions.md). Children inherit it.
+os.environ["RAYON_NUM_THREADS"] = "1"
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 

@@ -66,7 +66,8 @@ def printed(page: Path, *, apart: bool = False, left_out: str = "") -> Iterator[
         apart: each has names and a directory of its own; default: they share them, as if they stood in one file.
         left_out: what stands in an example that is not run.
     """
-    names: dict[str, Any] = {"__name__": "page"}
+    script = "__main__" if any('"__main__"' in example.code for example in examples(page)) else "page"
+    names: dict[str, Any] = {"__name__": script}
     for example in examples(page):
         if left_out and left_out in example.code:
             continue
@@ -75,7 +76,7 @@ def printed(page: Path, *, apart: bool = False, left_out: str = "") -> Iterator[
         with contextlib.ExitStack() as around:
             out = around.enter_context(contextlib.redirect_stdout(io.StringIO()))
             if apart:
-                names = {"__name__": "page"}
+                names = {"__name__": script}
                 around.enter_context(contextlib.chdir(around.enter_context(tempfile.TemporaryDirectory())))
             exec(code, names)
         yield example, out.getvalue()

@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 import random
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -95,6 +96,10 @@ class Ledger:
 
     def of(self, scope: Scope, since: int = 0) -> tuple[Judged, ...]:
         return tuple(one for one in self.rows.get(scope, ()) if one.at >= since)
+
+    @contextmanager
+    def while_there(self, scope: Scope) -> Iterator[bool]:
+        yield bool(self.rows.get(scope))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

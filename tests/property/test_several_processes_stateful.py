@@ -34,7 +34,7 @@ class SeveralStores(StoreMachine):
     def __init__(self) -> None:
         super().__init__()
         self.stores: list[MemoryStore] = []
-        self.declared: dict[object, set[str]] = {}
+        self.declared: dict[Scope, set[str]] = {}
 
     def _open(self) -> None:
         if hasattr(self, "store"):
@@ -64,8 +64,8 @@ class SeveralStores(StoreMachine):
             self.store.compact()
 
     @rule(scope=scopes, name=st.sampled_from(NAMES))
-    def declare(self, scope: object, name: str) -> None:
-        self.store.add_entity(name, scope=scope)  # type: ignore[arg-type]
+    def declare(self, scope: Scope, name: str) -> None:
+        self.store.add_entity(name, scope=scope)
         self.declared.setdefault(scope, set()).add(name)
 
     @invariant()
@@ -84,7 +84,7 @@ class SeveralStores(StoreMachine):
 
     def _names_agree(self) -> None:
         for scope, names in self.declared.items():
-            scope_id = self.store.scope_id(scope)  # type: ignore[arg-type]
+            scope_id = self.store.scope_id(scope)
             assert scope_id is not None
             for name in names:
                 assert self.store.entities(scope_id).index.lookup(name)
