@@ -22,12 +22,12 @@ from recall_integrations.facts.asked import HISTORY, MODES, NOW, PREVIOUS, THEN,
 from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, noun_of, subjects_at
 from recall_integrations.facts.asking_anchored import asked_of_anchor
 from recall_integrations.facts.asking_change import Changing
-from recall_integrations.facts.asking_cues import asked_by_cues
 from recall_integrations.facts.asking_gate import ASKED_KNOW, sentence_of
 from recall_integrations.facts.asking_loosely import loosely_asked
 from recall_integrations.facts.asking_time import read_time
 from recall_integrations.facts.asking_verbs import verbs_of
 from recall_integrations.facts.asking_words import forms_of
+from recall_integrations.facts.cues.asking import asked_by_cues
 from recall_integrations.facts.open_names import singular
 from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
