@@ -14,6 +14,7 @@ from recall_integrations import __version__
 from recall_integrations.console.commands.ask import demo, explain, search, stats
 from recall_integrations.console.commands.bench import bench
 from recall_integrations.console.commands.config import config
+from recall_integrations.console.commands.db import db
 from recall_integrations.console.commands.doctor import doctor
 from recall_integrations.console.commands.evaluate import ab, eval_
 from recall_integrations.console.commands.facts import facts
@@ -56,7 +57,7 @@ def main(debug: bool) -> None:
 for _command in (
     *(demo, add, import_, export, entity, forget, compact, reindex),
     *(search, explain, facts, feedback, learn, stats, doctor, serve, token, look, mcp),
-    *(eval_, ab, tune, train, bench, config),
+    *(eval_, ab, tune, train, bench, config, db),
 ):
     main.add_command(_command)
 for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, tune, train):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recall_integrations.adapters.scopes import find_scope
+from recall_integrations.console.places import Address, Place, opens
 from recall_integrations.errors import EmbeddingMismatch, StorePathError
 
 if TYPE_CHECKING:
@@ -19,16 +19,20 @@ if TYPE_CHECKING:
 INDEXES = ("lexical.*", "semantic.*")
 
 
-def check_store(path: Path) -> None:
+def check_store(path: Place) -> None:
     """Refuse a path that holds no store, so that reading never makes one.
 
     A directory with indexes and no database passes: opening it gives the error that says what is lost.
 
     Raises:
-        StorePathError: there is nothing, a file, or a directory that is no store.
+        StorePathError: there is nothing, a file, a directory that is no store, or a database without our tables.
+        StoreError: the server of the database cannot be reached.
     """
     from recall_integrations.store.directory import DATABASE
 
+    if isinstance(path, Address):
+        _check_database(path)
+        return
     try:
         if (path / DATABASE).is_file() or any(True for pattern in INDEXES for _ in path.glob(pattern)):
             return
@@ -42,9 +46,25 @@ def check_store(path: Path) -> None:
     )
 
 
+def _check_database(place: Address) -> None:
+    from recall_integrations.database import postgres, upgrading
+
+    engine = postgres.open_postgres(place.given)
+    try:
+        with postgres.mapped_errors(engine), engine.connect() as connection:
+            version = upgrading.version_of(connection)
+    finally:
+        engine.dispose()
+    if not version:
+        raise StorePathError(
+            f"There is no store in {place}: it has no tables of ours. Make one with `recall db upgrade`, or by "
+            "remembering something there."
+        )
+
+
 @contextmanager
 def existing_store(
-    path: Path, embedding: str | None = None, config: RecallConfig | None = None
+    path: Place, embedding: str | None = None, config: RecallConfig | None = None
 ) -> Iterator[MemoryStore]:
     """The store at `path`, closed at the end.
 
@@ -56,7 +76,7 @@ def existing_store(
 
     check_store(path)
     try:
-        store = MemoryStore.open(path, embedding=embedding, config=config)
+        store = MemoryStore.open(opens(path), embedding=embedding, config=config)
     except EmbeddingMismatch as e:
         raise EmbeddingMismatch(f"{e} On the command line: --embedding NAME.") from e
     with store:
@@ -64,13 +84,16 @@ def existing_store(
 
 
 @contextmanager
-def nothing_left(path: Path, done: Callable[[], int]) -> Iterator[None]:
+def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
     """If what is inside fails before anything was stored, no store is left where none was.
 
     Args:
         path: of the store.
         done: how many memories were stored.
     """
+    if isinstance(path, Address):  # empty tables are no harm, and others may use them by now
+        yield
+        return
     there, empty = path.exists(), path.is_dir() and not any(path.iterdir())
     try:
         yield
@@ -87,7 +110,7 @@ def nothing_left(path: Path, done: Callable[[], int]) -> Iterator[None]:
 
 @contextmanager
 def existing_optimizer(
-    path: Path, embedding: str | None = None, scope: str | None = None, config: RecallConfig | None = None
+    path: Place, embedding: str | None = None, scope: str | None = None, config: RecallConfig | None = None
 ) -> Iterator[tuple[QueryOptimizer, Scope]]:
     """An optimizer over the store at `path`, and the scope that is meant. Optimizer and store are closed at the end.
 
@@ -104,7 +127,7 @@ def existing_optimizer(
 
 
 def rebuild(
-    path: Path,
+    path: Place,
     embedding: str | None,
     progress: Callable[[str, int, int | None], None],
     config: RecallConfig | None = None,
@@ -121,9 +144,9 @@ def rebuild(
 
     check_store(path)
     try:
-        store = MemoryStore.open(path, embedding=embedding, config=config)
+        store = MemoryStore.open(opens(path), embedding=embedding, config=config)
     except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
-        with MemoryStore.open(path, embedding=embedding, config=config, reindex=True) as store:
+        with MemoryStore.open(opens(path), embedding=embedding, config=config, reindex=True) as store:
             return store.embedding.fingerprint
     with store:
         store.reindex(progress=progress)

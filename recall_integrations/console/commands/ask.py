@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +22,7 @@ from recall_integrations.console.commands.shared import (
     moment,
     settings,
 )
+from recall_integrations.console.places import Place
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -79,7 +79,7 @@ def demo(language: str) -> None:
 @CONFIG
 @EMBEDDING
 def search(
-    store: Path,
+    store: Place,
     query: str,
     scope: str | None,
     also: tuple[str, ...],
@@ -156,7 +156,7 @@ def search(
 @CONFIG
 @EMBEDDING
 def explain(
-    store: Path,
+    store: Place,
     query: str,
     scope: str | None,
     k: int,
@@ -274,7 +274,7 @@ def _recalled(optimizer: QueryOptimizer, query: str, options: Any) -> tuple[Reca
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
 @CONFIG
 @EMBEDDING
-def stats(store: Path, as_json: bool, config_path: str | None, embedding: str | None) -> None:
+def stats(store: Place, as_json: bool, config_path: str | None, embedding: str | None) -> None:
     """Show what STORE holds.
 
     Scopes, types, sizes, and whether an index is behind.

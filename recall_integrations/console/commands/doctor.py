@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from recall_integrations.console.commands.shared import EMBEDDING, STORE, console, named_progress
+from recall_integrations.console.places import Place, directory
 
 
 @click.command("doctor")
@@ -15,7 +14,7 @@ from recall_integrations.console.commands.shared import EMBEDDING, STORE, consol
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
 @EMBEDDING
 @click.pass_context
-def doctor(ctx: click.Context, store: Path, repair: bool, as_json: bool, embedding: str | None) -> None:
+def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedding: str | None) -> None:
     """Find out what is wrong with STORE.
 
     Nothing is changed without --repair. STORE must not be open in another process. Every check is named with its
@@ -37,6 +36,10 @@ def doctor(ctx: click.Context, store: Path, repair: bool, as_json: bool, embeddi
     from recall_integrations.delivery import as_data as data
     from recall_integrations.store import doctor as doctoring
 
+    path = directory(
+        store, "recall doctor", "Its tables are looked at by `recall db check`; the server checks its own files."
+    )
+
     with deferred_interrupt() as check, named_progress() as show:
 
         def advance(what: str, done: int, total: int) -> None:
@@ -44,9 +47,9 @@ def doctor(ctx: click.Context, store: Path, repair: bool, as_json: bool, embeddi
             check()
 
         if repair:
-            found = doctoring.repair(store, embedding=embedding, progress=advance)
+            found = doctoring.repair(path, embedding=embedding, progress=advance)
         else:
-            found = doctoring.examine(store, progress=advance)
+            found = doctoring.examine(path, progress=advance)
     if as_json:
         click.echo(data.dumps(found.as_data()))
     else:

@@ -20,6 +20,7 @@ from recall_integrations.console.commands.shared import (
     seed_option,
     settings,
 )
+from recall_integrations.console.places import Place
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ your users' queries with what was found for each, of which you mark what is righ
 @JSON
 @CONFIG
 @EMBEDDING
-def eval_(store: Path, queries: Path | None, make: Path | None, **options: Any) -> None:
+def eval_(store: Place, queries: Path | None, make: Path | None, **options: Any) -> None:
     """How good recalls are; the help is `EVAL_HELP`."""
     if (queries is None) == (make is None):
         raise InvalidArgument("Give a file of QUERIES to measure, or --make FILE to begin one.")
@@ -93,7 +94,7 @@ def eval_(store: Path, queries: Path | None, make: Path | None, **options: Any) 
     _measure(store, queries, options)
 
 
-def _make(store: Path, make: Path, options: dict[str, Any]) -> None:
+def _make(store: Place, make: Path, options: dict[str, Any]) -> None:
     from recall_integrations.console.opening import existing_store
     from recall_integrations.evaluation.labelled.template import template, write_template
     from recall_integrations.evaluation.reports import checked_output
@@ -117,7 +118,7 @@ def _make(store: Path, make: Path, options: dict[str, Any]) -> None:
     click.echo(f"Wrote {len(rows):,} lines to {line(str(make))}. {what}\nThen: recall eval {store} {line(str(make))}")
 
 
-def _measure(store: Path, queries: Path | None, options: dict[str, Any]) -> None:
+def _measure(store: Place, queries: Path | None, options: dict[str, Any]) -> None:
     from recall_integrations.console.objects import given
     from recall_integrations.console.opening import existing_store
     from recall_integrations.evaluation.labelled.evaluation import evaluate
@@ -177,7 +178,7 @@ cosine would have made the result look better than it is.
 @PAGE
 @JSON
 @EMBEDDING
-def ab(store: Path, queries: Path, configs: tuple[str, ...], **options: Any) -> None:
+def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) -> None:
     """Which configuration is better; the help is `AB_HELP`."""
     from recall_integrations.console.objects import given
     from recall_integrations.console.opening import existing_store

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from recall_integrations.console.commands.shared import (
@@ -17,6 +15,7 @@ from recall_integrations.console.commands.shared import (
     day_or_moment,
     settings,
 )
+from recall_integrations.console.places import Place
 
 
 @click.command("facts")
@@ -31,7 +30,7 @@ from recall_integrations.console.commands.shared import (
 @CONFIG
 @EMBEDDING
 def facts(
-    store: Path,
+    store: Place,
     scope: str | None,
     as_of: str | None,
     about: str | None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +20,7 @@ from recall_integrations.console.commands.shared import (
     named_progress,
     settings,
 )
+from recall_integrations.console.places import Place, opens
 from recall_integrations.errors import NotFound
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ CHARS = 200  # of each
 @CONFIG
 @EMBEDDING
 def add(
-    store: Path,
+    store: Place,
     text: str,
     scope: str | None,
     memory_id: str | None,
@@ -79,7 +79,7 @@ def add(
     stored: list[str] = []
     with (
         nothing_left(store, lambda: len(stored)),
-        MemoryStore.open(store, embedding=embedding, config=config) as target,
+        MemoryStore.open(opens(store), embedding=embedding, config=config) as target,
     ):
         stored.append(target.remember(memory, scope=where, on_duplicate=on_duplicate))
     click.echo(line(stored[0]))
@@ -93,7 +93,7 @@ def add(
 @CONFIG
 @EMBEDDING
 def export(
-    store: Path,
+    store: Place,
     file: str,
     scope: str | None,
     filters: Filters | None,
@@ -127,7 +127,7 @@ def export(
 @CONFIG
 @EMBEDDING
 def forget(
-    store: Path,
+    store: Place,
     ids: tuple[str, ...],
     scope: str | None,
     user: str | None,
@@ -246,7 +246,7 @@ def _memories(count: int) -> str:
 @STORE
 @CONFIG
 @EMBEDDING
-def compact(store: Path, config_path: str | None, embedding: str | None) -> None:
+def compact(store: Place, config_path: str | None, embedding: str | None) -> None:
     """Remove for good what was forgotten.
 
     No file of STORE holds it afterwards, nor what has expired. Indexes and

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +21,7 @@ from recall_integrations.console.commands.shared import (
     named_progress,
     settings,
 )
+from recall_integrations.console.places import Place
 from recall_integrations.errors import InvalidArgument, NotFound
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ THUMBS = {"up": 1.0, "down": 0.0}
 
 @contextmanager
 def _optimizer(
-    path: Path, embedding: str | None, config_path: str | None
+    path: Place, embedding: str | None, config_path: str | None
 ) -> Iterator[tuple[QueryOptimizer, RecallConfig]]:
     from contextlib import closing
 
@@ -83,7 +83,7 @@ def _rating(_ctx: click.Context, _option: click.Parameter, value: str | None) ->
 @CONFIG
 @EMBEDDING
 def feedback(
-    store: Path,
+    store: Place,
     result_id: str | None,
     query: str | None,
     scope: str | None,
@@ -135,7 +135,7 @@ def feedback(
 @click.group("learn")
 @STORE
 @click.pass_context
-def learn(ctx: click.Context, store: Path) -> None:
+def learn(ctx: click.Context, store: Place) -> None:
     """See what STORE has learned from feedback, and undo it.
 
     Nothing of it answers a recall unless `mode: learned` is set where the
@@ -166,7 +166,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.pass_obj(command)
 
 
-def _again(store: Path, scope: Scope | None, words: str) -> str:
+def _again(store: Place, scope: Scope | None, words: str) -> str:
     """A command that may be typed as it is shown."""
     import shlex
 
@@ -180,7 +180,7 @@ def _again(store: Path, scope: Scope | None, words: str) -> str:
 @SHARED
 @_common
 def status(
-    store: Path, scope: str | None, shared: bool, as_json: bool, config_path: str | None, embedding: str | None
+    store: Place, scope: str | None, shared: bool, as_json: bool, config_path: str | None, embedding: str | None
 ) -> None:
     """How each scope stands: what serves, what is tried, how good.
 
@@ -206,7 +206,7 @@ def status(
 @click.option("--force", is_flag=True, help="Whatever was learned lately, and decide now about what is tried.")
 @_common
 def run(
-    store: Path, scope: str | None, force: bool, as_json: bool, config_path: str | None, embedding: str | None
+    store: Place, scope: str | None, force: bool, as_json: bool, config_path: str | None, embedding: str | None
 ) -> None:
     """Learn from what was judged, and decide about what is tried.
 
@@ -234,7 +234,7 @@ def run(
 @SHARED
 @_common
 def promote(
-    store: Path,
+    store: Place,
     version: str,
     scope: str | None,
     shared: bool,
@@ -250,7 +250,7 @@ def promote(
 @SHARED
 @_common
 def rollback(
-    store: Path, scope: str | None, shared: bool, as_json: bool, config_path: str | None, embedding: str | None
+    store: Place, scope: str | None, shared: bool, as_json: bool, config_path: str | None, embedding: str | None
 ) -> None:
     """Take back what is tried, or else what serves.
 
@@ -261,7 +261,7 @@ def rollback(
 
 
 def _by_hand(
-    store: Path,
+    store: Place,
     version: str | None,
     scope: str | None,
     shared: bool,
@@ -290,7 +290,7 @@ def _by_hand(
 @SHARED
 @_common
 def diff(
-    store: Path,
+    store: Place,
     old: str,
     new: str,
     scope: str | None,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
 from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE, settings
+from recall_integrations.console.places import Place, opens
 
 
 @click.command("mcp")
@@ -31,7 +30,7 @@ from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE
 @CONFIG
 @EMBEDDING
 def mcp(
-    store: Path,
+    store: Place,
     scope: str | None,
     transport: str,
     host: str,
@@ -53,7 +52,7 @@ def mcp(
     where = parse_scope(scope or "")
     if transport != "stdio":
         server.check_access(host, token)
-    with MemoryStore.open(store, embedding=embedding, config=settings(config_path)) as memories:
+    with MemoryStore.open(opens(store), embedding=embedding, config=settings(config_path)) as memories:
         if transport != "stdio":
             click.echo(f"Serving {store} at http://{host}:{port}{server.PATH}", err=True)
         server.serve(server.memory_server(memories, scope=where), transport, host=host, port=port, token=token)

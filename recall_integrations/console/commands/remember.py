@@ -19,6 +19,7 @@ from recall_integrations.console.commands.shared import (
     progress,
     settings,
 )
+from recall_integrations.console.places import Place, opens
 from recall_integrations.errors import InvalidArgument, InvalidMemory, RecallError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ BAD_ROWS_SHOWN = 100
 @EMBEDDING
 def import_(
     path: Path,
-    store: Path,
+    store: Place,
     kind: str,
     scope: str | None,
     skip_bad: bool,
@@ -90,7 +91,7 @@ def import_(
 
 def _import(
     path: Path,
-    store: Path,
+    store: Place,
     rows: list[Any] | None,
     default: Scope,
     *,
@@ -105,7 +106,7 @@ def _import(
     from recall_integrations.store.memory_store import MemoryStore
 
     report = ImportReport()
-    with nothing_left(store, lambda: report.rows), MemoryStore.open(store, **opening) as target:
+    with nothing_left(store, lambda: report.rows), MemoryStore.open(opens(store), **opening) as target:
         importer = Importer(target)
         report = importer.report
         try:
@@ -178,7 +179,7 @@ def _counts(report: ImportReport) -> str:
 @CONFIG
 @EMBEDDING
 def entity(
-    store: Path,
+    store: Place,
     name: str,
     aliases: tuple[str, ...],
     scope: str | None,
@@ -202,7 +203,7 @@ def entity(
 @STORE
 @CONFIG
 @EMBEDDING
-def reindex(store: Path, config_path: str | None, embedding: str | None) -> None:
+def reindex(store: Place, config_path: str | None, embedding: str | None) -> None:
     """Make the indexes of STORE anew.
 
     BM25 is made from the texts in the database, and every vector with the embedding given. This is how a store

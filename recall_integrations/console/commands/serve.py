@@ -13,6 +13,7 @@ import click
 
 from recall_integrations.adapters.scopes import SYNTAX
 from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE, line, settings
+from recall_integrations.console.places import PLACE, Place, opens
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--socket", "shared", type=int, hidden=True, help="Of a worker: the socket that it shares.")
 @click.option("--parent", type=int, hidden=True, help="Of a worker: the process that it ends with.")
 def serve(
-    store: Path,
+    store: Place,
     host: str,
     port: int,
     config_path: str | None,
@@ -99,7 +100,10 @@ def serve(
         return
     if parent is not None:
         start.end_with_parent(parent)
-    with closing(listener), MemoryStore.open(store, embedding=embedding, config=settings(config_path)) as memories:
+    with (
+        closing(listener),
+        MemoryStore.open(opens(store), embedding=embedding, config=settings(config_path)) as memories,
+    ):
         given = {"tokens": known, "limits": limits, "privacy": options["privacy"]}
         served = _served(memories, config_path, models, given)
         if options["warm"]:
@@ -130,12 +134,12 @@ def _served(store: MemoryStore, config_path: str | None, models: dict[str, Any],
     )
 
 
-def _say_where(store: Path, address: str, more: str = "") -> None:
+def _say_where(store: Place, address: str, more: str = "") -> None:
     click.echo(f"Serving {store} at {address}{more}", err=True)
     click.echo(f"  page {address}/ · API {address}/openapi.json · health {address}/health/retrieval", err=True)
 
 
-def _serve_by_workers(ctx: click.Context, store: Path, count: int, listener: socket.socket) -> None:
+def _serve_by_workers(ctx: click.Context, store: Place, count: int, listener: socket.socket) -> None:
     """Start workers with the same arguments, and keep them running until this process is told to stop."""
     from recall_integrations.serving import start
     from recall_integrations.serving.workers import Workers, check_possible
@@ -160,18 +164,18 @@ def _arguments(ctx: click.Context) -> list[str]:
             found.append((parameter.opts if value else parameter.secondary_opts)[0])
         else:
             found += [parameter.opts[0], str(value)]
-    return [*found, "--", str(ctx.params["store"])]
+    return [*found, "--", str(opens(ctx.params["store"]))]
 
 
 @click.command("look")
-@click.argument("store", type=click.Path(path_type=Path), required=False)
+@click.argument("store", type=PLACE, required=False)
 @click.option("--demo", is_flag=True, help="Look at the memories of `recall demo`, in a temporary store.")
 @click.option("--port", default=0, show_default=True, type=click.IntRange(0, 65_535), help="0 = a free one.")
 @CONFIG
 @EMBEDDING
 @click.pass_context
 def look(
-    ctx: click.Context, store: Path | None, demo: bool, port: int, config_path: str | None, embedding: str | None
+    ctx: click.Context, store: Place | None, demo: bool, port: int, config_path: str | None, embedding: str | None
 ) -> None:
     """Look at STORE in a browser.
 

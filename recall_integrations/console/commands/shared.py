@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX
+from recall_integrations.console.places import PLACE
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from recall_integrations.types import Filters
 
 QUIET_KEY = "recall.quiet"  # in the context of a command: whether it shows how far it is
-STORE = click.argument("store", type=click.Path(path_type=Path))
+STORE = click.argument("store", type=PLACE)
 QUERY = click.argument("query")
 DATA = click.argument("path", type=click.Path(exists=True, path_type=Path))
 SCOPE = click.option("--scope", metavar="SCOPE", help=f"{SYNTAX} One part alone will do if only one scope has it.")

@@ -18,6 +18,7 @@ from recall_integrations.console.commands.shared import (
     seed_option,
     settings,
 )
+from recall_integrations.console.places import Place
 
 
 @click.command("train")
@@ -32,7 +33,7 @@ from recall_integrations.console.commands.shared import (
 @CONFIG
 @EMBEDDING
 def train(
-    store: Path,
+    store: Place,
     queries: Path,
     out: Path,
     ranker: str,

@@ -26,6 +26,7 @@ from recall_integrations.console.commands.shared import (
     seed_option,
     settings,
 )
+from recall_integrations.console.places import Place
 from recall_integrations.errors import InvalidArgument
 
 
@@ -47,7 +48,7 @@ from recall_integrations.errors import InvalidArgument
 @JSON
 @CONFIG
 @EMBEDDING
-def tune(store: Path, queries: Path, out: Path, **options: Any) -> None:
+def tune(store: Place, queries: Path, out: Path, **options: Any) -> None:
     """Look for settings that are better on your own questions.
 
     Turns the few settings that matter, each time on a part of the labelled QUERIES (as for eval, at least 30, better
