@@ -87,7 +87,7 @@ def halved(
 
 def _asked(questions: Sequence[Question], name: str, store: MemoryStore, told: Told | None) -> Iterator[Asked]:
     optimizer = QueryOptimizer(store, config=store.config)
-    replays = Replays(optimizer, Shelf(store.path, store.entity_key))
+    replays = Replays(optimizer, Shelf(store.learned, store.entity_key))
     try:
         for number, question in enumerate(questions, start=1):
             request = optimizer.checked_request(question.text, scope=question.scope, now=question.asked_at, k=10)

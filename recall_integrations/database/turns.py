@@ -12,7 +12,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import is_lost
 
-WRITING, OPENED = 0x7265_6301, 0x7265_6302  # keys: of who writes, and of everybody who has the store open
+# Keys: of who writes, of everybody who has the store open, of who learns.
+WRITING, OPENED, LEARNING = 0x7265_6301, 0x7265_6302, 0x7265_6303
 POLL_S = 0.005
 
 
@@ -60,19 +61,20 @@ class Outside:
 
 
 class AdvisoryLock:
-    """The lock with which writes of all nodes take turns.
+    """A lock that one node has at a time: the one with which writes take turns, if no other is named.
 
     Args:
         outside: the connection that holds it, and nothing else does.
+        key: which lock.
     """
 
-    def __init__(self, outside: Outside) -> None:
-        self._outside = outside
+    def __init__(self, outside: Outside, key: int = WRITING) -> None:
+        self._outside, self._key = outside, key
 
     def acquire(self, timeout: float) -> bool:
         """Whether it was had within so many seconds."""
         end = time.monotonic() + timeout
-        while not self._outside.ask("SELECT pg_try_advisory_lock(:key)", key=WRITING):
+        while not self._outside.ask("SELECT pg_try_advisory_lock(:key)", key=self._key):
             if time.monotonic() >= end:
                 return False
             time.sleep(POLL_S)
@@ -81,7 +83,7 @@ class AdvisoryLock:
     def release(self) -> None:
         """Give it back. A connection that was lost has given it back already."""
         with suppress(Exception):
-            self._outside.ask("SELECT pg_advisory_unlock(:key)", key=WRITING)
+            self._outside.ask("SELECT pg_advisory_unlock(:key)", key=self._key)
 
 
 class Committed:

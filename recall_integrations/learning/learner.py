@@ -116,7 +116,7 @@ class Learner:
         self.store = store
         self._config = store.config if config is None else config
         self._told, self._timer = told, timer
-        self.shelf = Shelf(store.path, store.entity_key) if shelf is None else shelf
+        self.shelf = Shelf(store.learned, store.entity_key) if shelf is None else shelf
 
     @property
     def _settings(self) -> Any:

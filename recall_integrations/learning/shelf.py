@@ -1,16 +1,11 @@
-"""Where versions are kept: `learning/<scope>/` in the store's directory, a file for each version and one for the state.
+"""What serves a scope, and the versions that there are: a text for each version and one for the state.
 
-A scope is named by a keyed digest, so that a listing of the directory does not say whose it is. A file is written
-beside its place and moved there, so that whoever reads sees the old one or the new one, and a process that is killed
-leaves both whole.
+Where they are kept, and that a process which is killed leaves them whole, is `store.learned_files`.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,19 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from cachetools import LRUCache
-from filelock import FileLock, Timeout
 
-from recall_integrations.errors import InvalidArgument, StoreError, StoreLocked
+from recall_integrations.errors import InvalidArgument, StoreError
 from recall_integrations.learning.version import Version, from_json, valid_id
 from recall_integrations.ranking.rank import calibration_of
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.ranking.rankers.stepped import SteppedWeights
 from recall_integrations.records import record
-from recall_integrations.store.learned_files import LEARNING, LEARNS, name_of
+from recall_integrations.store.learned_files import Kept, LearnedFiles, name_of
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES
 
 SHARED, STATE = "shared", "state.json"
+_SUFFIX = ".json"
 NAMES_MAX = 10_000  # of scopes, in memory
 EVENTS_MAX = 200  # the last ones are kept
 CHANGE_WAIT_S = 5.0  # for another process that learns
@@ -87,20 +82,19 @@ class State:
 
 
 class Shelf:
-    """Versions and states of a store. Threads share it; processes share the files.
+    """Versions and states of a store. Threads share it; processes and nodes share what is kept.
 
     Args:
-        directory: of the store.
+        kept: `store.learned`, or the directory of a store.
         key: of the digests of scopes.
         timer: monotonic seconds.
     """
 
-    def __init__(self, directory: Path, key: bytes, timer: Callable[[], float] = time.monotonic) -> None:
-        self.path = directory / LEARNING
+    def __init__(self, kept: Kept | Path, key: bytes, timer: Callable[[], float] = time.monotonic) -> None:
+        self._kept: Kept = LearnedFiles(kept) if isinstance(kept, Path) else kept
         self._key, self._timer, self._lock = key, timer, threading.Lock()
         self._naming = threading.Lock()
-        self._file = FileLock(str(directory / LEARNS), thread_local=False)
-        self._states: dict[str, tuple[float, tuple[int, int] | None, State]] = {}
+        self._states: dict[str, tuple[float, object | None, State]] = {}
         self._versions: dict[tuple[str, str], Version] = {}
         self._rankers: dict[tuple[str, str], SteppedWeights | None] = {}
         self._names: LRUCache[Scope, str] = LRUCache(NAMES_MAX)
@@ -119,7 +113,10 @@ class Shelf:
         now = self._timer()
         looked, there = self._there
         if now - looked >= LOOK_SECONDS:
-            there = self.path.is_dir()
+            try:
+                there = self._kept.any()
+            except StoreError:  # rules are the floor
+                there = False
             self._there = now, there
         return there
 
@@ -133,15 +130,11 @@ class Shelf:
         now, kept = self._timer(), self._states.get(name)
         if kept is not None and not fresh and now - kept[0] < LOOK_SECONDS:
             return kept[2]
-        path = self.path / name / STATE
         try:
-            found = path.stat()
-            sign: tuple[int, int] | None = (found.st_mtime_ns, found.st_ino)
+            sign = self._kept.sign(name, STATE)
             same = kept is not None and kept[1] == sign
-            state = kept[2] if kept is not None and same else _state(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            sign, state = None, State()
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            state = kept[2] if kept is not None and same else _state(self._kept.read(name, STATE))
+        except (StoreError, ValueError, KeyError, TypeError, RecursionError):
             sign, state = None, State()  # rules are the floor
         self._states[name] = now, sign, state
         return state
@@ -178,31 +171,24 @@ class Shelf:
             InvalidArgument: there is no such version, or its file is damaged.
             StoreError: the file cannot be read.
         """
-        path = self.path / name / f"{version_id}.json"
-        if not valid_id(version_id) or not path.is_file():
+        text = self._kept.read(name, _file(version_id)) if valid_id(version_id) else None
+        if text is None:
             known = ", ".join(self.versions(name)) or "none"
             raise InvalidArgument(f"There is no version {version_id!r} of this scope. Known: {known}.")
-        try:
-            return from_json(path.read_text(encoding="utf-8"), str(path))
-        except UnicodeDecodeError as e:
-            raise InvalidArgument(f"{path} is no text: it is damaged.") from e
-        except OSError as e:
-            raise StoreError(f"Cannot read {path}: {e.strerror or e}.") from e
+        return from_json(text, self._kept.shown(name, _file(version_id)))
 
     def versions(self, name: str) -> tuple[str, ...]:
         """Ids of the versions of a scope, oldest first."""
-        there = (path.stem for path in (self.path / name).glob("v*.json")) if (self.path / name).is_dir() else ()
+        there = (file.removesuffix(_SUFFIX) for file in self._kept.texts(name) if file.endswith(_SUFFIX))
         return tuple(sorted((one for one in there if valid_id(one)), key=lambda one: int(one[1:])))
 
     def names(self) -> tuple[str, ...]:
-        """Of the directories that there are."""
-        if not self.path.is_dir():
-            return ()
-        return tuple(sorted(path.name for path in self.path.iterdir() if (path / STATE).is_file()))
+        """Of what something serves, or did."""
+        return tuple(name for name in self._kept.names() if STATE in self._kept.texts(name))
 
     def put(self, name: str, version: Version) -> None:
         """Write a version. It serves nobody yet."""
-        self._write(self.path / name / f"{version.id}.json", version.to_json())
+        self._kept.put(name, _file(version.id), version.to_json())
 
     @contextmanager
     def alone(self, wait_s: float = 0.0) -> Iterator[None]:
@@ -210,18 +196,10 @@ class Shelf:
 
         Raises:
             StoreLocked: another one does, for longer than `wait_s` seconds.
-            StoreError: the lock file cannot be written.
+            StoreError: the lock cannot be asked for.
         """
-        try:
-            self._file.acquire(timeout=wait_s)
-        except Timeout:
-            raise StoreLocked("Another process is learning from this store. Try again when it is done.") from None
-        except OSError as e:
-            raise StoreError(f"Cannot write to {self.path.parent}: {e.strerror or e}. Check its permissions.") from e
-        try:
+        with self._kept.alone(wait_s):
             yield
-        finally:
-            self._file.release()
 
     def change(self, name: str, change: Callable[[State], State]) -> State:
         """Write a state that is made of the one before.
@@ -231,7 +209,7 @@ class Shelf:
         """
         with self._lock, self.alone(CHANGE_WAIT_S):
             state = change(self.state(name, fresh=True))
-            self._write(self.path / name / STATE, _text(state))
+            self._kept.put(name, STATE, _text(state))
             self._states.pop(name, None)
             self._there = (-LOOK_SECONDS, False)
             return state
@@ -247,28 +225,11 @@ class Shelf:
             for key in [key for key in {**self._versions, **self._rankers} if key[0] == name]:
                 self._versions.pop(key, None)
                 self._rankers.pop(key, None)
-            path = self.path / name
-            try:
-                if path.is_dir():
-                    shutil.rmtree(path)
-            except OSError as e:
-                raise StoreError(f"Cannot remove {path}: {e.strerror or e}.") from e
+            self._kept.remove(name)
 
-    def _write(self, path: Path, text: str) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(text)
-                    file.flush()
-                    os.fsync(file.fileno())
-                Path(temporary).replace(path)
-            except OSError:
-                Path(temporary).unlink(missing_ok=True)
-                raise
-        except OSError as e:
-            raise StoreError(f"Cannot write {path}: {e.strerror or e}. What serves stays as it was.") from e
+
+def _file(version_id: str) -> str:
+    return f"{version_id}{_SUFFIX}"
 
 
 def _text(state: State) -> str:
@@ -280,7 +241,9 @@ def _text(state: State) -> str:
     return json.dumps({**fields, "events": events}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _state(text: str) -> State:
+def _state(text: str | None) -> State:
+    if text is None:
+        return State()
     fields = json.loads(text)
     serving, candidate = str(fields["serving"]), str(fields["candidate"])
     if not (serving == RULES or valid_id(serving)) or not (not candidate or valid_id(candidate)):

@@ -105,7 +105,7 @@ class Sources:
         self.specs, self.stages, self.observers = registered(arms), stages, observers
         self.admission = Admission()
         self.lately = Lately()
-        self.shelf = Shelf(store.path, store.entity_key)
+        self.shelf = Shelf(store.learned, store.entity_key)
         shelf = FileShelf(store.path / BREAKERS_FILE)
         self.guards = Guards(config.breakers, shelf, config.limits.workers, waiting=self.admission.waiting)
         self.showing = Showing(self.admission.waiting)

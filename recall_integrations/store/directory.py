@@ -23,7 +23,7 @@ from recall_integrations.database.watching import Watch
 from recall_integrations.errors import RecallError, StoreClosed, StoreCorrupt, StoreLocked, StorePathError
 from recall_integrations.records import record
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
-from recall_integrations.store.learned_files import LEARNS
+from recall_integrations.store.learned_files import LEARNS, LearnedFiles
 from recall_integrations.store.migrations import current_version, migrate
 from recall_integrations.store.presence import PROCESSES, Presence
 from recall_integrations.store.turns import OfFile, WriteTurn
@@ -56,6 +56,11 @@ class HeldDirectory:
     turn: WriteTurn
     presence: Presence | None
     watch: Watch | None
+
+    @property
+    def learned(self) -> LearnedFiles:
+        """What was learned: in the directory."""
+        return LearnedFiles(self.path)
 
     @property
     def own_indexes(self) -> bool:

@@ -10,8 +10,9 @@ from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
 from recall_integrations.errors import InvalidArgument, InvalidFilter
-from recall_integrations.store import learned_files, rows
+from recall_integrations.store import rows
 from recall_integrations.store.given import checked_filters
+from recall_integrations.store.learned_files import name_of
 from recall_integrations.store.listing import Listing
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import OWED, Removing
@@ -114,7 +115,7 @@ class Forgetting:
                     touched = self._removing.touch(connection, scope_id)
                 self._removing.touched(scope_id, touched)
                 parts.spellers.forget(scope_id)
-                learned_files.forget(parts.path, scope, parts.catalog.key)
+                parts.directory.learned.remove(name_of(scope, parts.catalog.key))
             finally:
                 parts.catalog.drop(scope_id)
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from sqlalchemy import Engine
 
 from recall_integrations.errors import RecallError
+from recall_integrations.store.learned_files import Kept
 from recall_integrations.store.turns import WriteTurn
 
 
@@ -55,6 +56,10 @@ class Held(Protocol):
     @property
     def name(self) -> str:
         """What it is called in messages."""
+
+    @property
+    def learned(self) -> Kept:
+        """What was learned from feedback."""
 
     def keeps(self) -> bool:
         """Whether this process keeps the indexes."""

@@ -1,34 +1,176 @@
-"""Where what was learned of a scope is kept: `learning/<digest>/` in the store's directory.
+"""Where what was learned is kept: texts, under the name of a scope and a name of their own.
 
-The digest is keyed, so that a listing of the directory does not say whose it is.
+In a directory these are files, `learning/<digest>/`: each is written beside its place and moved there, so that whoever
+reads sees the old one or the new one, and a process that is killed leaves both whole. In a database they are rows
+(`learned_rows`), which all nodes see. The digest is keyed, so that neither says whose it is.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Protocol
 
+from filelock import FileLock, Timeout
+
+from recall_integrations.errors import StoreError, StoreLocked
 from recall_integrations.types import Scope
 
 LEARNING = "learning"
 LEARNS = "LOCK.learning"  # of the process that learns
+TAKEN = "Another process is learning from this store. Try again when it is done."
 _DIGEST_BYTES = 12
 
 
 def name_of(scope: Scope, key: bytes) -> str:
-    """Of the directory of a scope, by the store's key."""
+    """Of what was learned of a scope, by the store's key."""
     said = json.dumps([scope.user_id, scope.agent_id, scope.namespace], ensure_ascii=False)
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES, key=key[:64]).hexdigest()
 
 
-def forget(directory: Path, scope: Scope, key: bytes) -> None:
-    """Remove what was learned of a scope.
+class Kept(Protocol):
+    """Texts by the name of a scope and a name of their own.
 
-    Raises:
-        OSError: it cannot be removed.
+    Every method may raise `StoreError`: what it is about cannot be read, written or removed, and is as it was.
     """
-    path = directory / LEARNING / name_of(scope, key)
-    if path.is_dir():
-        shutil.rmtree(path)
+
+    def any(self) -> bool:
+        """Whether anything was ever put."""
+        ...
+
+    def sign(self, name: str, of: str) -> object | None:
+        """What is another one after each `put`; `None` where there is nothing."""
+        ...
+
+    def read(self, name: str, of: str) -> str | None:
+        """A text, or `None`."""
+        ...
+
+    def put(self, name: str, of: str, text: str) -> None:
+        """Write a text, in place of the one that is there."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """Of scopes, in order."""
+        ...
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Names of the texts of a scope, in order."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove all texts of a scope."""
+        ...
+
+    def alone(self, wait_s: float) -> AbstractContextManager[None]:
+        """A context in which nobody else is; `StoreLocked` where somebody is for longer than `wait_s` seconds."""
+        ...
+
+    def shown(self, name: str, of: str) -> str:
+        """Where a text is, for messages."""
+        ...
+
+
+class LearnedFiles:
+    """`Kept` in a directory.
+
+    Args:
+        directory: of the store.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / LEARNING
+        self._lock = FileLock(str(directory / LEARNS), thread_local=False)
+
+    def any(self) -> bool:
+        """Whether the directory is there."""
+        return self.path.is_dir()
+
+    def sign(self, name: str, of: str) -> object | None:
+        """When the file was written, and which it is."""
+        path = self.path / name / of
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            return None
+        except OSError as e:
+            raise _cannot("read", path, e) from e
+        return found.st_mtime_ns, found.st_ino
+
+    def read(self, name: str, of: str) -> str | None:
+        """The text of a file, or `None`."""
+        path = self.path / name / of
+        try:
+            return path.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except UnicodeDecodeError as e:
+            raise StoreError(f"{path} is no text: it is damaged.") from e
+        except OSError as e:
+            raise _cannot("read", path, e) from e
+
+    def put(self, name: str, of: str, text: str) -> None:
+        """Write a file."""
+        path = self.path / name / of
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(text)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(temporary).replace(path)
+            except OSError:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+        except OSError as e:
+            raise StoreError(f"Cannot write {path}: {e.strerror or e}. What serves stays as it was.") from e
+
+    def names(self) -> tuple[str, ...]:
+        """Of the directories that there are."""
+        if not self.path.is_dir():
+            return ()
+        return tuple(sorted(path.name for path in self.path.iterdir() if path.is_dir()))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Names of the files of a scope."""
+        there = self.path / name
+        return tuple(sorted(path.name for path in there.glob("*.json"))) if there.is_dir() else ()
+
+    def remove(self, name: str) -> None:
+        """Remove the directory of a scope."""
+        path = self.path / name
+        try:
+            if path.is_dir():
+                shutil.rmtree(path)
+        except OSError as e:
+            raise _cannot("remove", path, e) from e
+
+    @contextmanager
+    def alone(self, wait_s: float) -> Iterator[None]:
+        """Inside, no other process learns or says what serves."""
+        try:
+            self._lock.acquire(timeout=wait_s)
+        except Timeout:
+            raise StoreLocked(TAKEN) from None
+        except OSError as e:
+            raise StoreError(f"Cannot write to {self.path.parent}: {e.strerror or e}. Check its permissions.") from e
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def shown(self, name: str, of: str) -> str:
+        """The path of a file."""
+        return str(self.path / name / of)
+
+
+def _cannot(what: str, path: Path, error: OSError) -> StoreError:
+    return StoreError(f"Cannot {what} {path}: {error.strerror or error}.")

@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.histories import Remembered
     from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.judgements import Judgements
+    from recall_integrations.store.learned_files import Kept
     from recall_integrations.store.listing import Listed
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.revisions import Revisions
@@ -657,6 +658,11 @@ class MemoryStore:
 
             self._judgements = Judgements(self._parts)
         return self._judgements
+
+    @property
+    def learned(self) -> Kept:
+        """What was learned from feedback, as it is kept: `recall_integrations.learning` reads and writes it."""
+        return self._parts.directory.learned
 
     @property
     def clock(self) -> Clock:

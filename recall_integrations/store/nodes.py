@@ -21,6 +21,7 @@ from recall_integrations.database.upgrading import make_ready
 from recall_integrations.errors import RecallError, StoreClosed, StoreLocked, StorePathError
 from recall_integrations.records import record
 from recall_integrations.store.directory import LOCK
+from recall_integrations.store.learned_rows import LearnedRows
 from recall_integrations.store.turns import WriteTurn
 
 CLOSE_S = 1.0
@@ -62,6 +63,11 @@ class Node:
     def name(self) -> str:
         """What it is called in messages; without a password."""
         return shown(self.engine.url)
+
+    @property
+    def learned(self) -> LearnedRows:
+        """What was learned: in the database, for all nodes."""
+        return LearnedRows(self.engine)
 
     def keeps(self) -> bool:
         """No node keeps tantivy's or Chroma's files: words and vectors are read from the record."""

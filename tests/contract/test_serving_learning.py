@@ -30,7 +30,7 @@ def store() -> Iterator[MemoryStore]:
     with MemoryStore.open() as store:
         store.remember_many([Memory("Priya runs the deploy", id="m1"), Memory("Sam drinks tea", id="m2")], scope=U1)
         store.remember(Memory("The deploy of u2 is a secret", id="x1"), scope=U2)
-        shelf, steps = Shelf(store.path, store.entity_key), {learnable()[0]: 0.1}
+        shelf, steps = Shelf(store.learned, store.entity_key), {learnable()[0]: 0.1}
         for name in (shelf.name_of(U1), SHARED):
             shelf.put(name, Version(id="v1", steps=steps, ranker=FixedWeights.version))
         yield store

@@ -43,7 +43,7 @@ def versions(store: Path) -> Path:
     """A store with two versions in u1, and a shared one."""
     one, other = learnable()[:2]
     with MemoryStore.open(store) as opened:
-        shelf = Shelf(opened.path, opened.entity_key)
+        shelf = Shelf(opened.learned, opened.entity_key)
         name = shelf.name_of(U1)
         shelf.put(name, Version(id="v1", steps={one: 0.1}, ranker=FixedWeights.version))
         shelf.put(
@@ -190,7 +190,7 @@ def test_beside_an_app_it_learns_and_is_told(versions: Path, recall: Recall) -> 
         said = recall("feedback", versions, "--query", ASKED, "--scope", "u1", "--rating", "up")
         assert said.exit_code == 0, said.output
         assert app.judgements.counts()[Scope(user_id="u1")] > 0
-        with Shelf(app.path, app.entity_key).alone():
+        with Shelf(app.learned, app.entity_key).alone():
             failed(recall("learn", versions, "run"), "Another process is learning")
 
 

@@ -1,16 +1,21 @@
-"""Versions on disk, and which of them answers."""
+"""Versions as they are kept, in files and in a database alike, and which of them answers."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
-from recall_integrations.errors import InvalidArgument
+from recall_integrations.database.postgres import open_postgres
+from recall_integrations.database.upgrading import make_ready
+from recall_integrations.errors import InvalidArgument, StoreError, StoreLocked
 from recall_integrations.learning.serving import served, share_of, to_replay
 from recall_integrations.learning.shelf import EVENTS_MAX, LOOK_SECONDS, SHARED, STATE, Event, Shelf
 from recall_integrations.learning.version import Version, from_json
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.store.learned_files import Kept, LearnedFiles
+from recall_integrations.store.learned_rows import LearnedRows
 from recall_integrations.types import ArmPlan, RetrievalPlan, Scope
 
 ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
@@ -37,9 +42,20 @@ def timer() -> Timer:
     return Timer()
 
 
+@pytest.fixture(params=["files", "rows"])
+def kept(request, tmp_path) -> Iterator[Kept]:
+    if request.param == "files":
+        yield LearnedFiles(tmp_path)
+        return
+    engine = open_postgres(request.getfixturevalue("postgres_url"))
+    make_ready(engine)
+    yield LearnedRows(engine)
+    engine.dispose()
+
+
 @pytest.fixture
-def shelf(tmp_path, timer) -> Shelf:
-    return Shelf(tmp_path, b"key", timer)
+def shelf(kept, timer) -> Shelf:
+    return Shelf(kept, b"key", timer)
 
 
 def put(shelf: Shelf, scope: Scope | None = ANN, version: Version = V1, **state: object) -> str:
@@ -49,12 +65,12 @@ def put(shelf: Shelf, scope: Scope | None = ANN, version: Version = V1, **state:
     return name
 
 
-def test_a_version_comes_back_as_it_was(shelf) -> None:
+def test_a_version_comes_back_as_it_was(shelf, kept) -> None:
     name = put(shelf)
     assert shelf.read(name, "v1") == V1 and from_json(V1.to_json(), "x") == V1
     assert shelf.versions(name) == ("v1",) and shelf.names() == (name,)
-    assert "ann" not in name and name != shelf.name_of(BOB) == Shelf(shelf.path.parent, b"key").name_of(BOB)
-    assert Shelf(shelf.path.parent, b"another").name_of(ANN) != name
+    assert "ann" not in name and name != shelf.name_of(BOB) == Shelf(kept, b"key").name_of(BOB)
+    assert Shelf(kept, b"another").name_of(ANN) != name
 
 
 @pytest.mark.parametrize(
@@ -82,17 +98,19 @@ def test_no_json_says_how_to_go_back() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"serving": "../x", "candidate": ""}', '{"serving": 7}', "\0"])
-def test_a_damaged_state_is_that_of_rules(shelf, timer, text) -> None:
+def test_a_damaged_state_is_that_of_rules(shelf, kept, timer, text) -> None:
     name = put(shelf, serving="v1")
     assert served(shelf, ANN, "x", 0.1).label == "v1"
-    (shelf.path / name / STATE).write_text(text, encoding="utf-8")
+    if "\0" in text and isinstance(kept, LearnedRows):
+        pytest.skip("a database holds no NUL")
+    kept.put(name, STATE, text)
     timer.now += LOOK_SECONDS
     assert served(shelf, ANN, "x", 0.1).label == "rules"
 
 
-def test_a_damaged_version_is_not_served(shelf) -> None:
+def test_a_damaged_version_is_not_served(shelf, kept) -> None:
     name = put(shelf, serving="v1")
-    (shelf.path / name / "v1.json").write_text("{", encoding="utf-8")
+    kept.put(name, "v1.json", "{")
     assert served(shelf, ANN, "x", 0.1).version is None
     with pytest.raises(InvalidArgument, match="v1.json cannot be read"):
         shelf.read(name, "v1")
@@ -100,15 +118,15 @@ def test_a_damaged_version_is_not_served(shelf) -> None:
         shelf.read(name, "v2")
 
 
-def test_nothing_learned_costs_one_look_a_second(shelf, timer, monkeypatch) -> None:
+def test_nothing_learned_costs_one_look_a_second(shelf, kept, monkeypatch) -> None:
     assert served(shelf, ANN, "x", 0.1).label == "rules"
-    monkeypatch.setattr(type(shelf.path), "is_dir", lambda _self: pytest.fail("it looked again"))
+    monkeypatch.setattr(kept, "any", lambda: pytest.fail("it looked again"))
     assert served(shelf, ANN, "x", 0.1).label == "rules"
 
 
-def test_another_process_promotes_and_it_is_seen_within_a_second(shelf, timer) -> None:
+def test_another_process_promotes_and_it_is_seen_within_a_second(shelf, kept, timer) -> None:
     assert served(shelf, ANN, "x", 0.1).label == "rules"
-    put(Shelf(shelf.path.parent, b"key", timer), serving="v1")
+    put(Shelf(kept, b"key", timer), serving="v1")
     timer.now += LOOK_SECONDS
     answer = served(shelf, ANN, "x", 0.1)
     assert answer.label == "v1" and not answer.tried and answer.ranker is not None
@@ -151,5 +169,27 @@ def test_events_are_bounded_and_forgetting_removes_all(shelf) -> None:
         shelf.change(name, lambda old, i=i: old.after(Event(at=i, step="nothing", version="", because="é")))
     state = shelf.state(name, fresh=True)
     assert len(state.events) == EVENTS_MAX and state.events[-1].because == "é"
+    other = put(shelf, BOB)
     shelf.forget(name)
-    assert shelf.names() == () and shelf.state(name, fresh=True).serving == "rules"
+    assert shelf.names() == (other,) and shelf.state(name, fresh=True).serving == "rules"
+
+
+def test_one_learns_at_a_time(shelf, kept) -> None:
+    another = LearnedFiles(kept.path.parent) if isinstance(kept, LearnedFiles) else kept
+    with shelf.alone(), pytest.raises(StoreLocked, match="Another process is learning"), Shelf(another, b"key").alone():
+        pass
+    with Shelf(another, b"key").alone():  # it was given back
+        pass
+
+
+def test_files_that_are_no_text_do_not_serve(tmp_path, timer) -> None:
+    shelf = Shelf(tmp_path, b"key", timer)
+    name = put(shelf, serving="v1")
+    path = tmp_path / "learning" / name / "v1.json"
+    path.write_bytes(b"\xff\xfe")
+    assert served(shelf, ANN, "x", 0.1).version is None
+    with pytest.raises(StoreError, match="it is damaged"):
+        shelf.read(name, "v1")
+    (path.parent / STATE).write_bytes(b"\xff")
+    timer.now += LOOK_SECONDS
+    assert served(shelf, ANN, "x", 0.1).label == "rules"

@@ -91,7 +91,7 @@ def test_forgetting_a_user_forgets_what_was_said_and_learned(store) -> None:
     store.judgements.put(BOB, of(), settings=SETTINGS)
     from recall_integrations.learning.shelf import Event, Shelf
 
-    shelf = Shelf(store.path, store.entity_key)
+    shelf = Shelf(store.learned, store.entity_key)
     for scope in (ANN, BOB):
         shelf.change(shelf.name_of(scope), lambda old: old.after(Event(at=1, step="nothing", version="")))
     store.forget(user_id="ann")
