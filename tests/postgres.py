@@ -47,6 +47,20 @@ class Postgres:
         self.run(f"CREATE DATABASE {name} TEMPLATE {template} ENCODING 'UTF8' STRATEGY wal_log")
         return self.url.set(database=name).render_as_string(hide_password=False)
 
+    def fresh_of(self, url: str | URL) -> str:
+        """The URL of a copy of a database, to which nobody may be connected meanwhile: who is, is cut off."""
+        name = make_url(url).database
+        self.cut(url)
+        assert name is not None
+        return self.fresh(template=name)
+
+    def take_over(self, other: str, url: str | URL) -> None:
+        """From now on `other` is what answers at an address; what was there goes."""
+        name, instead = make_url(url).database, make_url(other).database
+        self.run(f"ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false")
+        self.cut(url)
+        self.run(f"DROP DATABASE {name} WITH (FORCE)", f"ALTER DATABASE {instead} RENAME TO {name}")
+
     def drop(self, url: str) -> None:
         """Remove a database that `fresh` made, whoever is still connected to it."""
         self.run(f"DROP DATABASE IF EXISTS {make_url(url).database} WITH (FORCE)")
@@ -78,7 +92,7 @@ class Postgres:
         self.run(*(f"ALTER SYSTEM SET {name} = {value}" for name in _DURABLE), "SELECT pg_reload_conf()")
         time.sleep(0.05)  # it is told, and does not answer
 
-    def cut(self, url: str) -> None:
+    def cut(self, url: str | URL) -> None:
         """End every connection to a database."""
         name = make_url(url).database
         self.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")

@@ -22,10 +22,11 @@ class Outside:
 
     Args:
         engine: of the store.
+        shares: the key of a lock that it has together with others for as long as it is there.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, shares: int | None = None) -> None:
+        self._engine, self._shares = engine, shares
         self._lock = threading.RLock()
         self._connection: Connection | None = None
 
@@ -37,17 +38,25 @@ class Outside:
         """
         with self._lock, mapped_errors(self._engine):
             try:
-                return self._made().execute(text(statement), values).scalar()
+                return self._asked(statement, values)
             except SQLAlchemyError as e:
                 if not is_lost(e):
                     raise
-                self.close()
-                return self._made().execute(text(statement), values).scalar()
+                return self._asked(statement, values)
+
+    def _asked(self, statement: str, values: dict[str, object]) -> object:
+        try:
+            return self._made().execute(text(statement), values).scalar()
+        except BaseException:
+            self.close()  # one that was lost, or interrupted half-way, answers nothing any more
+            raise
 
     def _made(self) -> Connection:
         if self._connection is None:
             made = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             made.detach()  # its locks must not go into the pool
+            if self._shares is not None:
+                made.execute(text("SELECT pg_advisory_lock_shared(:key)"), {"key": self._shares})
             self._connection = made
         return self._connection
 
@@ -87,14 +96,14 @@ class AdvisoryLock:
 
 
 class Committed:
-    """Whether anybody has written to the store since one last looked: one row, on a connection of its own.
+    """Whether anybody has written to the store since one last looked: one row.
 
     Args:
-        engine: of the store.
+        outside: a connection for it.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._outside = Outside(engine)
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
 
     def version(self) -> int:
         """Another number than before if anything was written meanwhile, by whatever node.

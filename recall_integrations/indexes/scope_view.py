@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, and_, func, null, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.meta import pruned_upto
 from recall_integrations.database.portable import streamed
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import damage, kept_columns, lexicon
@@ -58,6 +59,7 @@ SMALL = 20_000  # rows whose vectors are read from the store in some 100 ms wher
 _ROW_BYTES = 30  # of the columns but for ids, vectors and texts
 _STRING_BYTES, _ID_BYTES = 130, 40  # of an id: a string of its own, or its share of a block of many
 _COMPACT_AT = 0.3
+_PRUNED_MIN = 1_000  # changes behind which columns look whether the journal still tells of all of them
 _AT_ONCE = 2_000  # rows read at a time; more are slower, as they leave the processor's cache
 FEW_SORTED = 128  # rows of which all are sorted by score and id where some scores are equal
 SORTED_MAX = 4_096  # equal scores that are sorted by id to have the first of them
@@ -739,6 +741,8 @@ class ScopeViews:
             return True  # a write that changed no memory: an entity was declared
         c = schema.changes
         with self._engine.connect() as connection:
+            if upto - columns.seq > _PRUNED_MIN and pruned_upto(connection) > columns.seq:
+                return False  # what was removed since is not told any more
             changed = connection.execute(
                 select(c.c.op, c.c.num)
                 .where(c.c.scope_id == scope_id, c.c.seq > columns.seq, c.c.seq <= upto)

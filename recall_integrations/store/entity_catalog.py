@@ -73,12 +73,15 @@ class EntityCatalog:
         with self._lock:
             return scope_id in self._kept
 
-    def drop(self, scope_id: int) -> None:
-        """Forget what is in memory, after a write that failed half-way."""
+    def drop(self, scope_id: int | None = None) -> None:
+        """Forget what is in memory of a scope, or of all: it may be out of date."""
         with self._lock:
             self._drops += 1
             self._last = None
-            self._kept.pop(scope_id, None)
+            if scope_id is None:
+                self._kept.clear()
+            else:
+                self._kept.pop(scope_id, None)
 
     def _load(self, scope_id: int) -> ScopeEntities:
         e, a = schema.entities, schema.aliases

@@ -77,7 +77,12 @@ class Expiry:
     def load(self, connection: Connection) -> None:
         """Read what ends next in each scope."""
         first = select(_m.scope_id, func.min(_m.expires_at)).where(ends()).group_by(_m.scope_id)
-        self._next.update({int(scope_id): int(at) for scope_id, at in connection.execute(first)})
+        found = {int(scope_id): int(at) for scope_id, at in connection.execute(first)}
+        with self._lock:
+            self._next.clear()
+            self._next.update(found)
+            self._ended.clear()
+            self._left.clear()
 
     @property
     def none(self) -> bool:

@@ -4,7 +4,9 @@
       └─ yes ─▶ what the journal has beyond what is known here
                   ├─ new scopes, versions, times at which memories end
                   ├─ names and facts in memory, answers that were kept: forgotten, of the scopes written to
-                  └─ columns follow the journal when they are asked for; vocabularies are told each change
+                  ├─ columns follow the journal when they are asked for; vocabularies are told each change
+                  └─ it does not go on from where it was known (a backup was put back, a replica took over that
+                     lacked something, it was pruned): all that is in memory is forgotten and read anew
 
 A thread of this process that writes has taken notice when its turn began, and nobody else writes until it is over: so
 nothing is looked for meanwhile, and what this process writes itself is never met here.
@@ -13,6 +15,7 @@ nothing is looked for meanwhile, and what this process writes itself is never me
 from __future__ import annotations
 
 import contextlib
+import logging
 import sqlite3
 import threading
 import time
@@ -25,16 +28,20 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
-from recall_integrations.errors import RecallError
+from recall_integrations.errors import RecallError, StoreClosed, StorePathError
 from recall_integrations.indexes.ends import ends
+from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.store import journal, rows
+from recall_integrations.store.history import Point
 from recall_integrations.store.journal import TOUCH, Change
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
     from recall_integrations.store.held import Watching
     from recall_integrations.store.parts import StoreParts
+
+logger = logging.getLogger("recall_integrations")
 
 TOLD_MAX = 2_000  # changes that vocabularies are told one by one; after more they are made anew
 LOOK_S = 1.0  # between two looks of a process that nobody asks anything
@@ -53,7 +60,7 @@ class _News:
         changes: what vocabularies in memory have to follow; `None` = too many to be told.
     """
 
-    head: int
+    head: Point
     semantic: int
     written: Mapping[int, tuple[Scope, int, int, bool]]
     ending: Mapping[int, int]
@@ -72,7 +79,8 @@ class Followed:
         self.watch = watch
         self.lock = threading.Lock()
         self.at = -1  # what the watch said
-        self.head = self.semantic = 0  # the last entry of the journal that was committed; how far vectors were made
+        self.head = Point()  # the last entry of the journal that was committed
+        self.semantic = 0  # how far vectors were made
         self.mine = False  # whether it is this process's turn to write
         self.failed = ""  # what went wrong when it was looked at last
 
@@ -95,7 +103,7 @@ class Followed:
                 if now != self.at:
                     with parts.engine.connect() as connection:
                         self.head, self.semantic = journal.reached(connection)
-                parts.next_seq = self.head + 1  # the numbers of a write that failed are given again, by whomever
+                parts.next_seq = self.head.seq + 1  # the numbers of a write that failed are given again, by whomever
                 self.at = now
 
     def look(self, parts: StoreParts) -> None:
@@ -112,7 +120,11 @@ class Followed:
         if now == self.at:
             return
         with parts.engine.connect() as connection:  # one snapshot
-            news = _read(connection, parts.next_seq - 1, self.semantic, parts.spellers.hold)
+            if not journal.continues(connection, self.head):
+                self.head, self.semantic = _begin_anew(parts, connection)
+                self.at = now
+                return
+            news = _read(connection, self.head.seq, self.semantic, parts.spellers.hold)
             if news.written:  # the first of them may have noted which embedding makes the vectors
                 made_by = get_meta(connection, "embedding")
                 parts.stamped = made_by is not None
@@ -121,14 +133,14 @@ class Followed:
         self.head, self.semantic, self.at = news.head, news.semantic, now
 
 
-def _read(connection: Connection, known: int, semantic: int, told: Callable[[Iterable[int]], bool]) -> _News:
+def _read(connection: Connection, known: int, semantic: int, told_of: Callable[[Iterable[int]], bool]) -> _News:
     """What the database holds beyond what is known here.
 
     Args:
         connection: a snapshot of it.
         known: the last entry of the journal that is known.
         semantic: how far vectors were made then.
-        told: whether somebody wants to be told of changes of some scopes, one by one.
+        told_of: whether somebody wants to be told of changes of some scopes, one by one.
     """
     c, s, m = schema.changes.c, schema.scopes.c, schema.memories.c
     head, cursor = journal.reached(connection)
@@ -136,7 +148,7 @@ def _read(connection: Connection, known: int, semantic: int, told: Callable[[Ite
     if cursor > semantic and semantic < known:
         made = select(c.scope_id).where(c.seq > semantic, c.seq <= min(cursor, known)).distinct()
         late = sorted(connection.execute(made).scalars())
-    if head <= known:
+    if head.seq <= known:
         return _News(head=head, semantic=cursor, written={}, ending={}, late=late, changes=())
     grouped = (
         select(c.scope_id, func.max(c.seq), func.max(case((c.op == TOUCH, 1), else_=0)))
@@ -151,7 +163,7 @@ def _read(connection: Connection, known: int, semantic: int, told: Callable[[Ite
             written[scope_id] = (Scope(user, agent, namespace), int(version), *newest[scope_id])
     first = select(m.scope_id, func.min(m.expires_at)).where(ends(), m.num > known).group_by(m.scope_id)
     ending = {int(scope_id): int(at) for scope_id, at in connection.execute(first)}
-    changes = journal.pending_in(connection, known, TOLD_MAX + 1) if told(newest) else []
+    changes = journal.pending_in(connection, known, TOLD_MAX + 1) if told_of(newest) else []
     return _News(
         head=head,
         semantic=cursor,
@@ -180,8 +192,35 @@ def _take(parts: StoreParts, news: _News) -> None:
     changes = news.changes
     if changes is not None and not changes and parts.spellers.hold(news.written):
         changes = None  # one was begun meanwhile, and may have read an older state
-    parts.indexes.others_wrote(news.written, changes, news.head, news.head - news.semantic)
-    parts.next_seq = news.head + 1
+    parts.indexes.others_wrote(news.written, changes, news.head.seq, news.head.seq - news.semantic)
+    parts.next_seq = news.head.seq + 1
+
+
+def _begin_anew(parts: StoreParts, connection: Connection) -> tuple[Point, int]:
+    """Forget all that was read, and read what the store holds; the last entry of its journal, and of vectors."""
+    logger.warning("The journal of %s does not go on from what was read of it: all is read anew.", parts.directory.name)
+    s = schema.scopes
+    with parts.revisions.writing(None):
+        head, semantic = journal.reached(connection)
+        found = connection.execute(select(s).order_by(s.c.scope_id)).all()
+        scopes = {Scope(row.user_id, row.agent_id, row.namespace): row.scope_id for row in found}
+        parts.shown.update({row.scope_id: (row.version, head.seq) for row in found})
+        parts.scopes.update(scopes)  # in place, and never empty: others recall meanwhile
+        for scope in [scope for scope in parts.scopes if scope not in scopes]:
+            parts.shown.pop(parts.scopes.pop(scope), None)
+        parts.opened_at = {row.scope_id: row.version for row in found}
+        parts.stamped = get_meta(connection, "embedding") is not None
+        parts.expiry.load(connection)
+        parts.views.drop()
+        parts.catalog.drop()
+        parts.facts.drop()
+        parts.spellers.forget()
+        for forget in parts.forgets:
+            if (known := forget()) is not None:
+                known()
+        parts.indexes.others_wrote(parts.shown, None, head.seq, head.seq - semantic)
+        parts.next_seq = head.seq + 1
+    return head, semantic
 
 
 def connect(parts: StoreParts) -> None:
@@ -214,6 +253,8 @@ def _look_on(of: weakref.ref[StoreParts]) -> None:
             return
         try:
             parts.up_to_date()
-        except (RecallError, OSError):  # it was closed, or its directory is gone
+        except (StoreClosed, StorePathError, OSError):  # or its directory is gone
             return
+        except RecallError as e:
+            logger.debug("What others wrote is looked for again: %s", told(e))
         del parts

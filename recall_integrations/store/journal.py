@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, u
 
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
-from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.meta import PRUNED, get_meta, put_meta
 from recall_integrations.records import record
 from recall_integrations.store import history
 from recall_integrations.store.history import Point
@@ -26,7 +26,6 @@ from recall_integrations.types import indexed_text
 LEXICAL, SEMANTIC = "lexical", "semantic"
 TOUCH = "touch"  # an entry without a memory: names or facts of a scope were written
 KEPT_ENTRIES = 10_000
-PRUNED = "pruned"  # key in `meta`: number and digest of the last entry that was dropped
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -155,12 +154,25 @@ def last_seq(connection: Connection) -> int:
     return max(newest, int(get_meta(connection, "last_seq") or 0))
 
 
-def reached(connection: Connection) -> tuple[int, int]:
-    """The highest sequence number ever given, and how far vectors are made."""
+def reached(connection: Connection) -> tuple[Point, int]:
+    """The last entry ever written, and how far vectors are made."""
     c, at = schema.changes.c, schema.cursors.c
-    made = select(at.seq).where(at.name == SEMANTIC).scalar_subquery()
-    head, semantic = connection.execute(select(func.max(c.seq), made)).one()
-    return int(head) if head is not None else last_seq(connection), int(semantic or 0)
+    newest = connection.execute(select(c.seq, c.digest).order_by(c.seq.desc()).limit(1)).first()
+    made = connection.execute(select(at.seq).where(at.name == SEMANTIC)).scalar()
+    if newest is None:
+        head = Point(last_seq(connection), pruned(connection).digest)
+    else:
+        head = Point(int(newest.seq), newest.digest)
+    return head, int(made or 0)
+
+
+def continues(connection: Connection, known: Point) -> bool:
+    """Whether the journal goes on from an entry that was read of it before.
+
+    It does not where a backup was put back or a replica took over that lacked something, and where what came since was
+    pruned.
+    """
+    return not known.seq or point(connection, known.seq) == known
 
 
 def pending(engine: Engine, after: int, limit: int) -> list[Change]:
@@ -227,6 +239,16 @@ def prune(connection: Connection, keep_after: int) -> None:
     if last is not None:
         put_meta(connection, PRUNED, f"{last.seq} {last.digest}")
     connection.execute(delete(schema.changes).where(schema.changes.c.seq <= keep_after))
+
+
+def prune_old(connection: Connection, keep: int) -> None:
+    """Drop all but the newest entries, while others read along.
+
+    Who has read less of it than is left begins anew (`continues`), so `keep` is more than anybody lags behind.
+    """
+    upto = last_seq(connection) - keep
+    if upto > pruned(connection).seq:
+        prune(connection, upto)
 
 
 def restart(connection: Connection) -> int:

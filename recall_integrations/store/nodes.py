@@ -38,7 +38,7 @@ class Node:
         engine: of the database.
         turn: the write lock; it is taken when `join` returns.
         watch: tells when somebody has written.
-        outside: holds the locks of this node.
+        outside: says that this node has the store open. It is asked at every call, so that who was cut off says so again.
     """
 
     path: Path
@@ -113,7 +113,6 @@ class Node:
     def release(self, *, noted: bool = False) -> None:
         """Let go of it. Who still reads gets `StoreClosed` and no new connection."""
         event.listen(self.engine, "do_connect", _closed)
-        self.watch.close()
         self.outside.close()
         self.engine.dispose()
         self.keeping.release()
@@ -142,10 +141,10 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         path.mkdir(parents=True, exist_ok=True)
         keeping.acquire(timeout=0)
         engine = open_postgres(url, isolation="REPEATABLE READ")  # as SQLite: one state for all statements
-        outside = Outside(engine)
-        outside.ask("SELECT pg_advisory_lock_shared(:key)", key=OPENED)
+        outside = Outside(engine, shares=OPENED)
         turn = WriteTurn(AdvisoryLock(Outside(engine)), shown(engine.url))
         turn.acquire()
+        outside.ask("SELECT 1")
     except BaseException as e:
         if engine is not None:
             engine.dispose()
@@ -164,7 +163,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         keeping=keeping,
         engine=engine,
         turn=turn,
-        watch=Committed(engine),
+        watch=Committed(outside),
         outside=outside,
     )
 

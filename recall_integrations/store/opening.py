@@ -132,11 +132,12 @@ def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
     """The embedding that vectors were being made anew with, and whether another one made them."""
     s = schema.scopes
     with parts.engine.connect() as connection:
+        last = journal.last_seq(connection)
         for row in connection.execute(select(s).order_by(s.c.scope_id)):
             parts.scopes[Scope(row.user_id, row.agent_id, row.namespace)] = row.scope_id
-            parts.shown[row.scope_id] = (row.version, journal.last_seq(connection))
+            parts.shown[row.scope_id] = (row.version, last)
             parts.opened_at[row.scope_id] = row.version
-        parts.next_seq = journal.last_seq(connection) + 1
+        parts.next_seq = last + 1
         parts.followed.semantic = journal.cursors(connection).get(SEMANTIC, 0)
         made_by = get_meta(connection, "embedding")
         half_way = get_meta(connection, renewal.REEMBEDDING)

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from types import TracebackType
 
@@ -20,6 +21,7 @@ from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.scope_view import ScopeViews
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience import forking
+from recall_integrations.store import journal
 from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.asking import AskedEmbedding
 from recall_integrations.store.clock import Clock
@@ -37,6 +39,8 @@ from recall_integrations.store.revisions import Revisions
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.types import Scope
+
+KEPT_ENTRIES = 100_000  # of a journal that nodes read; one that lags further behind reads its scopes anew
 
 logger = logging.getLogger("recall_integrations")
 
@@ -136,6 +140,9 @@ class StoreParts:
         self.revisions = Revisions(ends.due)
         self.expiry = Expiry(self.engine, ends, self.revisions)
         self.next_seq = 1
+        self._prune_at = 0  # from which entry on the journal is shortened: only where nodes read it, not indexes
+        # Called when nothing of what was read holds any more. Weak: those who keep what they read know this object.
+        self.forgets: list[weakref.WeakMethod[Callable[[], None]]] = []
         self.stamped = False  # whether the store notes which embedding made it
         self._make(embedding, extractor, shown)
 
@@ -290,6 +297,10 @@ class StoreParts:
             for scope_id in self.indexes.catch_up(vectors=vectors):
                 if scope_id != writing or was_behind:
                     self.views.drop(scope_id)
+        if self.directory.own_indexes and self.next_seq >= self._prune_at:
+            self._prune_at = self.next_seq + KEPT_ENTRIES // 10
+            with self.engine.begin() as connection:
+                journal.prune_old(connection, KEPT_ENTRIES)
 
     def settle(self) -> None:
         """Embed what is in the journal without vectors. The write lock is held only to keep them.

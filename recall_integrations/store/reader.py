@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakMethod
 
 from sqlalchemy import func, select
 
@@ -36,6 +37,7 @@ class Reader:
         self._parts = parts
         self._recent = Recent(parts.revisions, parts.scopes)
         self._languages: dict[int, tuple[int, Spoken]] = {}  # of each scope the version, and what was read at it
+        parts.forgets.append(WeakMethod(self._forget))
 
     @cached_property
     def filtering(self) -> Filtering:
@@ -71,6 +73,10 @@ class Reader:
     def let_go(self) -> None:
         """Forget what filters have read: values of memories that are gone may be among it."""
         self.__dict__.pop("filtering", None)
+
+    def _forget(self) -> None:
+        self._languages.clear()
+        self.let_go()
 
     def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
         """Rows that meet the filters, or `None` for all."""

@@ -28,7 +28,7 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.errors import IndexUnavailable
+from recall_integrations.errors import IndexUnavailable, RecallError
 from recall_integrations.indexes.words import WordIndex
 from recall_integrations.privacy.logs import told
 from recall_integrations.query.known_words import lexicon
@@ -345,10 +345,13 @@ class Spellers:
         with self._lock:
             return not self._kept.keys().isdisjoint(scope_ids)
 
-    def forget(self, scope_id: int) -> None:
-        """Forget what is in memory of a scope, and what it has learned since it was last written."""
+    def forget(self, scope_id: int | None = None) -> None:
+        """Forget what is in memory of a scope, or of all, and what it has learned since it was last written."""
         with self._lock:
-            self._kept.pop(scope_id, None)
+            if scope_id is None:
+                self._kept.clear()
+            else:
+                self._kept.pop(scope_id, None)
 
     def _tell(self, change: Change, difference: Counter[str]) -> bool:
         """Add what a change does to the counts; false if its words are not known any more."""
@@ -428,12 +431,14 @@ class Spellers:
             if self._closing.is_set():
                 return
             self._closing.set()
-        if self._write_lock.acquire(timeout=CLOSE_S):
-            try:
-                if any(kept.changed for kept in self._kept.values()):
+        try:
+            if any(kept.changed for kept in self._kept.values()) and self._write_lock.acquire(timeout=CLOSE_S):
+                try:
                     self._write()
-            finally:
-                self._write_lock.release()
+                finally:
+                    self._write_lock.release()
+        except (RecallError, SQLAlchemyError, OSError) as e:  # the database is away, and the store is to be let go
+            logger.warning("What was learned of spelling could not be written: %s", told(e))
 
 
 def _of_others(there: Learned, saved: Learned, speller: Speller) -> Learned:

@@ -371,7 +371,7 @@ class Stores:
             if kind == POSTGRESQL:
                 (directory / "recall.db").write_bytes(b"elsewhere")
                 engine = open_postgres(self._both[kind].url)
-                patched.setattr("recall_integrations.store.directory.open_sqlite", lambda _path: engine)
+                patched.setattr("recall_integrations.store.directory.open_sqlite", lambda _path, **_: engine)
             return MemoryStore.open(
                 directory, embedding=self._embedding, clock=lambda: self.now, new_id=lambda: f"id-{next(numbers)}"
             )

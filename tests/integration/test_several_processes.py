@@ -1,4 +1,4 @@
-"""Real processes over one directory: what any of them acknowledged is found by all, and survives its end."""
+"""Real processes over one directory or one database: what any of them acknowledged all find, and it survives its end."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ store.close()
 class Other:
     """Another process with the store open."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, place: str) -> None:
         pipe = subprocess.PIPE
-        command = [sys.executable, "-c", CHILD, str(directory)]
+        command = [sys.executable, "-c", CHILD, place]
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=ENVIRONMENT)
 
     def tell(self, *what: Any) -> None:
@@ -95,10 +95,15 @@ class Other:
             self.process.wait(30)
 
 
+@pytest.fixture(params=["directory", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(tmp_path / "store" if request.param == "directory" else request.getfixturevalue("postgres_url"))
+
+
 @pytest.fixture
-def others(tmp_path: Path) -> Iterator[list[Other]]:
-    """Processes that begin at once with an empty directory."""
-    started = [Other(tmp_path / "store") for _ in range(3)]
+def others(place: str) -> Iterator[list[Other]]:
+    """Processes that begin at once with an empty place."""
+    started = [Other(place) for _ in range(3)]
     assert [one.line() for one in started] == ["open"] * 3
     yield started
     for one in started:
@@ -107,7 +112,7 @@ def others(tmp_path: Path) -> Iterator[list[Other]]:
         one.process.wait(30)
 
 
-def test_what_one_does_the_others_find_at_their_next_call(others: list[Other]) -> None:
+def test_what_one_does_the_others_find_at_their_next_call(others: list[Other], place: str) -> None:
     first, second, third = others
     first.tell("write", "Priya", 2)
     assert [first.line(), first.line(), first.line()] == ["Priya-0", "Priya-1", None]
@@ -116,10 +121,10 @@ def test_what_one_does_the_others_find_at_their_next_call(others: list[Other]) -
     assert first.ask("recall", "How many swans did Priya count?") == ["Priya-1"]
     second.ask("declare", "Priya Raman", "PR")
     assert third.ask("recall", "What did PR count?") == ["Priya-1"]
-    assert sum(one.ask("keeps") for one in others) == 1
+    assert sum(one.ask("keeps") for one in others) == ("://" not in place)
 
 
-def test_all_write_at_once_and_nothing_is_lost(others: list[Other], tmp_path: Path) -> None:
+def test_all_write_at_once_and_nothing_is_lost(others: list[Other], place: str) -> None:
     for place, one in enumerate(others):
         one.tell("write", f"P{place}", 30)
     for one in others:
@@ -128,34 +133,37 @@ def test_all_write_at_once_and_nothing_is_lost(others: list[Other], tmp_path: Pa
         one.tell("same", f"process {one.process.pid}", 10)
     assert [one.line() for one in others] == [None] * 3
     assert [one.ask("count") for one in others] == [91] * 3
-    with MemoryStore.open(tmp_path / "store") as store:
+    with MemoryStore.open(place) as store:
         wanted = {f"P{place}-{i}" for place in range(3) for i in range(30)} | {"one"}
         assert {memory.id for memory in store.iterate(scope=SCOPE)} == wanted
         assert len(store.list(scope=SCOPE, limit=100)) == 91
     for one in others:
         one.end()
-    with MemoryStore.open(tmp_path / "store") as store:
+    with MemoryStore.open(place) as store:
         assert store.stats()["notices"] == [] and store.stats()["index_lag"] == {"lexical": 0, "semantic": 0}
 
 
-def test_who_keeps_the_indexes_is_killed_while_all_write(others: list[Other], tmp_path: Path) -> None:
+def test_one_is_killed_while_all_write(others: list[Other], place: str) -> None:
     acknowledged = set()
     for place, one in enumerate(others):
         one.tell("write", f"P{place}", 40)
     for one in others:  # each is in the middle of it
         acknowledged.update(one.line() for _ in range(5))
-    keeper = next(one for one in others if one.process.pid == _holder(tmp_path / "store" / LOCK))
+    keeper = others[0]
+    if "://" not in place:  # the one that keeps the indexes
+        keeper = next(one for one in others if one.process.pid == _holder(Path(place) / LOCK))
     keeper.process.send_signal(signal.SIGKILL)
     for one in others:
         acknowledged.update(one.rest())
     alive = [one for one in others if one is not keeper]
     alive[0].tell("write", "after", 1)  # the others may have been done before it was killed
     acknowledged.update(alive[0].rest())
-    assert sum(one.ask("keeps") for one in alive) == 1  # one of them has taken over
+    if "://" not in place:
+        assert sum(one.ask("keeps") for one in alive) == 1  # one of them has taken over
     assert all(one.ask("count") >= len(acknowledged) for one in alive)
     for one in alive:
         one.end()
-    with MemoryStore.open(tmp_path / "store") as store:
+    with MemoryStore.open(place) as store:
         there = {memory.id for memory in store.iterate(scope=SCOPE)}
         assert acknowledged <= there and len(there) <= len(acknowledged) + 1  # one may have been written and not told
 
@@ -171,9 +179,8 @@ def _holder(lock: Path) -> int:
 
 
 @pytest.mark.slow
-def test_commands_work_beside_an_app(tmp_path: Path) -> None:
-    directory = tmp_path / "store"
-    with MemoryStore.open(directory) as store:
+def test_commands_work_beside_an_app(place: str) -> None:
+    with MemoryStore.open(place) as store:
         store.remember(Memory("The zeppelin landed in Riga", id="m1"))
         command = [sys.executable, "-c", "from recall_integrations.cli import main; main()"]
 
@@ -182,19 +189,19 @@ def test_commands_work_beside_an_app(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stderr
             return done.stdout
 
-        assert "zeppelin" in recall("search", str(directory), "Where did the zeppelin land?")
-        assert "1" in recall("stats", str(directory))
-        assert json.loads(recall("export", str(directory), "-"))["id"] == "m1"
-        recall("forget", str(directory), "m1", "--yes")
+        assert "zeppelin" in recall("search", place, "Where did the zeppelin land?")
+        assert "1" in recall("stats", place)
+        assert json.loads(recall("export", place, "-"))["id"] == "m1"
+        recall("forget", place, "m1", "--yes")
         assert store.count() == 0
         assert not QueryOptimizer(store).recall("zeppelin").hits
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="workers share a socket")
-def test_four_workers_share_one_memory(tmp_path: Path) -> None:
+def test_four_workers_share_one_memory(place: str) -> None:
     command = [sys.executable, "-c", "from recall_integrations.cli import main; main()"]
-    arguments = ["serve", str(tmp_path / "store"), "--port", "0", "--workers", "4", "--no-warm"]
+    arguments = ["serve", place, "--port", "0", "--workers", "4", "--no-warm"]
     pipe = subprocess.PIPE
     with subprocess.Popen([*command, *arguments], stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT) as server:
         try:
@@ -222,7 +229,7 @@ def test_four_workers_share_one_memory(tmp_path: Path) -> None:
             assert not _children(server.pid)
         finally:
             server.kill()
-    with MemoryStore.open(tmp_path / "store") as store:
+    with MemoryStore.open(place) as store:
         assert store.count() == 60
 
 

@@ -1,0 +1,198 @@
+"""Nodes whose PostgreSQL fails them: it is killed, the network is cut, a replica takes over that lacked something."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import make_url
+
+from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
+from recall_integrations.database import turns
+from recall_integrations.errors import RecallError, StoreError
+from recall_integrations.store import parts
+from tests.postgres import Postgres, running
+
+SCOPE, SAM = Scope(user_id="u1"), Scope(user_id="sam")
+
+
+def ids(store: MemoryStore, query: str = "Who counted swans on the lake?") -> list[str]:
+    return sorted(hit.memory.id for hit in QueryOptimizer(store).recall(query, scope=SCOPE, k=50))
+
+
+def written(store: MemoryStore, name: str, count: int) -> list[str]:
+    """Ids that were acknowledged; what fails is written again under its id."""
+    done = []
+    for i in range(count):
+        for _ in range(50):
+            try:
+                done.append(store.remember(Memory(f"{name} counted {i} swans", id=f"{name}-{i}"), scope=SCOPE))
+                break
+            except StoreError:
+                time.sleep(0.02)
+    return done
+
+
+@pytest.fixture
+def two(postgres_url: str) -> Iterator[tuple[MemoryStore, MemoryStore]]:
+    with MemoryStore.open(postgres_url) as store, MemoryStore.open(postgres_url) as other:
+        yield store, other
+
+
+def test_connections_are_cut_while_two_nodes_write(
+    postgres: Postgres, postgres_url: str, two: tuple[MemoryStore, MemoryStore]
+) -> None:
+    done: dict[str, list[str]] = {}
+    threads = [
+        threading.Thread(target=lambda name=name, store=store: done.update({name: written(store, name, 25)}))
+        for name, store in zip(("Priya", "Sam"), two, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        postgres.cut(postgres_url)  # also of who has the turn, in the middle of a write
+        time.sleep(0.15)
+    wanted = [f"{name}-{i}" for name in ("Priya", "Sam") for i in range(25)]
+    assert done == {name: [f"{name}-{i}" for i in range(25)] for name in ("Priya", "Sam")}
+    for store in two:
+        assert {memory.id for memory in store.iterate(scope=SCOPE)} == set(wanted)
+        assert store.count(scope=SCOPE) == 50 and ids(store) == sorted(wanted)
+    with MemoryStore.open(postgres_url) as third:
+        assert ids(third) == sorted(wanted)
+
+
+def test_a_node_whose_connection_was_cut_is_still_known_to_others(
+    postgres: Postgres, postgres_url: str, two: tuple[MemoryStore, MemoryStore]
+) -> None:
+    store, other = two
+    postgres.cut(postgres_url)
+    assert store.count() == other.count() == 0
+    with pytest.raises(StoreError, match="is open in 1 more"):
+        store.compact()
+
+
+def test_what_is_forgotten_while_a_node_is_cut_off_it_does_not_show(
+    postgres: Postgres, postgres_url: str, two: tuple[MemoryStore, MemoryStore]
+) -> None:
+    store, other = two
+    store.remember_many([Memory(f"Priya counted {i} swans", id=f"m{i}") for i in range(3)], scope=SCOPE)
+    assert ids(other) == ["m0", "m1", "m2"]
+    store.forget("m1", scope=SCOPE)
+    postgres.cut(postgres_url)
+    assert ids(other) == ids(store) == ["m0", "m2"]
+
+
+def test_a_replica_takes_over_that_lacked_the_last_writes(
+    postgres: Postgres, two: tuple[MemoryStore, MemoryStore], caplog: pytest.LogCaptureFixture
+) -> None:
+    store, other = two
+    url = make_url(store._parts.directory.address)
+    store.remember_many([Memory(f"Priya counted {i} swans", id=f"m{i}") for i in range(3)], scope=SCOPE)
+    assert ids(other) == ids(store) == ["m0", "m1", "m2"]
+    behind = postgres.fresh_of(url)  # what the replica has
+    store.remember_many([Memory(f"Sam counted {i} swans", id=f"lost{i}") for i in range(3)], scope=SCOPE)
+    store.remember(Memory("Sam has a scope of his own"), scope=Scope(user_id="lost"))
+    store.forget("m1", scope=SCOPE)
+    assert ids(other) == ids(store) == ["lost0", "lost1", "lost2", "m0", "m2"]
+    postgres.take_over(behind, url)
+    with caplog.at_level(logging.WARNING):
+        assert ids(other) == ["m0", "m1", "m2"]
+    assert "does not go on from what was read of it" in caplog.text
+    # The same numbers are given again, to other memories.
+    other.remember_many([Memory(f"Henrietta counted {i} swans", id=f"new{i}") for i in range(4)], scope=SCOPE)
+    wanted = ["m0", "m1", "m2", "new0", "new1", "new2", "new3"]
+    assert ids(store) == ids(other) == wanted and store.count(scope=SCOPE) == 7
+    store.remember(Memory("Sam counted no swans", id="sam"), scope=SCOPE)
+    assert ids(other) == ids(store) == [*wanted, "sam"]
+    assert {scope for scope, _ in store.scopes()} == {SCOPE}
+
+
+def test_who_lags_behind_a_shortened_journal_reads_anew(
+    two: tuple[MemoryStore, MemoryStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "KEPT_ENTRIES", 10)
+    monkeypatch.setattr("recall_integrations.indexes.scope_view._PRUNED_MIN", 0)
+    store, other = two
+    store.remember_many([Memory(f"Priya counted {i} swans", id=f"m{i}") for i in range(5)], scope=SCOPE)
+    assert ids(other) == [f"m{i}" for i in range(5)]
+    store.forget("m1", scope=SCOPE)
+    for i in range(30):  # the other one looks at none of it: it is asked nothing, and its scope is not read
+        store.remember(Memory(f"Sam drinks tea number {i}", id=f"t{i}"), scope=Scope(user_id="u2"))
+    assert ids(other) == ids(store) == ["m0", "m2", "m3", "m4"]
+    other.remember(Memory("Sam counted one swan", id="m9"), scope=SCOPE)
+    assert ids(other) == ids(store) == ["m0", "m2", "m3", "m4", "m9"]
+    assert other.count(scope=Scope(user_id="u2")) == 30
+
+
+def test_the_turn_is_lost_in_the_middle_of_a_write(
+    postgres: Postgres, two: tuple[MemoryStore, MemoryStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another node writes in between: one of the two is refused, and both find the same."""
+    store, other = two
+    store.remember(Memory("Priya counted a swan", id="m0"), scope=SCOPE)
+    store.remember(Memory("Sam counted a swan", id="m0"), scope=SAM)
+    assert ids(other) == ["m0"]
+    appended = parts.journal.append
+
+    def beside(*given: object, **more: object) -> object:
+        monkeypatch.setattr("recall_integrations.store.journal.append", appended)
+        postgres.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted "
+            f"AND objid = {turns.WRITING}"
+        )
+        other.remember(Memory("Sam counted two swans", id="m1"), scope=SAM)
+        return appended(*given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("recall_integrations.store.journal.append", beside)
+    with pytest.raises(RecallError, match="again and again|refused"):
+        store.remember(Memory("Henrietta counted three swans", id="m2"), scope=SCOPE)
+    assert ids(store) == ids(other) == ["m0"]
+    assert store.count(scope=SAM) == other.count(scope=SAM) == 2
+    store.remember(Memory("Henrietta counted three swans", id="m2"), scope=SCOPE)
+    assert ids(store) == ids(other) == ["m0", "m2"]
+
+
+@pytest.fixture
+def own() -> Iterator[Postgres]:
+    """A server that no other test uses."""
+    with running() as server:
+        if server.server is None:
+            pytest.skip("somebody else's server is not killed")
+        server.set_durable("on")
+        yield server
+
+
+@pytest.mark.slow
+def test_the_server_is_killed_and_comes_back(own: Postgres, recwarn: pytest.WarningsRecorder) -> None:
+    url = own.fresh()
+    with MemoryStore.open(url) as store, MemoryStore.open(url) as other:
+        acknowledged = written(store, "Priya", 5)
+        assert ids(other) == acknowledged
+        own.kill()
+        with pytest.raises(StoreError, match="cannot be reached"):
+            other.remember(Memory("Sam counted a swan", id="Sam-0"), scope=SCOPE)
+        with pytest.raises(StoreError, match="cannot be reached"):
+            store.count()
+        own.start()
+        assert ids(other) == ids(store) == acknowledged  # with no retry of the caller
+        acknowledged += written(other, "Sam", 3)
+        assert ids(store) == sorted(acknowledged)
+
+
+@pytest.mark.slow
+def test_a_store_is_let_go_while_the_server_is_away(own: Postgres, capsys: pytest.CaptureFixture[str]) -> None:
+    store, left = MemoryStore.open(own.fresh()), MemoryStore.open(own.fresh())
+    written(store, "Priya", 2)
+    written(left, "Priya", 2)
+    ids(left, "who countd swns on teh lake?")
+    own.kill()
+    store.close()
+    store.close()
+    del left
+    gc.collect()
+    assert "Traceback" not in capsys.readouterr().err
+    own.start()
