@@ -26,6 +26,8 @@ VERSION_LEAST = 13  # of the server
 TRIES = 6
 WAIT_S, WAIT_MAX_S = 0.02, 1.0  # before the second try at most, before any at most
 APPLICATION = "recall-integrations"
+# A cable that was cut is noticed in some seconds, and not by the system's own hours: options of libpq.
+_ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 _TURN = 0x7265_6361_6C6C  # "recall", the key of the lock under which writes take turns
 
 
@@ -76,7 +78,7 @@ def open_postgres(
     pool_size: int = 8,
     pool_overflow: int = 8,
     pool_timeout_s: float = 30.0,
-    connect_timeout_s: int = 10,
+    connect_timeout_s: int = 5,
     statement_timeout_ms: int | None = None,
     application: str = APPLICATION,
     prepared: bool = True,
@@ -102,7 +104,8 @@ def open_postgres(
     """
     require_psycopg()
     address = parsed(url)
-    arguments: dict[str, Any] = {"connect_timeout": connect_timeout_s, "application_name": application}
+    wanted = {"connect_timeout": connect_timeout_s, "application_name": application, **_ALIVE}
+    arguments: dict[str, Any] = {name: value for name, value in wanted.items() if name not in address.query}
     if "sslpassword" in address.query:  # out of what an engine shows of itself
         arguments["sslpassword"] = address.query["sslpassword"]
         address = address.difference_update_query(["sslpassword"])

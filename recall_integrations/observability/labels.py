@@ -55,7 +55,7 @@ REASONS = (
     | frozenset(
         """
         error empty off_topic cancelled failure.answer skip.no_vector partial memory.damaged index.behind index.rebuilt
-        unavailable
+        unavailable record.away
         """.split()
     )
 )

@@ -320,7 +320,7 @@ class ReadPath:
         if self._caching is None or not kept:
             return self._computed(request, deadline, door, looked, served)[0]
         began, asked = time.perf_counter(), self._caching.asked(request)
-        found = self._caching.found(asked)
+        found = None if self.store.away else self._caching.found(asked)
         if found is not None:
             return self._given_again(request, found, began, door)
         result, state = self._computed(request, deadline, door, looked)
@@ -342,7 +342,8 @@ class ReadPath:
             state = RecallState.begun(asked, door, given.level, looked, served)
             shown = Shown(door, deadline, self._showing)
             shown.query(request.text)
-            state, timings = self.runner.run(state.degraded_by(*_pressed(given, request, k, deadline)), deadline)
+            less = (*_unseen(self.store.away), *_pressed(given, request, k, deadline))
+            state, timings = self.runner.run(state.degraded_by(*less), deadline)
             if state.query.original != request.text:  # there was time to read a part of it only
                 shown.query(state.query.original)
         if looked is not None:
@@ -396,6 +397,11 @@ def _may_hang(given: object) -> bool:
 
 def _name(llm: Callable[[str], str] | None) -> str:
     return getattr(llm, "__name__", "")
+
+
+def _unseen(why: str) -> tuple[Degradation, ...]:
+    """The answer is of what this process has in memory: what others wrote meanwhile is not in it."""
+    return (Degradation(stage="store", reason="record.away", detail=why),) if why else ()
 
 
 def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline) -> tuple[Degradation, ...]:

@@ -83,6 +83,7 @@ class Followed:
         self.semantic = 0  # how far vectors were made
         self.mine = False  # whether it is this process's turn to write
         self.failed = ""  # what went wrong when it was looked at last
+        self.again_at = 0.0  # when it is looked at again then, in monotonic seconds
 
     def begin(self, parts: StoreParts) -> None:
         """A turn to write begins: nobody else has one."""

@@ -232,7 +232,7 @@ class MemoryStore:
             if self._fact_filling is not None:  # without the write lock, which it may wait for
                 self._fact_filling.stop()
             parts.in_use.wait(CLOSE_S)  # without the write lock: a recall may need it to open an index
-            with self._write_lock:
+            with parts.last_turn():
                 parts.let_go()
                 self._finalizer()
 
@@ -658,6 +658,11 @@ class MemoryStore:
 
             self._judgements = Judgements(self._parts)
         return self._judgements
+
+    @property
+    def away(self) -> str:
+        """Why what others have written could not be read when it was looked for last; empty = it was read."""
+        return self._parts.followed.failed
 
     @property
     def learned(self) -> Kept:

@@ -38,7 +38,7 @@ class Node:
         engine: of the database.
         turn: the write lock; it is taken when `join` returns.
         watch: tells when somebody has written.
-        outside: says that this node has the store open. It is asked at every call, so that who was cut off says so again.
+        outside: says that this node has the store open. Every call asks it, so that who was cut off says so again.
     """
 
     path: Path

@@ -13,7 +13,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import EmbeddingMismatch
+from recall_integrations.errors import EmbeddingMismatch, InvalidArgument
 from recall_integrations.extraction import Extractor
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import entity_keys, following, journal, languages, renewal
@@ -60,6 +60,8 @@ def open_parts(
         from recall_integrations.store.nodes import join
 
         held = join(path, local)
+    elif local is not None:
+        raise InvalidArgument("directory is for a store in a database; one in a directory keeps all of it there.")
     else:
         held = hold(path)
     directory = held

@@ -6,15 +6,16 @@ import contextlib
 import logging
 import os
 import threading
+import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError
+from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError, StoreLocked
 from recall_integrations.extraction import Extractor
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.damage import Damage
@@ -40,6 +41,7 @@ from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.types import Scope
 
+AWAY_S = 0.5  # after a database could not be reached it is not looked for: each try may take seconds
 KEPT_ENTRIES = 100_000  # of a journal that nodes read; one that lags further behind reads its scopes anew
 
 logger = logging.getLogger("recall_integrations")
@@ -196,6 +198,22 @@ class StoreParts:
             scratch=self.path,
         )
 
+    @contextlib.contextmanager
+    def last_turn(self) -> Iterator[None]:
+        """The write lock, or nothing where the database that gives it is away: the store is let go all the same."""
+        try:
+            self.write_lock.acquire()
+        except StoreLocked:
+            raise
+        except StoreError as e:
+            logger.warning("The store is closed without its database: %s", told(e))
+            yield
+            return
+        try:
+            yield
+        finally:
+            self.write_lock.release()
+
     def let_go(self) -> None:
         """Keep columns on disk that ought to be there, and forget them; under the write lock, before all is closed."""
         written = [scope_id for scope_id, (version, _) in self.shown.items() if self.opened_at.get(scope_id) != version]
@@ -227,14 +245,16 @@ class StoreParts:
         """
         self.check_open()
         followed = self.followed
-        if followed.watch is None:
+        if followed.watch is None or (followed.failed and time.monotonic() < followed.again_at):
             return
         try:
             with self.errors():
                 followed.look(self)
+            followed.failed = ""
         except StoreClosed:
             raise
         except StoreError as e:
+            followed.again_at = time.monotonic() + AWAY_S
             if followed.failed != str(e):
                 followed.failed = str(e)
                 logger.warning("What other processes wrote could not be read: %s", told(e))

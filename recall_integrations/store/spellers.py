@@ -390,8 +390,12 @@ class Spellers:
         with self._lock:
             if not any(kept.changed for kept in self._kept.values()):
                 return 0
-        with self._write_lock:
-            return 0 if self._closing.is_set() else self._write()
+        try:
+            with self._write_lock:
+                return 0 if self._closing.is_set() else self._write()
+        except (RecallError, SQLAlchemyError, OSError) as e:  # the lock itself could not be had
+            logger.warning("Learned corrections could not be written: %s", told(e))
+            return 0
 
     def _write(self) -> int:
         if self._flushing:  # this thread, while a collection closes the store

@@ -359,22 +359,17 @@ class Stores:
     """The same store on both: its directory holds what is derived from the database."""
 
     def __init__(self, both: Both, path: Path, embedding: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._both, self._path, self._embedding, self._monkeypatch = both, path, embedding, monkeypatch
+        self._both, self._path, self._embedding = both, path, embedding
         self.now = NOW
         monkeypatch.setattr("recall_integrations.store.entity_keys.secrets.token_hex", lambda _n: "ab" * 32)
 
     def open(self, kind: str) -> MemoryStore:
-        directory = self._path / kind
-        directory.mkdir(exist_ok=True)
         numbers = itertools.count()
-        with self._monkeypatch.context() as patched:
-            if kind == POSTGRESQL:
-                (directory / "recall.db").write_bytes(b"elsewhere")
-                engine = open_postgres(self._both[kind].url)
-                patched.setattr("recall_integrations.store.directory.open_sqlite", lambda _path, **_: engine)
-            return MemoryStore.open(
-                directory, embedding=self._embedding, clock=lambda: self.now, new_id=lambda: f"id-{next(numbers)}"
-            )
+        own: dict[str, Any] = {"directory": self._path / kind} if kind == POSTGRESQL else {}
+        place = self._both[kind].url.render_as_string(hide_password=False) if own else self._path / kind
+        return MemoryStore.open(
+            place, embedding=self._embedding, clock=lambda: self.now, new_id=lambda: f"id-{next(numbers)}", **own
+        )
 
 
 @pytest.fixture

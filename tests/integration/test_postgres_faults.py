@@ -172,12 +172,18 @@ def test_the_server_is_killed_and_comes_back(own: Postgres, recwarn: pytest.Warn
     with MemoryStore.open(url) as store, MemoryStore.open(url) as other:
         acknowledged = written(store, "Priya", 5)
         assert ids(other) == acknowledged
+        QueryOptimizer(store).recall("Who counted swans?", scope=SCOPE)
         own.kill()
         with pytest.raises(StoreError, match="cannot be reached"):
             other.remember(Memory("Sam counted a swan", id="Sam-0"), scope=SCOPE)
         with pytest.raises(StoreError, match="cannot be reached"):
-            store.count()
+            store.count(scope=SCOPE)
+        here = QueryOptimizer(store).recall("Who counted swans?", scope=SCOPE)  # all of it is in memory
+        assert here.hits and here.degraded[0].reason == "record.away", here.degraded
+        assert "cannot be reached" in here.degraded[0].detail
         own.start()
+        time.sleep(parts.AWAY_S)
+        assert not QueryOptimizer(store).recall("Who counted swans?", scope=SCOPE).degraded
         assert ids(other) == ids(store) == acknowledged  # with no retry of the caller
         acknowledged += written(other, "Sam", 3)
         assert ids(store) == sorted(acknowledged)

@@ -1,4 +1,4 @@
-"""Real processes over one directory or one database: what any of them acknowledged all find, and it survives its end."""
+"""Real processes over one directory or database: what any of them acknowledged all find, and it survives its end."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def test_what_one_does_the_others_find_at_their_next_call(others: list[Other], p
 
 
 def test_all_write_at_once_and_nothing_is_lost(others: list[Other], place: str) -> None:
-    for place, one in enumerate(others):
-        one.tell("write", f"P{place}", 30)
+    for number, one in enumerate(others):
+        one.tell("write", f"P{number}", 30)
     for one in others:
         assert len(one.rest()) == 30
     for one in others:
@@ -134,7 +134,7 @@ def test_all_write_at_once_and_nothing_is_lost(others: list[Other], place: str) 
     assert [one.line() for one in others] == [None] * 3
     assert [one.ask("count") for one in others] == [91] * 3
     with MemoryStore.open(place) as store:
-        wanted = {f"P{place}-{i}" for place in range(3) for i in range(30)} | {"one"}
+        wanted = {f"P{number}-{i}" for number in range(3) for i in range(30)} | {"one"}
         assert {memory.id for memory in store.iterate(scope=SCOPE)} == wanted
         assert len(store.list(scope=SCOPE, limit=100)) == 91
     for one in others:
@@ -145,8 +145,8 @@ def test_all_write_at_once_and_nothing_is_lost(others: list[Other], place: str) 
 
 def test_one_is_killed_while_all_write(others: list[Other], place: str) -> None:
     acknowledged = set()
-    for place, one in enumerate(others):
-        one.tell("write", f"P{place}", 40)
+    for number, one in enumerate(others):
+        one.tell("write", f"P{number}", 40)
     for one in others:  # each is in the middle of it
         acknowledged.update(one.line() for _ in range(5))
     keeper = others[0]
