@@ -27,9 +27,10 @@ from recall_integrations.arms.second_hop.holders import WORDS_MAX, NamePostings,
 from recall_integrations.arms.second_hop.links import SecondHop
 from recall_integrations.arms.second_hop.names import DocumentNames, said_in
 from recall_integrations.database import schema
-from recall_integrations.database.portable import numbers_joined
+from recall_integrations.database.portable import bounded, numbers_joined
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
+from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.fetching import texts_by_num
 from recall_integrations.store.scope_entities import EdgeColumns, ScopeEntities
 
@@ -69,15 +70,20 @@ class _KeptReached:
 
 
 class _Connection:
-    """Connects when it is first asked: mostly everything is in memory already."""
+    """Connects when it is first asked: mostly everything is in memory already.
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    Args:
+        engine: of the store.
+        deadline: of who asks.
+    """
+
+    def __init__(self, engine: Engine, deadline: Deadline) -> None:
+        self._engine, self._deadline = engine, deadline
         self._open: Connection | None = None
 
     def execute(self, query: Any) -> CursorResult[Any]:
         if self._open is None:
-            self._open = self._engine.connect()
+            self._open = bounded(self._engine.connect(), self._deadline.remaining_ms())
         return self._open.execute(query)
 
     def close(self) -> None:
@@ -123,7 +129,7 @@ class GraphRetriever:
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Candidates with a score in [0, 1]. Without a named entity, an exploratory plan starts from recent ones."""
-        with closing(_Connection(self._engine)) as connection:
+        with closing(_Connection(self._engine, request.deadline)) as connection:
             return self.over(connection, request)
 
     def over(self, connection: Any, request: ArmRequest) -> ArmResult:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Engine, FunctionElement, Select, Text
+from sqlalchemy import ColumnElement, Connection, Engine, FunctionElement, Select, Text, text
 from sqlalchemy.ext.compiler import compiles
 
 from recall_integrations.errors import InvalidMemory
 
 Query = TypeVar("Query", bound=Select[Any])
 NUL = "\x00"
+_LIMIT_MAX_MS = 2**31 - 1
 
 
 class NumbersJoined(FunctionElement[str]):
@@ -43,6 +44,18 @@ def streamed(query: Query, rows: int) -> Query:
     For what may be large: a small result takes two more ways to the server and back.
     """
     return query.execution_options(stream_results=True, max_row_buffer=rows)
+
+
+def bounded(connection: Connection, milliseconds: float) -> Connection:
+    """The connection, on which PostgreSQL stops what takes longer from here on, to the end of the transaction.
+
+    Whoever asked has gone on without an answer by then, and the server would work on. A file of SQLite is read in the
+    thread that asked.
+    """
+    if connection.dialect.name == "postgresql":
+        limit = int(min(max(milliseconds, 1.0), _LIMIT_MAX_MS))
+        connection.execute(text(f"SET LOCAL statement_timeout = {limit}"))
+    return connection
 
 
 def check_texts(engine: Engine, texts: Iterable[str], what: str = "A memory") -> None:

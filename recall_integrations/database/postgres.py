@@ -232,8 +232,3 @@ def take_turn(connection: Connection) -> None:
     a process that dies holds nobody up.
     """
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _TURN})
-
-
-def allow(connection: Connection, milliseconds: float) -> None:
-    """Bound what each further statement of the transaction may take: what a recall has left."""
-    connection.execute(text(f"SET LOCAL statement_timeout = {max(1, int(milliseconds))}"))

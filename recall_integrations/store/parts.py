@@ -41,7 +41,8 @@ from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.types import Scope
 
-AWAY_S = 0.5  # after a database could not be reached it is not looked for: each try may take seconds
+# Of the time that it took to find that the database cannot be reached, until it is tried again: it may be seconds.
+AWAY_TIMES, AWAY_MAX_S = 10, 5.0
 KEPT_ENTRIES = 100_000  # of a journal that nodes read; one that lags further behind reads its scopes anew
 
 logger = logging.getLogger("recall_integrations")
@@ -247,6 +248,7 @@ class StoreParts:
         followed = self.followed
         if followed.watch is None or (followed.failed and time.monotonic() < followed.again_at):
             return
+        began = time.monotonic()
         try:
             with self.errors():
                 followed.look(self)
@@ -254,7 +256,8 @@ class StoreParts:
         except StoreClosed:
             raise
         except StoreError as e:
-            followed.again_at = time.monotonic() + AWAY_S
+            now = time.monotonic()
+            followed.again_at = now + min(AWAY_TIMES * (now - began), AWAY_MAX_S)
             if followed.failed != str(e):
                 followed.failed = str(e)
                 logger.warning("What other processes wrote could not be read: %s", told(e))

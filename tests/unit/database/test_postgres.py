@@ -13,8 +13,8 @@ import tomllib
 from sqlalchemy import Connection, Engine, make_url, text
 
 from recall_integrations.database import postgres
-from recall_integrations.database.portable import check_texts
-from recall_integrations.database.postgres import allow, open_postgres, snapshot, take_turn, transact
+from recall_integrations.database.portable import bounded, check_texts
+from recall_integrations.database.postgres import open_postgres, snapshot, take_turn, transact
 from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown
 from recall_integrations.errors import InvalidMemory, RecallError, StoreError, StoreVersionError
 from tests.postgres import Postgres, running
@@ -345,7 +345,7 @@ def test_writers_take_turns(engine: Engine) -> None:
 
 def test_what_a_recall_has_left_bounds_its_statements(engine: Engine) -> None:
     def work(connection: Connection) -> None:
-        allow(connection, 20.9)
+        bounded(connection, 20.9)
         connection.execute(text("SELECT pg_sleep(5)"))
 
     with pytest.raises(StoreError, match="longer than its timeout"):
