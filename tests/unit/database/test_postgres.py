@@ -352,3 +352,18 @@ def test_what_a_recall_has_left_bounds_its_statements(engine: Engine) -> None:
         transact(engine, work)
     with engine.connect() as connection:
         assert connection.execute(text("SHOW statement_timeout")).scalar() == "0"
+
+
+@pytest.mark.parametrize(("query", "held"), [("", "5"), ("?keepalives_idle=77", "77"), ("?connect_timeout=3", "5")])
+def test_what_the_address_says_of_the_connection_holds(query: str, held: str, postgres_url: str) -> None:
+    address = make_url(postgres_url)
+    if query:
+        name, _, value = query[1:].partition("=")
+        address = address.update_query_dict({name: value})
+    opened = open_postgres(address)
+    with opened.connect() as connection:
+        info = connection.connection.driver_connection.info  # type: ignore[union-attr]
+        given = info.get_parameters()
+    opened.dispose()
+    assert given["keepalives_idle"] == held and given["tcp_user_timeout"] == "10000"
+    assert given["connect_timeout"] == ("3" if "connect_timeout" in query else "5")

@@ -572,3 +572,9 @@ def test_a_rebuild_moves_the_cursor_to_what_it_holds(store: MemoryStore, name: s
     with store.engine.connect() as connection:
         assert journal.cursors(connection) == {journal.LEXICAL: head, journal.SEMANTIC: head}
     assert not any(store.indexes.lag.values())
+
+
+def test_a_directory_beside_a_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="directory is for a store in a database"):
+        MemoryStore.open(tmp_path / "store", directory=tmp_path / "other")
+    assert list(tmp_path.iterdir()) == []
