@@ -27,7 +27,7 @@ TRIES = 6
 WAIT_S, WAIT_MAX_S = 0.02, 1.0  # before the second try at most, before any at most
 APPLICATION = "recall-integrations"
 # A cable that was cut is noticed in some seconds, and not by the system's own hours: options of libpq.
-_ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 _TURN = 0x7265_6361_6C6C  # "recall", the key of the lock under which writes take turns
 
 
@@ -104,7 +104,7 @@ def open_postgres(
     """
     require_psycopg()
     address = parsed(url)
-    wanted = {"connect_timeout": connect_timeout_s, "application_name": application, **_ALIVE}
+    wanted = {"connect_timeout": connect_timeout_s, "application_name": application, **ALIVE}
     arguments: dict[str, Any] = {name: value for name, value in wanted.items() if name not in address.query}
     if "sslpassword" in address.query:  # out of what an engine shows of itself
         arguments["sslpassword"] = address.query["sslpassword"]

@@ -28,6 +28,7 @@ APART = {"README.md", "agents.md", "coming-from.md", "languages.md"}  # each exa
 PRINTS_ONLY = {"README.md", "coming-from.md"}  # what is printed is not on the page
 LEFT_OUT = {"coming-from.md": "from mem0 import"}  # needs a key of OpenAI
 ELSEWHERE = {
+    "postgres.md": "test_postgres_document.py",
     "ranking.md": "test_ranking_document.py",  # numbers are compared with a tolerance
     "privacy.md": "test_privacy_document.py",  # placeholders without their numbers
 }
@@ -62,6 +63,7 @@ FOREIGN = {
     "export": "sets what the next line reads",
 }
 PLACES = {"STORE": "my-store", "memories/": "my-store"}
+ADDRESS = "postgresql://recall@localhost/memories"  # of pages; a database of the tests takes its place
 QUERY = '{"query": "which database did we choose?", "relevant": ["m1"], "scope": "-"}\n'
 ROW = '{"text": "We chose PostgreSQL", "id": "m1", "type": "event", "event_at": "2026-03-12T09:00:00Z"}\n'
 
@@ -185,8 +187,12 @@ WITH_SHELL = [page for page in pages() if commands(page)]
 
 @pytest.mark.usefixtures("no_hurry", "place")
 @pytest.mark.parametrize("document", WITH_SHELL, ids=name_of)
-def test_the_commands_of_a_page_do_what_they_are_there_for(document: Path) -> None:
-    for line in commands(document):
+def test_the_commands_of_a_page_do_what_they_are_there_for(document: Path, request: pytest.FixtureRequest) -> None:
+    given = commands(document)
+    if any(ADDRESS in line for line in given):
+        found = request.getfixturevalue("postgres_url")
+        given = [line.replace(ADDRESS, found) for line in given]
+    for line in given:
         if started(line, FOREIGN):
             continue
         words = [PLACES.get(word, word) for word in shlex.split(line)]
