@@ -210,14 +210,17 @@ def test_serializable_work_is_tried_again_until_nothing_is_lost(engine: Engine) 
 def test_a_deadlock_is_tried_again(engine: Engine) -> None:
     gate, calls = threading.Barrier(2, timeout=20), []
 
+    def count(connection: Connection, key: int) -> None:  # in one statement: nobody writes between reading and writing
+        connection.execute(text("UPDATE counted SET n = n + 1 WHERE id = :id"), {"id": key})
+
     def work(first: int, second: int) -> None:
         def run(connection: Connection) -> None:
             calls.append(first)
             connection.execute(text("SET LOCAL deadlock_timeout = '20ms'"))
-            _add(connection, first, 1)
+            count(connection, first)
             if len(calls) <= 2:
                 gate.wait()
-            _add(connection, second, 1)
+            count(connection, second)
 
         transact(engine, run)
 
