@@ -27,6 +27,7 @@ from recall_integrations.arms.second_hop.holders import WORDS_MAX, NamePostings,
 from recall_integrations.arms.second_hop.links import SecondHop
 from recall_integrations.arms.second_hop.names import DocumentNames, said_in
 from recall_integrations.database import schema
+from recall_integrations.database.answering import within
 from recall_integrations.database.portable import bounded, numbers_joined
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
@@ -129,7 +130,8 @@ class GraphRetriever:
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Candidates with a score in [0, 1]. Without a named entity, an exploratory plan starts from recent ones."""
-        with closing(_Connection(self._engine, request.deadline)) as connection:
+        left = request.deadline.remaining_ms() / 1e3
+        with within(left), closing(_Connection(self._engine, request.deadline)) as connection:
             return self.over(connection, request)
 
     def over(self, connection: Any, request: ArmRequest) -> ArmResult:

@@ -6,14 +6,15 @@ The tables are those of `schema`, made by `database.upgrading`. What only Postgr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
+from recall_integrations.database.answering import connection_class
 from recall_integrations.database.postgres_errors import is_lost, is_retryable, mapped_error, shown
 from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError
 
@@ -127,6 +128,7 @@ def open_postgres(
         isolation_level=isolation,
         hide_parameters=True,  # an error is logged and shown; what was asked and remembered is not
     )
+    event.listen(engine, "do_connect", _connected)
     try:
         with mapped_errors(engine), engine.connect() as connection:
             _check_server(connection)
@@ -134,6 +136,10 @@ def open_postgres(
         engine.dispose()
         raise
     return engine
+
+
+def _connected(_dialect: object, _record: object, given: Sequence[Any], more: dict[str, Any]) -> Any:
+    return connection_class().connect(*given, **more)
 
 
 def _check_server(connection: Connection) -> None:

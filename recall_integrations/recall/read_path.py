@@ -80,6 +80,7 @@ from recall_integrations.types.request import RecallRequest, Window
 SCOPE_SETTINGS = "settings.scope"
 CACHE = "cache"  # in `timings_ms` and events: an answer that was kept
 EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest to ask again, and the dearest to do without
+LATE_S = 1.0  # beyond the deadline, that the server of a store is waited for: a small scope may come late
 
 
 class Sources:
@@ -336,7 +337,7 @@ class ReadPath:
     ) -> tuple[RecallResult, RecallState]:
         kept = {} if looked is None else self.store.hydration()
         began = time.perf_counter()
-        with self._admission.admitted(deadline) as given, self.store.reading():
+        with self._admission.admitted(deadline) as given, self.store.reading(deadline.remaining_ms() / 1e3 + LATE_S):
             k = given.k(request.k)
             asked = replace(request, k=k) if k != request.k else request
             state = RecallState.begun(asked, door, given.level, looked, served)

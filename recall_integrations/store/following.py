@@ -253,7 +253,7 @@ def _look_on(of: weakref.ref[StoreParts]) -> None:
         if parts is None or not parts.usable:
             return
         try:
-            parts.up_to_date()
+            parts.up_to_date(again=True)
         except (StoreClosed, StorePathError, OSError):  # or its directory is gone
             return
         except RecallError as e:

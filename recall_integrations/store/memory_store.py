@@ -11,6 +11,7 @@ without losing it, is caught up at the next write or open, and is named in `reca
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 import uuid
@@ -272,9 +273,13 @@ class MemoryStore:
         with self._parts.errors():
             return self._parts.facts.get(view)
 
-    def reading(self) -> AbstractContextManager[None]:
-        """Around a recall: `close` lets it end. What goes wrong because the store was closed is `StoreClosed`."""
-        return self._parts.reading()
+    def reading(self, seconds: float = math.inf) -> AbstractContextManager[None]:
+        """Around a recall: `close` lets it end. What goes wrong because the store was closed is `StoreClosed`.
+
+        Args:
+            seconds: that a database's server is waited for, by all statements of this thread together.
+        """
+        return self._parts.reading(seconds)
 
     def __enter__(self) -> MemoryStore:
         return self

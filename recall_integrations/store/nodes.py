@@ -112,7 +112,7 @@ class Node:
 
     def release(self, *, noted: bool = False) -> None:
         """Let go of it. Who still reads gets `StoreClosed` and no new connection."""
-        event.listen(self.engine, "do_connect", _closed)
+        event.listen(self.engine, "do_connect", _closed, insert=True)
         self.outside.close()
         self.engine.dispose()
         self.keeping.release()

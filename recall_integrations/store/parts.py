@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import threading
 import time
@@ -14,6 +15,7 @@ from types import TracebackType
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.config import RecallConfig
+from recall_integrations.database.answering import within
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError, StoreLocked
 from recall_integrations.extraction import Extractor
@@ -41,8 +43,12 @@ from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.types import Scope
 
-# Of the time that it took to find that the database cannot be reached, until it is tried again: it may be seconds.
-AWAY_TIMES, AWAY_MAX_S = 10, 5.0
+LOOK_MAX_S = 2.0  # for one row
+# When calls look again for a database that could not be reached, if nothing beside them has found it before: so many
+# seconds later, and so many times as long as the try took.
+AWAY_S, AWAY_TIMES = 2.0, 10
+CLOSE_S = 10.0  # for what is written when a store is closed
+_AT_EASE = contextlib.nullcontext()
 KEPT_ENTRIES = 100_000  # of a journal that nodes read; one that lags further behind reads its scopes anew
 
 logger = logging.getLogger("recall_integrations")
@@ -78,13 +84,21 @@ class StoreErrors:
 class StoreReading(StoreErrors):
     """See `StoreParts.reading`."""
 
-    __slots__ = ()
+    __slots__ = ("_answering",)
+
+    def __init__(self, parts: StoreParts, seconds: float) -> None:
+        super().__init__(parts)
+        self._answering: contextlib.AbstractContextManager[None] = _AT_EASE
+        if seconds != math.inf and parts.directory.own_indexes:
+            self._answering = within(seconds)
 
     def __enter__(self) -> None:
         self._parts.in_use.__enter__()
+        self._answering.__enter__()
         try:
             self._parts.up_to_date()
-        except BaseException:
+        except BaseException as e:
+            self._answering.__exit__(type(e), e, e.__traceback__)
             self._parts.in_use.__exit__(None, None, None)
             raise
 
@@ -94,6 +108,7 @@ class StoreReading(StoreErrors):
         try:
             super().__exit__(kind, error, trace)
         finally:
+            self._answering.__exit__(None, None, None)
             self._parts.in_use.__exit__(None, None, None)
 
 
@@ -202,18 +217,19 @@ class StoreParts:
     @contextlib.contextmanager
     def last_turn(self) -> Iterator[None]:
         """The write lock, or nothing where the database that gives it is away: the store is let go all the same."""
-        try:
-            self.write_lock.acquire()
-        except StoreLocked:
-            raise
-        except StoreError as e:
-            logger.warning("The store is closed without its database: %s", told(e))
-            yield
-            return
-        try:
-            yield
-        finally:
-            self.write_lock.release()
+        with within(CLOSE_S) if self.directory.own_indexes else _AT_EASE:
+            try:
+                self.write_lock.acquire()
+            except StoreLocked:
+                raise
+            except StoreError as e:
+                logger.warning("The store is closed without its database: %s", told(e))
+                yield
+                return
+            try:
+                yield
+            finally:
+                self.write_lock.release()
 
     def let_go(self) -> None:
         """Keep columns on disk that ought to be there, and forget them; under the write lock, before all is closed."""
@@ -239,25 +255,28 @@ class StoreParts:
                 "Open it after the fork."
             )
 
-    def up_to_date(self) -> None:
+    def up_to_date(self, *, again: bool = False) -> None:
         """`check_open`, and what other processes wrote before this call is known from here on.
 
         Where that cannot be read, what is known goes on: whoever needs the database for more says what is wrong.
+
+        Args:
+            again: also where it could not be read a moment ago: each try may take seconds.
         """
         self.check_open()
         followed = self.followed
-        if followed.watch is None or (followed.failed and time.monotonic() < followed.again_at):
+        if followed.watch is None or (followed.failed and not again and time.monotonic() < followed.again_at):
             return
         began = time.monotonic()
         try:
-            with self.errors():
+            with self.errors(), within(LOOK_MAX_S) if self.directory.own_indexes else _AT_EASE:
                 followed.look(self)
             followed.failed = ""
         except StoreClosed:
             raise
         except StoreError as e:
             now = time.monotonic()
-            followed.again_at = now + min(AWAY_TIMES * (now - began), AWAY_MAX_S)
+            followed.again_at = now + max(AWAY_S, AWAY_TIMES * (now - began))
             if followed.failed != str(e):
                 followed.failed = str(e)
                 logger.warning("What other processes wrote could not be read: %s", told(e))
@@ -269,6 +288,7 @@ class StoreParts:
         try:
             with self.errors():
                 self.followed.begin(self)
+            self.followed.failed = ""
             if not self.directory.keeps() and self.directory.try_to_keep():
                 self._take_over()
         except BaseException:
@@ -298,9 +318,9 @@ class StoreParts:
         """
         return StoreErrors(self)
 
-    def reading(self) -> StoreReading:
+    def reading(self, seconds: float = math.inf) -> StoreReading:
         """See `MemoryStore.reading`."""
-        return StoreReading(self)
+        return StoreReading(self, seconds)
 
     def version(self, scope_id: int) -> int:
         """Bumped by every write to the scope; 0 for one never seen."""

@@ -1,0 +1,73 @@
+"""How long a server is waited for: a connection that gets no answer in time is given up, as if it had been lost.
+
+PostgreSQL's own timeouts are kept by the server, which may be what hangs: a machine that stands still, a disk that does
+not answer, a firewall that drops what it let through before.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+_end: ContextVar[float] = ContextVar("recall_answered_by", default=math.inf)  # monotonic seconds
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Inside, no statement of this thread waits longer than so many seconds, all of them together."""
+    token = _end.set(min(_end.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+@cache
+def connection_class() -> Any:
+    """The class of the driver's connections, which gives up in time."""
+    import psycopg
+
+    class Waiting(psycopg.Connection[Any]):
+        """A connection that waits as long as `within` says."""
+
+        def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
+            """As the driver does; it ends the connection when the time is over."""
+            end = _end.get()
+            if end == math.inf:
+                return super().wait(gen, *given, **more)
+            try:
+                return super().wait(_until(gen, end), *given, **more)
+            except _Over:
+                self.pgconn.finish()  # what it was doing is not known
+                raise psycopg.OperationalError("the server did not answer in time") from None
+
+        @classmethod
+        def connect(cls, *given: Any, **more: Any) -> Any:
+            """As the driver does; not at all where no time is left."""
+            if time.monotonic() >= _end.get():
+                raise psycopg.OperationalError("no time is left to connect")
+            return super().connect(*given, **more)
+
+    return Waiting
+
+
+class _Over(Exception):
+    """The time is over."""
+
+
+def _until(gen: Generator[Any, Any, Any], end: float) -> Generator[Any, Any, Any]:
+    """What the driver waits for, which it says at least ten times a second, until the time is over."""
+    answer = None
+    while True:
+        try:
+            state = next(gen) if answer is None else gen.send(answer)
+        except StopIteration as done:
+            return done.value
+        answer = yield state
+        if not answer and time.monotonic() >= end:
+            raise _Over
