@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.store.memory_store import MemoryStore
-from tests import quick
+from tests import on_postgres, quick
 from tests.postgres import Postgres, running
 
 os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # read by Chroma, whose clients in memory must agree on it
@@ -126,6 +126,13 @@ def open_store(fast_path: Path, embedding: FakeEmbedding, clock: Callable[[], da
 @pytest.fixture
 def store(open_store: OpenStore) -> MemoryStore:
     return open_store()
+
+
+@pytest.fixture(scope="session", autouse=on_postgres.wanted())
+def stores_in_postgres() -> Iterator[None]:
+    """Only where it was asked for: see `tests.on_postgres`."""
+    with on_postgres.in_place_of_directories():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -9,12 +9,15 @@ from contextlib import suppress
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from recall_integrations.database.answering import within
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import is_lost
+from recall_integrations.errors import RecallError, StoreClosed
 
 # Keys: of who writes, of everybody who has the store open, of who learns.
 WRITING, OPENED, LEARNING = 0x7265_6301, 0x7265_6302, 0x7265_6303
 POLL_S = 0.005
+CLOSE_S = 2.0  # that the server is waited for
 
 
 class Outside:
@@ -29,6 +32,7 @@ class Outside:
         self._engine, self._shares = engine, shares
         self._lock = threading.RLock()
         self._connection: Connection | None = None
+        self._ended = False
 
     def ask(self, statement: str, **values: object) -> object:
         """The first value of what a statement gives; on another connection if this one was lost.
@@ -48,10 +52,12 @@ class Outside:
         try:
             return self._made().execute(text(statement), values).scalar()
         except BaseException:
-            self.close()  # one that was lost, or interrupted half-way, answers nothing any more
+            self._let_go()  # one that was lost, or interrupted half-way, answers nothing any more
             raise
 
     def _made(self) -> Connection:
+        if self._ended:
+            raise StoreClosed("The store was closed meanwhile. Open it again with MemoryStore.open.")
         if self._connection is None:
             made = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             made.detach()  # its locks must not go into the pool
@@ -61,12 +67,19 @@ class Outside:
         return self._connection
 
     def close(self) -> None:
-        """Let it go, and the locks that it holds."""
-        with self._lock:
-            made, self._connection = self._connection, None
-            if made is not None:
-                with suppress(SQLAlchemyError):
-                    made.close()
+        """Let it go for good, and the locks that it holds: others see at once that they are free."""
+        with self._lock, within(CLOSE_S):
+            self._ended = True
+            if self._connection is not None:
+                with suppress(SQLAlchemyError):  # the server sees to it a moment after a connection has gone
+                    self._connection.execute(text("SELECT pg_advisory_unlock_all()"))
+            self._let_go()
+
+    def _let_go(self) -> None:
+        made, self._connection = self._connection, None
+        if made is not None:
+            with suppress(SQLAlchemyError):
+                made.close()
 
 
 class AdvisoryLock:
@@ -91,7 +104,7 @@ class AdvisoryLock:
 
     def release(self) -> None:
         """Give it back. A connection that was lost has given it back already."""
-        with suppress(Exception):
+        with suppress(RecallError):
             self._outside.ask("SELECT pg_advisory_unlock(:key)", key=self._key)
 
 

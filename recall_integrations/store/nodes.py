@@ -39,6 +39,7 @@ class Node:
         turn: the write lock; it is taken when `join` returns.
         watch: tells when somebody has written.
         outside: says that this node has the store open. Every call asks it, so that who was cut off says so again.
+        turns: the connection that has the write lock.
     """
 
     path: Path
@@ -48,6 +49,7 @@ class Node:
     turn: WriteTurn
     watch: Committed
     outside: Outside
+    turns: Outside
 
     @property
     def own_indexes(self) -> bool:
@@ -114,6 +116,7 @@ class Node:
         """Let go of it. Who still reads gets `StoreClosed` and no new connection."""
         event.listen(self.engine, "do_connect", _closed, insert=True)
         self.outside.close()
+        self.turns.close()
         self.engine.dispose()
         self.keeping.release()
         if self.temporary:
@@ -142,7 +145,8 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         keeping.acquire(timeout=0)
         engine = open_postgres(url, isolation="REPEATABLE READ")  # as SQLite: one state for all statements
         outside = Outside(engine, shares=OPENED)
-        turn = WriteTurn(AdvisoryLock(Outside(engine)), shown(engine.url))
+        turns = Outside(engine)
+        turn = WriteTurn(AdvisoryLock(turns), shown(engine.url))
         turn.acquire()
         outside.ask("SELECT 1")
     except BaseException as e:
@@ -165,6 +169,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         turn=turn,
         watch=Committed(outside),
         outside=outside,
+        turns=turns,
     )
 
 
