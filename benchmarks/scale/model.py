@@ -47,7 +47,7 @@ class Model:
         cold: of one whose scope is not, the median.
         stored_bytes: of each memory, in the database or the directory.
         node_bytes: of each memory of a scope that is on a node.
-        node_mb: of a node that has asked nothing.
+        node_mb: of a node that has asked next to nothing.
         per_s_of_node: recalls that one processor of a node answers a second.
         per_s_of_database: recalls a second that take one processor of the database; `None` = not known.
     """
@@ -87,7 +87,7 @@ def fitted(place: Place, wanted: Wanted) -> Model:
     load = min(place.loads, key=lambda one: one.nodes)
     warm = load.times.get(WARM, load.times[COLD])
     sizes = [wanted.memories, *(one.size for one in place.large)]
-    asked = min(wanted.active, wanted.users) * wanted.memories
+    asked = (min(wanted.active, wanted.users) - 1) * wanted.memories  # `empty_mb` has the first of them
     return Model(
         warm_p50=line(sizes, [warm.p50, *(one.warm.p50 for one in place.large)]),
         warm_p99=line(sizes, [warm.p99, *(one.warm.p99 for one in place.large)]),

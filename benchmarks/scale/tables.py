@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Console
 from rich.table import Table
@@ -31,74 +32,79 @@ def show(place: Place, console: Console) -> None:
         _print(table, console)
 
 
-def show_model(places: Sequence[Place], fitted: Mapping[str, Model], console: Console) -> None:
-    """Print the figures to reach and the model."""
-    for table in (_targets(places), *(_model(name, one) for name, one in fitted.items())):
-        _print(table, console)
+def show_model(fitted: Mapping[str, Model], console: Console) -> None:
+    """Print what is reckoned."""
+    console.rule("Model")
+    for name, one in fitted.items():
+        _print(_model(name, one), console)
 
 
 def markdown(places: Sequence[Place], fitted: Mapping[str, Model]) -> str:
     """All tables, in Markdown."""
     tables = [table for place in places for table in _of(place)]
-    tables += [_targets(places), *(_model(name, one) for name, one in fitted.items())]
+    tables += [_model(name, one) for name, one in fitted.items()]
     return "\n\n".join(_markdown(table) for table in tables) + "\n"
 
 
-def _of(place: Place) -> list[Rows]:
-    filled = place.filled
-    rate = f"{filled.per_s:,.0f} a second by {filled.processes} processes" if filled.per_s else "there already"
-    whole = filled.bytes["all"]
-    parts = ", ".join(
-        f"{part} {size / 1e6:,.0f}" for part, size in filled.bytes.items() if part != "all" and size > 1e6
-    )
-    title = (
-        f"{place.name}: {filled.memories:,} memories in {filled.scopes:,} scopes, stored: {rate}; {whole / 1e6:,.0f} MB, "
-        f"{whole / filled.memories:,.0f} bytes a memory (MB: {parts or 'less than one each'})"
-    )
-    found = [_loads(title, place.loads)]
+def _of(place: Place) -> Iterator[Rows]:
+    yield _loads(place)
     if place.large:
-        found.append(_large(place.name, place.large))
-    return found
+        yield _large(place.name, place.large)
+    yield _plans(place)
 
 
-def _loads(title: str, loads: Sequence[Load]) -> Rows:
-    rows = [
-        [
-            str(one.nodes),
-            f"{one.per_s:,.0f}",
-            *(_three(one.times.get(kind)) for kind in (WARM, WRITTEN, COLD, WRITE)),
-            f"{one.open_ms:,.0f}",
-            f"{one.empty_mb:,.0f} → {one.full_mb:,.0f}",
-            _cpu(one.node_cpu_ms, one.database_cpu_ms),
-            _cpu(*one.cold_cpu_ms),
-            str(one.degraded),
-        ]
-        for one in loads
+def _title(place: Place) -> str:
+    filled = place.filled
+    rate = f"stored at {filled.per_s:,.0f} a second by {filled.processes} processes" if filled.per_s else "there before"
+    whole = filled.bytes["all"]
+    parts = [f"{part} {size / whole:.0%}" for part, size in filled.bytes.items() if part != "all" and size > whole / 50]
+    return (
+        f"{place.name}: {filled.memories:,} memories in {filled.scopes:,} scopes, {rate}; {whole / 1e6:,.0f} MB, "
+        f"{whole / filled.memories:,.0f} bytes a memory ({', '.join(parts)})"
+    )
+
+
+def _loads(place: Place) -> Rows:
+    loads = place.loads
+    figures: list[tuple[str, Callable[[Load], str]]] = [
+        ("calls a second", lambda one: f"{one.per_s:,.0f}"),
+        *((f"{kind}, ms", partial(_kind, kind)) for kind in (WARM, WRITTEN, COLD, WRITE)),
+        ("open, ms", lambda one: f"{one.open_ms:,.0f}"),
+        ("node with one user, MB", lambda one: f"{one.empty_mb:,.0f}"),
+        ("node with all active users, MB", lambda one: f"{one.full_mb:,.0f}"),
+        ("processor a call: node + database, ms", lambda one: _cpu(one.node_cpu_ms, one.database_cpu_ms)),
+        ("the same, of a cold recall", lambda one: _cpu(*one.cold_cpu_ms)),
+        ("taken by others on this machine", lambda one: "" if one.others is None else f"{one.others:.0%}"),
+        ("something left out", lambda one: str(one.degraded)),
     ]
-    columns = [
-        "nodes", "calls/s", f"{WARM}, ms", f"{WRITTEN}, ms", f"{COLD}, ms", f"{WRITE}, ms", "open, ms",
-        "node, MB", "CPU ms a call, node + database", "the same, cold", "degraded",
-    ]  # fmt: skip
-    return Rows(title=f"{title}. p50 / p95 / p99", columns=columns, rows=rows)
+    rows = [[name, *(figure(one) for one in loads)] for name, figure in figures]
+    columns = ["p50 / p95 / p99", *(_nodes(one) for one in loads)]
+    return Rows(title=_title(place), columns=columns, rows=rows)
+
+
+def _nodes(load: Load) -> str:
+    return "1 node" if load.nodes == 1 else f"{load.nodes} nodes"
+
+
+def _kind(kind: str, load: Load) -> str:
+    return _three(load.times.get(kind))
 
 
 def _large(name: str, large: Sequence[Large]) -> Rows:
     rows = [[f"{one.size:,}", _three(one.warm), f"{one.cold_ms:,.0f}"] for one in large]
     columns = ["memories in the scope", f"{WARM}, ms", f"{COLD}, ms"]
-    return Rows(title=f"{name}: large scopes, one node alone. p50 / p95 / p99", columns=columns, rows=rows)
+    return Rows(title=f"{name}: large scopes, one node alone; p50 / p95 / p99", columns=columns, rows=rows)
 
 
-def _targets(places: Sequence[Place]) -> Rows:
+def _plans(place: Place) -> Rows:
     """What was to be reached, and the slowest recall in a hundred of each plan: under load, cold ones left out."""
-    columns = ["plan", "to reach at 10 M"]
-    cells: list[Mapping[str, Times]] = []
-    for place in places:
-        for load in place.loads:
-            columns.append(f"{place.name}, {load.nodes} {'node' if load.nodes == 1 else 'nodes'}")
-            cells.append(load.plans)
-        for one in place.large:
-            columns.append(f"{place.name}, scope of {one.size:,}")
-            cells.append(one.plans)
+    columns = [
+        "plan",
+        "to reach at 10 M",
+        *map(_nodes, place.loads),
+        *(f"scope of {one.size:,}" for one in place.large),
+    ]
+    cells: list[Mapping[str, Times]] = [*(one.plans for one in place.loads), *(one.plans for one in place.large)]
     plans = [*TO_REACH, *sorted({plan for cell in cells for plan in cell} - TO_REACH.keys())]
     rows = [
         [
@@ -108,7 +114,7 @@ def _targets(places: Sequence[Place]) -> Rows:
         ]
         for plan in plans
     ]
-    return Rows(title="p99 by plan, ms", columns=columns, rows=rows)
+    return Rows(title=f"{place.name}: p99 by plan, ms", columns=columns, rows=rows)
 
 
 def _model(name: str, model: Model) -> Rows:

@@ -45,8 +45,8 @@ def bench() -> None:
     """Measure quality and speed.
 
     quality, abstention, diff, negation and temporal measure on your own data. cache, latency, misses, parse, privacy,
-    resilience, rewriting, rules, scale and serve live in the repository of recall-integrations and run from a checkout of it.
-    Needs the extra recall-integrations[bench].
+    resilience, rewriting, rules, scale and serve live in the repository of recall-integrations and run from a checkout
+    of it. Needs the extra recall-integrations[bench].
     """
 
 

@@ -115,14 +115,14 @@ def serve(memories: int, clients: int, seconds: float, seed: int, json_path: str
 
 
 @click.command("scale")
-@click.option("--users", default=200, show_default=True, type=click.IntRange(1, 1_000_000), help="A scope each.")
+@click.option("--users", default=100, show_default=True, type=click.IntRange(2, 1_000_000), help="A scope each.")
 @click.option("--memories", default=200, show_default=True, type=click.IntRange(min=1), help="Of each user.")
-@click.option("--active", default=100, show_default=True, type=click.IntRange(min=1), help="Users that are asked.")
+@click.option("--active", default=60, show_default=True, type=click.IntRange(min=2), help="Users that are asked.")
 @click.option("--nodes", multiple=True, type=click.IntRange(1, 64), default=(1, 2, 4), show_default=True,
               help="Processes that answer; may be given several times.")  # fmt: skip
 @click.option("--large", multiple=True, type=click.IntRange(min=1), default=(2_000, 10_000), show_default=True,
               help="Memories of one more scope; may be given several times.")  # fmt: skip
-@click.option("--seconds", default=5.0, show_default=True, type=click.FloatRange(min=1), help="Of each load.")
+@click.option("--seconds", default=4.0, show_default=True, type=click.FloatRange(min=1), help="Of each load.")
 @click.option("--writes", default=0.05, show_default=True, type=click.FloatRange(0, 1), help="Share of the calls.")
 @click.option("--processes", default=2, show_default=True, type=click.IntRange(1, 64), help="That fill the store.")
 @click.option("--address", metavar="URL", help="Of an empty PostgreSQL database, or one filled by such a run. Default: "
