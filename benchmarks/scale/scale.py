@@ -226,7 +226,7 @@ def _measured(
     wanted: Wanted,
     told: Told,
 ) -> Place:
-    per_s = _fill(name, address, wanted, told)
+    per_s = fill(name, address, wanted, told)
     scopes = wanted.users + len(wanted.large)
     place = Place(
         name=name,
@@ -248,8 +248,18 @@ def _measured(
 # -- filling ---------------------------------------------------------------------------------------------------------
 
 
-def _fill(name: str, address: str, wanted: Wanted, told: Told) -> float:
-    """Memories stored a second; 0 = they were there."""
+def fill(name: str, address: str, wanted: Wanted, told: Told) -> float:
+    """Store what is wanted, if nothing is there; memories stored a second, 0 = they were there.
+
+    Args:
+        name: of the place, for who is told.
+        address: of the store.
+        wanted: what is to be in it.
+        told: how far it is.
+
+    Raises:
+        InvalidArgument: it holds something else.
+    """
     from recall_integrations import MemoryStore
 
     with MemoryStore.open(address) as store:
