@@ -1,12 +1,14 @@
 """How a store answers that many users share: in PostgreSQL and in a directory, with one node, two and four.
 
 Protocol. `users` scopes of `memories` synthetic memories each, and a few large scopes, are stored by several processes
-at once with `remember_many`. Then, for each number of nodes (a process each, the bundled embedding, `k = 5`, queries of
-all plans in turn): the nodes are opened; each asks the scopes of `active` users for the first time (cold), all nodes at
-once; then each asks random ones of them, one recall after the other, and writes a memory instead of every so manyth
-recall (load). Nothing sends a user to one node, so each follows what the others write. Then the first node alone asks
-each large scope, once and again. A recall is one of these: cold (the scope is not on the node), written to (somebody
-wrote to it since this node asked it), warm. The same is done with a directory, in the same run.
+at once with `remember_many`; PostgreSQL is told to look at its tables (`ANALYZE`), which it does by itself some minutes
+later, and without which it reads whole tables where it need not. Then, for each number of nodes (a process each, the
+bundled embedding, `k = 5`, queries of all plans in turn): the nodes are opened; each asks the scopes of `active` users
+for the first time (cold), all nodes at once; then each asks random ones of them, one recall after the other, and writes
+a memory instead of every so manyth recall (load). Nothing sends a user to one node, so each follows what the others
+write. Then the first node alone asks each large scope, once and again. A recall is one of these: cold (the scope is not
+on the node), written to (somebody wrote to it since this node asked it), warm. The same is done with a directory, in
+the same run.
 
 All of it, PostgreSQL too, runs on the processors of this machine: with as many nodes as these, latencies are those of a
 busy machine, and what is answered a second no longer grows. What one recall takes of a processor, in the node and in
@@ -227,6 +229,8 @@ def _measured(
     told: Told,
 ) -> Place:
     per_s = fill(name, address, wanted, told)
+    if name == POSTGRES:
+        _look_at_tables(address)
     scopes = wanted.users + len(wanted.large)
     place = Place(
         name=name,
@@ -305,6 +309,19 @@ def _check_alike(there: dict[Any, int], wanted: Wanted) -> None:
 
 def _bytes_of_directory(path: Path) -> dict[str, float]:
     return bytes_by_part(path, 1)
+
+
+def _look_at_tables(address: str) -> None:
+    from sqlalchemy import text
+
+    from recall_integrations.database.postgres import open_postgres
+
+    engine = open_postgres(address)
+    try:
+        with engine.begin() as connection:
+            connection.execute(text("ANALYZE"))
+    finally:
+        engine.dispose()
 
 
 def _bytes_of_database(address: str) -> dict[str, float]:

@@ -21,7 +21,7 @@ pgserver = pytest.importorskip(
 )
 pytestmark = pytest.mark.slow
 
-BIN = Path(pgserver.__file__).parent / "pginstall" / "bin"
+BIN: Path = pgserver.utils.POSTGRES_VERSIONS[pgserver.utils.TARGET_POSTGRES_VERSION]
 SCOPE = Scope(user_id="u1")
 QUESTION = "Who counted the swans?"
 
