@@ -96,13 +96,13 @@ class Node:
         return {**found, "settled_mb": settled}
 
     def load(self, *, users: Sequence[int], seconds: float, writes: float) -> dict[str, Any]:
-        """Ask random users one after the other, and write now and then."""
+        """Ask random users one after the other, once at least, and write now and then."""
         rng = random.Random(f"{self._job.seed}/{self._job.number}")
-        until = time.perf_counter() + seconds
 
         def ask() -> list[Sample]:
-            found = []
-            while time.perf_counter() < until:
+            found: list[Sample] = []
+            until = time.perf_counter() + seconds
+            while not found or time.perf_counter() < until:
                 scope = people.user(rng.choice(users))
                 found.append(self._write(scope) if rng.random() < writes else self._recall(scope))
             return found

@@ -21,7 +21,8 @@ pgserver = pytest.importorskip(
 )
 pytestmark = pytest.mark.slow
 
-BIN: Path = pgserver.utils.POSTGRES_VERSIONS[pgserver.utils.TARGET_POSTGRES_VERSION]
+# The wheel has PostgreSQL 16 and 18; in its 18, `pg_verifybackup` ends with a segmentation fault.
+BIN: Path = min(pgserver.utils.POSTGRES_VERSIONS.items())[1]
 SCOPE = Scope(user_id="u1")
 QUESTION = "Who counted the swans?"
 
