@@ -606,11 +606,12 @@ class Indexes:
 
     def behind(self, scope_id: int) -> dict[str, int]:
         """Of each index that lacks changes of a scope, how many."""
-        if not any(self.lag.values()):
+        lags = [name for name, lag in self.lag.items() if lag]
+        if not lags:
             return {}
         with self._engine.connect() as connection:
             at = journal.cursors(connection)
-            pending = {name: journal.count_after(connection, at.get(name, 0), scope_id) for name in self.lag}
+            pending = {name: journal.count_after(connection, at.get(name, 0), scope_id) for name in lags}
         return {name: count for name, count in pending.items() if count}
 
     def _behind(self) -> dict[str, int]:

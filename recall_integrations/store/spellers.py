@@ -28,7 +28,7 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.errors import IndexUnavailable, RecallError
+from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed
 from recall_integrations.indexes.words import WordIndex
 from recall_integrations.privacy.logs import told
 from recall_integrations.query.known_words import lexicon
@@ -393,6 +393,8 @@ class Spellers:
         try:
             with self._write_lock:
                 return 0 if self._closing.is_set() else self._write()
+        except StoreClosed:
+            return 0
         except (RecallError, SQLAlchemyError, OSError) as e:  # the lock itself could not be had
             logger.warning("Learned corrections could not be written: %s", told(e))
             return 0
