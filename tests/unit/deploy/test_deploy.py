@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any
 
 import click
 import pytest
-import tomllib
 import yaml
 from starlette.testclient import TestClient
 
@@ -209,6 +209,7 @@ def test_everything_of_the_cluster_is_applied_but_the_secret() -> None:
 
 def test_the_image_is_made_of_what_is_there() -> None:
     docker = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    tomllib: Any = importlib.import_module("tomllib")  # mypy reads the tests as 3.10, which has it not
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     kept = {line[1:] for line in (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines() if line.startswith("!")}
     copied = {word for line in re.findall(r"^COPY (?!--from)(.+)$", docker, re.MULTILINE) for word in line.split()[:-1]}
