@@ -104,17 +104,8 @@ def open_postgres(
         StoreVersionError: the server is older than PostgreSQL 13, or the database is not in UTF-8.
     """
     require_psycopg()
-    address = parsed(url)
     wanted = {"connect_timeout": connect_timeout_s, "application_name": application, **ALIVE}
-    arguments: dict[str, Any] = {name: value for name, value in wanted.items() if name not in address.query}
-    if "sslpassword" in address.query:  # out of what an engine shows of itself
-        arguments["sslpassword"] = address.query["sslpassword"]
-        address = address.difference_update_query(["sslpassword"])
-    if statement_timeout_ms is not None:
-        given = address.query.get("options", ())
-        more = (given,) if isinstance(given, str) else tuple(given)
-        arguments["options"] = " ".join([*more, f"-c statement_timeout={int(statement_timeout_ms)}"])
-        address = address.difference_update_query(["options"])
+    address, arguments = _arguments(parsed(url), wanted, statement_timeout_ms)
     if not prepared:
         arguments["prepare_threshold"] = None
     engine = create_engine(
@@ -136,6 +127,20 @@ def open_postgres(
         engine.dispose()
         raise
     return engine
+
+
+def _arguments(address: URL, wanted: dict[str, Any], statement_timeout_ms: int | None) -> tuple[URL, dict[str, Any]]:
+    """What the driver is given beside an address: what is wanted and the address does not say itself."""
+    arguments = {name: value for name, value in wanted.items() if name not in address.query}
+    if "sslpassword" in address.query:  # out of what an engine shows of itself
+        arguments["sslpassword"] = address.query["sslpassword"]
+        address = address.difference_update_query(["sslpassword"])
+    if statement_timeout_ms is not None:
+        given = address.query.get("options", ())
+        more = (given,) if isinstance(given, str) else tuple(given)
+        arguments["options"] = " ".join([*more, f"-c statement_timeout={int(statement_timeout_ms)}"])
+        address = address.difference_update_query(["options"])
+    return address, arguments
 
 
 def _connected(_dialect: object, _record: object, given: Sequence[Any], more: dict[str, Any]) -> Any:

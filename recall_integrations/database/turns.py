@@ -6,7 +6,7 @@ import threading
 import time
 from contextlib import suppress
 
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.answering import within
@@ -50,7 +50,7 @@ class Outside:
 
     def _asked(self, statement: str, values: dict[str, object]) -> object:
         try:
-            return self._made().execute(text(statement), values).scalar()
+            return self._made().exec_driver_sql(statement, values).scalar()
         except BaseException:
             self._let_go()  # one that was lost, or interrupted half-way, answers nothing any more
             raise
@@ -62,7 +62,7 @@ class Outside:
             made = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             made.detach()  # its locks must not go into the pool
             if self._shares is not None:
-                made.execute(text("SELECT pg_advisory_lock_shared(:key)"), {"key": self._shares})
+                made.exec_driver_sql("SELECT pg_advisory_lock_shared(%(key)s)", {"key": self._shares})
             self._connection = made
         return self._connection
 
@@ -72,7 +72,7 @@ class Outside:
             self._ended = True
             if self._connection is not None:
                 with suppress(SQLAlchemyError):  # the server sees to it a moment after a connection has gone
-                    self._connection.execute(text("SELECT pg_advisory_unlock_all()"))
+                    self._connection.exec_driver_sql("SELECT pg_advisory_unlock_all()")
             self._let_go()
 
     def _let_go(self) -> None:
@@ -96,7 +96,7 @@ class AdvisoryLock:
     def acquire(self, timeout: float) -> bool:
         """Whether it was had within so many seconds."""
         end = time.monotonic() + timeout
-        while not self._outside.ask("SELECT pg_try_advisory_lock(:key)", key=self._key):
+        while not self._outside.ask("SELECT pg_try_advisory_lock(%(key)s)", key=self._key):
             if time.monotonic() >= end:
                 return False
             time.sleep(POLL_S)
@@ -105,7 +105,7 @@ class AdvisoryLock:
     def release(self) -> None:
         """Give it back. A connection that was lost has given it back already."""
         with suppress(RecallError):
-            self._outside.ask("SELECT pg_advisory_unlock(:key)", key=self._key)
+            self._outside.ask("SELECT pg_advisory_unlock(%(key)s)", key=self._key)
 
 
 class Committed:

@@ -183,17 +183,16 @@ def pending(engine: Engine, after: int, limit: int) -> list[Change]:
 
 def pending_in(connection: Connection, after: int, limit: int, scope_id: int | None = None) -> list[Change]:
     """The same in the caller's snapshot, of all scopes or of one."""
-    c, m = schema.changes, schema.memories
-    joined = c.outerjoin(m, and_(m.c.scope_id == c.c.scope_id, m.c.num == c.c.num))
+    m = schema.memories
+    entries = select(schema.changes).where(schema.changes.c.seq > after).order_by(schema.changes.c.seq).limit(limit)
+    if scope_id is not None:
+        entries = entries.where(schema.changes.c.scope_id == scope_id)
+    c = entries.subquery()  # cut first: a planner without statistics would join all of the memories
     query = (
         select(c.c.seq, c.c.scope_id, c.c.op, c.c.num, m.c.text, m.c.actor, c.c.digest)
-        .select_from(joined)
-        .where(c.c.seq > after)
+        .select_from(c.outerjoin(m, and_(m.c.scope_id == c.c.scope_id, m.c.num == c.c.num)))
         .order_by(c.c.seq)
-        .limit(limit)
     )
-    if scope_id is not None:
-        query = query.where(c.c.scope_id == scope_id)
     return [
         Change(
             seq=seq,

@@ -145,8 +145,7 @@ class MemoryStore:
         Args:
             path: the directory; `None` = a temporary one that is removed at `close` (or when the process ends). Or the
                 address of a database, `postgresql://user:password@host:5432/name` (extra `postgres`).
-            directory: with a database: where this process keeps columns of large scopes, for a quick start; each one
-                has a directory of its own. `None` = a temporary one.
+            directory: with a database: where this process, and no other, keeps columns; `None` = a temporary one.
             embedding: `None` (the bundled static model), a LangChain `Embeddings`, a LlamaIndex `BaseEmbedding`, a
                 sentence-transformers name or path, or `Callable[[list[str]], array (n, d)]`. One of your own embeds 80
                 short texts more, once for a store, at its first write: what a cosine counts in the ranking is measured
@@ -176,9 +175,7 @@ class MemoryStore:
             from recall_integrations.store import opening
 
         settings = checked_config(config)
-        for name, function in (("clock", clock), ("new_id", new_id)):
-            if not callable(function):
-                raise InvalidArgument(f"{name} must be a function without arguments, not {type(function).__name__}.")
+        _check_functions(clock=clock, new_id=new_id)
         model = _facts_model(facts_llm, settings)
         made, found = resolve_embedding(embedding), resolve_extractor(extractor)
         parts, written_in = opening.open_parts(
@@ -808,6 +805,12 @@ class MemoryStore:
             scope_id: whose query: what only other scopes are written in counts as not measured. `None` = anybody's.
         """
         return self._parts.worth.of(language, text, scope_id)
+
+
+def _check_functions(**given: object) -> None:
+    for name, function in given.items():
+        if not callable(function):
+            raise InvalidArgument(f"{name} must be a function without arguments, not {type(function).__name__}.")
 
 
 def _facts_model(source: object, settings: RecallConfig) -> Callable[[str], str] | None:

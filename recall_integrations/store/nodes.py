@@ -94,7 +94,7 @@ class Node:
         """Connections of other nodes, by their number on the server; under the write lock."""
         found = self.outside.ask(
             "SELECT string_agg(DISTINCT pid::text, ',') FROM pg_locks WHERE locktype = 'advisory' AND granted "
-            "AND objid = :key AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+            "AND objid = %(key)s AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
             "AND pid <> pg_backend_pid()",
             key=OPENED,
         )
