@@ -16,7 +16,7 @@ from recall_integrations.database.turns import LEARNING, AdvisoryLock, Outside
 from recall_integrations.errors import StoreLocked
 from recall_integrations.store.learned_files import TAKEN
 
-_BEFORE = "learned/"  # of keys: learned/<name>/<text>
+BEFORE = "learned/"  # of keys: learned/<name>/<text>
 
 
 class LearnedRows:
@@ -33,7 +33,7 @@ class LearnedRows:
         """Whether there is a row."""
         key = schema.meta.c.key
         with mapped_errors(self._engine), self._engine.connect() as connection:
-            found = connection.execute(select(key).where(_under(_BEFORE)).limit(1)).scalar()
+            found = connection.execute(select(key).where(_under(BEFORE)).limit(1)).scalar()
         return found is not None
 
     def sign(self, name: str, of: str) -> object | None:
@@ -44,25 +44,25 @@ class LearnedRows:
     def read(self, name: str, of: str) -> str | None:
         """The value of a row, or `None`."""
         with mapped_errors(self._engine), self._engine.connect() as connection:
-            return get_meta(connection, f"{_BEFORE}{name}/{of}")
+            return get_meta(connection, f"{BEFORE}{name}/{of}")
 
     def put(self, name: str, of: str, text: str) -> None:
         """Write a row."""
         with mapped_errors(self._engine), self._engine.begin() as connection:
-            put_meta(connection, f"{_BEFORE}{name}/{of}", text)
+            put_meta(connection, f"{BEFORE}{name}/{of}", text)
 
     def names(self) -> tuple[str, ...]:
         """Of the scopes that have rows."""
-        return tuple(dict.fromkeys(key.split("/")[1] for key in self._keys(_BEFORE)))
+        return tuple(dict.fromkeys(key.split("/")[1] for key in self._keys(BEFORE)))
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Names of the rows of a scope."""
-        return tuple(key.split("/", 2)[2] for key in self._keys(f"{_BEFORE}{name}/"))
+        return tuple(key.split("/", 2)[2] for key in self._keys(f"{BEFORE}{name}/"))
 
     def remove(self, name: str) -> None:
         """Remove the rows of a scope."""
         with mapped_errors(self._engine), self._engine.begin() as connection:
-            connection.execute(delete(schema.meta).where(_under(f"{_BEFORE}{name}/")))
+            connection.execute(delete(schema.meta).where(_under(f"{BEFORE}{name}/")))
 
     @contextmanager
     def alone(self, wait_s: float) -> Iterator[None]:
@@ -81,7 +81,7 @@ class LearnedRows:
 
     def shown(self, name: str, of: str) -> str:
         """The database, and the key of a row."""
-        return f"{shown(self._engine.url)}, {_BEFORE}{name}/{of}"
+        return f"{shown(self._engine.url)}, {BEFORE}{name}/{of}"
 
     def _keys(self, before: str) -> list[str]:
         key = schema.meta.c.key

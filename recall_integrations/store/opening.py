@@ -13,7 +13,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import EmbeddingMismatch, InvalidArgument
+from recall_integrations.errors import EmbeddingMismatch, InvalidArgument, StoreError
 from recall_integrations.extraction import Extractor
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import entity_keys, following, journal, languages, renewal
@@ -32,6 +32,7 @@ from recall_integrations.types import Scope
 logger = logging.getLogger("recall_integrations")
 
 
+MOVING = "moving"  # key in `meta`: how far a move to this place is; gone when it is whole
 SCHEMES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
 
@@ -141,6 +142,11 @@ def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
             parts.opened_at[row.scope_id] = row.version
         parts.next_seq = last + 1
         parts.followed.semantic = journal.cursors(connection).get(SEMANTIC, 0)
+        if get_meta(connection, MOVING) is not None:
+            raise StoreError(
+                f"A store is being moved to {parts.directory.name}, which is not whole yet. Ask `recall move` for it "
+                "again: it goes on where it was."
+            )
         made_by = get_meta(connection, "embedding")
         half_way = get_meta(connection, renewal.REEMBEDDING)
         parts.worth.load(connection, made_by)

@@ -1,0 +1,98 @@
+"""The record of a store at either end of a move, without what is derived from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, func, select
+
+from recall_integrations.database import schema
+from recall_integrations.database.meta import get_meta
+from recall_integrations.errors import InvalidArgument, StorePathError, StoreVersionError
+from recall_integrations.store import entity_keys
+from recall_integrations.store.directory import DATABASE, hold
+from recall_integrations.store.held import Held
+from recall_integrations.store.opening import MOVING, is_address
+
+Place = str | os.PathLike[str]
+Noted = dict[str, int | str]
+
+
+@contextmanager
+def held(place: Place, *, made: bool) -> Iterator[Held]:
+    """The record at a place.
+
+    Args:
+        place: a directory, or the address of a database.
+        made: whether its tables are made where it is empty.
+
+    Raises:
+        StorePathError: there is no store, and none is to be made.
+        StoreVersionError: another version of this package made it.
+        StoreError: it cannot be opened.
+    """
+    if not isinstance(place, str | os.PathLike):
+        raise InvalidArgument(f"A place is a directory or an address, not {type(place).__name__}.")
+    given = os.fspath(place)
+    if is_address(given):
+        from recall_integrations.store.nodes import join
+
+        opened: Held = join(given)
+    else:
+        if not made and not (Path(given) / DATABASE).is_file():
+            raise StorePathError(f"There is no store at {given}.")
+        opened = hold(given)
+    try:
+        try:
+            if made:
+                opened.make_ready()
+            _check_version(opened)
+        finally:
+            opened.turn.release()
+        yield opened
+    finally:
+        opened.release()
+
+
+def _check_version(opened: Held) -> None:
+    with opened.engine.connect() as connection:
+        try:
+            version = get_meta(connection, "schema_version")
+        except Exception as e:
+            mapped = opened.mapped(e)
+            if mapped is None:
+                raise
+            raise mapped from e
+    if version != str(schema.SCHEMA_VERSION):
+        raise StoreVersionError(
+            f"{opened.name} is of version {version or 'none'}, this package's is {schema.SCHEMA_VERSION}. Open it once "
+            "with this version, or run `recall db upgrade` on it; then ask again."
+        )
+
+
+def identity(connection: Connection, name: str) -> str:
+    """By which a store is known again, wherever it is.
+
+    Raises:
+        InvalidArgument: it was never opened, so it has none and holds nothing.
+    """
+    key = entity_keys.kept(connection)
+    if not key:
+        raise InvalidArgument(f"{name} holds nothing that could be moved.")
+    return hashlib.blake2b(key, digest_size=16).hexdigest()
+
+
+def noted(connection: Connection) -> Noted | None:
+    """How far a move to this place has come; `None` = none was begun."""
+    said = get_meta(connection, MOVING)
+    return None if said is None else dict(json.loads(said))
+
+
+def is_empty(connection: Connection) -> bool:
+    """Whether nothing was ever remembered in it."""
+    return not connection.execute(select(func.count()).select_from(schema.scopes)).scalar_one()

@@ -1,0 +1,107 @@
+"""Rows of a store, from one database into another: as they are, with their numbers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, select
+
+from recall_integrations.database import schema
+from recall_integrations.database.inserting import insert_rows
+from recall_integrations.database.portable import streamed
+from recall_integrations.store import rows
+
+AT_ONCE = 2_000  # rows
+# Of memories, by their number. Rows of the first three stay as they were written; the others may be written anew.
+WRITTEN_ONCE: tuple[Table, ...] = (schema.memories, schema.words, schema.told_times)
+OF_MEMORIES: tuple[Table, ...] = (
+    *WRITTEN_ONCE,
+    schema.vectors,
+    schema.facts,
+    schema.facts_read,
+    schema.mentions,
+    schema.edges,
+)
+OF_SCOPES: tuple[Table, ...] = (
+    schema.entities,
+    schema.aliases,
+    schema.corrections,
+    schema.languages,
+    schema.judged,
+)
+TABLES = (*OF_MEMORIES, *OF_SCOPES)
+
+Counts = dict[int, tuple[int, ...]]
+"""Of each scope: how many rows, and sums that change with what they say."""
+
+
+def read(connection: Connection, table: Table, *where: ColumnElement[bool]) -> Iterator[Sequence[Mapping[str, Any]]]:
+    """Rows in the order of their keys, so many at a time."""
+    query = select(table).where(*where).order_by(*table.primary_key.columns)
+    for part in connection.execute(streamed(query, AT_ONCE)).mappings().partitions(AT_ONCE):
+        yield [dict(row) for row in part]
+
+
+def copy(source: Connection, target: Connection, table: Table, *where: ColumnElement[bool]) -> int:
+    """Replace rows by those of the source, in the caller's transaction; how many there are."""
+    target.execute(delete(table).where(*where))
+    count = 0
+    for part in read(source, table, *where):
+        insert_rows(target, table, part)
+        count += len(part)
+    return count
+
+
+def between(table: Table, scope_id: int, after: int, upto: int) -> tuple[ColumnElement[bool], ...]:
+    """Rows of a scope's memories with these numbers."""
+    return table.c.scope_id == scope_id, table.c.num > after, table.c.num <= upto
+
+
+def remove(target: Connection, scope_id: int, nums: Sequence[int]) -> None:
+    """Remove memories that are gone."""
+    rows.remove(target, scope_id, nums)
+
+
+def put(source: Connection, target: Connection, scope_id: int, nums: Sequence[int]) -> None:
+    """Bring memories that were written; those that are gone by now are left out."""
+    for part in rows.in_parts(nums):
+        for table in OF_MEMORIES:
+            copy(source, target, table, table.c.scope_id == scope_id, table.c.num.in_(part))
+
+
+def counts(connection: Connection, table: Table) -> Counts:
+    """What of a table differs if a scope's rows do, as far as one query tells."""
+    c = table.c
+    more = {
+        schema.judged: (func.coalesce(func.max(c.get("at")), 0), func.count(c.get("replay"))),
+        schema.corrections: (func.coalesce(func.sum(c.get("uses")), 0), func.count(c.get("validated"))),
+        schema.languages: (func.sum(c.get("told")), func.sum(c.get("votes"))),
+        schema.entities: (func.max(c.get("ent")), func.sum(c.get("declared"))),
+    }.get(table, ())
+    query = select(c.scope_id, func.count(), *more).group_by(c.scope_id)
+    return {int(scope_id): tuple(map(int, told)) for scope_id, *told in connection.execute(query)}
+
+
+class Digest(NamedTuple):
+    """Of rows: how many, and a number that another row would change."""
+
+    rows: int
+    said: int
+
+
+def digest(connection: Connection, table: Table, scope_id: int) -> Digest:
+    """Of a scope's rows in a table, the same in any order and on any engine."""
+    total = count = 0
+    names = sorted(column.name for column in table.columns)
+    for part in read(connection, table, table.c.scope_id == scope_id):
+        count += len(part)
+        for row in part:
+            said = repr([_plain(row[name]) for name in names]).encode("utf-8", "surrogatepass")
+            total += int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "big")
+    return Digest(count, total % 2**64)
+
+
+def _plain(value: Any) -> Any:
+    return bytes(value) if isinstance(value, bytearray | memoryview) else value

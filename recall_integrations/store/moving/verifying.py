@@ -1,0 +1,157 @@
+"""Whether a store that was moved is what it was: its rows are compared, and the same questions asked at both ends."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from recall_integrations.config import RecallConfig
+from recall_integrations.database import schema
+from recall_integrations.errors import EmbeddingError, EmbeddingMismatch
+from recall_integrations.observability.progress import Told, telling
+from recall_integrations.records import record
+from recall_integrations.store.moving import tables
+from recall_integrations.store.moving.places import Place, held
+
+SAMPLE = 20
+QUERY_WORDS = 8
+DIGITS = 4  # of scores: sums are taken in another order by columns that were read in other parts
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What was compared.
+
+    Args:
+        scopes, rows: that are the same at both ends.
+        written: scopes that were written to at one end since, and were left out.
+        recalls: that gave the same memories with the same scores.
+        differences: what is not the same, in words; empty = nothing.
+        not_asked: why no questions were asked; empty = they were.
+    """
+
+    scopes: int
+    rows: int
+    written: int
+    recalls: int
+    differences: tuple[str, ...]
+    not_asked: str = ""
+
+
+def verify(
+    source: Place,
+    target: Place,
+    *,
+    sample: int = SAMPLE,
+    seed: int = 0,
+    embedding: Any = None,
+    config: RecallConfig | None = None,
+    progress: bool | Told = False,
+) -> Verified:
+    """Compare two places of a store. Nothing is changed, but that indexes of a directory may be made.
+
+    Args:
+        source, target: directories, or addresses of databases.
+        sample: how many questions are asked at both, made of words of memories.
+        seed: of which ones.
+        embedding: as for `MemoryStore.open`, of which rows need nothing.
+        config: by which questions are answered.
+        progress: whether to show how far it is, or who is told.
+
+    Raises:
+        StorePathError: there is no store.
+        StoreError: one of them cannot be read.
+    """
+    differences: list[str] = []
+    with (
+        held(source, made=False) as one,
+        held(target, made=False) as other,
+        one.engine.connect() as left,
+        other.engine.connect() as right,
+        telling(progress) as tell,
+    ):
+        mine, theirs = _versions(left), _versions(right)
+        same = sorted(scope_id for scope_id in mine.keys() & theirs.keys() if mine[scope_id] == theirs[scope_id])
+        count = 0
+        for done, scope_id in enumerate(same):
+            tell("Comparing rows", done, len(same))
+            found, said = _compared(left, right, scope_id)
+            count += found
+            differences += said
+        asked = _questions(left, same, sample, random.Random(seed))
+        names = {scope_id: name for scope_id, (_, name) in mine.items()}
+    gone = len(mine.keys() ^ theirs.keys())
+    recalls, not_asked = 0, ""
+    try:
+        recalls = _asked(source, target, [(names[s], q) for s, q in asked], embedding, config, differences)
+    except (EmbeddingMismatch, EmbeddingError) as e:
+        not_asked = str(e)
+    return Verified(
+        scopes=len(same),
+        rows=count,
+        written=len(mine.keys() & theirs.keys()) - len(same) + gone,
+        recalls=recalls,
+        differences=tuple(differences),
+        not_asked=not_asked,
+    )
+
+
+def _versions(connection: Connection) -> dict[int, tuple[int, tuple[str, str, str]]]:
+    s = schema.scopes.c
+    query = select(s.scope_id, s.version, s.user_id, s.agent_id, s.namespace)
+    return {int(i): (int(version), (user, agent, name)) for i, version, user, agent, name in connection.execute(query)}
+
+
+def _compared(left: Connection, right: Connection, scope_id: int) -> tuple[int, list[str]]:
+    count, said = 0, []
+    for table in tables.TABLES:
+        mine, theirs = tables.digest(left, table, scope_id), tables.digest(right, table, scope_id)
+        count += mine.rows
+        if mine != theirs:
+            said.append(f"{table.name} of scope {scope_id}: {mine.rows:,} rows and {theirs.rows:,}, not the same")
+    return count, said
+
+
+def _questions(connection: Connection, scopes: list[int], sample: int, chosen: random.Random) -> list[tuple[int, str]]:
+    m, found = schema.memories.c, []
+    for scope_id in chosen.sample(scopes, min(sample, len(scopes))) if scopes else ():
+        texts = connection.execute(select(m.text).where(m.scope_id == scope_id).order_by(m.num).limit(100)).scalars()
+        given = [text.split() for text in texts if text.split()]
+        picked = chosen.sample(given, min(max(1, sample // len(scopes)), len(given)))
+        found += [(scope_id, " ".join(words[:QUERY_WORDS])) for words in picked]
+    return found[:sample]
+
+
+def _asked(
+    source: Place,
+    target: Place,
+    questions: list[tuple[tuple[str, str, str], str]],
+    embedding: Any,
+    config: RecallConfig | None,
+    differences: list[str],
+) -> int:
+    from recall_integrations.optimizer import QueryOptimizer
+    from recall_integrations.store.memory_store import MemoryStore
+    from recall_integrations.types import Scope
+
+    same = 0
+    with (
+        MemoryStore.open(source, embedding=embedding, config=config) as one,
+        MemoryStore.open(target, embedding=embedding, config=config) as other,
+    ):
+        here, there = QueryOptimizer(one, config=config), QueryOptimizer(other, config=config)
+        now = one.clock()
+        for scope, query in questions:
+            answers = []
+            for optimizer in (here, there):
+                result = optimizer.recall(query, scope=Scope(*scope), now=now, time_budget_ms=60_000)
+                answers.append([(hit.memory.id, round(hit.score, DIGITS)) for hit in result.hits])
+            if answers[0] == answers[1]:
+                same += 1
+            else:
+                differences.append(f"a recall in scope {'/'.join(scope)} gives other memories or scores")
+        here.close()
+        there.close()
+    return same
