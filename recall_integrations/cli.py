@@ -21,6 +21,7 @@ from recall_integrations.console.commands.facts import facts
 from recall_integrations.console.commands.keep import add, compact, export, forget
 from recall_integrations.console.commands.learn import feedback, learn
 from recall_integrations.console.commands.mcp import mcp
+from recall_integrations.console.commands.move import move
 from recall_integrations.console.commands.remember import entity, import_, reindex
 from recall_integrations.console.commands.serve import look, serve, token
 from recall_integrations.console.commands.shared import line, quiet_option
@@ -57,10 +58,10 @@ def main(debug: bool) -> None:
 for _command in (
     *(demo, add, import_, export, entity, forget, compact, reindex),
     *(search, explain, facts, feedback, learn, stats, doctor, serve, token, look, mcp),
-    *(eval_, ab, tune, train, bench, config, db),
+    *(eval_, ab, tune, train, bench, config, db, move),
 ):
     main.add_command(_command)
-for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, tune, train):
+for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, tune, train, move):
     _command.params.append(quiet_option())
 learn.commands["run"].params.append(quiet_option())
 
