@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from contextlib import suppress
@@ -15,6 +16,12 @@ from recall_integrations.database.postgres_errors import is_lost
 # Keys: of who writes, of everybody who has the store open, of who learns.
 WRITING, OPENED, LEARNING = 0x7265_6301, 0x7265_6302, 0x7265_6303
 POLL_S = 0.005
+# The schema of the store's tables, or the one that they will be made in: stores of one database do not share locks.
+PLACE = (
+    "coalesce((SELECT relnamespace FROM pg_class WHERE oid = to_regclass('changes')), "
+    "to_regnamespace(quote_ident(current_schema()))::oid, 0::oid)"
+)
+_KEY = f"(({PLACE})::bigint << 32) | CAST(:key AS bigint)"
 
 
 class Outside:
@@ -56,7 +63,7 @@ class Outside:
             made = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             made.detach()  # its locks must not go into the pool
             if self._shares is not None:
-                made.execute(text("SELECT pg_advisory_lock_shared(:key)"), {"key": self._shares})
+                made.execute(text(f"SELECT pg_advisory_lock_shared({_KEY})"), {"key": self._shares})
             self._connection = made
         return self._connection
 
@@ -83,7 +90,7 @@ class AdvisoryLock:
     def acquire(self, timeout: float) -> bool:
         """Whether it was had within so many seconds."""
         end = time.monotonic() + timeout
-        while not self._outside.ask("SELECT pg_try_advisory_lock(:key)", key=self._key):
+        while not self._outside.ask(f"SELECT pg_try_advisory_lock({_KEY})", key=self._key):
             if time.monotonic() >= end:
                 return False
             time.sleep(POLL_S)
@@ -92,7 +99,7 @@ class AdvisoryLock:
     def release(self) -> None:
         """Give it back. A connection that was lost has given it back already."""
         with suppress(Exception):
-            self._outside.ask("SELECT pg_advisory_unlock(:key)", key=self._key)
+            self._outside.ask(f"SELECT pg_advisory_unlock({_KEY})", key=self._key)
 
 
 class Committed:
@@ -112,9 +119,11 @@ class Committed:
             StoreError: the server cannot be reached.
         """
         found = self._outside.ask(
-            "SELECT (SELECT max(seq) FROM changes) * 31 + coalesce((SELECT sum(seq) FROM cursors), 0)"
+            "SELECT concat((SELECT concat(seq, ' ', digest) FROM changes ORDER BY seq DESC LIMIT 1), ' ', "
+            "(SELECT sum(seq) FROM cursors))"
         )
-        return int(found) if found is not None else 0  # type: ignore[call-overload]
+        # With the digest: a replica that took over may have given the same numbers to other memories.
+        return int.from_bytes(hashlib.blake2b(str(found).encode(), digest_size=8).digest(), "big")
 
     def close(self) -> None:
         """Let the connection go."""
