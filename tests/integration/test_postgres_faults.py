@@ -267,3 +267,12 @@ def test_a_store_is_let_go_while_the_server_is_away(own: Postgres, capsys: pytes
     gc.collect()
     assert "Traceback" not in capsys.readouterr().err
     own.start()
+
+
+def test_a_closed_store_is_called_by_its_address(two: tuple[MemoryStore, MemoryStore]) -> None:
+    store, _ = two
+    name = store._parts.directory.name
+    store.close()
+    with pytest.raises(RecallError, match="is closed") as raised:
+        store.count()
+    assert name in str(raised.value)
