@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from contextlib import suppress
@@ -18,6 +19,12 @@ from recall_integrations.errors import RecallError, StoreClosed
 WRITING, OPENED, LEARNING = 0x7265_6301, 0x7265_6302, 0x7265_6303
 POLL_S = 0.005
 CLOSE_S = 2.0  # that the server is waited for
+# The schema of the store's tables, or the one that they will be made in: stores of one database do not share locks.
+PLACE = (
+    "coalesce((SELECT relnamespace FROM pg_class WHERE oid = to_regclass('changes')), "
+    "to_regnamespace(quote_ident(current_schema()))::oid, 0::oid)"
+)
+_KEY = f"(({PLACE})::bigint << 32) | CAST(%(key)s AS bigint)"
 
 
 class Outside:
@@ -61,9 +68,9 @@ class Outside:
         if self._connection is None:
             made = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             made.detach()  # its locks must not go into the pool
+            self._connection = made  # from here on it is closed if anything fails
             if self._shares is not None:
-                made.exec_driver_sql("SELECT pg_advisory_lock_shared(%(key)s)", {"key": self._shares})
-            self._connection = made
+                made.exec_driver_sql(f"SELECT pg_advisory_lock_shared({_KEY})", {"key": self._shares})
         return self._connection
 
     def close(self) -> None:
@@ -96,7 +103,7 @@ class AdvisoryLock:
     def acquire(self, timeout: float) -> bool:
         """Whether it was had within so many seconds."""
         end = time.monotonic() + timeout
-        while not self._outside.ask("SELECT pg_try_advisory_lock(%(key)s)", key=self._key):
+        while not self._outside.ask(f"SELECT pg_try_advisory_lock({_KEY})", key=self._key):
             if time.monotonic() >= end:
                 return False
             time.sleep(POLL_S)
@@ -105,7 +112,7 @@ class AdvisoryLock:
     def release(self) -> None:
         """Give it back. A connection that was lost has given it back already."""
         with suppress(RecallError):
-            self._outside.ask("SELECT pg_advisory_unlock(%(key)s)", key=self._key)
+            self._outside.ask(f"SELECT pg_advisory_unlock({_KEY})", key=self._key)
 
 
 class Committed:
@@ -125,9 +132,11 @@ class Committed:
             StoreError: the server cannot be reached.
         """
         found = self._outside.ask(
-            "SELECT (SELECT max(seq) FROM changes) * 31 + coalesce((SELECT sum(seq) FROM cursors), 0)"
+            "SELECT concat((SELECT concat(seq, ' ', digest) FROM changes ORDER BY seq DESC LIMIT 1), ' ', "
+            "(SELECT sum(seq) FROM cursors))"
         )
-        return int(found) if found is not None else 0  # type: ignore[call-overload]
+        # With the digest: a replica that took over may have given the same numbers to other memories.
+        return int.from_bytes(hashlib.blake2b(str(found).encode(), digest_size=8).digest(), "big")
 
     def close(self) -> None:
         """Let the connection go."""

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, event
 
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
-from recall_integrations.database.turns import OPENED, AdvisoryLock, Committed, Outside
+from recall_integrations.database.turns import OPENED, PLACE, AdvisoryLock, Committed, Outside
 from recall_integrations.database.upgrading import make_ready
 from recall_integrations.errors import RecallError, StoreClosed, StoreLocked, StorePathError
 from recall_integrations.records import record
@@ -94,7 +94,8 @@ class Node:
         """Connections of other nodes, by their number on the server; under the write lock."""
         found = self.outside.ask(
             "SELECT string_agg(DISTINCT pid::text, ',') FROM pg_locks WHERE locktype = 'advisory' AND granted "
-            "AND objid = %(key)s AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+            f"AND objid = %(key)s AND classid = {PLACE} "
+            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
             "AND pid <> pg_backend_pid()",
             key=OPENED,
         )

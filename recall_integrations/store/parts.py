@@ -76,7 +76,7 @@ class StoreErrors:
         met = error if mapped is None else mapped
         closing = isinstance(met, StoreError | IndexUnavailable | OSError) and not isinstance(met, StoreClosed)
         if self._parts.closed and closing:
-            raise StoreClosed(f"The store {self._parts.path} was closed meanwhile.") from met
+            raise StoreClosed(f"The store {self._parts.directory.name} was closed meanwhile.") from met
         if mapped is not None:
             raise mapped from error
 
@@ -248,11 +248,11 @@ class StoreParts:
     def check_open(self) -> None:
         """Raise `StoreClosed` unless it is `usable`."""
         if self.closed:
-            raise StoreClosed(f"The store {self.path} is closed. Open it again with MemoryStore.open.")
+            raise StoreClosed(f"The store {self.directory.name} is closed. Open it again with MemoryStore.open.")
         if forking.depth() != self._depth:
             raise StoreClosed(
-                f"The store {self.path} was opened in process {self.pid} and is used in its child {os.getpid()}. "
-                "Open it after the fork."
+                f"The store {self.directory.name} was opened in process {self.pid} and is used in its child "
+                f"{os.getpid()}. Open it after the fork."
             )
 
     def up_to_date(self, *, again: bool = False) -> None:
@@ -307,9 +307,11 @@ class StoreParts:
             self.directory.keep_no_longer()
             if not isinstance(e, RecallError | SQLAlchemyError | OSError):
                 raise
-            logger.warning("The indexes of %s could not be taken over, and it is tried again: %s", self.path, told(e))
+            logger.warning(
+                "The indexes of %s could not be taken over, and it is tried again: %s", self.directory.name, told(e)
+            )
         else:
-            logger.info("The indexes of %s are kept by this process from now on.", self.path)
+            logger.info("The indexes of %s are kept by this process from now on.", self.directory.name)
 
     def errors(self) -> StoreErrors:
         """Inside, errors of the database are those of `recall_integrations.errors`, and name the file.

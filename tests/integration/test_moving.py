@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -66,7 +67,7 @@ def test_there_and_back(tmp_path: Path, postgres_url: str) -> None:
         moved = move(source, target)
         assert (moved.scopes, moved.memories, moved.went_on) == (2, 122, False)
         found = verify(source, target)
-        assert not found.differences and found.recalls == 4 and not found.written and found.rows > 500
+        assert not found.differences and found.recalls == 12 and not found.written and found.rows > 500
         assert answers(target) == wanted
     with MemoryStore.open(tmp_path / "two") as store:
         store.remember("Henrietta counted them, too", scope=U1)
@@ -132,6 +133,9 @@ def test_it_is_killed_and_goes_on(tmp_path: Path, postgres_url: str) -> None:
         with pytest.raises(StoreError, match="not whole yet"):
             MemoryStore.open(postgres_url)
         assert move(tmp_path / "one", postgres_url).went_on
+    else:  # it was killed before it had begun, or after the end
+        with contextlib.suppress(InvalidArgument):
+            move(tmp_path / "one", postgres_url)
     assert not verify(tmp_path / "one", postgres_url).differences
     assert answers(postgres_url) == wanted
 
@@ -141,9 +145,10 @@ def move_is_under_way(url: str) -> bool:
 
     engine = open_postgres(url)
     with engine.connect() as connection:
-        there = bool(connection.execute(text("SELECT count(*) FROM meta WHERE key = 'moving'")).scalar())
+        made = connection.execute(text("SELECT to_regclass('meta') IS NOT NULL")).scalar()
+        there = made and connection.execute(text("SELECT count(*) FROM meta WHERE key = 'moving'")).scalar()
     engine.dispose()
-    return there
+    return bool(there)
 
 
 def test_what_is_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

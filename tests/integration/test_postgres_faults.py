@@ -13,6 +13,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.database import turns
+from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import RecallError, StoreError
 from recall_integrations.store import parts
 from tests.postgres import Postgres, running
@@ -116,6 +117,39 @@ def test_a_replica_takes_over_that_lacked_the_last_writes(
     store.remember(Memory("Sam counted no swans", id="sam"), scope=SCOPE)
     assert ids(other) == ids(store) == [*wanted, "sam"]
     assert {scope for scope, _ in store.scopes()} == {SCOPE}
+
+
+def test_a_replica_gives_the_same_numbers_to_other_memories(
+    postgres: Postgres, two: tuple[MemoryStore, MemoryStore]
+) -> None:
+    """As many entries are written after as were lost: by their number, nothing seems to have happened."""
+    store, other = two
+    url = make_url(store._parts.directory.address)
+    store.remember(Memory("Priya counted 3 swans", id="m0"), scope=SCOPE)
+    behind = postgres.fresh_of(url)
+    store.remember(Memory("Sam counted 9 swans", id="lost"), scope=SCOPE)
+    assert ids(other) == ids(store) == ["lost", "m0"]
+    postgres.take_over(behind, url)
+    other.remember(Memory("Henrietta counted 7 swans", id="new"), scope=SCOPE)
+    assert ids(other) == ids(store) == ["m0", "new"]
+
+
+def test_stores_in_two_schemas_of_a_database_share_no_lock(postgres: Postgres) -> None:
+    address = postgres.fresh()
+    engine = open_postgres(address)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE SCHEMA one")
+        connection.exec_driver_sql('CREATE SCHEMA "Two"')
+    engine.dispose()
+    of = [make_url(address).update_query_dict({"options": f"-csearch_path={name}"}) for name in ("one", '"Two"')]
+    one, two = (MemoryStore.open(url.render_as_string(hide_password=False)) for url in of)
+    with one, two:
+        two.remember(Memory("Priya counted the swans", id="m0"))
+        with one._parts.write_lock:
+            assert not one._parts.directory.others()
+            two.remember(Memory("Sam counted the geese", id="m1"))
+        one.compact()
+        assert (one.count(), two.count()) == (0, 2)
 
 
 def test_who_lags_behind_a_shortened_journal_reads_anew(
@@ -233,3 +267,12 @@ def test_a_store_is_let_go_while_the_server_is_away(own: Postgres, capsys: pytes
     gc.collect()
     assert "Traceback" not in capsys.readouterr().err
     own.start()
+
+
+def test_a_closed_store_is_called_by_its_address(two: tuple[MemoryStore, MemoryStore]) -> None:
+    store, _ = two
+    name = store._parts.directory.name
+    store.close()
+    with pytest.raises(RecallError, match="is closed") as raised:
+        store.count()
+    assert name in str(raised.value)

@@ -38,6 +38,7 @@ from recall_integrations.store.moving.places import Noted, Place, held, identity
 from recall_integrations.store.opening import MOVING, is_address
 
 FEW = 500  # changes that may be left when the source's writers are kept out
+ROUNDS = 20  # of following, at most: they may write as fast as it goes
 # Of one engine or one directory, and made by the target itself.
 _OWN_META = ("schema_version", f"{LEXICAL}_epoch", "semantic_epoch", COMPACTED, MOVING)
 
@@ -127,8 +128,9 @@ class _Move:
     def run(self) -> Moved:
         self._begin()
         self._copy()
-        while self._follow() > FEW:
-            pass
+        for _ in range(ROUNDS):
+            if self._follow() <= FEW:
+                break
         self._journal()
         with self.source.turn:
             waited = time.monotonic()
@@ -209,16 +211,18 @@ class _Move:
     # -- following ---------------------------------------------------------------------------------------------------
 
     def _follow(self) -> int:
-        """Do what the source's journal has beyond what was done; how much there was."""
+        """Do what the source's journal has by now beyond what was done; how much that was."""
         count = 0
-        while True:
+        with self.source.engine.connect() as source:
+            upto = journal.last_seq(source)
+        while int(self.noted["at"]) < upto:
             self.stopped()
             with self.source.engine.connect() as source, self.target.engine.begin() as target:
                 c = schema.changes.c
                 query = select(c.seq, c.scope_id, c.op, c.num).where(c.seq > int(self.noted["at"])).order_by(c.seq)
                 changes = source.execute(query.limit(tables.AT_ONCE)).all()
                 if not changes:
-                    return count
+                    break
                 puts: dict[int, list[int]] = defaultdict(list)
                 gone: dict[int, list[int]] = defaultdict(list)
                 touched = set()
@@ -227,10 +231,10 @@ class _Move:
                         touched.add(scope_id)
                     else:
                         (puts if op == "put" else gone)[scope_id].append(num)
-                for scope_id, nums in puts.items():
-                    tables.put(source, target, scope_id, nums)
                 for scope_id, nums in gone.items():
                     tables.remove(target, scope_id, nums)
+                for scope_id, nums in puts.items():  # of those that are gone by now there is nothing
+                    tables.put(source, target, scope_id, nums)
                 for scope_id in touched:  # names or facts were written, of memories that were there
                     for table in (*tables.OF_MEMORIES, *tables.OF_SCOPES):
                         if table not in tables.WRITTEN_ONCE:
@@ -238,6 +242,7 @@ class _Move:
                 self._note(target, {**self.noted, "at": changes[-1].seq})
             count += len(changes)
             self.tell("Following what is written meanwhile", count, None)
+        return count
 
     def _journal(self) -> None:
         """Bring the journal as far as it goes, so that little of it is left for the end."""

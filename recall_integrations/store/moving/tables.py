@@ -49,9 +49,22 @@ def copy(source: Connection, target: Connection, table: Table, *where: ColumnEle
     target.execute(delete(table).where(*where))
     count = 0
     for part in read(source, table, *where):
+        if table is schema.memories:
+            _make_way(target, part)
         insert_rows(target, table, part)
         count += len(part)
     return count
+
+
+def _make_way(target: Connection, part: Sequence[Mapping[str, Any]]) -> None:
+    """Remove older versions of memories that were replaced meanwhile: an id is there once."""
+    m = schema.memories.c
+    for scope_id in {row["scope_id"] for row in part}:
+        ids = [row["id"] for row in part if row["scope_id"] == scope_id]
+        for some in rows.in_parts(ids):
+            older = target.execute(select(m.num).where(m.scope_id == scope_id, m.id.in_(some))).scalars().all()
+            if older:
+                rows.remove(target, scope_id, older)
 
 
 def between(table: Table, scope_id: int, after: int, upto: int) -> tuple[ColumnElement[bool], ...]:
