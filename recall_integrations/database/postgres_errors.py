@@ -129,7 +129,7 @@ def _mapped(error: BaseException, url: URL) -> RecallError:
     if is_lost(error):
         return StoreError(
             f"The database {where} cannot be reached ({said}). Check that it runs and that the address is right, and "
-            "try again. What was being written may not have been kept."
+            "try again. If something was being written, it may not have been kept."
         )
     for begin, advice in _SAID:
         if code.startswith(begin):

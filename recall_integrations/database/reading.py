@@ -34,6 +34,8 @@ def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence
         rows = list(cursor.fetchall())
     except BaseException as e:
         stale = connection.is_detached and is_lost(e)
+        if is_lost(e):
+            connection.invalidate()  # nothing to be ended in it
         connection.close()  # back to the pool, which ends whatever was begun
         if not stale:
             raise

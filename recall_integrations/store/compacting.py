@@ -22,7 +22,7 @@ from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import CACHE_FILE
 from recall_integrations.store import journal, rows
 from recall_integrations.store.collections import Progress
-from recall_integrations.store.directory import DATABASE, size_of
+from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.doctor.surroundings import PUT_ASIDE
 from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.parts import StoreParts
@@ -53,7 +53,7 @@ class Compacted:
 
 def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
     """See `MemoryStore.compact`."""
-    before = size_of(parts.path)
+    before = parts.directory.size()
     with parts.write_lock, parts.errors():
         parts.directory.check_alone(ALONE)
     with parts.errors():
@@ -71,7 +71,7 @@ def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
             ended=ended,
             rebuilt=needed,
             bytes_before=before,
-            bytes_after=size_of(parts.path),
+            bytes_after=parts.directory.size(),
             left=(aside,) if aside.is_file() else (),
         )
 

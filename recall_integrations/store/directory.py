@@ -102,6 +102,10 @@ class HeldDirectory:
         except OSError:
             return False
 
+    def size(self) -> int:
+        """Bytes of all files below it."""
+        return size_of(self.path)
+
     def keep_no_longer(self) -> None:
         """Let another process keep the indexes."""
         self.keeping.release()

@@ -61,6 +61,9 @@ class Held(Protocol):
     def learned(self) -> Kept:
         """What was learned from feedback."""
 
+    def size(self) -> int:
+        """Bytes of all that is kept."""
+
     def keeps(self) -> bool:
         """Whether this process keeps the indexes."""
 

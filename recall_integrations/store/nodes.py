@@ -87,6 +87,11 @@ class Node:
         """Make the tables of an empty database; others are left to `recall db upgrade`."""
         make_ready(self.engine)
 
+    def size(self) -> int:
+        """Bytes of the database, of all its tables."""
+        found = self.outside.ask("SELECT pg_database_size(current_database())")
+        return int(str(found))
+
     def keep_no_longer(self) -> None:
         """As `HeldDirectory`."""
 

@@ -14,7 +14,6 @@ from recall_integrations.database import schema
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.store import fetching, journal, languages
-from recall_integrations.store.directory import size_of
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.recent import Recent
 from recall_integrations.text.spoken import Spoken
@@ -137,7 +136,7 @@ class Reader:
             "memories": int(memories),
             "scopes": int(scopes),
             "changes": changes,
-            "bytes": size_of(parts.path),
+            "bytes": parts.directory.size(),
             "index_lag": dict(parts.indexes.lag),
             "hydration": self.hydration(),
         }
@@ -158,7 +157,7 @@ class Reader:
             }
         scopes = self.scopes()
         return {
-            "path": str(parts.path),
+            "path": parts.directory.name,
             "schema_version": schema.SCHEMA_VERSION,
             "embedding": parts.asking.fingerprint,
             "memories": sum(n for _, n in scopes),
@@ -168,7 +167,7 @@ class Reader:
             **sizes,
             "index_lag": dict(parts.indexes.lag),
             "collections_lack": parts.indexes.collections.lacking(),
-            "bytes": size_of(parts.path),
+            "bytes": parts.directory.size(),
             "hydration": self.hydration(),
             "notices": list(parts.indexes.notices),
         }

@@ -19,9 +19,9 @@ from sqlalchemy import text
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Relation, Scope
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument, StoreError, StorePathError
+from recall_integrations.evaluation.moved import verify
 from recall_integrations.store.moving import tables
 from recall_integrations.store.moving.moving import move
-from recall_integrations.store.moving.verifying import verify
 
 U1, U2 = Scope(user_id="u1"), Scope(user_id="u2", namespace="ä")
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)

@@ -10,7 +10,7 @@ from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, named
 from recall_integrations.console.places import PLACE, Place, opens
 
 if TYPE_CHECKING:
-    from recall_integrations.store.moving.verifying import Verified
+    from recall_integrations.evaluation.moved import Verified
 
 SHOWN = 10  # differences
 
@@ -56,7 +56,8 @@ def move(
     """
     from recall_integrations.console.interrupt import deferred_interrupt
     from recall_integrations.console.opening import check_store
-    from recall_integrations.store.moving import moving, verifying
+    from recall_integrations.evaluation.moved import verify
+    from recall_integrations.store.moving import moving
 
     check_store(source)
     given = settings(config_path)
@@ -76,9 +77,7 @@ def move(
         return
     check_store(target)
     with named_progress() as show:
-        found = verifying.verify(
-            opens(source), opens(target), sample=sample, embedding=embedding, config=given, progress=show
-        )
+        found = verify(opens(source), opens(target), sample=sample, embedding=embedding, config=given, progress=show)
     _tell(found)
     if found.differences:
         ctx.exit(1)
