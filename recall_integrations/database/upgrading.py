@@ -79,7 +79,8 @@ def upgrade(engine: Engine, *, lock_timeout_ms: int = LOCK_TIMEOUT_MS) -> tuple[
         connection.exec_driver_sql(f"SET lock_timeout = {int(lock_timeout_ms)}")
         connection.commit()
         try:
-            command.upgrade(_config(connection), "head")
+            with _known(engine):
+                command.upgrade(_config(connection), "head")
         finally:
             connection.rollback()
             connection.exec_driver_sql("RESET lock_timeout")
@@ -105,7 +106,8 @@ def check(engine: Engine) -> Checked:
     written = io.StringIO()
     if pending:
         start = "base" if not version else str(version)
-        alembic.command.upgrade(_config(output=written), f"{start}:head", sql=True)
+        with _known(engine):
+            alembic.command.upgrade(_config(output=written), f"{start}:head", sql=True)
     return Checked(
         version=version,
         newest=schema.SCHEMA_VERSION,
@@ -207,6 +209,20 @@ def _config(connection: Connection | None = None, output: io.StringIO | None = N
     config.set_main_option("script_location", str(_HERE).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
+
+
+@contextmanager
+def _known(engine: Engine) -> Iterator[None]:
+    """Inside, a version that no revision leads from is an error of ours."""
+    from alembic.util import CommandError
+
+    try:
+        yield
+    except CommandError as e:
+        raise StoreVersionError(
+            f"Nothing leads from the version of the tables of {shown(engine.url)} to this package's ({e}). Use the "
+            "release that made them, or restore a backup. Nothing was changed."
+        ) from e
 
 
 def _alembic() -> Any:

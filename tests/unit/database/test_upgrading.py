@@ -150,3 +150,13 @@ def test_statements_that_lock_are_named() -> None:
         "CREATE INDEX memories_by_mood ON memories (mood)",
         "DROP INDEX memories_by_type",
     ]
+
+
+def test_a_version_that_nothing_leads_from(engine: Engine) -> None:
+    upgrade(engine)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE meta SET value = '15' WHERE key = 'schema_version'"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '15'"))
+    for what in (check, upgrade):
+        with pytest.raises(StoreVersionError, match="Nothing leads from the version"):
+            what(engine)
