@@ -18,7 +18,7 @@ from sqlalchemy import text
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Relation, Scope
 from recall_integrations.cli import main
-from recall_integrations.errors import InvalidArgument, StoreError, StorePathError
+from recall_integrations.errors import InvalidArgument, StoreError, StoreLocked, StorePathError
 from recall_integrations.evaluation.moved import verify
 from recall_integrations.store.moving import tables
 from recall_integrations.store.moving.moving import move
@@ -180,6 +180,9 @@ def test_stores_are_not_mixed(tmp_path: Path, postgres_url: str) -> None:
         store.remember("something else")
     with pytest.raises(InvalidArgument, match="holds memories already"):
         move(tmp_path / "one", postgres_url)
+    for place in (tmp_path / "empty", postgres_url):
+        with MemoryStore.open(place), pytest.raises(StoreLocked, match="while a store is moved to it"):
+            move(tmp_path / "one", place)
     with MemoryStore.open(postgres_url) as store:
         assert store.count() == 1
     with pytest.raises(InvalidArgument, match="is the source"):

@@ -79,6 +79,7 @@ def move(
 
     Raises:
         InvalidArgument: the target holds something else, or is the source. Nothing was changed.
+        StoreLocked: somebody else has the target open.
         StorePathError: there is no source.
         StoreVersionError: another version of this package made one of them.
         StoreError: one of them cannot be read or written. What was brought stays.
@@ -149,6 +150,7 @@ class _Move:
         )
 
     def _begin(self) -> None:
+        self.target.check_alone("while a store is moved to it")
         with self.source.engine.connect() as source, self.target.engine.begin() as target:
             mine, there = identity(source, self.source.name), noted(target)
             if there is None:
