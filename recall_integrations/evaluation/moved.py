@@ -9,11 +9,11 @@ from sqlalchemy import Connection, select
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.database import schema
-from recall_integrations.errors import EmbeddingError, EmbeddingMismatch
+from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, InvalidArgument
 from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
 from recall_integrations.store.moving import tables
-from recall_integrations.store.moving.places import Place, held
+from recall_integrations.store.moving.places import Place, held, identity
 
 SAMPLE = 20
 QUERY_WORDS = 8
@@ -62,6 +62,7 @@ def verify(
         progress: whether to show how far it is, or who is told.
 
     Raises:
+        InvalidArgument: they are two stores, or one of them is empty.
         StorePathError: there is no store.
         StoreError: one of them cannot be read.
     """
@@ -73,17 +74,19 @@ def verify(
         other.engine.connect() as right,
         telling(progress) as tell,
     ):
+        if identity(left, one.name) != identity(right, other.name):
+            raise InvalidArgument(f"{other.name} holds another store than {one.name}: there is nothing to compare.")
         mine, theirs = _versions(left), _versions(right)
+        newest = max(theirs, default=0)
+        lost = sorted(scope_id for scope_id in mine.keys() - theirs.keys() if scope_id <= newest)
+        differences += [f"scope {scope_id} is missing" for scope_id in lost]
         same = sorted(scope_id for scope_id in mine.keys() & theirs.keys() if mine[scope_id] == theirs[scope_id])
-        count = 0
-        for done, scope_id in enumerate(same):
-            tell("Comparing rows", done, len(same))
-            found, said = _compared(left, right, scope_id)
-            count += found
-            differences += said
+        count = _rows(left, right, same, tell, differences)
         asked = _questions(left, same, sample, random.Random(seed))
         names = {scope_id: name for scope_id, (_, name) in mine.items()}
-    gone = len(mine.keys() ^ theirs.keys())
+    gone = len(mine.keys() ^ theirs.keys()) - len(lost)
+    if not same and (mine or theirs):
+        differences.append("no scope has the same version at both places, so nothing could be compared")
     recalls, not_asked = 0, ""
     try:
         recalls = _asked(source, target, [(names[s], q) for s, q in asked], embedding, config, differences)
@@ -97,6 +100,17 @@ def verify(
         differences=tuple(differences),
         not_asked=not_asked,
     )
+
+
+def _rows(left: Connection, right: Connection, scopes: list[int], tell: Told, differences: list[str]) -> int:
+    """How many rows scopes have; what is not the same goes into `differences`."""
+    count = 0
+    for done, scope_id in enumerate(scopes):
+        tell("Comparing rows", done, len(scopes))
+        found, said = _compared(left, right, scope_id)
+        count += found
+        differences += said
+    return count
 
 
 def _versions(connection: Connection) -> dict[int, tuple[int, tuple[str, str, str]]]:

@@ -99,8 +99,10 @@ def test_while_others_write(tmp_path: Path, postgres_url: str, monkeypatch: pyte
         stop.set()
         writer.join()
     assert written > 3 and moved.held_s < moved.seconds
+    again = move(tmp_path / "one", postgres_url)  # what came since
+    assert again.went_on and again.memories >= moved.memories
     found = verify(tmp_path / "one", postgres_url, sample=0)
-    assert not found.differences
+    assert not found.differences and not found.written and found.scopes == 5
     with MemoryStore.open(postgres_url, clock=lambda: NOW) as store:
         here = {memory.id for memory in store.iterate(scope=U1)}
         assert not here & {"m3", "m5", "m10"} and {"k0", "old", "new"} <= here
@@ -225,6 +227,53 @@ def test_the_command(tmp_path: Path, postgres_url: str) -> None:
     assert done.exit_code == 0, done.output
     assert "Moved 122 memories of 2 scopes" in done.output and "The same at both places" in done.output
     again = CliRunner().invoke(main, ["move", str(tmp_path / "one"), postgres_url])
+    assert again.exit_code == 0 and "begun before" in again.output
+    with MemoryStore.open(postgres_url) as store:
+        store.remember("the app writes here now")
+    again = CliRunner().invoke(main, ["move", str(tmp_path / "one"), postgres_url])
     assert again.exit_code == 1 and "holds memories already" in again.output
     absent = CliRunner().invoke(main, ["move", str(tmp_path / "none"), postgres_url])
     assert absent.exit_code == 1 and "There is no store" in absent.output
+
+
+def test_what_cannot_be_compared_is_not_the_same(tmp_path: Path) -> None:
+    filled(tmp_path / "one")
+    filled(tmp_path / "two")
+    with pytest.raises(InvalidArgument, match="another store"):
+        verify(tmp_path / "one", tmp_path / "two")
+    with MemoryStore.open(tmp_path / "empty"):
+        pass
+    with pytest.raises(InvalidArgument, match="another store|holds nothing"):
+        verify(tmp_path / "one", tmp_path / "empty")
+    move(tmp_path / "one", tmp_path / "three")
+    with MemoryStore.open(tmp_path / "one") as store:
+        for scope in (U1, U2):
+            store.remember("one more", scope=scope)
+    found = verify(tmp_path / "one", tmp_path / "three", sample=0)
+    assert found.written == 2 and "nothing could be compared" in found.differences[0]
+
+
+def test_a_journal_that_was_shortened_meanwhile_is_noticed(tmp_path: Path) -> None:
+    from sqlalchemy import create_engine
+
+    from recall_integrations.store import journal
+
+    filled(tmp_path / "one")
+    asked = []
+
+    def stopped() -> None:
+        asked.append(1)
+        if len(asked) > 2:  # all is copied
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        move(tmp_path / "one", tmp_path / "two", stopped=stopped)
+    with MemoryStore.open(tmp_path / "one") as store:
+        store.forget("m1", scope=U1)
+        store.remember(Memory("Sam is new", id="new one"), scope=U1)
+    engine = create_engine(f"sqlite:///{tmp_path / 'one' / 'recall.db'}")
+    with engine.begin() as connection:
+        journal.prune(connection, journal.last_seq(connection))
+    engine.dispose()
+    assert not move(tmp_path / "one", tmp_path / "two").went_on  # from the beginning
+    assert not verify(tmp_path / "one", tmp_path / "two", sample=0).differences

@@ -47,8 +47,8 @@ def move(
     others may read and write it meanwhile; at the end who writes waits for a
     moment. TARGET is empty, or where the same move was stopped: it goes on.
 
-    What is written to SOURCE after the end is not at TARGET. So stop what
-    writes, ask once more if you like, and begin with TARGET.
+    Ask while your app runs, which takes long; stop what writes; ask once more,
+    which brings what came since; and begin with TARGET.
 
     \b
     recall move memories/ postgresql://recall@localhost/memories

@@ -24,7 +24,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import put_meta
-from recall_integrations.errors import InvalidArgument
+from recall_integrations.errors import InvalidArgument, StoreError
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
@@ -34,13 +34,14 @@ from recall_integrations.store.held import Held
 from recall_integrations.store.journal import LEXICAL, TOUCH
 from recall_integrations.store.learned_rows import BEFORE
 from recall_integrations.store.moving import tables
-from recall_integrations.store.moving.places import Noted, Place, held, identity, is_empty, noted
+from recall_integrations.store.moving.places import MOVED, Noted, Place, brought, held, identity, is_empty, noted
 from recall_integrations.store.opening import MOVING, is_address
 
 FEW = 500  # changes that may be left when the source's writers are kept out
+ALL = 2**62  # beyond every scope: all of them are copied
 ROUNDS = 20  # of following, at most: they may write as fast as it goes
 # Of one engine or one directory, and made by the target itself.
-_OWN_META = ("schema_version", f"{LEXICAL}_epoch", "semantic_epoch", COMPACTED, MOVING)
+_OWN_META = ("schema_version", f"{LEXICAL}_epoch", "semantic_epoch", COMPACTED, MOVING, MOVED)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,8 @@ def move(
     Args:
         source: a directory, or the address of a database. Others may read and write it meanwhile; for the last step
             who writes waits.
-        target: where it goes: an empty place, or one where a move of the same store was stopped.
+        target: where it goes: an empty place, or one to which the same store was moved and nobody has written since:
+            then what came since is brought.
         progress: whether to show how far it is, or who is told.
         stopped: called between two steps; what it raises ends the move, which can be taken up again.
 
@@ -153,10 +155,13 @@ class _Move:
         self.target.check_alone("while a store is moved to it")
         with self.source.engine.connect() as source, self.target.engine.begin() as target:
             mine, there = identity(source, self.source.name), noted(target)
+            if there is None and (whole := brought(target)) is not None and whole["from"] == mine:
+                there = {**whole, "scope": ALL, "num": 0}
             if there is None:
                 if not is_empty(target):
                     raise InvalidArgument(
-                        f"{self.target.name} holds memories already. Give an empty place: stores are not mixed."
+                        f"{self.target.name} holds memories already, and not only what was moved there from this "
+                        "store. Give an empty place: stores are not mixed."
                     )
             elif there["from"] != mine:
                 raise InvalidArgument(
@@ -223,6 +228,11 @@ class _Move:
                 c = schema.changes.c
                 query = select(c.seq, c.scope_id, c.op, c.num).where(c.seq > int(self.noted["at"])).order_by(c.seq)
                 changes = source.execute(query.limit(tables.AT_ONCE)).all()
+                if journal.pruned(source).seq > int(self.noted["at"]):
+                    raise StoreError(
+                        f"So much was written to {self.source.name} that its journal no longer tells all of it. Ask "
+                        "for the same again: it begins anew."
+                    )
                 if not changes:
                     break
                 puts: dict[int, list[int]] = defaultdict(list)
@@ -239,7 +249,7 @@ class _Move:
                     tables.put(source, target, scope_id, nums)
                 for scope_id in touched:  # names or facts were written, of memories that were there
                     for table in (*tables.OF_MEMORIES, *tables.OF_SCOPES):
-                        if table not in tables.WRITTEN_ONCE:
+                        if table not in tables.WRITTEN_ONCE and table is not schema.vectors:
                             tables.copy(source, target, table, table.c.scope_id == scope_id)
                 self._note(target, {**self.noted, "at": changes[-1].seq})
             count += len(changes)
@@ -285,6 +295,7 @@ class _Move:
                 if text is not None:
                     mine.put(name, of, text)
         with self.target.engine.begin() as target:
+            put_meta(target, MOVED, json.dumps({"from": self.noted["from"], "at": journal.last_seq(target)}))
             target.execute(delete(schema.meta).where(schema.meta.c.key == MOVING))
 
     def _meta(self, source: Connection, target: Connection) -> None:

@@ -14,11 +14,12 @@ from sqlalchemy import Connection, func, select
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.errors import InvalidArgument, StorePathError, StoreVersionError
-from recall_integrations.store import entity_keys
+from recall_integrations.store import entity_keys, journal
 from recall_integrations.store.directory import DATABASE, hold
 from recall_integrations.store.held import Held
 from recall_integrations.store.opening import MOVING, is_address
 
+MOVED = "moved"  # key in `meta` of a store that was brought from another place
 Place = str | os.PathLike[str]
 Noted = dict[str, int | str]
 
@@ -91,6 +92,13 @@ def noted(connection: Connection) -> Noted | None:
     """How far a move to this place has come; `None` = none was begun."""
     said = get_meta(connection, MOVING)
     return None if said is None else dict(json.loads(said))
+
+
+def brought(connection: Connection) -> Noted | None:
+    """From which store a whole one was brought, and how far; `None` = it was not, or it was written to since."""
+    said = get_meta(connection, MOVED)
+    found: Noted | None = None if said is None else dict(json.loads(said))
+    return found if found is not None and journal.last_seq(connection) == found["at"] else None
 
 
 def is_empty(connection: Connection) -> bool:
