@@ -30,10 +30,11 @@ from benchmarks.facts.phrasings import (
     WHEN,
     YOURSELF,
     Subject,
+    asides,
     phrasings,
     worded,
 )
-from benchmarks.facts.slots import DEV, SLOTS, TEST, THING, FactSlot
+from benchmarks.facts.slots import DEV, FREE, SLOTS, TEST, THING, FactSlot
 from benchmarks.facts.timeline import Gold, State, Timeline
 from benchmarks.facts.windows import window
 from recall_integrations.types import Memory, Scope
@@ -43,8 +44,10 @@ CELLS = {
     "dev slots, test words": (DEV, TEST),
     "test slots, dev words": (TEST, DEV),
     "test slots, test words": (TEST, TEST),
+    "dev slots, free words": (DEV, FREE),
+    "test slots, free words": (TEST, FREE),
 }
-SPLITS = {DEV: tuple(CELLS)[:1], TEST: tuple(CELLS)[1:], "all": tuple(CELLS)}
+SPLITS = {DEV: tuple(CELLS)[:1], TEST: tuple(CELLS)[1:4], FREE: tuple(CELLS)[4:], "all": tuple(CELLS)[:4]}
 IN_A_SCOPE = 3
 MEMORIES_MIN = 20
 BEGIN, END = datetime(2023, 1, 2, tzinfo=timezone.utc), datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -184,10 +187,10 @@ class _Making:
         """A statement in words, sometimes with a clause before or after it."""
         if not template.startswith("~"):
             if self.random.random() < 0.25:
-                template = self.random.choice(BEFORE[self.style]) + template
+                template = self.random.choice(BEFORE[asides(self.style)]) + template
             if self.random.random() < 0.15:
                 stop = "" if template[-1] in ".!?" else "."
-                template += stop + self.random.choice(AFTER[self.style])
+                template += stop + self.random.choice(AFTER[asides(self.style)])
         return worded(template, MYSELF if subject.kind == ACTOR else subject, words)
 
     def moment(self) -> datetime:
@@ -201,7 +204,7 @@ def rooms(histories: int = 2_000, *, split: str = "all", seed: int = 0) -> Itera
 
     Args:
         histories: how many in all; each cell of the split gets the same number, but for one room.
-        split: `dev`, `test` or `all`.
+        split: `dev`, `test`, `free` or `all` (the first two).
         seed: of everything.
     """
     cells = SPLITS[split]
@@ -442,7 +445,7 @@ class _Asker:
             until = Gold(first=held[0].all, needed=(frozenset(held[0].ids),))
             return self._put(THEN, template, until, next=held[1].value)
         for _ in range(40):
-            found = window(self.making.style, self.making.moment(), self.at, self.making.random)
+            found = window(asides(self.making.style), self.making.moment(), self.at, self.making.random)
             gold = None if found is None else self.timeline.at(found[1], found[2])
             if found is not None and gold is not None:
                 return self._put(THEN, template, gold, when=found[0])

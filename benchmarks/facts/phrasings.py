@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from benchmarks.facts.slots import FactSlot
+from benchmarks.facts.slots import DEV, FREE, TEST, FactSlot
 
 STATEMENTS = ("is", "new", "fix", "no", "was", "again", "non")
 NOW, THEN, PREVIOUS, HISTORY, CHANGE, WHEN = "now", "then", "previous", "history", "change", "when"
@@ -27,10 +27,15 @@ _VOWELS = frozenset("aeiou")
 
 @cache
 def sections(style: str) -> Sections:
-    """The phrasings of `dev` or `test`, by section and key."""
+    """The phrasings of `dev`, `test` or `free`, by section and key."""
+    return sections_of(Path(__file__).parent / f"{style}.txt")
+
+
+def sections_of(file: Path) -> Sections:
+    """The phrasings of a file, by section and key."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     part: dict[str, tuple[str, ...]] = {}
-    for line in (Path(__file__).parent / f"{style}.txt").read_text(encoding="utf-8").splitlines():
+    for line in file.read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         if line.startswith("["):
@@ -38,16 +43,22 @@ def sections(style: str) -> Sections:
             continue
         key, _, text = line.partition(": ")
         if key not in QUESTIONS and key not in STATEMENTS:
-            raise ValueError(f"{style}.txt: unknown key in {line!r}")
+            raise ValueError(f"{file.name}: unknown key in {line!r}")
         part[key] = (*part.get(key, ()), text)
     return found
 
 
 def phrasings(slot: FactSlot, style: str, key: str) -> tuple[str, ...]:
-    """The ways to word this of the slot: its own, and those of its family."""
+    """The ways to word this of the slot: its own, and those of its family. What `free` lacks is worded as in `dev`."""
     own = sections(style).get(slot.name, {}).get(key, ())
-    family = sections(style)["*noun" if slot.one else "*many"].get(key, ()) if slot.noun else ()
-    return (*own, *family)
+    family = sections(style).get("*noun" if slot.one else "*many", {}).get(key, ()) if slot.noun else ()
+    found = (*own, *family)
+    return found if found or style != FREE else phrasings(slot, DEV, key)
+
+
+def asides(style: str) -> str:
+    """Whose ways to begin, to end and to tell a time are used with a style."""
+    return TEST if style == FREE else style
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ import string
 from dataclasses import dataclass
 
 DEV, TEST = "dev", "test"
+FREE = "free"  # phrasings only: of another hand
 PERSON, THING = "person", "thing"
 
 GIVEN = tuple(

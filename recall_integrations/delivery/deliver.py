@@ -31,7 +31,7 @@ from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.store.fact_tables import State
+from recall_integrations.store.fact_tables import ScopeFacts, State
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
     Contribution,
@@ -238,13 +238,21 @@ class Delivery:
         """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""
         return [indexed_text(m.text, m.actor) if m is not None else "" for m in self._memories(view, rows)]
 
+    def facts(self, view: ScopeView) -> ScopeFacts | None:
+        """What is told in a scope; `None` where no facts are kept."""
+        return self._store.facts_in(view)
+
     def untold(self, view: ScopeView, rows: Rows) -> list[tuple[int, Memory]]:
         """Of some rows those of which no fact was read, with their memories."""
         facts = self._store.facts_in(view)
         rest = [row for row in rows.tolist() if facts and not facts.of_memory(int(view.nums[row]))]
-        if not rest:
+        return self.memories(view, np.asarray(rest, dtype=np.int64))
+
+    def memories(self, view: ScopeView, rows: Rows) -> list[tuple[int, Memory]]:
+        """Rows with their memories, without those that are gone."""
+        if not len(rows):
             return []
-        found = zip(rest, self._memories(view, np.asarray(rest, dtype=np.int64)), strict=True)
+        found = zip(rows.tolist(), self._memories(view, rows), strict=True)
         return [(row, memory) for row, memory in found if memory is not None]
 
     def shown_texts(self, view: ScopeView, rows: Rows, door: Door, deadline: Deadline) -> list[str]:

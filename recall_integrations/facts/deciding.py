@@ -67,6 +67,32 @@ class Decided:
     unread: tuple[int, ...] = ()
 
 
+@record(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """What is asked of a slot that nothing is known of.
+
+    Args:
+        asked: the question.
+        subjects: keys of whom it is asked of, the likeliest first.
+        until: time up to which what was told counts, microseconds.
+    """
+
+    asked: StateAsked
+    subjects: tuple[str, ...]
+    until: int
+
+
+def sought(
+    asked: StateAsked,
+    subjects: Iterable[str],
+    now: datetime,
+    window: tuple[datetime | None, datetime | None] | None = None,
+) -> Sought:
+    """What to look for in memories that no rule could read, where `decide` knows nothing. Arguments as there."""
+    at, span = to_micros(now), _micros(window)
+    return Sought(asked=asked, subjects=tuple(dict.fromkeys(subjects)), until=at if span is None else min(at, span[1]))
+
+
 def decide(
     asked: StateAsked,
     facts: Facts,
@@ -146,6 +172,25 @@ def doubted(held: Decided, at_stake: Stretch, unread: Sequence[int]) -> Decided:
         confidence=DOUBTED * held.confidence,
         until=held.until,
         unread=() if held.mode == PREVIOUS else tuple(unread),
+    )
+
+
+def guessed(sought: Sought, key: Key, unread: int) -> Decided:
+    """What decides where nothing is known of a slot: the latest memory that may tell it.
+
+    Args:
+        sought: what is asked for.
+        key: subject and slot.
+        unread: the memory.
+    """
+    return Decided(
+        key=key,
+        mode=sought.asked.mode,
+        at=sought.until,
+        first=(unread,),
+        confidence=DOUBTED * sought.asked.confidence,
+        until=sought.until,
+        unread=(unread,),
     )
 
 
@@ -280,7 +325,9 @@ _CHOICES: dict[str, Callable[[StateAsked, Sequence[Stretch], int, Window], Chose
 def words_of_unread(held: Decided, id_of: Callable[[int], str]) -> str:
     """What a reason says of a memory that may tell a newer value than the one that is held."""
     stake = at_stake(held, held.unread)
-    return "" if stake is None else f"told after {id_of(stake.nums[-1])}, may have changed what that says"
+    if stake is None:
+        return "the latest that may tell it"
+    return f"told after {id_of(stake.nums[-1])}, may have changed what that says"
 
 
 def words_for(num: int, stretches: Sequence[Stretch], id_of: Callable[[int], str], at: int) -> str:

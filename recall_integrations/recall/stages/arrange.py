@@ -7,13 +7,16 @@ from collections.abc import Mapping
 
 from recall_integrations.config import RankingConfig
 from recall_integrations.delivery.deliver import Delivery
+from recall_integrations.facts.deciding import Decided
 from recall_integrations.facts.slots import Slots
 from recall_integrations.ranking.arranging import arrange
 from recall_integrations.ranking.arranging.newer import asks_present, newer_first
 from recall_integrations.ranking.arranging.phrasings import first_of_the_query
 from recall_integrations.ranking.calibration.model import within
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.recall.doubts import with_doubts
+from recall_integrations.recall.doubts import latest_that_may_tell, with_doubts
+from recall_integrations.recall.evident import evident, moves, surely
+from recall_integrations.recall.likely import likely
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
@@ -41,8 +44,8 @@ class Arrange(Stage):
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
         """`fused`, `denied`, `folded`, `confidence` and `held`."""
-        if state.held is not None and self._slots is not None:
-            state = changed(state, held=with_doubts(state.held, state, state.candidates, self._delivery, self._slots))
+        if self._slots is not None and state.view is not None:
+            state = changed(state, held=self._held(state, self._slots))
         fused, denied, folded = self._arranged(state, state.candidates)
         if state.unphrased is not None and not state.rerank.used:
             own = self._arranged(state, state.unphrased)[0].rows[: self._keep_first].tolist()
@@ -51,6 +54,20 @@ class Arrange(Stage):
         if confidence is not None:  # known before what was folded, moved down and put into another order
             confidence = within(confidence, fused.scores[:k].tolist())
         return changed(state, fused=fused, denied=denied, folded=folded, confidence=confidence)
+
+    def _held(self, state: RecallState, slots: Slots) -> Decided | None:
+        """What decides: what was read of the query, or what its candidates tell; and later memories of the slot."""
+        view, fused, held = state.scope, state.candidates, state.held
+        if held is not None:
+            return with_doubts(held, state, fused, self._delivery, slots)
+        if state.sought is not None and surely(state.sought.asked, state.query):
+            held = latest_that_may_tell(state.sought, state, fused, self._delivery, slots)
+        if held is None:
+            held = evident(state, fused, self._delivery, slots)
+            held = None if held is None else with_doubts(held, state, fused, self._delivery, slots)
+        if held is None:
+            held = likely(state, fused, self._delivery, slots)
+        return held if held is not None and moves(held, fused, view) else None
 
     def _arranged(self, state: RecallState, fused: Fused) -> tuple[Fused, frozenset[int], Mapping[int, list[int]]]:
         """Candidates in the order in which they are returned; which are about a negated term; who repeats whom."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recall_integrations.facts.deciding import Decided, decide
+from recall_integrations.facts.deciding import Decided, decide, sought
 from recall_integrations.facts.question import THEN, state_asked
 from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import Slots
@@ -37,7 +37,7 @@ class Facts(Stage):
         return self._slots is not None and state.view is not None
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """`held`."""
+        """`held`, or `sought`."""
         assert self._slots is not None
         parsed, view = state.query, state.scope
         facts = self._store.facts_in(view)
@@ -49,8 +49,11 @@ class Facts(Stage):
             return state
         now = state.request.as_of or state.request.now
         span = None if window is None or asked.mode != THEN else (window.start, window.end)
-        decided = decide(asked, facts, self._subjects(asked.subject, parsed, view), now, span)
-        return state if decided is None else changed(state, held=decided)
+        subjects = self._subjects(asked.subject, parsed, view)
+        decided = decide(asked, facts, subjects, now, span)
+        if decided is None:
+            return changed(state, sought=sought(asked, subjects, now, span))
+        return changed(state, held=decided)
 
     def _subjects(self, subject: str, parsed: ParsedQuery, view: ScopeView) -> list[str]:
         """Keys of whom is asked: as it is written, then the other names of that entity. None of a name of several."""

@@ -21,6 +21,9 @@ from recall_integrations.facts.slots import DEFAULT
         ("open:locker code", "4711", "As of today my locker has another code: 0815"),
         ("partner", "Sam", "It is over, my partner is no longer Sam"),
         ("favourite_colour", "blue", "My favourite colour is teal now"),
+        ("phone_number", "555-0101", "If anyone asks, they reach me on my phone with 555-0202"),
+        ("gym", "Ironworks", "As I told you, my gym goes by the name of Boulderhaus"),
+        ("gym", "Ironworks", "My gym? Goes by the name of Boulderhaus. I like it"),
         ("phone_number", "555-0101", "Are we late? My phone number is 555-0202 now. See you there"),
     ],
 )

@@ -22,9 +22,11 @@ from recall_integrations.facts.values import same
 CHARS, WORDS_MAX = 300, 40  # of a text, and of a sentence of it: who tells of a change is brief
 VALUES_MAX = 2  # in a sentence that tells of one
 # Such a sentence states nothing, or not of now.
-_DOUBTFUL = (known.POISON - known.MILD) | frozenset(
-    "if should would could can someone somebody anyone anybody everyone everybody people them they you".split()
+_DOUBTFUL = (known.POISON - known.MILD - frozenset("told tell tells ask asks asked say says said".split())) | frozenset(
+    "would could someone somebody everyone everybody".split()
 )
+_IF_ASKED = frozenset("you any anyone anybody someone somebody it need needed people asked i".split())  # behind "if"
+ASKED_WORDS = 6  # of a question that the next sentence answers: "New gym? Boulderhaus."
 _AT = datetime(2000, 1, 1, tzinfo=timezone.utc)  # no date is read
 
 
@@ -48,10 +50,47 @@ def may_tell(text: str, subject: str, speaker: str, slot: str, held: str, slots:
     reading, done, place = Reading(text, _AT, slots), -1, 0
     while place < len(text):
         first, last = reading.sentence(place)
+        if first > done and reading.asked(last) and len(text[first:last].split()) <= ASKED_WORDS:
+            last = _answered(reading, last)
         if first > done and not reading.asked(last) and _may_tell(reading, first, last, subject, speaker, slot, held):
             return True
         done, place = first, max(last, place) + 1
     return False
+
+
+def may_state(text: str, subject: str, speaker: str, slots: Slots) -> bool:
+    """Whether a text, of which no slot is known, states something of somebody: it may be what is asked for itself.
+
+    Args:
+        text: of a memory that says nothing of any slot, as far as rules can read it.
+        subject: key of whom (`subjects_of`).
+        speaker: key of who says it.
+        slots: the schema.
+    """
+    text = text[:CHARS]
+    reading, cues, place = Reading(text, _AT, slots), cues_of(slots), 0
+    while place < len(text):
+        first, last = reading.sentence(place)
+        note = Note(reading, cues, first, last, poisoned=False)
+        doubtful = not _DOUBTFUL.isdisjoint(note.low) or "if" in note.low
+        if len(note.tokens) > 1 and not doubtful and not reading.asked(last):
+            if _owner(note, subject, speaker, set()) is not None:
+                return True
+        place = max(last, place) + 1
+    return False
+
+
+def _answered(reading: Reading, last: int) -> int:
+    """Where the sentence behind a question ends; where there is none, where the question does."""
+    behind = last + 1
+    while behind < len(reading.text) and not reading.text[behind].isalnum():
+        behind += 1
+    return reading.sentence(behind)[1] if behind < len(reading.text) else last
+
+
+def _supposes(low: list[str]) -> bool:
+    """Whether an "if" supposes something; "if anyone asks, it is 4711" does not."""
+    return any(word == "if" and low[i + 1 : i + 2] and low[i + 1] not in _IF_ASKED for i, word in enumerate(low))
 
 
 @lru_cache(maxsize=256)
@@ -73,7 +112,7 @@ def _needed(slot: str) -> list[str]:
 def _may_tell(reading: Reading, first: int, last: int, subject: str, speaker: str, slot: str, held: str) -> bool:
     cues = cues_of(reading.slots)
     note = Note(reading, cues, first, last, poisoned=False)
-    if not 1 < len(note.tokens) <= WORDS_MAX or not _DOUBTFUL.isdisjoint(note.low):
+    if not 1 < len(note.tokens) <= WORDS_MAX or not _DOUBTFUL.isdisjoint(note.low) or _supposes(note.low):
         return False
     spoken = _spoken(note, slot, cues)
     changes = not known.CHANGING.isdisjoint(note.low) or not known.ENDED.isdisjoint(note.low)

@@ -22,7 +22,7 @@ from benchmarks.facts.phrasings import (
     sections,
     worded,
 )
-from benchmarks.facts.slots import BY_NAME, DEV, SLOTS, TEST, FactSlot
+from benchmarks.facts.slots import BY_NAME, DEV, FREE, SLOTS, TEST, FactSlot
 from recall_integrations.facts.slots import DEFAULT
 
 SISTER = Subject(kind="kin", name="my sister", pronouns=("she", "her", "her"))
@@ -53,6 +53,17 @@ def test_a_split_has_its_cells_and_no_others(split: str) -> None:
     assert len(made) == 24
     assert {history.cell for history in made} == set(SPLITS[split])
     assert all(history.slot.half == CELLS[history.cell][0] for history in made)
+
+
+def test_phrasings_of_another_hand_are_of_slots_that_are_there_and_of_nobody_else() -> None:
+    free = {(name, key): texts for name, part in sections(FREE).items() for key, texts in part.items()}
+    assert len(free) > 500 and {name for name, _ in free} == BY_NAME.keys()
+    others = {t for half in (DEV, TEST) for part in sections(half).values() for ts in part.values() for t in ts}
+    texts = {text for found in free.values() for text in found}
+    assert len(texts) > 1_500 and len(others & texts) < 20  # what everybody would say
+    for made in rooms(60, split=FREE):
+        assert all("{" not in memory.text and "[" not in memory.text for memory in made.memories)
+        assert all("{" not in q.text for history in made.histories for q in history.questions)
 
 
 def test_no_phrasing_is_in_both_halves() -> None:

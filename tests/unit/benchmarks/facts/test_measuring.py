@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks.facts import assistant, measuring
-from benchmarks.facts.histories import CELLS, Asked, FactHistory, rooms
+from benchmarks.facts.histories import SPLITS, Asked, FactHistory, rooms
 from benchmarks.facts.measuring import IN_FIRST, ORDERED, RIGHT, STALE, Answer, figure, in_order, wilson
 from benchmarks.facts.phrasings import HISTORY, MYSELF, NOW
 from benchmarks.facts.slots import SLOTS
@@ -76,14 +76,14 @@ def test_a_run_reports_every_table_and_loses_nothing(tmp_path: Path, embedding: 
     assert told["memories"] == sum(len(room.memories) for room in rooms(12))
     figures = told["systems"][measuring.FACTS]["figures"]
     assert figures["all kinds"]["all"]["questions"] == sum(len(h.questions) for r in rooms(12) for h in r.histories)
-    assert set(figures["now"]) == {*CELLS, "slots of the schema", "slots that it lacks", "all"}
+    assert set(figures["now"]) == {*SPLITS["all"], "slots of the schema", "slots that it lacks", "all"}
     assert "recall: kind of question" in out.getvalue() and "0 lost" in out.getvalue()
 
 
 def test_bad_numbers_and_splits_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="at least 1"):
         measuring.run(Console(file=io.StringIO()), histories=0)
-    with pytest.raises(InvalidArgument, match="dev, test, all"):
+    with pytest.raises(InvalidArgument, match="dev, test, free, all"):
         measuring.run(Console(file=io.StringIO()), split="both")
 
 

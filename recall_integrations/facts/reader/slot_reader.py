@@ -1,0 +1,179 @@
+"""The slot reader: shares over slots for questions and for statements."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.embeddings.static import bundled
+from recall_integrations.errors import EmbeddingError
+from recall_integrations.facts.reader.features import Places, places, weights_of
+from recall_integrations.records import record
+
+FILE = Path(__file__).with_name("slot_reader.safetensors")
+OTHER = "other"  # a class: no slot of the schema
+STATES, ENDS, WAS, NOTHING = "states", "ends", "was", "nothing"  # classes: what a text says of a value
+ASKED, TOLD, SAYS = "asked", "told", "says"  # parts of the model
+
+Shares = NDArray[np.float32]
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A linear model over the features of a text, with a softmax.
+
+    Args:
+        classes: its classes.
+        vector: int8 `(dimensions, classes)`, of the static vector.
+        words: int8 `(BUCKETS, classes)`, of hashed words.
+        scales: float32 `(2, classes)`: what `vector` and `words` are multiplied with.
+        bias: float32 `(classes,)`.
+        rare: float32 `(BUCKETS,)`: how much each bucket counts.
+    """
+
+    classes: tuple[str, ...]
+    vector: NDArray[np.int8]
+    words: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    rare: NDArray[np.float32]
+
+
+class _Linear:
+    """A part, ready to be asked."""
+
+    def __init__(self, part: Part) -> None:
+        self.classes = part.classes
+        self._vector = part.vector.astype(np.float32) * part.scales[0]
+        self._words, self._scale, self._bias, self._rare = part.words, part.scales[1], part.bias, part.rare
+
+    def shares(self, vectors: NDArray[np.float32], found: Sequence[Places]) -> Shares:
+        """Probabilities `(texts, classes)`. Every text has a bucket at least."""
+        sums = vectors @ self._vector + self._bias
+        if len(found):
+            ends = np.cumsum([0, *map(len, found)])
+            counts = np.concatenate([weights_of(buckets, self._rare) for buckets in found])
+            rows = self._words[np.concatenate(found)].astype(np.float32) * counts[:, None]
+            sums += np.add.reduceat(rows, ends[:-1], axis=0) * self._scale
+        raised = np.exp(sums - sums.max(axis=1, keepdims=True))
+        shares: Shares = (raised / raised.sum(axis=1, keepdims=True)).astype(np.float32)
+        return shares
+
+
+class SlotReader:
+    """Which slot a question asks for, and which slots texts tell of. English; of other languages it says little.
+
+    Never changed after it is made, so threads share one.
+
+    Args:
+        parts: `asked`, `told` and `says`; the first two have the same classes, of which `other` is one.
+
+    Attributes:
+        slots: names of the slots it knows, in the order of its shares.
+    """
+
+    def __init__(self, parts: Mapping[str, Part]) -> None:
+        self._parts = {name: _Linear(part) for name, part in parts.items()}
+        self.slots = tuple(name for name in parts[ASKED].classes if name != OTHER)
+        self._slots = {
+            part: np.asarray([parts[part].classes.index(name) for name in self.slots]) for part in (ASKED, TOLD)
+        }
+
+    def asked(self, query: str) -> tuple[Shares, float]:
+        """Shares of a question over the slots, `(slots,)`, and the share of asking for none of them."""
+        part = self._parts[ASKED]
+        shares = part.shares(bundled().embed_query(query)[None], [places(query)])[0]
+        return shares[self._slots[ASKED]], float(shares[part.classes.index(OTHER)])
+
+    def told(self, texts: Sequence[str], says: Sequence[str] = (STATES, ENDS)) -> Shares:
+        """Shares of statements over the slots, `(texts, slots)`, times the share of saying one of `says` of it.
+
+        Args:
+            texts: a sentence or two each.
+            says: of `states`, `ends` (it holds no longer), `was`.
+        """
+        vectors, found = bundled().embed_documents(texts), [places(text) for text in texts]
+        classes = self._parts[SAYS].classes
+        said = self._parts[SAYS].shares(vectors, found)[:, [classes.index(name) for name in says]].sum(axis=1)
+        shares: Shares = self._parts[TOLD].shares(vectors, found)[:, self._slots[TOLD]] * said[:, None]
+        return shares
+
+
+@cache
+def slot_reader() -> SlotReader:
+    """The reader that ships, one for the whole process.
+
+    Raises:
+        EmbeddingError: its file is missing or damaged.
+    """
+    return SlotReader(load(FILE))
+
+
+def load(file: Path) -> dict[str, Part]:
+    """The parts of a model.
+
+    Raises:
+        EmbeddingError: it cannot be read.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="numpy") as opened:
+            classes = json.loads((opened.metadata() or {})["classes"])
+            return {
+                part: Part(
+                    classes=tuple(names),
+                    **{
+                        name: opened.get_tensor(f"{part}.{name}")
+                        for name in ("vector", "words", "scales", "bias", "rare")
+                    },
+                )
+                for part, names in classes.items()
+            }
+    except (OSError, SafetensorError, KeyError, ValueError) as e:
+        raise EmbeddingError(f"Cannot read the slot reader {file}: {e}. Reinstall recall-integrations.") from e
+
+
+def quantised(
+    classes: Sequence[str],
+    weights: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    rare: NDArray[np.float32],
+    dimensions: int,
+) -> Part:
+    """A part of full precision, rounded to int8 with a scale for each class.
+
+    Args:
+        classes: its classes.
+        weights: `(classes, dimensions + BUCKETS)`.
+        bias: `(classes,)`.
+        rare: see `Part`.
+        dimensions: of the static vector.
+    """
+    halves, scales = [], []
+    for half in (weights[:, :dimensions], weights[:, dimensions:]):
+        scale = np.maximum(np.abs(half).max(axis=1), 1e-9) / 127
+        halves.append(np.round(half / scale[:, None]).astype(np.int8).T.copy())
+        scales.append(scale)
+    return Part(
+        classes=tuple(classes),
+        vector=halves[0],
+        words=halves[1],
+        scales=np.asarray(scales, dtype=np.float32),
+        bias=bias.astype(np.float32),
+        rare=rare,
+    )
+
+
+def save(parts: Mapping[str, Part], file: Path) -> None:
+    """Write a model where `load` finds it."""
+    from safetensors.numpy import save_file
+
+    names = ("vector", "words", "scales", "bias", "rare")
+    tensors = {f"{part}.{name}": getattr(one, name) for part, one in parts.items() for name in names}
+    save_file(tensors, file, {"classes": json.dumps({part: one.classes for part, one in parts.items()})})

@@ -1,0 +1,41 @@
+"""What kind of state a query asks for that no rule reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from recall_integrations.recall.evident import mode_of
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("which card do I show at the door when I go lifting?", "now"),
+        ("remind me who signs my paychecks", "now"),
+        ("hey, so what do I type to get online at my place", "now"),
+        ("which name do I write on the form for my doctor?", "now"),
+        ("can you write a note to my doctor?", None),
+        ("where did I lift before Boulderhaus?", "previous"),
+        ("who used to sign my paychecks?", "previous"),
+        ("since when do I lift there?", "when"),
+        ("when did I switch over to Boulderhaus?", "when"),
+        ("walk me through every place I have lifted at so far?", "history"),
+        ("what changed about my lifting over the years?", "history"),
+        ("what did I type to get online?", None),  # the past, and no word for what was before
+        ("why do I go to Boulderhaus?", None),
+        ("how did I get into Boulderhaus?", None),
+        ("what happened at Boulderhaus?", None),
+        ("any tips for my first week?", None),
+        ("lifting at Boulderhaus", None),
+        ("I go lifting at Boulderhaus now", None),
+        ("what do I think of Boulderhaus?", None),
+        (" ".join(["what is it that I show at the door"] * 4) + "?", None),
+        ("", None),
+    ],
+)
+def test_modes(text: str, mode: str | None) -> None:
+    assert mode_of(text, windowed=False) == mode
+
+
+def test_a_time_makes_it_a_question_for_then() -> None:
+    assert mode_of("which card did I show at the door in March?", windowed=True) == "then"

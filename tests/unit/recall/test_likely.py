@@ -1,0 +1,125 @@
+"""What is put first where no rule reads the question, or what answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
+
+FEBRUARY, MARCH, JULY, DECEMBER = (datetime(2025, month, 3, tzinfo=UTC) for month in (2, 3, 7, 12))
+OLD = Memory("a courier can ring me on 555-0101, evenings are best", id="old", event_at=FEBRUARY)
+NEW = Memory("lost the handset on the tram, so ring me on 555-0202 from now on", id="new", event_at=JULY)
+ASKED = "which digits would a courier need to reach me?"
+CHAT = (
+    Memory("The train was late again, forty minutes in the rain.", id="rain", event_at=MARCH),
+    Memory("Bought new boots, they squeak.", id="boots", event_at=DECEMBER),
+)
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    with MemoryStore.open(clock=lambda: DECEMBER) as opened:
+        opened.remember_many(CHAT)
+        yield opened
+
+
+def found(store: MemoryStore, query: str = ASKED, **more: Any) -> list[str]:
+    result = QueryOptimizer(store).recall(query, **{"now": DECEMBER, **more})
+    assert not result.degraded
+    return [str(hit.memory.id) for hit in result.hits if hit.memory.id not in ("rain", "boots")]
+
+
+def test_the_newest_that_may_tell_it_comes_first_and_says_so(store: MemoryStore) -> None:
+    store.remember_many([NEW, OLD])
+    assert store.facts() == []  # no rule reads either
+    result = QueryOptimizer(store).recall(ASKED, now=DECEMBER)
+    assert [hit.memory.id for hit in result.hits[:2]] == ["new", "old"]
+    assert "the latest that may tell it" in result.hits[0].reason
+    decided = result.facts
+    assert decided is not None and (decided.subject, decided.slot, decided.first) == ("", "phone_number", ("new",))
+    assert decided.confidence < 0.7 and store.facts() == []
+    assert found(store, as_of=MARCH)[0] == "old"
+
+
+def test_for_what_was_before_the_second_newest(store: MemoryStore) -> None:
+    store.remember_many([OLD, NEW])
+    assert found(store, "which digits did a courier need to reach me before?") == ["old", "new"]
+
+
+def test_nothing_is_put_first_with_facts_switched_off() -> None:
+    with MemoryStore.open(clock=lambda: DECEMBER) as opened:
+        opened.remember_many([*CHAT, OLD, NEW])
+        config = RecallConfig.from_mapping({"facts": {"read": False}})
+        result = QueryOptimizer(opened, config=config).recall(ASKED, now=DECEMBER)
+    assert result.hits[0].memory.id == "old" and result.facts is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "my sister lost her handset, so ring her on 555-0303 from now on",  # of somebody else
+        "Priya's new digits: ring 555-0303 from now on",
+        "should a courier ring me on 555-0303?",  # asks
+        "the courier rang four times and never found the door",  # tells no number
+    ],
+)
+def test_what_tells_it_of_nobody_or_of_others_stays_where_it_is(store: MemoryStore, other: str) -> None:
+    store.remember_many([OLD, NEW, Memory(other, id="other", event_at=DECEMBER)])
+    assert found(store)[0] == "new"
+
+
+def test_of_whom_is_asked_decides(store: MemoryStore) -> None:
+    store.remember_many(
+        [
+            OLD,
+            Memory("Priya wants couriers to ring 555-0303, evenings are best", id="priya-old", event_at=FEBRUARY),
+            Memory("Priya lost the handset, so ring 555-0404 for her from now on", id="priya", event_at=MARCH),
+            NEW,
+        ]
+    )
+    assert found(store, "which digits would a courier need to reach Priya?")[0] == "priya"
+    assert found(store)[0] == "new"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "did the courier ring me in the evening?",
+        "how many times did a courier ring me?",
+        "why would a courier need to ring me?",
+        "what did the courier say when he rang me in the evening at home that day?",
+        "which digits did a courier need to reach me last Tuesday?",  # what happened in a few days
+        "welche Nummer braucht ein Kurier für mich?",
+    ],
+)
+def test_other_questions_are_left_alone(store: MemoryStore, query: str) -> None:
+    store.remember_many([OLD, NEW])
+    assert QueryOptimizer(store).recall(query, now=DECEMBER).facts is None
+
+
+def test_a_candidate_that_lacks_what_the_query_names_is_not_put_first(store: MemoryStore) -> None:
+    store.remember_many(
+        [
+            Memory(
+                "Cycling courier dispatch reaches me on 555-0101, evenings are best", id="dispatch", event_at=FEBRUARY
+            ),
+            NEW,
+        ]
+    )
+    assert found(store, "which digits does the cycling dispatch use to reach me?")[0] == "dispatch"
+
+
+def test_what_was_told_later_in_words_that_no_rule_reads_casts_doubt_on_a_fact(store: MemoryStore) -> None:
+    store.remember(Memory("My phone number is 555-0101", id="fact", event_at=FEBRUARY))
+    store.remember(NEW)
+    assert [(fact.slot, fact.value) for fact in store.facts()] == [("phone_number", "555-0101")]
+    result = QueryOptimizer(store).recall("what is my phone number?", now=DECEMBER)
+    assert [hit.memory.id for hit in result.hits[:2]] == ["new", "fact"]
+    assert "told after fact, may have changed what that says" in result.hits[0].reason
+    assert found(store, "what is my phone number?", as_of=MARCH)[0] == "fact"
+    store.remember(Memory("ring my sister on 555-0303 from now on, she lost hers", id="hers", event_at=DECEMBER))
+    assert found(store, "what is my phone number?")[0] == "new"
