@@ -32,7 +32,9 @@ if TYPE_CHECKING:
         RerankConfig,
         RetrievalConfig,
         RewritingConfig,
+        SharedConfig,
         SpecificityConfig,
+        VectorsConfig,
     )
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.retriever import OptimizedRecallRetriever
@@ -82,8 +84,10 @@ __all__ = [
     "RetrievalPlan",
     "RewritingConfig",
     "Scope",
+    "SharedConfig",
     "SpecificityConfig",
     "TemporalWindow",
+    "VectorsConfig",
     "errors",
 ]
 
@@ -93,7 +97,7 @@ _RECORDS = (
 _SETTINGS = (
     "BreakerConfig BudgetsConfig CacheConfig FactsConfig FallbackFusionConfig LearnedConfig LimitsConfig "
     "PlannerConfig PrivacyConfig QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig RewritingConfig "
-    "SpecificityConfig"
+    "SharedConfig SpecificityConfig VectorsConfig"
 ).split()
 _HOMES = {
     **dict.fromkeys(_RECORDS, "recall_integrations.types"),

@@ -20,6 +20,8 @@
     │   └── EmbeddingMismatch          opened with another embedding than the one that made it
     ├── EmbeddingError                 the embedding failed or returned the wrong shape
     ├── IndexUnavailable               a derived index cannot be opened or searched
+    │   ├── VectorsAway                the server that holds the vectors of large scopes cannot be reached
+    │   └── VectorsRefused             it does not let us in, or is none that we can use
     ├── RecallTimeout                  the time was not enough for everything; with `recall(strict=True)` only
     ├── DegradationFailed              a step failed, or nothing was left to return; with `strict=True` only
     ├── PrivacyViolation               a text could not be redacted in time; with `strict=True` only
@@ -63,6 +65,8 @@ __all__ = [
     "StoreLocked",
     "StorePathError",
     "StoreVersionError",
+    "VectorsAway",
+    "VectorsRefused",
 ]
 
 
@@ -207,6 +211,18 @@ class IndexUnavailable(RecallError):
     """A derived index cannot be opened or searched."""
 
     code = "INDEX_UNAVAILABLE"
+
+
+class VectorsAway(IndexUnavailable):
+    """The server that holds the vectors of large scopes cannot be reached, hangs or fails."""
+
+    code = "VECTORS_AWAY"
+
+
+class VectorsRefused(IndexUnavailable):
+    """The server that holds the vectors of large scopes does not let us in, or is none that can be used."""
+
+    code = "VECTORS_REFUSED"
 
 
 class RecallTimeout(RecallError):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.ranking.rankers.feature_sum import Ranker
     from recall_integrations.recall.runner import Observer, Stage
     from recall_integrations.resilience.guard import Health
+    from recall_integrations.sharing.shared import Shared
     from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan, Scope, ScopeLike
     from recall_integrations.types.feedback import Feedback
     from recall_integrations.types.observing import RecallObserver
@@ -152,6 +153,11 @@ class QueryOptimizer:
         return self._paths.base.runner.stages
 
     @property
+    def shared(self) -> Shared | None:
+        """What this optimizer has in common with other processes of its store (`shared.redis`); `None` = nothing."""
+        return self._paths.sources.shared
+
+    @property
     def ranker(self) -> Ranker | None:
         """The ranker that was given; `None` = the one that `ranking.strategy` names."""
         ranker: Ranker | None = self._sources["ranker"]
@@ -236,6 +242,7 @@ class QueryOptimizer:
         if self._feedback is not None:
             self._feedback.close()
         self._paths.forget()
+        self._paths.sources.close()
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> QueryOptimizer:
         return self  # threads and an open store are shared, not copied

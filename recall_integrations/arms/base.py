@@ -135,6 +135,7 @@ class ArmResult:
         ceiling: the score that a perfect candidate would approach.
         seeds: entities that it started from, of an arm that does.
         edges: typed edges that it followed from them.
+        without: what it had to do without, as reason and detail of a degradation; `None` = nothing.
     """
 
     arm: str
@@ -147,6 +148,7 @@ class ArmResult:
     ceiling: float = 1.0
     seeds: int = 0
     edges: int = 0
+    without: tuple[str, str] | None = None
 
     @classmethod
     def empty(cls, arm: str, note: str = "") -> ArmResult:

@@ -123,6 +123,9 @@ class FanOut:
                 self._steps[name].end({}, answer.error or RecallError(f"{answer.code}: {answer.detail}"))
             if answer.value is not None:
                 results.append(answer.value)
+                if answer.value.without is not None:
+                    reason, detail = answer.value.without
+                    degraded.append(Degradation(stage=name, reason=reason, detail=detail))
             else:
                 degraded.append(Degradation(stage=name, reason=answer.code, detail=answer.detail))
         return results, degraded

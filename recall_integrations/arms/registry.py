@@ -67,7 +67,7 @@ def _semantic(store: MemoryStore, config: RecallConfig) -> MakeArm:
     overfetch = config.retrieval.overfetch
     indexes = store.indexes
     return InMemory(
-        lambda: SemanticRetriever(lambda: store.semantic, indexes.home_of, indexes.home_until, overfetch=overfetch)
+        lambda: SemanticRetriever(lambda: indexes.neighbours, indexes.home_of, indexes.home_until, overfetch=overfetch)
     )
 
 

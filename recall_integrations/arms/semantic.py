@@ -4,21 +4,27 @@ Above `retrieval.exact_max`, or where codes of the vectors do not fit into memor
 `overfetch / selectivity` and filtered by the rows the store allows, never by a Chroma `where`, which costs a hundred
 times as much. What HNSW does not hold yet (`home_until`: the newest rows, or all of a scope that has just grown large)
 is scanned exactly.
+
+HNSW may be on a server, which is waited for no longer than half of the time that there is. Where it is away, all is
+scanned that is in memory, or else the newest, and `degraded` says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.base import SUBSET_MAX, ArmRequest, ArmResult
-from recall_integrations.errors import IndexUnavailable
+from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
 from recall_integrations.indexes.scope_view import Mask, Rows
-from recall_integrations.indexes.vectors import FETCH_MAX, SemanticIndex
+from recall_integrations.indexes.vectors import FETCH_MAX, CollectionLost, Neighbours
 
 SCANNED_AT_ONCE = 20_000  # rows; between them the time is looked at
+SERVER_SHARE = 0.5  # of the time that is left
+AWAY = "vectors.away"
 
 
 class SemanticRetriever:
@@ -28,7 +34,7 @@ class SemanticRetriever:
 
     def __init__(
         self,
-        index: Callable[[], SemanticIndex],
+        index: Callable[[], Neighbours],
         home_of: Callable[[int], str],
         home_until: Callable[[int], int],
         *,
@@ -58,13 +64,25 @@ class SemanticRetriever:
         # What HNSW may be asked for has to hold enough.
         if len(rows) <= SUBSET_MAX or not self._home_until(view.scope_id) or share * FETCH_MAX < request.limit:
             return request.result(self.name, rows, self._scanned(request, rows), note="exact subset")
-        found = self._approximate(request, rows, share)
+        try:
+            found = self._approximate(request, rows, share)
+        except (VectorsAway, VectorsRefused, CollectionLost) as e:
+            return self._without(request, rows, str(e))
         few = len(found.rows) < min(request.limit, len(rows))
         if few and view.vectors is not None:
             # What is allowed, or still there, lies apart from what is near: of it all, the nearest, where that is no
             # reading of files.
             return request.result(self.name, rows, self._scanned(request, rows), note="exact subset")
         return found
+
+    def _without(self, request: ArmRequest, rows: Rows, why: str) -> ArmResult:
+        """What is found without the server: of all rows where vectors are in memory, else of the newest."""
+        view = request.view
+        if view.vectors is None:
+            rows = rows[np.searchsorted(view.nums[rows], self._home_until(view.scope_id), side="right") :]
+            rows = rows[-SCANNED_AT_ONCE:]
+        found = request.result(self.name, rows, self._scanned(request, rows), note="exact")
+        return replace(found, without=(AWAY, why))
 
     def _scanned(self, request: ArmRequest, rows: Rows) -> NDArray[np.float32]:
         """The cosine of each row, from the vectors themselves."""
@@ -85,18 +103,27 @@ class SemanticRetriever:
         fetch = request.limit if selectivity > 0.999 else int(self._overfetch * request.limit / max(selectivity, 1e-3))
         fetch = min(max(fetch, request.limit), FETCH_MAX, view.size)
         index = self._index()  # which makes a damaged one anew, so how far it reaches is asked after that
+        home = self._home_of(view.scope_id)
         until = self._home_until(view.scope_id)
+        if self._home_of(view.scope_id) != home:  # it got another one at this moment: how far that reaches says nothing
+            home, until = self._home_of(view.scope_id), 0
         newest = rows[np.searchsorted(view.nums[rows], until, side="right") :]
         scored = dict(zip(newest.tolist(), self._scanned(request, newest).tolist(), strict=True))
-        for vector in request.vectors if until else ():
+
+        def nearest(vector: NDArray[np.float32], limit: int) -> tuple[int, Rows, NDArray[np.float32]]:
+            """How many were found, and of these what stands and is sure to be what the collection should hold."""
             request.check_time()
-            near = index.nearest(self._home_of(view.scope_id), vector, fetch)
-            found, scores = request.living(*near)
+            seconds = request.deadline.remaining() * SERVER_SHARE
+            nums, scores = index.nearest(home, vector, limit, seconds=seconds)
+            held = nums <= until  # what lies behind was scanned
+            return len(nums), *request.living(nums[held], scores[held])
+
+        for vector in request.vectors if until else ():
+            near, found, scores = nearest(vector, fetch)
             most = fetch if request.allowed is not None else min(FETCH_MAX, view.size)
-            if fetch < most and len(found) < min(request.limit, len(near[0])):
+            if fetch < most and len(found) < min(request.limit, near):
                 # Much of what is near has ended or was forgotten, and Chroma does not know of it yet.
-                request.check_time()
-                found, scores = request.living(*index.nearest(self._home_of(view.scope_id), vector, most))
+                _, found, scores = nearest(vector, most)
             for row, score in zip(found.tolist(), scores.tolist(), strict=True):
                 scored[row] = max(score, scored.get(row, -1.0))
         ordered = np.fromiter(sorted(scored), dtype=np.int64, count=len(scored))

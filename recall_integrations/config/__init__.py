@@ -37,6 +37,8 @@ from recall_integrations.config.privacy import PrivacyConfig
 from recall_integrations.config.recall_config import RecallConfig, checked_config
 from recall_integrations.config.rewriting import REWRITE_TIMEOUT, RewritingConfig
 from recall_integrations.config.scopes import ScopeSettings
+from recall_integrations.config.shared import SharedConfig
+from recall_integrations.config.vectors import VectorsConfig
 
 __all__ = [
     "ARMS",
@@ -62,6 +64,8 @@ __all__ = [
     "RetrievalConfig",
     "RewritingConfig",
     "ScopeSettings",
+    "SharedConfig",
     "SpecificityConfig",
+    "VectorsConfig",
     "checked_config",
 ]

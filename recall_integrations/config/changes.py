@@ -13,7 +13,9 @@ FIXED = frozenset(
     """
     retrieval.exact_max retrieval.cache_mb retrieval.semantic_remote ranking.features
     query.spelling_threshold query.spelling_learned_max
+    vectors.address vectors.token_variable vectors.token_header vectors.tenant vectors.database vectors.timeout_ms
     limits.workers breakers.failures_max breakers.open_s
+    shared.redis shared.timeout_ms shared.prefix
     """.split()
 )
 

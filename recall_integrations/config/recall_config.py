@@ -42,6 +42,8 @@ from recall_integrations.config.ordering import (
 from recall_integrations.config.privacy import PrivacyConfig
 from recall_integrations.config.rewriting import RewritingConfig
 from recall_integrations.config.scopes import ENTRIES, ScopeSettings, acting, by_pattern
+from recall_integrations.config.shared import SharedConfig
+from recall_integrations.config.vectors import VectorsConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.types import Scope
 
@@ -62,6 +64,7 @@ class RecallConfig:
     planner: PlannerConfig = field(default_factory=PlannerConfig)
     specificity: SpecificityConfig = field(default_factory=SpecificityConfig)
     retrieval: RetrievalConfig = field(default_factory=RetrievalConfig)
+    vectors: VectorsConfig = field(default_factory=VectorsConfig)
     ranking: RankingConfig = field(default_factory=RankingConfig)
     fallback_fusion: FallbackFusionConfig = field(default_factory=FallbackFusionConfig)
     rewriting: RewritingConfig = field(default_factory=RewritingConfig)
@@ -74,6 +77,7 @@ class RecallConfig:
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     facts: FactsConfig = field(default_factory=FactsConfig)
     learned: LearnedConfig = field(default_factory=LearnedConfig)
+    shared: SharedConfig = field(default_factory=SharedConfig)
     timezone: Text = "UTC"
     week_start: Annotated[int, in_range(0, 6)] = 0
     scopes: Annotated[tuple[ScopeSettings, ...], ENTRIES] = ()
@@ -151,8 +155,8 @@ class RecallConfig:
 
     @property
     def fingerprint(self) -> str:
-        """A short digest of all settings; part of cache keys."""
-        return hashlib.blake2b(to_json(self), digest_size=8).hexdigest()
+        """A short digest of all settings that act on answers; part of cache keys."""
+        return hashlib.blake2b(to_json(self, exclude={"shared"}), digest_size=8).hexdigest()
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> RecallConfig:

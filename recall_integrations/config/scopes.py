@@ -33,6 +33,7 @@ OF_THE_STORE = "the store is opened with it"
 OF_ALL = "all scopes share it"
 NOT_PER_SCOPE: Mapping[str, str] = {
     **dict.fromkeys(("retrieval.exact_max", "retrieval.cache_mb", "retrieval.semantic_remote"), OF_THE_STORE),
+    "vectors": OF_THE_STORE,
     **dict.fromkeys(("facts.keep", "facts.slots"), OF_THE_STORE),
     **dict.fromkeys(
         (
@@ -43,7 +44,17 @@ NOT_PER_SCOPE: Mapping[str, str] = {
     ),
     **dict.fromkeys(("ranking.features", "query.spelling_threshold", "query.spelling_learned_max"), OF_THE_STORE),
     **dict.fromkeys(
-        ("limits.query_chars_max", "limits.workers", "mode", "scopes", "breakers", "cache", "privacy", "learned"),
+        (
+            "limits.query_chars_max",
+            "limits.workers",
+            "mode",
+            "scopes",
+            "breakers",
+            "cache",
+            "privacy",
+            "learned",
+            "shared",
+        ),
         OF_ALL,
     ),
     **dict.fromkeys(("rewriting.cache_s", "rewriting.cache_entries", "rewriting.fallback_max"), OF_ALL),

@@ -15,8 +15,8 @@ from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import is_lost
 from recall_integrations.errors import RecallError, StoreClosed
 
-# Keys: of who writes, of everybody who has the store open, of who learns.
-WRITING, OPENED, LEARNING = 0x7265_6301, 0x7265_6302, 0x7265_6303
+# Keys: of who writes, of everybody who has the store open, of who learns, of who fills a server of vectors.
+WRITING, OPENED, LEARNING, FILLING = 0x7265_6301, 0x7265_6302, 0x7265_6303, 0x7265_6304
 POLL_S = 0.005
 CLOSE_S = 2.0  # that the server is waited for
 # The schema of the store's tables, or the one that they will be made in: stores of one database do not share locks.
@@ -113,6 +113,48 @@ class AdvisoryLock:
         """Give it back. A connection that was lost has given it back already."""
         with suppress(RecallError):
             self._outside.ask(f"SELECT pg_advisory_unlock({_KEY})", key=self._key)
+
+
+class Lease:
+    """A lock that one node has for as long as there is work: asked for again before each part of it.
+
+    Args:
+        outside: the connection that holds it, and nothing else does: who waits for it holds nobody else.
+        key: which lock.
+    """
+
+    def __init__(self, outside: Outside, key: int) -> None:
+        self._outside, self._key = outside, key
+        self._had = False
+
+    def mine(self) -> bool:
+        """Whether this node has it, or has it from now on. One whose connection was lost may have lost it, too.
+
+        Raises:
+            StoreError: the server cannot be reached.
+        """
+        held = (
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid() "
+            f"AND objid = %(key)s AND classid = {PLACE} "
+            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
+        with within(CLOSE_S):
+            if self._outside.ask(held, key=self._key):
+                return True
+            self._had = bool(self._outside.ask(f"SELECT pg_try_advisory_lock({_KEY})", key=self._key))
+        return self._had
+
+    def give_back(self) -> None:
+        """Let another node have it."""
+        had, self._had = self._had, False
+        if not had:
+            return
+        with suppress(RecallError), within(CLOSE_S):
+            self._outside.ask(f"SELECT pg_advisory_unlock({_KEY})", key=self._key)
+
+    def close(self) -> None:
+        """Let the connection go, and the lock with it."""
+        self._outside.close()
 
 
 class Committed:

@@ -6,11 +6,12 @@ own. Chroma holds ids and vectors only.
 
 from __future__ import annotations
 
+import math
 import struct
 import threading
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,30 @@ HNSW = {
     "batch_size": 1_000,
     "sync_threshold": 10_000,
 }
+
+
+class CollectionLost(IndexUnavailable):
+    """A collection is not there, or is none that these vectors fit into: it is made anew from the record."""
+
+
+class CollectionStrange(CollectionLost):
+    """It may be another store's, which is a copy of this one: it is left alone."""
+
+
+class Neighbours(Protocol):
+    """What is asked for the nearest of a large scope."""
+
+    def nearest(
+        self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Nums and cosines of the approximate nearest neighbours, falling.
+
+        Args:
+            home: the collection.
+            vector: the query's.
+            limit: how many.
+            seconds: to wait for a server.
+        """
 
 
 class SemanticIndex:
@@ -101,9 +126,9 @@ class SemanticIndex:
                 _guarded(lambda ids=ids, part=part: collection.upsert(ids=ids, embeddings=vectors[part]))
 
     def nearest(
-        self, home: str, vector: NDArray[np.float32], limit: int
+        self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Nums and cosines of the approximate nearest neighbours, falling."""
+        """Nums and cosines of the approximate nearest neighbours, falling. Files are not waited for."""
         collection = self._collection(home)
         found = _guarded(
             lambda: collection.query(query_embeddings=vector[None, :], n_results=max(1, limit), include=["distances"])

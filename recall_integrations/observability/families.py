@@ -113,7 +113,7 @@ class Families:
         self.latency_ms = histogram(
             "recall_retrieval_latency_ms", "Time of a recall in milliseconds, by its plan.", MILLISECONDS, plan=plan
         )
-        self.lookups = counter("recall_cache_lookups", "Look-ups in the result cache.", outcome=("hit", "miss"))
+        self.lookups = counter("recall_cache_lookups", "Look-ups in the result cache.", outcome=labels.LOOKUPS)
         self.rerank_ms = histogram(
             "recall_reranker_latency_ms", "Time of a rerank in milliseconds, where there was one.", MILLISECONDS
         )

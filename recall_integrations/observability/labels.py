@@ -20,15 +20,17 @@ ARMS = frozenset({"semantic", "lexical", "graph", "temporal", "type_filter"})
 PLACES = frozenset({"admission", "context", "filters", "llm", "load", "observer", "pack", "privacy", "store"})
 # What opens a breaker by itself.
 COMPONENTS = frozenset(
-    {"rewrite", "spelling", "entities", "rerank", "embed", "ranker", "stage.rank"} | {f"arm.{name}" for name in ARMS}
+    {"rewrite", "spelling", "entities", "rerank", "embed", "ranker", "stage.rank", "redis"}
+    | {f"arm.{name}" for name in ARMS}
 )
+LOOKUPS = ("hit", "shared", "miss")  # in the result cache; shared: a hit of what another process computed
 STEPS = frozenset({"reduced_top_k", "simplified_scoring", "minimal"})
 CODES = frozenset(
     """
     recall_error invalid_input invalid_query invalid_argument invalid_memory invalid_scope invalid_filter invalid_config
     missing_extra missing_benchmark not_found store_error store_path store_locked store_version store_corrupt
     store_closed embedding_mismatch embedding_error index_unavailable timeout degradation_failed privacy_violation
-    llm_error rerank_error
+    vectors_away vectors_refused llm_error rerank_error
     """.split()
 )
 # What was asked for, and is no sign of trouble.
@@ -55,7 +57,7 @@ REASONS = (
     | frozenset(
         """
         error empty off_topic cancelled failure.answer skip.no_vector partial memory.damaged index.behind index.rebuilt
-        unavailable record.away
+        unavailable record.away vectors.away
         """.split()
     )
 )

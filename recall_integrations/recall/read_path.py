@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from recall_integrations.adapters.llm import LlmError, resolve_llm
+from recall_integrations.adapters.llm import LlmError, identity_of, resolve_llm
 from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
@@ -37,6 +37,7 @@ from recall_integrations.recall.lately import Lately
 from recall_integrations.recall.looking import Looked, Looking
 from recall_integrations.recall.result_cache import ResultCache
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
+from recall_integrations.recall.shared_answers import SharedAnswers
 from recall_integrations.recall.stages.arms import Arms
 from recall_integrations.recall.stages.arrange import Arrange
 from recall_integrations.recall.stages.deliver import Deliver
@@ -54,6 +55,7 @@ from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankSettings, RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
 from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
+from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard, Health
 from recall_integrations.resilience.guards import Guards
@@ -61,6 +63,9 @@ from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Rewriting
 from recall_integrations.rewriting.contract import Contract, Limits
 from recall_integrations.rewriting.kept import RewriteCache
+from recall_integrations.sharing.breakers import SharedShelf
+from recall_integrations.sharing.phrasings import SharedPhrasings
+from recall_integrations.sharing.shared import Shared, shared_by
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
     Degradation,
@@ -107,19 +112,34 @@ class Sources:
         self.admission = Admission()
         self.lately = Lately()
         self.shelf = Shelf(store.learned, store.entity_key)
-        shelf = FileShelf(store.path / BREAKERS_FILE)
-        self.guards = Guards(config.breakers, shelf, config.limits.workers, waiting=self.admission.waiting)
-        self.showing = Showing(self.admission.waiting)
         self.reranker, self.llm = resolve_reranker(reranker), resolve_llm(llm)
+        self.shared = shared_by(config.shared, store.entity_key, store.place) if config.shared.redis else None
+        self.guards = Guards(
+            config.breakers, self._breakers(config), config.limits.workers, waiting=self.admission.waiting
+        )
+        self.showing = Showing(self.admission.waiting)
         looking = [observer for observer in observers if isinstance(observer, RecallObserver)]
         self.looking = Looking(looking, store.entity_key) if looking else None
         if self.looking is not None:  # what nobody has been told of when the optimizer goes
             weakref.finalize(self, self.looking.later.flush).atexit = False
         self.literal = any(given is not None for given in (llm, reranker, ranker)) or bool(arms or stages)
+        # What tells the models from those of other processes; `None` where that cannot be told.
+        told = ranker is None and not arms and not stages and (reranker is None or isinstance(reranker, str))
+        self.models = repr((identity_of(self.llm), reranker)) if told else None
+
+    def _breakers(self, config: RecallConfig) -> BreakerShelf:
+        """Where states of breakers are: in a file of the store, and those of services that all nodes ask in Redis."""
+        own = FileShelf(self.store.path / BREAKERS_FILE)
+        if self.shared is None:
+            return own
+        asked = {"rewrite", "entities", "spelling"}
+        asked |= {"embed"} if self.store.embedding.remote else set()
+        asked |= set() if self.reranker is None or getattr(self.reranker, "local", False) else {"rerank"}
+        return SharedShelf(own, self.shared, asked, config.breakers.open_s)
 
     def health(self) -> tuple[Health, ...]:
         """See `QueryOptimizer.health`."""
-        return self.guards.health()
+        return (*self.guards.health(), *(() if self.shared is None else (self.shared.link.health(),)))
 
     def learned(self, step: object) -> None:
         """Tell observers of whole recalls of a step of learning."""
@@ -135,6 +155,13 @@ class Sources:
         """See `QueryOptimizer.flush`."""
         if self.looking is not None:
             self.looking.later.flush()
+        if self.shared is not None:
+            self.shared.link.flush()
+
+    def close(self) -> None:
+        """Let the connections go that are not the store's."""
+        if self.shared is not None:
+            self.shared.link.close()
 
 
 class ReadPath:
@@ -145,13 +172,19 @@ class ReadPath:
         config: all settings, as they hold for the scopes that it answers for.
         results: answers that are kept; `None` = none are.
         acting: the entry of `scopes` that these settings come from; "" = none does.
+        others: answers that processes share; `None` = none are.
     """
 
     def __init__(
-        self, sources: Sources, config: RecallConfig, results: ResultCache | None = None, acting: str = ""
+        self,
+        sources: Sources,
+        config: RecallConfig,
+        results: ResultCache | None = None,
+        acting: str = "",
+        others: SharedAnswers | None = None,
     ) -> None:
         self.store, self.config, self._clock = sources.store, config, sources.clock
-        self._own = config.privacy.compiled
+        self._own, self._shared = config.privacy.compiled, sources.shared
         self._says = (Note(reason=SCOPE_SETTINGS, detail=acting),) if acting else ()
         self._admission, self.guards, self._showing = sources.admission, sources.guards, sources.showing
         self.reranking = self._rerank_stage(sources.reranker)
@@ -166,7 +199,8 @@ class ReadPath:
         self._plan = next((s for s in self.runner.stages if isinstance(s, Plan)), cast("Plan", known[1]))
         self._caching: Caching | None = None
         if results is not None:
-            self._caching = Caching(self.store, config, self._reading, results, literal=sources.literal)
+            shared = None if config.ranking.weights else others  # a file that may be another elsewhere
+            self._caching = Caching(self.store, config, self._reading, results, literal=sources.literal, others=shared)
 
     def _default_stages(
         self, llm: Callable[[str], str] | None, ranker: Ranker | None, specs: tuple[ArmSpec, ...]
@@ -218,7 +252,12 @@ class ReadPath:
             settings,
             RewriteCache(path / CACHE_FILE, ttl_s=settings.cache_s, entries_max=settings.cache_entries),
             Contract(limits, path / CONTRACT_FILE),
+            None if self._shared is None or not settings.cache_entries else self._phrasings(self._shared),
         )
+
+    def _phrasings(self, shared: Shared) -> SharedPhrasings:
+        settings = self.config.rewriting
+        return SharedPhrasings(shared, ttl_s=settings.cache_s, limit_s=settings.timeout_ms / 1e3)
 
     def _rerank_stage(self, reranker: Reranker | None) -> RerankStage | None:
         if reranker is None:
@@ -321,7 +360,7 @@ class ReadPath:
         if self._caching is None or not kept:
             return self._computed(request, deadline, door, looked, served)[0]
         began, asked = time.perf_counter(), self._caching.asked(request)
-        found = None if self.store.away else self._caching.found(asked)
+        found = None if self.store.away else self._caching.found(asked, deadline)
         if found is not None:
             return self._given_again(request, found, began, door)
         result, state = self._computed(request, deadline, door, looked)

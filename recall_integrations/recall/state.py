@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.facts.deciding import Decided
+from recall_integrations.facts.deciding import Decided, Sought
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.vector_column import Similarities
 from recall_integrations.learning.serving import BY_RULES, Served
@@ -63,6 +63,7 @@ class RecallState:
         wanted: rows of the types asked for, which come first where there are too few of them to look at no others.
         asked: the time or the session that decides; `None` = none does (`plan`).
         held: what of facts decides (`facts`); `None` = nothing does.
+        sought: what was asked for of facts, where nothing is known of it (`facts`).
         trust: factor of all probabilities, below 1 where nothing lies in what was asked for (`plan`).
         asking: a question to the LLM that is under way (`ask`); `None` = there is none.
         rewrite: what became of the rewrites (`rewrite`).
@@ -98,6 +99,7 @@ class RecallState:
     wanted: Mask | None = None
     asked: Asked | None = None
     held: Decided | None = None
+    sought: Sought | None = None
     trust: float = 1.0
     asking: Asking | None = None
     rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)

@@ -14,7 +14,7 @@ LATE = frozenset(
     {"timeout", "cancelled", "partial", "skip.budget", "skip.slow", "skip.busy", "skip.no_vector", "reduced_top_k"}
     | {"simplified_scoring", "minimal"}
 )  # without a vector: why there is none is named beside it
-INDEX = frozenset({"index.behind", "index_unavailable"})
+INDEX = frozenset({"index.behind", "index_unavailable", "vectors.away", "vectors_away", "vectors_refused"})
 OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
 _SUGGESTIONS = {
     RecallTimeout: ("Increase time_budget_ms", "Reduce k", "Use simpler filters"),

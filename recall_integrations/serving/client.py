@@ -18,11 +18,11 @@ import httpx
 
 from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.adapters.rows import memory_of, row_of
+from recall_integrations.delivery.travel import record_of
 from recall_integrations.errors import InvalidArgument, NotFound, ServerError
 from recall_integrations.observability.progress import Told, counted
 from recall_integrations.retriever import OptimizedRecallRetriever
 from recall_integrations.serving.remote import RemoteOptimizer, filters_data, scope_data, time_data, understood
-from recall_integrations.serving.travel import record_of
 from recall_integrations.serving.wire import RETRIES, Asked, Wire
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.given import Chat, check_many, checked, checked_wish

@@ -63,7 +63,7 @@ class Gate:
         state["request_id"] = request_id.decode()
         reply = _Reply(send, request_id, began)
         try:
-            caller = self._admitted(scope, headers)
+            caller = await self._admitted(scope, headers)
             state[STATE] = caller
             body = await self._body(headers, receive, known=caller is not None)
             await self._app(scope, _replayed(body, receive), reply)
@@ -78,7 +78,7 @@ class Gate:
             took = (time.perf_counter() - began) * 1e3
             log.info("%s %s %s %d %.1f ms", state["request_id"], scope["method"], route, reply.status, took)
 
-    def _admitted(self, scope: Message, headers: Mapping[bytes, bytes]) -> Caller | None:
+    async def _admitted(self, scope: Message, headers: Mapping[bytes, bytes]) -> Caller | None:
         """Who asks; `None` = nobody who has a token.
 
         Raises:
@@ -96,17 +96,17 @@ class Gate:
         if origin is not None and not _same(origin.decode("latin-1"), host):
             raise Refused(403, "CROSS_ORIGIN", "Pages of other origins may not ask this server.")
         address = (scope.get("client") or ("",))[0]
-        caller = self._caller(headers, str(address))
-        self._count(caller.name if caller is not None else str(address))
+        caller = await self._caller(headers, str(address))
+        await self._count(caller.name if caller is not None else str(address))
         return caller
 
-    def _count(self, caller: str) -> None:
+    async def _count(self, caller: str) -> None:
         """One more request of somebody.
 
         Raises:
             Refused: it is one too many.
         """
-        wait_s = self._served.rates.wait_s(caller)
+        wait_s = await self._served.rates.among_all(caller)
         if wait_s:
             raise Refused(
                 429,
@@ -115,7 +115,7 @@ class Gate:
                 headers={"Retry-After": str(math.ceil(wait_s))},
             )
 
-    def _caller(self, headers: Mapping[bytes, bytes], address: str) -> Caller | None:
+    async def _caller(self, headers: Mapping[bytes, bytes], address: str) -> Caller | None:
         served = self._served
         if served.tokens is None:
             return Caller(name=address or "here", privacy=served.settings.privacy)
@@ -129,7 +129,7 @@ class Gate:
             log.error("Nobody is let in: %s", e)
             raise Refused(503, "NOT_READY", "The tokens of this server cannot be read. Its log says why.") from None
         if found is None:
-            self._count(address)  # who guesses is counted as well
+            await self._count(address)  # who guesses is counted as well
             raise Refused(
                 401,
                 "UNAUTHORIZED",

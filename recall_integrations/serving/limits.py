@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from collections import OrderedDict
@@ -9,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.sharing.rates import SharedRates
+from recall_integrations.sharing.shared import Shared
 
 CALLERS_MAX = 10_000  # whose rates are known; who has not asked for longest is forgotten first
 BURST = 2.0  # seconds' worth of requests that may come at once
@@ -29,6 +32,7 @@ class Limits:
         queue: requests that wait for that; more are sent away with 503.
         wait_s: longest wait.
         body_s: longest time in which a body must arrive.
+        workers: processes that answer at one address: each counts its part of `rate`, unless they count together.
 
     Raises:
         InvalidArgument: one is no positive number.
@@ -44,6 +48,7 @@ class Limits:
     queue: int = 256
     wait_s: float = 10.0
     body_s: float = 30.0
+    workers: int = 1
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -59,11 +64,20 @@ class Rates:
     Args:
         per_s: how fast a bucket fills; 0 = nobody is counted.
         clock: monotonic seconds.
+        shared: what servers of one store count together by; `None` = each counts by itself.
+        workers: so many count by themselves, each its part.
     """
 
-    def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_s, self._clock = per_s, clock
-        self._most = max(1.0, per_s * BURST)
+    def __init__(
+        self,
+        per_s: float,
+        clock: Callable[[], float] = time.monotonic,
+        shared: Shared | None = None,
+        workers: int = 1,
+    ) -> None:
+        self._per_s, self._clock = per_s / workers, clock
+        self._most = max(1.0, self._per_s * BURST)
+        self._shared = SharedRates(shared, per_s, max(1.0, per_s * BURST)) if shared is not None and per_s else None
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait_s(self, caller: str) -> float:
@@ -78,6 +92,11 @@ class Rates:
         if len(self._left) > CALLERS_MAX:
             self._left.popitem(last=False)
         return lacking
+
+    async def among_all(self, caller: str) -> float:
+        """The same of all servers of the store together; where that cannot be told, of this one."""
+        told = None if self._shared is None else await asyncio.to_thread(self._shared.wait_s, caller)
+        return self.wait_s(caller) if told is None else told
 
     def __len__(self) -> int:
         """How many callers are known."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import parse_scope
 from recall_integrations.config import RecallConfig
+from recall_integrations.delivery.travel import record_of, with_marks
 from recall_integrations.errors import (
     InvalidArgument,
     InvalidQuery,
@@ -27,7 +28,6 @@ from recall_integrations.errors import (
 )
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.recall.checking import checked_window
-from recall_integrations.serving.travel import record_of, with_marks
 from recall_integrations.serving.wire import Asked, Wire
 from recall_integrations.types import (
     TEXT_CHARS_MAX,

@@ -21,12 +21,12 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, Row, func, select, update
+from sqlalchemy import Connection, Engine, func, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
@@ -34,11 +34,11 @@ from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.vectors import NO_HOME, SemanticIndex, torn
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.privacy.logs import told
-from recall_integrations.records import record
-from recall_integrations.store import epochs, history, journal, seal
+from recall_integrations.store import epochs, history, homes, journal, seal
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.history import Point
 from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.slices import Progress, Slice, batches, next_slice, stacked
 from recall_integrations.store.turns import Lock
 
 logger = logging.getLogger("recall_integrations")
@@ -52,26 +52,6 @@ CLOSE_S = 10.0  # for a part that Chroma is busy with; leaving it behind costs o
 SAMPLES = 16  # vectors that a collection is asked for when it is opened
 SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
 REBUILT = "It is rebuilt from the store."
-Progress = Callable[[str, int, int], None]  # (what, done, total)
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class _Slice:
-    """What a collection gets next.
-
-    Args:
-        after, upto: the changes.
-        nums, vectors: that are added.
-        gone: nums that are taken away.
-        mark: a point of the journal beyond which it holds nothing.
-    """
-
-    after: int
-    upto: int
-    nums: list[int]
-    vectors: NDArray[np.float32]
-    gone: list[int]
-    mark: Point | None
 
 
 class Collections:
@@ -183,6 +163,7 @@ class Collections:
             rows = connection.execute(housed.order_by(s.scope_id))
             found = [(int(scope_id), str(home), int(until)) for scope_id, home, until in rows]
             self._epoch = epochs.of(connection, SEMANTIC)
+        found = [one for one in found if not homes.served(one[1])]  # those are on a server that was used before
         self._homes = {scope_id: home for scope_id, home, _ in found}
         self._until = {scope_id: until for scope_id, _, until in found}
 
@@ -195,11 +176,14 @@ class Collections:
         most = self._scan_max()
         grown = [i for i, memories, home in rows if home == NO_HOME and memories > most]
         small = [i for i, memories, home in rows if home != NO_HOME and memories <= LEAVES * most]
-        if not grown and not small:
+        served = {i: home for i, _, home in rows if homes.served(home)}  # as long as the store had a server
+        if not grown and not small and not served:
             return
+        grown += sorted(served.keys() - set(small))
         with self._engine.begin() as connection:
             for scope_id in [*grown, *small]:
                 self._house(connection, scope_id, home_for(scope_id) if scope_id in grown else NO_HOME)
+            homes.leave(connection, served.values())
             if not grown and len(small) == sum(home != NO_HOME for _, _, home in rows):
                 epochs.advance(connection, SEMANTIC)  # nobody is left: the directory goes
 
@@ -380,26 +364,9 @@ class Collections:
         part = self._next(scope_id)
         return part is not None and (not part.after or bool(part.gone) or len(part.nums) == SLICE)
 
-    def _next(self, scope_id: int) -> _Slice | None:
+    def _next(self, scope_id: int) -> Slice | None:
         """What a collection gets next; `None` = it has everything."""
-        c, v = schema.changes.c, schema.vectors.c
-        after = self._until.get(scope_id, 0)
-        with self._engine.connect() as connection:  # one snapshot
-            cursor = upto = journal.cursors(connection).get(SEMANTIC, 0)
-            removed: Sequence[Row[int, int]] = ()
-            if after:
-                query = select(c.seq, c.num).where(c.scope_id == scope_id, c.op == "del", c.seq > after, c.seq <= upto)
-                removed = connection.execute(query.order_by(c.seq).limit(SLICE)).all()
-                upto = removed[-1].seq if len(removed) == SLICE else upto
-            new = select(v.num, v.vector).where(v.scope_id == scope_id, v.num > after, v.num <= upto)
-            rows = connection.execute(new.order_by(v.num).limit(SLICE)).all()
-            upto = rows[-1].num if len(rows) == SLICE else upto
-            mark = journal.point(connection, cursor)
-        gone = [row.num for row in removed if row.seq <= upto]
-        if not rows and not gone:
-            return None
-        nums, vectors = stacked([(row.num, row.vector) for row in rows])
-        return _Slice(after=after, upto=upto, nums=nums, vectors=vectors, gone=gone, mark=mark)
+        return next_slice(self._engine, scope_id, self._until.get(scope_id, 0), SLICE)
 
     def _step(self) -> bool:
         """Give a slice to the first collection that lacks something; whether there may be more."""
@@ -411,7 +378,7 @@ class Collections:
         self._waiting, self.failed = 0, ""
         return False
 
-    def _fill(self, scope_id: int, home: str, part: _Slice) -> None:
+    def _fill(self, scope_id: int, home: str, part: Slice) -> None:
         epoch, index = self._epoch, self.index
         if self._epoch != epoch:
             return  # it was begun anew
@@ -432,7 +399,7 @@ class Collections:
                     self._reach(connection, scope_id, part.upto)
                 self._until[scope_id] = part.upto
 
-    def _applied(self, index: SemanticIndex, home: str, part: _Slice) -> Iterator[float]:
+    def _applied(self, index: SemanticIndex, home: str, part: Slice) -> Iterator[float]:
         """Give a slice to Chroma, a few vectors at a time; how many seconds each of them took."""
         empty = part.vectors[:0]
         for start in range(0, max(len(part.nums), len(part.gone)), AT_ONCE):
@@ -549,39 +516,17 @@ class Collections:
             history.note(path, self._marked)
         built.count()  # opens it, so that an empty index is a sound one
         for scope_id in sorted(until):
-            for nums, vectors in self._batches(scope_id, cursor):
+            for nums, vectors in batches(self._engine, scope_id, cursor, SLICE):
                 built.apply(self._homes[scope_id], nums, vectors, [])
                 done += len(nums)
                 if progress is not None:
                     progress(SEMANTIC, done, total)
             until[scope_id] = cursor
 
-    def _batches(self, scope_id: int, upto: int) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        v, last = schema.vectors.c, 0
-        while True:
-            query = select(v.num, v.vector).where(v.scope_id == scope_id, v.num > last, v.num <= upto)
-            with self._engine.connect() as connection:
-                rows = connection.execute(query.order_by(v.num).limit(SLICE)).all()
-            if not rows:
-                return
-            last = rows[-1].num
-            yield stacked([(row.num, row.vector) for row in rows])
-
 
 def home_for(scope_id: int) -> str:
     """The name of a scope's collection."""
     return f"scope-{scope_id}"
-
-
-def stacked(rows: list[tuple[int, bytes]]) -> tuple[list[int], NDArray[np.float32]]:
-    """Numbers and vectors; 0 where one cannot be read, as in the columns: the doctor finds it."""
-    lengths = [len(blob) if isinstance(blob, bytes) else 0 for _, blob in rows]
-    width = max(set(lengths), key=lengths.count, default=0) // 2 * 2
-    blank = bytes(width)
-    joined = b"".join(blob if n == width else blank for (_, blob), n in zip(rows, lengths, strict=True))
-    vectors = np.frombuffer(joined, dtype="<f2").reshape(len(rows), width // 2).astype(np.float32)
-    vectors[~np.isfinite(vectors).all(axis=1)] = 0
-    return [num for num, _ in rows], vectors
 
 
 def quiet_close(index: LexicalIndex | SemanticIndex) -> bool:

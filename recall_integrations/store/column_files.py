@@ -24,7 +24,7 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.errors import RecallError
+from recall_integrations.errors import RecallError, StoreClosed
 from recall_integrations.indexes import array_file, kept_columns, lexicon
 from recall_integrations.indexes.array_file import Arrays, Opened, Unfit
 from recall_integrations.indexes.columns import WORDS_MAX
@@ -171,6 +171,8 @@ class ColumnFiles:
         with self._writing:
             try:
                 return self._save(scope_id, gather)
+            except StoreClosed:
+                return False
             except (OSError, SQLAlchemyError, RecallError, ValueError) as e:
                 logger.warning("The columns of scope %d could not be kept on disk: %s", scope_id, told(e))
                 return False

@@ -21,12 +21,12 @@ from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import CACHE_FILE
 from recall_integrations.store import journal, rows
-from recall_integrations.store.collections import Progress
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.doctor.surroundings import PUT_ASIDE
 from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import OWED, Removing
+from recall_integrations.store.slices import Progress
 
 ALONE = "to remove for good what was forgotten"
 COMPACTED = "compacted"  # key in `meta`: the last change when the store was last compacted

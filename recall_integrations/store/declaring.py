@@ -30,6 +30,9 @@ class Declarations:
 
     def declare(self, name: str, aliases: Sequence[str], scope: Scope) -> str:
         """Write an entity and its aliases, link earlier memories to it, and return its id."""
+        return self._parts.retried(lambda: self._declare(name, aliases, scope), twice=True)
+
+    def _declare(self, name: str, aliases: Sequence[str], scope: Scope) -> str:
         parts = self._parts
         with parts.write_lock, parts.errors(), parts.revisions.writing(scope):
             scope_id = parts.scopes.get(scope)

@@ -8,6 +8,7 @@ and Chroma's files, and those of columns, for as long as it is there (`LOCK`). W
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import tempfile
 from contextlib import suppress
@@ -77,6 +78,11 @@ class HeldDirectory:
         """What it is called in messages."""
         return str(self.path)
 
+    @property
+    def place(self) -> str:
+        """What tells it from copies of it: the machine, the path and the file."""
+        return repr((platform.node(), self.address, (self.path / DATABASE).stat().st_ino))
+
     def mapped(self, error: BaseException) -> RecallError | None:
         """Ours for an error of the database; `None` for any other."""
         return mapped_error(error, self.path / DATABASE)
@@ -110,6 +116,13 @@ class HeldDirectory:
         """Let another process keep the indexes."""
         self.keeping.release()
 
+    def fills(self) -> bool:
+        """As `keeps`: who keeps the indexes writes to the server of vectors, too."""
+        return self.keeps()
+
+    def fills_no_longer(self) -> None:
+        """As long as it keeps the indexes, nobody else does."""
+
     def others(self) -> list[int]:
         """Other processes that have the directory open; under the write lock."""
         return [] if self.presence is None else self.presence.others()
@@ -138,6 +151,7 @@ class HeldDirectory:
         if self.watch is not None:
             self.watch.close()
         mine = self.turn.acquire(timeout=CLOSE_S)
+        self.turn.close()  # a thread that waits for it would make the lock file anew
         try:
             self.engine.dispose()
             alone = mine and not self.others()

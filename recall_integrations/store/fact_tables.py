@@ -125,6 +125,10 @@ class ScopeFacts:
         """Names of the slots that anything was told of."""
         return [slot for who, slot in self._told if who == subject]
 
+    def of_slot(self, slot: str) -> list[Key]:
+        """Of whom anything of a slot was ever told."""
+        return [key for key in self._told if key[1] == slot]
+
     def keys(self) -> list[Key]:
         """Everything that anything was told of."""
         return list(self._told)

@@ -51,13 +51,18 @@ class Filling:
         """Whether this thread is the one that fills."""
         return threading.current_thread() is self._thread
 
-    def wake(self, *, urgent: bool = False) -> None:
-        """Say that there is work. Urgent work begins at once, other work when it has been quiet for `QUIET_S`."""
+    def wake(self, *, urgent: bool = False, after: float | None = None) -> None:
+        """Say that there is work. Urgent work begins at once, other work when it has been quiet for `QUIET_S`.
+
+        Args:
+            after: seconds that it may wait instead.
+        """
         with self._changed:
             if self._stopped:
                 return
             self._woken = True
-            self._due = time.monotonic() + (0.0 if urgent or self.hurried else QUIET_S)
+            pause = 0.0 if urgent or self.hurried else QUIET_S
+            self._due = time.monotonic() + (pause if after is None else after)
             self._begin()
             self._changed.notify_all()
 

@@ -58,6 +58,10 @@ class Held(Protocol):
         """What it is called in messages."""
 
     @property
+    def place(self) -> str:
+        """What tells it from copies of it; holds no password."""
+
+    @property
     def learned(self) -> Kept:
         """What was learned from feedback."""
 
@@ -72,6 +76,12 @@ class Held(Protocol):
 
     def keep_no_longer(self) -> None:
         """Let another process keep them."""
+
+    def fills(self) -> bool:
+        """Whether it is this process that writes to a server of vectors; it is from now on, if nobody else does."""
+
+    def fills_no_longer(self) -> None:
+        """Let another process do that."""
 
     def others(self) -> list[int]:
         """Other processes that have it open; under the write lock."""

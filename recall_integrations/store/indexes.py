@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +24,24 @@ from recall_integrations.database.engine import mapped_error
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
-from recall_integrations.indexes.vectors import SemanticIndex
+from recall_integrations.indexes.vectors import Neighbours, SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex, Put, WordIndex, damaged
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store import epochs, history, journal, seal
 from recall_integrations.store.ahead import NotYet, Vectors
-from recall_integrations.store.collections import Collections, Progress, quiet_close
+from recall_integrations.store.collections import Collections, quiet_close
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.store.owed import Owed
+from recall_integrations.store.slices import Progress
 from recall_integrations.store.tailed_words import TailedWords
 from recall_integrations.store.turns import Lock
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
+
+if TYPE_CHECKING:
+    from recall_integrations.store.served_collections import ServedCollections
 
 logger = logging.getLogger("recall_integrations")
 
@@ -45,6 +50,7 @@ OWED_BATCH = 25_000  # changes that are known, whose texts need not be read
 WRITER_WAIT_S = 0.05  # of who reads, for a writer
 CLOSE_S = 5.0  # wait for a writer that hangs while the process ends
 PROBE = "Is the embedding there?"
+Note = Callable[[str], None]
 Applied = Callable[[Sequence[Change] | None, int], None]  # (changes, commit of the lexical index)
 
 
@@ -58,6 +64,7 @@ class Indexes:
             in there yet it looks through one by one (`TailedWords`), and vectors of large scopes it scans.
         errors: ours for an error of the database.
         words: what is asked instead of tantivy where nobody keeps it; `None` = what another process keeps is read.
+        served: makes the collections on a server, told where notices go; `None` = they are in files.
         state: another number when something was committed to the database, for processes that do not keep the indexes.
     """
 
@@ -74,6 +81,7 @@ class Indexes:
         state: Callable[[], int] = lambda: 0,
         errors: Callable[[BaseException], BaseException | None] | None = None,
         words: Callable[[], WordIndex] | None = None,
+        served: Callable[[Note], ServedCollections] | None = None,
     ) -> None:
         self._engine = engine
         self._directory = directory
@@ -84,7 +92,12 @@ class Indexes:
         self._mapped = errors or (lambda error: mapped_error(error, directory / DATABASE))
         self._tailed: tuple[int, WordIndex] | None = None
         self._others: set[int] = set()  # scopes that other processes have written to since the last catching up
-        self.collections = Collections(engine, directory, scan_max=scan_max, write_lock=write_lock, note=self._note)
+        self._served = served is not None
+        self.collections: Collections | ServedCollections = (
+            Collections(engine, directory, scan_max=scan_max, write_lock=write_lock, note=self._note)
+            if served is None
+            else served(self._note)
+        )
         self._lexical: LexicalIndex | None = None
         self._applied_lexical = applied
         self._open_lock = threading.RLock()  # taken after the store's write lock
@@ -106,6 +119,8 @@ class Indexes:
         if not self._keeps():
             self._replaying = False
             self.lag = self._behind()
+            if self._served:
+                self.collections.open()
             return
         self._tailed = None
         self._sweep()
@@ -126,6 +141,8 @@ class Indexes:
             except (IndexUnavailable, OSError) as failure:  # no space, say: recall goes on without this arm
                 self._lexical = None
                 self._note(f"The lexical index could not be rebuilt: {failure}")
+        if self._served:  # what was in files, before there was a server
+            epochs.sweep(self._directory, SEMANTIC, [])
         self.collections.open()
         if any(behind.values()):
             self.catch_up(vectors=vectors)
@@ -184,6 +201,17 @@ class Indexes:
     @property
     def semantic(self) -> SemanticIndex:
         """Chroma, with the collections of large scopes; opened and checked on first use.
+
+        Raises:
+            IndexUnavailable: there is no large scope, or Chroma does not work.
+        """
+        if isinstance(self.collections, Collections):
+            return self.collections.index
+        raise IndexUnavailable("The vectors of large scopes are on a server (vectors.address).")
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What is asked for the nearest of a large scope: Chroma in files, or on a server.
 
         Raises:
             IndexUnavailable: there is no large scope, or Chroma does not work.
@@ -288,6 +316,8 @@ class Indexes:
         written = set(scopes)
         if not written:
             return
+        if self._served:
+            self.collections.follow(written, len(written) if changes is None else len(changes))
         if not self._keeps():
             for change in changes or ():  # a vocabulary may be read from a state between two of them
                 self._applied_lexical([change], change.seq)
@@ -370,7 +400,7 @@ class Indexes:
         self.owed.any = False
         others, self._others = self._others, set()
         if others and self._keeps():
-            self.collections.follow(others, len(known) or BATCH)
+            self.vectors_written(others, len(known) or BATCH)
         return self._embedded
 
     def _follow(
@@ -435,8 +465,17 @@ class Indexes:
             insert_rows(connection, schema.vectors, vector_rows(puts, vectors))
             journal.move(connection, SEMANTIC, batch[-1].seq)
         self._embedded.update(c.scope_id for c in puts)
-        if self._keeps():
-            self.collections.follow({c.scope_id for c in batch}, len(batch))
+        self.vectors_written({c.scope_id for c in batch}, len(batch))
+
+    def vectors_written(self, scope_ids: set[int], changes: int) -> None:
+        """Vectors were written or memories removed: collections are told, where this process may fill them.
+
+        Args:
+            scope_ids: of these scopes.
+            changes: how many.
+        """
+        if self._served or self._keeps():
+            self.collections.follow(scope_ids, changes)
 
     def embed(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
         """A vector per text. A text that fails where others succeed gets none, so that it cannot block the rest."""

@@ -18,13 +18,14 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from recall_integrations.collector import paused
-from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError
+from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError, VectorsAway, VectorsRefused
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.given import BATCH, Chat, check_many, checked, checked_filters, checked_wish
 from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_id, checked_scope
@@ -54,6 +55,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.revisions import Revisions
     from recall_integrations.store.scope_entities import ScopeEntities
+    from recall_integrations.store.states import States
     from recall_integrations.text.spoken import Spoken
     from recall_integrations.types.facts import Fact
 
@@ -103,6 +105,7 @@ class MemoryStore:
         self._forgetting = Forgetting(parts, self._listing)
         self._declarations = Declarations(parts, self._reader)
         self._judgements: Judgements | None = None
+        self._states: States | None = None
         self._fact_reader: FactReader | None = None
         self._fact_filling: FactFilling | None = None
         if facts_llm is not None:
@@ -139,6 +142,7 @@ class MemoryStore:
         extractor: Any = None,
         facts_llm: Any = None,
         directory: str | os.PathLike[str] | None = None,
+        vectors: str | None = None,
     ) -> MemoryStore:
         """Open a store: a directory, made if absent, or a PostgreSQL database, whose tables are made if it has none.
 
@@ -146,6 +150,7 @@ class MemoryStore:
             path: the directory; `None` = a temporary one that is removed at `close` (or when the process ends). Or the
                 address of a database, `postgresql://user:password@host:5432/name` (extra `postgres`).
             directory: with a database: where this process, and no other, keeps columns; `None` = a temporary one.
+            vectors: of a Chroma server for large scopes, `http://host:8000`; `config` may have it (`vectors.address`).
             embedding: `None` (the bundled static model), a LangChain `Embeddings`, a LlamaIndex `BaseEmbedding`, a
                 sentence-transformers name or path, or `Callable[[list[str]], array (n, d)]`. One of your own embeds 80
                 short texts more, once for a store, at its first write: what a cosine counts in the ranking is measured
@@ -163,9 +168,9 @@ class MemoryStore:
             StorePathError: the path is a file, not accessible, or a directory that holds other things.
             StoreLocked: another process writes to it for more than a minute; or it has it open, and something is to be
                 made anew here that no other may look at (vectors of another embedding, an older version's tables).
-            StoreCorrupt: the database is damaged or missing; nothing was touched.
-            StoreVersionError: a newer version wrote it; nothing was touched.
+            StoreCorrupt, StoreVersionError: it is damaged or missing; a newer version wrote it; nothing was touched.
             EmbeddingMismatch: another embedding made it, and `reindex` is false.
+            VectorsRefused: the Chroma server does not let us in, or cannot be used. One that is away is no error.
         """
         with paused():
             from recall_integrations.adapters.embedding import resolve_embedding
@@ -174,7 +179,7 @@ class MemoryStore:
             from recall_integrations.query import warming
             from recall_integrations.store import opening
 
-        settings = checked_config(config)
+        settings = _with_vectors(checked_config(config), vectors)
         _check_functions(clock=clock, new_id=new_id)
         model = _facts_model(facts_llm, settings)
         made, found = resolve_embedding(embedding), resolve_extractor(extractor)
@@ -182,10 +187,8 @@ class MemoryStore:
             path, made, settings, local=directory, reindex=reindex, clock=clock, new_id=new_id, extractor=found
         )
         store = cls(parts, embedding, extractor, model)
-        if parts.config.query.spelling:
-            parts.spellers.prepare()
+        store._wake()
         warming.warm(written_in)
-        store._wake_facts()
         return store
 
     @classmethod
@@ -483,6 +486,12 @@ class MemoryStore:
         """How the language model for facts is, as `QueryOptimizer.health` says it; nothing where there is none."""
         return () if self._fact_reader is None else (self._fact_reader.health(),)
 
+    def _wake(self) -> None:
+        """Begin what is made beside the caller."""
+        if self._parts.config.query.spelling:
+            self._parts.spellers.prepare()
+        self._wake_facts()
+
     def _wake_facts(self) -> None:
         if self._fact_filling is not None:
             self._fact_filling.wake()
@@ -653,6 +662,20 @@ class MemoryStore:
         return self._parts.revisions
 
     @property
+    def states(self) -> States:
+        """What says of a scope what all processes of the store say of it."""
+        if self._states is None:
+            from recall_integrations.store.states import States
+
+            self._states = States(self._parts)
+        return self._states
+
+    @property
+    def place(self) -> str:
+        """Where the store is, so that it is told from a copy of itself. Holds no password."""
+        return self._parts.directory.place
+
+    @property
     def judgements(self) -> Judgements:
         """What was said of recalls."""
         if self._judgements is None:
@@ -766,7 +789,8 @@ class MemoryStore:
         if view.size and not view.exact and self._parts.indexes.home_until(scope_id):
             query = np.zeros(self.embedding.dimensions, dtype=np.float32)
             query[0] = 1.0
-            self.semantic.nearest(self._parts.indexes.home_of(scope_id), query, 1)
+            with contextlib.suppress(VectorsAway, VectorsRefused):  # named by the recall, which goes on without it
+                self._parts.indexes.neighbours.nearest(self._parts.indexes.home_of(scope_id), query, 1)
         for code in self.languages(scope_id).kept_in:
             warming.warm([code])
             warming.settle(code, whole=True)
@@ -805,6 +829,14 @@ class MemoryStore:
             scope_id: whose query: what only other scopes are written in counts as not measured. `None` = anybody's.
         """
         return self._parts.worth.of(language, text, scope_id)
+
+
+def _with_vectors(settings: RecallConfig, address: str | None) -> RecallConfig:
+    if address is None:
+        return settings
+    if not isinstance(address, str):
+        raise InvalidArgument(f"vectors must be the address of a Chroma server, not {type(address).__name__}.")
+    return replace(settings, vectors=replace(settings.vectors, address=address))
 
 
 def _check_functions(**given: object) -> None:

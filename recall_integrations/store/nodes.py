@@ -16,15 +16,13 @@ from sqlalchemy import Engine, event
 
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
-from recall_integrations.database.turns import OPENED, PLACE, AdvisoryLock, Committed, Outside
+from recall_integrations.database.turns import FILLING, OPENED, PLACE, AdvisoryLock, Committed, Lease, Outside
 from recall_integrations.database.upgrading import make_ready
 from recall_integrations.errors import RecallError, StoreClosed, StoreLocked, StorePathError
 from recall_integrations.records import record
 from recall_integrations.store.directory import LOCK
 from recall_integrations.store.learned_rows import LearnedRows
 from recall_integrations.store.turns import WriteTurn
-
-CLOSE_S = 1.0
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -40,6 +38,7 @@ class Node:
         watch: tells when somebody has written.
         outside: says that this node has the store open. Every call asks it, so that who was cut off says so again.
         turns: the connection that has the write lock.
+        lease: of who writes to a server of vectors.
     """
 
     path: Path
@@ -50,6 +49,7 @@ class Node:
     watch: Committed
     outside: Outside
     turns: Outside
+    lease: Lease
 
     @property
     def own_indexes(self) -> bool:
@@ -65,6 +65,12 @@ class Node:
     def name(self) -> str:
         """What it is called in messages; without a password."""
         return shown(self.engine.url)
+
+    @property
+    def place(self) -> str:
+        """What tells it from copies of it: the server, the database and the schema."""
+        url = self.engine.url
+        return repr((url.query.get("host") or url.host, url.port or 5432, url.database, url.query.get("options")))
 
     @property
     def learned(self) -> LearnedRows:
@@ -95,6 +101,14 @@ class Node:
     def keep_no_longer(self) -> None:
         """As `HeldDirectory`."""
 
+    def fills(self) -> bool:
+        """Whether it is this node that writes to a server of vectors; it is from now on, if no other does."""
+        return self.lease.mine()
+
+    def fills_no_longer(self) -> None:
+        """Let another node do that."""
+        self.lease.give_back()
+
     def others(self) -> list[int]:
         """Connections of other nodes, by their number on the server; under the write lock."""
         found = self.outside.ask(
@@ -123,6 +137,7 @@ class Node:
         event.listen(self.engine, "do_connect", _closed, insert=True)
         self.outside.close()
         self.turns.close()
+        self.lease.close()
         self.engine.dispose()
         self.keeping.release()
         if self.temporary:
@@ -176,6 +191,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         watch=Committed(outside),
         outside=outside,
         turns=turns,
+        lease=Lease(Outside(engine), FILLING),
     )
 
 

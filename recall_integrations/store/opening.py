@@ -13,25 +13,27 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import EmbeddingMismatch, InvalidArgument, StoreError
+from recall_integrations.errors import EmbeddingMismatch, InvalidArgument, StoreError, VectorsAway
 from recall_integrations.extraction import Extractor
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import entity_keys, following, journal, languages, renewal
 from recall_integrations.store.ahead import Vectors
+from recall_integrations.store.asking import AskedEmbedding
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import hold
 from recall_integrations.store.fact_filling import FactFilling
 from recall_integrations.store.held import Held
-from recall_integrations.store.indexes import Indexes
+from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.parts import StoreParts
+from recall_integrations.store.parts import Served, StoreParts
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.types import Scope
 
 logger = logging.getLogger("recall_integrations")
 
 
+CHECK_S = 2.0  # that a server of vectors is waited for when a store is opened
 MOVING = "moving"  # key in `meta`: how far a move to this place is; gone when it is whole
 SCHEMES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
@@ -56,6 +58,7 @@ def open_parts(
 
     Where it fails, the directory is as free as it was. Arguments and errors are those of `MemoryStore.open`.
     """
+    server = _server_of(config)  # before anything is held: others write while it is asked
     held: Held
     if isinstance(path, str) and is_address(path):
         from recall_integrations.store.nodes import join
@@ -68,7 +71,7 @@ def open_parts(
     directory = held
     parts: StoreParts | None = None
     try:
-        parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor)
+        parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor, server=server)
         with parts.errors():
             directory.make_ready()
             parts.catalog.key = entity_keys.of(parts.engine)
@@ -82,6 +85,42 @@ def open_parts(
     finally:
         directory.turn.release()
     return parts, written_in
+
+
+def _server_of(config: RecallConfig) -> Served | None:
+    """What makes the collections of large scopes on the server of the settings; `None` = there is none.
+
+    Raises:
+        ConfigError: its token is not at hand.
+        VectorsRefused: it cannot be used.
+    """
+    if not config.vectors.address:
+        return None
+    from recall_integrations.indexes.vector_server import VectorServer
+    from recall_integrations.store.served_collections import Lease, ServedCollections
+
+    server, away = VectorServer(config.vectors, failures_max=config.breakers.failures_max), ""
+    try:
+        server.check(CHECK_S)
+    except VectorsAway as e:
+        away = str(e)
+    except BaseException:
+        server.close()
+        raise
+
+    def made(held: Held, asking: AskedEmbedding, scan_max: Callable[[], int], note: Note) -> ServedCollections:
+        return ServedCollections(
+            held.engine,
+            server,
+            scan_max=scan_max,
+            write_lock=held.turn,
+            note=note,
+            lease=Lease(held.fills, held.fills_no_longer),
+            fingerprint=lambda: asking.fingerprint,
+            problem=away,
+        )
+
+    return made
 
 
 def release(

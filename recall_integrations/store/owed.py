@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from recall_integrations.errors import RecallError
+from recall_integrations.errors import RecallError, StoreClosed
 from recall_integrations.privacy.logs import told
 from recall_integrations.store.journal import Change
 
@@ -145,6 +145,8 @@ class Owed:
     def _tried(self) -> bool:
         try:
             self._apply()
+        except StoreClosed:  # whoever closed the store applied it, or the next open does
+            return False
         except (RecallError, OSError) as e:
             logger.warning(
                 "The lexical index could not be brought up to date and will be at the next write: %s", told(e)

@@ -11,11 +11,13 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.database.answering import within
+from recall_integrations.database.retrying import tried_again
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError, StoreLocked
 from recall_integrations.extraction import Extractor
@@ -35,7 +37,7 @@ from recall_integrations.store.fact_tables import FactTables
 from recall_integrations.store.following import Followed
 from recall_integrations.store.held import Held
 from recall_integrations.store.in_use import InUse
-from recall_integrations.store.indexes import Indexes
+from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.record_words import RecordWords
 from recall_integrations.store.revisions import Revisions
@@ -43,12 +45,18 @@ from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.worth import CosineWorth
 from recall_integrations.types import Scope
 
+if TYPE_CHECKING:
+    from recall_integrations.store.served_collections import ServedCollections
+
 LOOK_MAX_S = 2.0  # for one row
 # When calls look again for a database that could not be reached, if nothing beside them has found it before: so many
 # seconds later, and so many times as long as the try took.
 AWAY_S, AWAY_TIMES = 2.0, 10
+T = TypeVar("T")
 CLOSE_S = 10.0  # for what is written when a store is closed
 _AT_EASE = contextlib.nullcontext()
+# Makes the collections on a server: (where the store is, its embedding, memories up to which scopes are scanned, note).
+Served = Callable[[Held, AskedEmbedding, Callable[[], int], Note], "ServedCollections"]
 KEPT_ENTRIES = 100_000  # of a journal that nodes read; one that lags further behind reads its scopes anew
 
 logger = logging.getLogger("recall_integrations")
@@ -122,6 +130,7 @@ class StoreParts:
         clock: where `created_at` comes from, and by which memories end.
         new_id: where ids come from.
         extractor: finds names and relations in what is remembered; `None` = declared ones only.
+        server: makes the collections of large scopes on a server; `None` = there is none.
     """
 
     def __init__(
@@ -133,6 +142,7 @@ class StoreParts:
         clock: Clock,
         new_id: Callable[[], str],
         extractor: Extractor | None = None,
+        server: Served | None = None,
     ) -> None:
         self.directory = directory
         self.path = directory.path
@@ -162,9 +172,15 @@ class StoreParts:
         # Called when nothing of what was read holds any more. Weak: those who keep what they read know this object.
         self.forgets: list[weakref.WeakMethod[Callable[[], None]]] = []
         self.stamped = False  # whether the store notes which embedding made it
-        self._make(embedding, extractor, shown)
+        self._make(embedding, extractor, shown, server)
 
-    def _make(self, embedding: Embedding, extractor: Extractor | None, shown: dict[int, tuple[int, int]]) -> None:
+    def _make(
+        self,
+        embedding: Embedding,
+        extractor: Extractor | None,
+        shown: dict[int, tuple[int, int]],
+        server: Served | None,
+    ) -> None:
         """What is made of the directory and the embedding. Nothing of it knows this object: a cycle would keep it."""
         engine, config, directory, followed = self.engine, self.config, self.directory, self.followed
         self.asking = asking = AskedEmbedding(embedding)
@@ -190,6 +206,7 @@ class StoreParts:
             state=lambda: followed.at,
             errors=directory.mapped,
             words=(lambda: RecordWords(engine)) if directory.own_indexes else None,
+            served=None if server is None else lambda note: server(directory, asking, lambda: views.scan_max, note),
         )
         self.column_files = ColumnFiles(
             engine,
@@ -319,6 +336,15 @@ class StoreParts:
         Once it is closed, whatever goes wrong is `StoreClosed`.
         """
         return StoreErrors(self)
+
+    def retried(self, write: Callable[[], T], *, twice: bool) -> T:
+        """What a write returns; where another server keeps the record, tried again for some seconds if that may help.
+
+        Args:
+            write: takes its turn itself, so that others write between two tries.
+            twice: see `tried_again`.
+        """
+        return tried_again(write, twice=twice) if self.directory.own_indexes else write()
 
     def reading(self, seconds: float = math.inf) -> StoreReading:
         """See `MemoryStore.reading`."""

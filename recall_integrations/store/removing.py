@@ -42,10 +42,14 @@ class Removing:
         parts = self._parts
         with parts.errors():
             vectors = self.settled()
-        with parts.write_lock, parts.errors():
-            parts.check_open()
-            scope_id = parts.scopes.get(scope)
-            return (0, 0) if scope_id is None else self._removed(scope, scope_id, chosen, vectors)
+
+        def remove() -> tuple[int, int]:
+            with parts.write_lock, parts.errors():
+                parts.check_open()
+                scope_id = parts.scopes.get(scope)
+                return (0, 0) if scope_id is None else self._removed(scope, scope_id, chosen, vectors)
+
+        return parts.retried(remove, twice=False)  # twice would say that less was removed
 
     def remove_ended(self, *, all_of_them: bool = False) -> int:
         """Remove what has come to its end, some of it a minute at most; how many memories that were.
@@ -120,7 +124,7 @@ class Removing:
         else:
             self._parts.catch_up(scope_id, vectors)
         if followed:
-            indexes.collections.follow({scope_id}, len(changes))
+            indexes.vectors_written({scope_id}, len(changes))
 
     def _removed(self, scope: Scope, scope_id: int, chosen: Chosen, vectors: Vectors | None) -> tuple[int, int]:
         parts = self._parts

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.indexes.vectors import NO_HOME
+from recall_integrations.store import homes
 from recall_integrations.types import Memory, Scope
 
 T = TypeVar("T")
@@ -58,6 +59,8 @@ def remove_scope(connection: Connection, scope_id: int) -> None:
     """Remove an empty scope, and what is still noted of it. Its number is never given to another."""
     given = connection.execute(select(func.max(schema.scopes.c.scope_id))).scalar() or 0
     put_meta(connection, LAST_SCOPE, str(max(given, int(get_meta(connection, LAST_SCOPE) or 0))))
+    home = connection.execute(select(schema.scopes.c.vector_home).where(schema.scopes.c.scope_id == scope_id)).scalar()
+    homes.leave(connection, [] if home is None else [home])
     for table in (schema.scopes, schema.aliases, schema.corrections, schema.languages, schema.judged):
         connection.execute(delete(table).where(table.c.scope_id == scope_id))
 

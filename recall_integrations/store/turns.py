@@ -15,7 +15,7 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from recall_integrations.errors import StoreLocked, StorePathError
+from recall_integrations.errors import StoreClosed, StoreLocked, StorePathError
 
 WAIT_S = 60.0  # for a write of another process; a batch of thousands takes a second or two
 POLL_S = 0.002  # between two looks at whether another process is done
@@ -98,8 +98,14 @@ class WriteTurn:
         self._lock = threading.RLock()
         self._outer, self._where = outer, where
         self._depth = 0
+        self._closed = False
         self.begun: Callable[[], None] = _nothing
         self.ending: Callable[[], None] = _nothing
+
+    def close(self) -> None:
+        """Begin no turn any more: whoever waits for one gets `StoreClosed`, and the lock file is not made anew."""
+        self._closed = True
+        self.begun = self.ending = _nothing
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Take it; whether it was had.
@@ -111,6 +117,7 @@ class WriteTurn:
         Raises:
             StoreLocked: another process has been writing all the time.
             StorePathError: the lock file cannot be written.
+            StoreClosed: the store was closed meanwhile.
         """
         timeout = timeout if blocking else 0.0
         end = time.monotonic() + timeout
@@ -129,6 +136,8 @@ class WriteTurn:
         return True
 
     def _others_out(self, timeout: float) -> bool:
+        if self._closed:
+            raise StoreClosed("The store was closed meanwhile. Open it again with MemoryStore.open.")
         if self._outer is None:
             return True
         if not self._outer.acquire(WAIT_S if timeout < 0 else timeout):

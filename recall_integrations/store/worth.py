@@ -54,6 +54,11 @@ class CosineWorth:
         """As measured; `None` = not yet."""
         return self._known.get(probe.ENGLISH)
 
+    def known(self, scope_id: int) -> tuple[object, ...]:
+        """All that `of` depends on in a scope besides the query, in an order of its own."""
+        written = [(code, n) for (scope, code), n in list(self._noted.items()) if scope == scope_id]
+        return (*sorted(dict(self._known).items()), *sorted(written))
+
     def of(self, language: str, text: str, scope_id: int | None = None) -> float:
         """What a cosine with a text in this language is worth, 1 = as much as one of the bundled model in English.
 

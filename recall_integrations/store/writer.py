@@ -155,10 +155,41 @@ class Writer:
         check_texts(parts.engine, (memory.text for memory in batch))
         with parts.errors():
             known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
+        ids: list[str] = []  # given once, so that what is tried again replaces what it may have written itself
+
+        def write() -> list[str]:
+            return self._write_in_turn(scope, batch, ids, chat, now, known, measured=ahead is None)
+
+        if ahead is not None:  # the turn to write is held, and may be lost: whoever took it decides
+            return write()
+        written = parts.retried(write, twice=chat.on_duplicate == KEEP)
+        self._caught_up(known)
+        return written
+
+    def _write_in_turn(
+        self,
+        scope: Scope,
+        batch: Sequence[Memory],
+        given: list[str],
+        chat: Chat,
+        now: datetime,
+        known: Ahead,
+        *,
+        measured: bool,
+    ) -> list[str]:
+        """Store a batch under the write lock: what of it is not there yet.
+
+        Args:
+            given: its ids; filled here if they are not yet.
+            measured: whether what the embedding is worth was measured for this write.
+        """
+        parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
             scope_id = parts.scopes.get(scope)
-            all_ids = [m.id if m.id is not None else parts.new_id() for m in batch]
+            if not given:
+                given += [m.id if m.id is not None else parts.new_id() for m in batch]
+            all_ids = given
             batch, ids = self._unknown(scope_id, batch, all_ids, chat.ids)
             gone: Sequence[int] = ()
             if chat.on_duplicate != KEEP:
@@ -167,7 +198,7 @@ class Writer:
                 all_ids = [renamed.get(one, one) for one in all_ids]
                 batch, ids, gone = settled.batch, settled.ids, settled.gone
             if not batch:
-                if ahead is None:
+                if measured:
                     with parts.revisions.writing(None) if known.worth else nullcontext():
                         parts.worth.forget(known.worth)
                 return all_ids
@@ -184,8 +215,6 @@ class Writer:
                     parts.shown[scope_id] = shown
             if not all(map(warming.is_warm, written.spoke)):
                 warming.warm(self._reader.languages(scope_id).kept_in)
-        if ahead is None:
-            self._caught_up(known)
         return all_ids
 
     def _settled(self, scope_id: int | None, batch: Sequence[Memory], ids: Sequence[str], wish: str) -> Settled:

@@ -448,6 +448,7 @@ def life(stores: Stores, kind: str) -> Iterator[object]:
     yield [memory.id for memory in store.iterate(scope=PRIYA)], store.get("a", scope=PRIYA)
     written = io.BytesIO()
     yield store.export(written), written.getvalue()
+    store._parts.spellers.flush()  # what was learned is written a moment after it was
     yield {key: value for key, value in store.stats().items() if "bytes" not in key and key not in TIMED}
     store.close()
     store = stores.open(kind)

@@ -29,6 +29,7 @@ PRINTS_ONLY = {"README.md", "coming-from.md"}  # what is printed is not on the p
 LEFT_OUT = {"coming-from.md": "from mem0 import"}  # needs a key of OpenAI
 ELSEWHERE = {
     "postgres.md": "test_postgres_document.py",
+    "chroma-server.md": "test_chroma_document.py",
     "ranking.md": "test_ranking_document.py",  # numbers are compared with a tolerance
     "privacy.md": "test_privacy_document.py",  # placeholders without their numbers
 }
@@ -67,6 +68,7 @@ FOREIGN = {
     "cp": "copies such a backup",
     "touch": "marks it as one",
     "kubectl": "needs a cluster",
+    "chroma run": "serves until it is stopped; tests/chroma.py runs it",
     "promtool": "needs Prometheus; the tests of the alert rules run it",
     "kill": "is said to a server that runs elsewhere",
     "export": "sets what the next line reads",
@@ -206,7 +208,8 @@ def test_the_commands_of_a_page_do_what_they_are_there_for(document: Path, reque
             continue
         words = [PLACES.get(word, word) for word in shlex.split(line)]
         if words[0] == "python":
-            assert (ROOT / words[1]).is_file(), line
+            script = f"{words[2].replace('.', '/')}.py" if words[1] == "-m" else words[1]
+            assert (ROOT / script).is_file(), line
             continue
         assert words[0] == "recall", f"{name_of(document)}: {line!r} is neither run, nor among the reasons above"
         is_parsed(words)

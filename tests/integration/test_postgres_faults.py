@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import create_engine, event, make_url, text
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.database import turns
@@ -169,10 +169,11 @@ def test_who_lags_behind_a_shortened_journal_reads_anew(
     assert other.count(scope=Scope(user_id="u2")) == 30
 
 
+@pytest.mark.parametrize("again", [False, True])
 def test_the_turn_is_lost_in_the_middle_of_a_write(
-    postgres: Postgres, two: tuple[MemoryStore, MemoryStore], monkeypatch: pytest.MonkeyPatch
+    postgres: Postgres, two: tuple[MemoryStore, MemoryStore], monkeypatch: pytest.MonkeyPatch, again: bool
 ) -> None:
-    """Another node writes in between: one of the two is refused, and both find the same."""
+    """Another node writes in between: nothing of the one write is there, and it is done once more in its own turn."""
     store, other = two
     store.remember(Memory("Priya counted a swan", id="m0"), scope=SCOPE)
     store.remember(Memory("Sam counted a swan", id="m0"), scope=SAM)
@@ -189,12 +190,54 @@ def test_the_turn_is_lost_in_the_middle_of_a_write(
         return appended(*given, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr("recall_integrations.store.journal.append", beside)
-    with pytest.raises(RecallError, match="again and again|refused"):
-        store.remember(Memory("Henrietta counted three swans", id="m2"), scope=SCOPE)
-    assert ids(store) == ids(other) == ["m0"]
-    assert store.count(scope=SAM) == other.count(scope=SAM) == 2
+    if not again:
+        monkeypatch.setattr(parts, "tried_again", lambda write, **_: write())
+        with pytest.raises(RecallError, match="again and again|refused"):
+            store.remember(Memory("Henrietta counted three swans", id="m2"), scope=SCOPE)
+        assert ids(store) == ids(other) == ["m0"]
+        assert store.count(scope=SAM) == other.count(scope=SAM) == 2
     store.remember(Memory("Henrietta counted three swans", id="m2"), scope=SCOPE)
+    assert store.count(scope=SAM) == other.count(scope=SAM) == 2
     assert ids(store) == ids(other) == ["m0", "m2"]
+
+
+@pytest.mark.parametrize("place", ["statement", "commit"])
+def test_a_write_whose_connection_is_cut_is_done_once_more(
+    postgres: Postgres,
+    postgres_url: str,
+    two: tuple[MemoryStore, MemoryStore],
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+) -> None:
+    """The caller sees nothing of it, and what is there is there once; only what counts is not done twice."""
+    store, other = two
+    store.remember(Memory("Priya counted a swan", id="m0"), scope=SCOPE)
+    cut: list[str] = []
+    written = store._parts.engine
+
+    def before(name: str) -> None:
+        event.listen(written, name, now)
+
+    def now(*_: object) -> None:
+        if len(cut) == len(done):
+            cut.append(place)
+            postgres.cut(postgres_url)
+
+    done: list[str] = []
+    before("commit" if place == "commit" else "before_cursor_execute")
+    done_by = {
+        "remember": lambda: store.remember(Memory("Sam counted two swans"), scope=SCOPE),
+        "remember_many": lambda: store.remember_many([Memory(f"Sam counted {n} geese") for n in (3, 4)], scope=SCOPE),
+        "add_entity": lambda: store.add_entity("Priya Raman", aliases=["Priya"], scope=SCOPE),
+    }
+    for name, write in done_by.items():
+        write()
+        done.append(name)
+    assert len(cut) == len(done)
+    done.append("forget")  # no more cuts
+    cut.append("")
+    assert len(ids(store)) == store.count(scope=SCOPE) == other.count(scope=SCOPE) == 4
+    assert ids(other) == ids(store)
 
 
 def test_the_server_works_on_nothing_that_nobody_waits_for(

@@ -189,6 +189,8 @@ UNSEEN = {
             "position_bias",
         )
     },
+    "shared.timeout_ms": "how long a Redis is waited for; here is none (tests/integration/test_shared_redis.py)",
+    "vectors.timeout_ms": "how long a server is waited for; here is none (tests/unit/indexes/test_vector_server.py)",
     "limits.workers": "how many threads there are; answers are the same",
 }
 

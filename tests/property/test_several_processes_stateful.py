@@ -6,6 +6,9 @@ Locks of files keep two objects of a process apart as they keep processes apart,
 
 from __future__ import annotations
 
+import shutil
+import threading
+import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import invariant, precondition, rule
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.errors import StoreLocked
+from recall_integrations.errors import StoreClosed, StoreLocked
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.entity_rows import EntityRows
 from recall_integrations.store.indexes import Indexes
@@ -208,3 +211,26 @@ def test_an_interrupt_in_a_turn_gives_it_back(tmp_path: Path) -> None:
         other.release()
         assert turn.acquire(timeout=1)
         turn.release()
+
+
+def test_who_waits_for_a_turn_makes_no_file_anew_once_the_store_is_closed(tmp_path: Path) -> None:
+    """The directory may be removed as soon as `close` returns."""
+    store = MemoryStore.open(tmp_path / "store")
+    turn, met = store._parts.write_lock, []
+
+    def wait() -> None:
+        try:
+            with turn:
+                met.append("had it")
+        except StoreClosed:
+            met.append("closed")
+
+    with turn:
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        time.sleep(0.05)
+        store.close()
+        if (tmp_path / "store").exists():  # not where the tests run on PostgreSQL
+            shutil.rmtree(tmp_path / "store")
+    waiting.join(10)
+    assert met == ["closed"] and not (tmp_path / "store").exists()

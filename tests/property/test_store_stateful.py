@@ -68,8 +68,11 @@ class StoreMachine(RuleBasedStateMachine):
         self._open()
 
     def _open(self) -> None:
-        config = RecallConfig(retrieval=RetrievalConfig(exact_max=3, cache_mb=self.cache_mb))
-        self.store = MemoryStore.open(self.where(), embedding=self.embedding, config=config)
+        self.store = MemoryStore.open(self.where(), embedding=self.embedding, config=self.config())
+
+    def config(self) -> RecallConfig:
+        """What it is opened with."""
+        return RecallConfig(retrieval=RetrievalConfig(exact_max=3, cache_mb=self.cache_mb))
 
     def where(self) -> str | Path:
         """What is opened."""

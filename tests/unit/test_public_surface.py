@@ -38,8 +38,10 @@ PUBLIC = {
     "RetrievalPlan",
     "RewritingConfig",
     "Scope",
+    "SharedConfig",
     "SpecificityConfig",
     "TemporalWindow",
+    "VectorsConfig",
     "errors",
 }
 

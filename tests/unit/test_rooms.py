@@ -14,9 +14,9 @@ PACKAGE = ROOT / "recall_integrations"
 # Lower rooms first. Rooms of one line of the table may import the ones before them in it.
 ORDER = tuple(
     """
-    errors patterns collector records types config resilience observability text languages privacy embeddings query
-    extraction database indexes facts reranking adapters store planning rewriting arms ranking learning delivery recall
-    judging optimizer counterfactual ontop retriever testing frameworks serving evaluation training console cli
+    errors patterns collector records types config resilience sharing observability text languages privacy embeddings
+    query extraction database indexes facts reranking adapters store planning rewriting arms ranking learning delivery
+    recall judging optimizer counterfactual ontop retriever testing frameworks serving evaluation training console cli
     """.split()
 )
 MODULES = sorted(PACKAGE.rglob("*.py"))

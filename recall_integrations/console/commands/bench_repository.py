@@ -68,14 +68,15 @@ def latency(
 @click.option("--memories", default=10_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
 @click.option("--queries", default=50, show_default=True, type=click.IntRange(min=1), help="Queries of each plan.")
 @seed_option("Of the memories and queries.")
+@click.option("--redis", default="", metavar="URL", help="Also what another process computed, through this Redis.")
 @REPORT
-def cache(memories: int, queries: int, seed: int, json_path: str | None) -> None:
+def cache(memories: int, queries: int, seed: int, redis: str, json_path: str | None) -> None:
     """How long a hit of the result cache takes.
 
     On made-up memories, in a temporary store; beside it, what keeping answers costs the recalls that are computed.
     """
     benchmark("speed.caching").run(
-        console(), memories=memories, queries_per_plan=queries, json_path=json_path, seed=seed
+        console(), memories=memories, queries_per_plan=queries, json_path=json_path, seed=seed, redis=redis
     )
 
 
@@ -330,12 +331,14 @@ def privacy(path: Path, datasets: tuple[str, ...], show: int, chars: int, recall
 
 @click.command("facts")
 @click.option("--histories", default=2_000, show_default=True, type=click.IntRange(min=1), help="How many are told.")
-@click.option("--split", type=click.Choice(["dev", "test", "all"]), default="all", show_default=True,
-              help="Slots and phrasings that rules may be written on, others, or both.")  # fmt: skip
+@click.option("--split", type=click.Choice(["dev", "test", "free", "all"]), default="all", show_default=True,
+              help="Words that rules may be written on, others, those of another hand; all: two of them.")  # fmt: skip
 @click.option("--failures", default=0, show_default=True, type=click.IntRange(min=0), metavar="N",
               help="Also print N questions that went wrong, of dev only.")  # fmt: skip
 @click.option("--assistant", "data_path", type=click.Path(exists=True, path_type=Path), metavar="PATH",
               help="Instead: the questions of the data set in PATH/assistant about what changed.")  # fmt: skip
+@click.option("--cost", "cost_path", type=click.Path(exists=True, path_type=Path), metavar="PATH",
+              help="Instead: what writes and recalls of PATH/locomo take with facts, and without.")  # fmt: skip
 @seed_option("Of the histories.")
 @CONFIG
 @REPORT
@@ -344,6 +347,7 @@ def facts(
     split: str,
     failures: int,
     data_path: Path | None,
+    cost_path: Path | None,
     seed: int,
     config_path: str | None,
     json_path: str | None,
@@ -356,6 +360,9 @@ def facts(
     """
     if data_path is not None:
         benchmark("facts.assistant").run(data_path, console(), config=settings(config_path), json_path=json_path)
+        return
+    if cost_path is not None:
+        benchmark("facts.cost").run(cost_path, console(), config=settings(config_path), json_path=json_path)
         return
     with named_progress() as told:
         benchmark("facts.measuring").run(

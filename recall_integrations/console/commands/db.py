@@ -52,15 +52,19 @@ def db() -> None:
 def check(ctx: click.Context, store: Place) -> None:
     """Say what `recall db upgrade` would do. Nothing is changed.
 
-    Exit code 0: the tables are as this version needs them. 1: they are not.
+    Where large scopes have their vectors on a Chroma server, it is compared
+    with the record: RECALL_VECTORS__ADDRESS says where it is.
+
+    Exit code 0: the tables are as this version needs them, and what the server
+    holds is as it should be, or could not be looked at. 1: they are not.
     """
     from recall_integrations.database import upgrading
 
     with _engine(store) as engine:
         found = upgrading.check(engine)
-    if found.ready:
-        click.echo(f"{store}: version {found.version}, as this package needs it.")
-        return
+        if found.ready:
+            click.echo(f"{store}: version {found.version}, as this package needs it.")
+            ctx.exit(0 if _served_well(engine) else 1)
     if not found.version:
         click.echo(f"{store}: no tables yet. `recall db upgrade` makes version {found.newest}.")
     elif found.pending:
@@ -70,6 +74,23 @@ def check(ctx: click.Context, store: Place) -> None:
     for difference in found.differences:
         click.echo(f"  not as it should be: {difference}")
     ctx.exit(1)
+
+
+def _served_well(engine: Engine) -> bool:
+    """Whether nothing is wrong with what a Chroma server holds of the store; says what is."""
+    from recall_integrations.config import checked_config
+    from recall_integrations.store.doctor import served
+    from recall_integrations.store.doctor.findings import PROBLEM
+
+    with engine.connect() as connection:
+        remedy = "A node makes them anew when it opens the store."
+        told = served.examine(connection, served.noted(connection), checked_config(None).vectors, remedy)
+    if told is None:
+        return True
+    click.echo(f"{told.name}: {told.state}. {told.says} {told.remedy}".rstrip())
+    for example in told.examples:
+        click.echo(f"  {example}")
+    return told.state != PROBLEM
 
 
 @db.command("upgrade")

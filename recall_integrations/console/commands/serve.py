@@ -91,7 +91,7 @@ def serve(
     known = None if tokens is None else Tokens(tokens)
     start.check_access(host, known)
     sizes = {name: options[name] for name in ("concurrency", "body_max", "k_max")}
-    limits = Limits(rate=options["rate"] / workers, **sizes)
+    limits = Limits(rate=options["rate"], workers=workers, **sizes)
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
     models = _models(options["llm"], options["reranker"])
     listener = start.listening(host, port) if shared is None else start.inherited(shared)

@@ -11,6 +11,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from recall_integrations.delivery.travel import packed_marks, packed_record
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.serving.asked import Asked, Listed, RecallAsked, WhichScope, budget_of, filters_of, scope_of
 from recall_integrations.serving.auth import Reader
@@ -19,7 +20,6 @@ from recall_integrations.serving.replies import Reply, problems
 from recall_integrations.serving.routes.recalling import LEAST_MS, arguments_of
 from recall_integrations.serving.routes.streaming import EVENTS, Stream, Told
 from recall_integrations.serving.served import Served
-from recall_integrations.serving.travel import packed_marks, packed_record
 from recall_integrations.types import RecallResult, checked_text
 
 JSON = "application/json"

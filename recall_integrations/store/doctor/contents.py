@@ -17,7 +17,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import from_micros, to_micros
-from recall_integrations.store import journal
+from recall_integrations.store import homes, journal
 from recall_integrations.store.renewal import ANALYSER, REEMBEDDING
 from recall_integrations.text import ANALYSER_VERSION
 from recall_integrations.text.spoken import Count, counted
@@ -68,7 +68,8 @@ class Contents:
         changing: fingerprint of the embedding that they are being made anew with.
         orphans: rows that belong to nothing, by table.
         scopes: their numbers.
-        homes: the collection of each scope that has one, and the last change that it holds.
+        homes: the collection of each scope that has one in files, and the last change that it holds.
+        served: the same of those that have one on a Chroma server.
     """
 
     living: dict[int, int] = field(default_factory=dict)
@@ -88,6 +89,7 @@ class Contents:
     orphans: dict[str, int] = field(default_factory=dict)
     scopes: frozenset[int] = frozenset()
     homes: dict[int, tuple[str, int]] = field(default_factory=dict)
+    served: dict[int, tuple[str, int]] = field(default_factory=dict)
 
 
 def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
@@ -101,7 +103,9 @@ def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
     query = select(s.scope_id, s.memories, s.vector_home, s.vector_until)
     noted = {int(row.scope_id): row for row in connection.execute(query)}
     found.scopes = frozenset(noted)
-    found.homes = {i: (str(row.vector_home), int(row.vector_until)) for i, row in noted.items() if row.vector_home}
+    housed = {i: (str(row.vector_home), int(row.vector_until)) for i, row in noted.items() if row.vector_home}
+    found.homes = {i: one for i, one in housed.items() if not homes.served(one[0])}
+    found.served = {i: one for i, one in housed.items() if homes.served(one[0])}
     _read_memories(connection, found, now, tell)
     held = Counter(found.living.values())
     held.update(scope_id for scope_id, _ in found.unreadable if scope_id in noted)

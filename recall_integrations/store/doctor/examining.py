@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect
 
+from recall_integrations.config import VectorsConfig, checked_config
 from recall_integrations.database import schema
 from recall_integrations.database.engine import damage, of_its_indexes_only
 from recall_integrations.database.meta import get_meta
@@ -57,7 +58,13 @@ class Examined:
         return next((check.state for check in self.checks if check.name == name), "")
 
 
-def examine(path: str | os.PathLike[str], *, clock: Clock = utc_now, progress: Tell | None = None) -> Findings:
+def examine(
+    path: str | os.PathLike[str],
+    *,
+    clock: Clock = utc_now,
+    progress: Tell | None = None,
+    vectors: VectorsConfig | None = None,
+) -> Findings:
     """Find out what is wrong with a store. Nothing of it is changed; it must not be open meanwhile.
 
     Reads everything: about a second for 10,000 memories on an idle machine.
@@ -66,6 +73,7 @@ def examine(path: str | os.PathLike[str], *, clock: Clock = utc_now, progress: T
         path: its directory.
         clock: what a memory from the future is told by.
         progress: told what is looked at, how much of it is done, and how much there is.
+        vectors: where a Chroma server is; `None` = as the environment says.
 
     Raises:
         StorePathError: there is no store.
@@ -77,7 +85,7 @@ def examine(path: str | os.PathLike[str], *, clock: Clock = utc_now, progress: T
             checks = [surroundings.directory(directory), surroundings.disk(directory), holder]
             checks += [skipped(name, "the store is open elsewhere.") for name in rest]
             return Findings(path=directory, checks=tuple(checks))
-        found = look(directory, clock(), progress, held=False)
+        found = look(directory, clock(), progress, held=False, vectors=vectors)
     checks = [*found.checks[:2], holder, *found.checks[2:]]
     return Findings(path=directory, checks=tuple(checks))
 
@@ -99,7 +107,9 @@ def there(path: str | os.PathLike[str]) -> Path:
     raise StorePathError(f"There is no store at {directory}. Give the directory of one.")
 
 
-def look(directory: Path, now: datetime, progress: Tell | None, *, held: bool) -> Examined:
+def look(
+    directory: Path, now: datetime, progress: Tell | None, *, held: bool, vectors: VectorsConfig | None = None
+) -> Examined:
     """Everything but the lock.
 
     Args:
@@ -107,6 +117,7 @@ def look(directory: Path, now: datetime, progress: Tell | None, *, held: bool) -
         now: what a memory from the future is told by.
         progress: as for `examine`.
         held: whether this process holds the store, and has its database open.
+        vectors: as for `examine`.
     """
     tell: Tell = progress or (lambda _what, _done, _total: None)
     found = Examined(checks=[surroundings.directory(directory), surroundings.disk(directory)])
@@ -115,6 +126,7 @@ def look(directory: Path, now: datetime, progress: Tell | None, *, held: bool) -
             raise FileNotFoundError("It is missing or empty.")
         with reading(directory, held=held) as connection:
             _look_at_database(connection, directory, now, tell, found)
+            _look_at_server(connection, vectors, found)
     except REFUSALS as e:
         cause = str(getattr(e, "orig", None) or e)
         found.checks = [c for c in found.checks if c.name != SQL]
@@ -150,6 +162,18 @@ def _look_at_database(connection: Connection, directory: Path, now: datetime, te
         tell(following.check_name(name), 1, 1)
     check, found.leftovers = surroundings.leftovers(directory, epochs, connection)
     found.checks.append(check)
+
+
+def _look_at_server(connection: Connection, vectors: VectorsConfig | None, found: Examined) -> None:
+    if found.contents is None:
+        return
+    from recall_integrations.store.doctor import served  # most stores have none
+
+    check = served.examine(
+        connection, found.contents.served, checked_config(None).vectors if vectors is None else vectors
+    )
+    if check is not None:
+        found.checks.append(check)
 
 
 def _schema(connection: Connection, found: Examined) -> Check:

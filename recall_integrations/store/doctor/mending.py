@@ -19,10 +19,12 @@ from recall_integrations.adapters.embedding import resolve_embedding
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.database.engine import remake_indexes, undecoded
+from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, RecallError
 from recall_integrations.indexes import word_rows as words
-from recall_integrations.store import journal, languages, rows
+from recall_integrations.indexes.vectors import NO_HOME
+from recall_integrations.store import homes, journal, languages, rows
 from recall_integrations.store.doctor.contents import Contents, Key, Tell, orphan_conditions
 from recall_integrations.store.doctor.findings import counted
 from recall_integrations.store.doctor.surroundings import PUT_ASIDE
@@ -30,6 +32,7 @@ from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
 
 logger = logging.getLogger("recall_integrations")
+SERVER = "chroma server"  # what the check of one is called
 Done = dict[str, list[str]]  # what was done, by the name of the check that found it
 
 
@@ -150,6 +153,21 @@ def restart_journal(connection: Connection) -> str:
     """Begin the journal anew, in the caller's transaction."""
     head = journal.restart(connection)
     return f"The journal begins anew, after change {head:,}."
+
+
+def rehouse(connection: Connection) -> str:
+    """Give scopes other collections on their Chroma server, in the caller's transaction."""
+    s = schema.scopes.c
+    found = connection.execute(select(s.scope_id, s.vector_home).where(s.vector_home != NO_HOME)).all()
+    served = {int(scope_id): str(home) for scope_id, home in found if homes.served(str(home))}
+    made_by = get_meta(connection, "embedding") or ""
+    for scope_id, home in sorted(served.items()):
+        fresh = homes.new(homes.store_of(connection), scope_id, made_by)
+        connection.execute(
+            update(schema.scopes).where(s.scope_id == scope_id).values(vector_home=fresh, vector_until=0)
+        )
+        homes.leave(connection, [home])
+    return f"{counted(len(served), 'scope gets another collection', 'scopes get other collections')} when it is open."
 
 
 def remove_files(paths: Sequence[Path]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
+from recall_integrations.config import VectorsConfig
 from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_errors
 from recall_integrations.errors import RecallError, StoreError
@@ -46,6 +47,7 @@ def repair(
     embedding: Any = None,
     clock: Clock = utc_now,
     progress: Tell | None = None,
+    vectors: VectorsConfig | None = None,
 ) -> Findings:
     """Mend what can be mended of a store, and say what was done and what is left. It must not be open meanwhile.
 
@@ -56,6 +58,7 @@ def repair(
         embedding: as for `MemoryStore.open`; needed only where vectors are missing.
         clock: what a memory from the future is told by.
         progress: as for `examine`.
+        vectors: as for `examine`.
 
     Returns:
         The findings afterwards. What was mended has the state `mended`.
@@ -67,10 +70,10 @@ def repair(
     try:
         held = hold(directory, alone="to repair it")
     except StoreError:  # damaged, open elsewhere or not to be written to: what is found says so
-        return replace(examine(directory, clock=clock, progress=progress), repaired=True)
+        return replace(examine(directory, clock=clock, progress=progress, vectors=vectors), repaired=True)
     try:
         with mapped_errors(directory / DATABASE):
-            return _Repair(directory, held.engine, embedding, clock, progress).run()
+            return _Repair(directory, held.engine, embedding, clock, progress, vectors).run()
     finally:
         held.turn.release()
         held.release()
@@ -79,12 +82,21 @@ def repair(
 class _Repair:
     """One repair of a store that is held."""
 
-    def __init__(self, directory: Path, engine: Engine, embedding: object, clock: Clock, progress: Tell | None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        engine: Engine,
+        embedding: object,
+        clock: Clock,
+        progress: Tell | None,
+        vectors: VectorsConfig | None,
+    ) -> None:
         self._directory = directory
         self._engine = engine
         self._embedding = embedding
         self._clock = clock
         self._progress = progress
+        self._vectors = vectors
         self._done: mending.Done = {}
 
     def run(self) -> Findings:
@@ -102,6 +114,10 @@ class _Repair:
         if before.contents is not None:
             self._mend_rows(before, before.contents)
             self._mend_indexes(before)
+        if before.contents is not None and before.contents.served:
+            rows = {MEMORIES, VECTORS, chain.JOURNAL} & set(self._done)  # of which collections know nothing
+            if rows or before.state(mending.SERVER) == PROBLEM:
+                self._mend(mending.SERVER, mending.rehouse)
         if before.leftovers:
             self._done.setdefault(surroundings.LEFTOVERS, []).append(mending.remove_files(before.leftovers))
         if before.state(surroundings.BREAKERS) == PROBLEM:
@@ -113,7 +129,7 @@ class _Repair:
         return self._told(first, after)
 
     def _look(self) -> Examined:
-        return look(self._directory, self._clock(), self._progress, held=True)
+        return look(self._directory, self._clock(), self._progress, held=True, vectors=self._vectors)
 
     def _mend(self, name: str, mend: Mend) -> None:
         self._done.setdefault(name, []).append(mending.in_transaction(self._engine, mend))

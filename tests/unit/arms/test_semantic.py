@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -11,12 +11,13 @@ import pytest
 from recall_integrations.arms import semantic
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.semantic import SemanticRetriever
-from recall_integrations.config import RecallConfig, RetrievalConfig
-from recall_integrations.errors import IndexUnavailable, RecallTimeout
-from recall_integrations.indexes.vectors import SemanticIndex
+from recall_integrations.config import RecallConfig, RetrievalConfig, VectorsConfig
+from recall_integrations.errors import IndexUnavailable, RecallTimeout, VectorsAway, VectorsRefused
+from recall_integrations.indexes.vectors import CollectionLost, SemanticIndex
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Memory, MemoryType, Scope
+from tests import chroma
 
 Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]
@@ -26,7 +27,8 @@ START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 
 
 def arm(store: MemoryStore) -> SemanticRetriever:
-    return SemanticRetriever(lambda: store.semantic, store.indexes.home_of, store.indexes.home_until, overfetch=3.0)
+    indexes = store.indexes
+    return SemanticRetriever(lambda: indexes.neighbours, indexes.home_of, indexes.home_until, overfetch=3.0)
 
 
 def fill(store: MemoryStore) -> None:
@@ -55,18 +57,30 @@ CONFIGS = {
 }
 
 
-@pytest.fixture(params=CONFIGS)
+SERVED = "hnsw, on a server"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with chroma.running() as server:
+        yield server.address
+
+
+@pytest.fixture(params=[*CONFIGS, pytest.param(SERVED, marks=pytest.mark.slow)])
 def filled(request: pytest.FixtureRequest, open_store: OpenStore) -> MemoryStore:
-    store = open_store(config=RecallConfig(retrieval=CONFIGS[request.param]))
+    config = RecallConfig(retrieval=CONFIGS[request.param.removesuffix(", on a server")])
+    if request.param == SERVED:
+        config = replace(config, vectors=VectorsConfig(address=request.getfixturevalue("address")))
+    store = open_store(config=config)
     fill(store)
     scope_id = store.scope_id(BIG)
     assert scope_id is not None
-    assert bool(store.indexes.home_of(scope_id)) == ("hnsw" in request.param)
     assert store.indexes.settle(60)
+    assert bool(store.indexes.home_of(scope_id)) == ("hnsw" in request.param)
     assert bool(store.indexes.home_until(scope_id)) == ("hnsw" in request.param)
     view = store.view(scope_id)
     kind = None if view.vectors is None else "scanned" if view.exact else "kept"
-    assert kind == {"exact": "scanned", "hnsw": "kept"}.get(request.param)
+    assert kind == {"exact": "scanned", "hnsw": "kept", SERVED: "kept"}.get(request.param)
     return store
 
 
@@ -206,15 +220,61 @@ def test_what_the_collection_lacks_is_compared_one_by_one(
     held = int(request.view.nums[99])
 
     class Behind:
-        def nearest(self, home: str, vector: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        def nearest(self, home: str, vector: np.ndarray, limit: int, **_: float) -> tuple[np.ndarray, np.ndarray]:
             nums, scores = store.semantic.nearest(home, vector, limit)
             return nums[nums <= held], scores[nums <= held]
 
-    late = SemanticRetriever(Behind, store.indexes.home_of, lambda _scope: held, overfetch=3.0)  # type: ignore[arg-type,return-value]
+    late = SemanticRetriever(Behind, store.indexes.home_of, lambda _scope: held, overfetch=3.0)
     wanted = by_hand(store, "text 190", BIG, lambda i: i >= 100, 5)
     assert [i for i in ids(request, late.search(request)) if i >= "m100"][:5] == wanted
     few = replace(request, allowed=request.view.nums > int(request.view.nums[150]))
     assert ids(few, late.search(few)) == by_hand(store, "text 190", BIG, lambda i: i > 150, 10)
+
+
+@pytest.mark.parametrize("error", [VectorsAway, VectorsRefused, CollectionLost])
+@pytest.mark.parametrize("cache_mb", [16, 0])
+def test_without_its_server_it_says_so_and_finds_what_it_can(
+    open_store: OpenStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch, error: type[Exception], cache_mb: int
+) -> None:
+    monkeypatch.setattr(semantic, "SUBSET_MAX", 0)
+    store = open_store(config=RecallConfig(retrieval=RetrievalConfig(exact_max=50, cache_mb=cache_mb)))
+    fill(store)
+    request = ask(store, "text 190", scope=BIG)
+    held = int(request.view.nums[99])
+    waited: list[float] = []
+
+    class Away:
+        def nearest(self, _home: str, _vector: object, _limit: int, *, seconds: float) -> tuple[object, object]:
+            waited.append(seconds)
+            raise error("it is not there")
+
+    arm_of = SemanticRetriever(Away, lambda _scope: "home", lambda _scope: held, overfetch=3.0)  # type: ignore[arg-type]
+    found = arm_of.search(replace(request, deadline=Deadline.after(10_000)))
+    assert found.without == ("vectors.away", "it is not there") and 4 < waited[0] <= 5
+    keep = (lambda i: True) if cache_mb else (lambda i: i >= 100)
+    assert ids(request, found) == by_hand(store, "text 190", BIG, keep, request.limit)
+
+
+def test_what_a_server_says_of_numbers_that_it_should_not_hold_is_not_heard(
+    open_store: OpenStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(semantic, "SUBSET_MAX", 0)
+    store = open_store(config=RecallConfig(retrieval=RetrievalConfig(exact_max=50)))
+    fill(store)
+    request = ask(store, "text 190", scope=BIG)
+    held, strange = int(request.view.nums[99]), int(request.view.nums[150])
+    homes = ["old", "old", "new"]
+
+    class Copied:
+        def nearest(self, home: str, _vector: object, _limit: int, **_: float) -> tuple[np.ndarray, np.ndarray]:
+            assert home == "old", "how far the other reaches is not known"
+            return np.asarray([strange]), np.ones(1, dtype=np.float32)
+
+    steady = SemanticRetriever(Copied, lambda _scope: "old", lambda _scope: held, overfetch=3.0)  # type: ignore[arg-type]
+    wanted = by_hand(store, "text 190", BIG, lambda i: i >= 100, request.limit)
+    assert ids(request, steady.search(request)) == wanted
+    changing = SemanticRetriever(Copied, lambda _scope: homes.pop(), lambda _scope: held, overfetch=3.0)  # type: ignore[arg-type]
+    assert ids(request, changing.search(request)) == by_hand(store, "text 190", BIG, lambda i: True, request.limit)
 
 
 def test_no_vector_is_an_error_and_no_memory_is_none(store: MemoryStore, ask: Ask) -> None:
@@ -273,7 +333,7 @@ def test_no_more_neighbours_are_asked_for_than_an_index_gives_well(ask: Ask, sto
     asked: list[int] = []
 
     class Told:
-        def nearest(self, _home: str, _vector: object, limit: int) -> tuple[object, object]:
+        def nearest(self, _home: str, _vector: object, limit: int, **_: float) -> tuple[object, object]:
             asked.append(limit)
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
 
@@ -291,7 +351,7 @@ def test_no_more_neighbours_are_asked_for_than_an_index_gives_well(ask: Ask, sto
         alive=np.ones(size, dtype=np.bool_),
         vectors=None,
     )
-    told = SemanticRetriever(Told, lambda _scope: "own", lambda _scope: 10**9, overfetch=3.0)  # type: ignore[arg-type,return-value]
+    told = SemanticRetriever(Told, lambda _scope: "own", lambda _scope: 10**9, overfetch=3.0)  # type: ignore[arg-type]
     told.search(replace(request, view=many, allowed=None, limit=10))
     told.search(replace(request, view=many, allowed=np.arange(size) % 5 != 0, limit=800))  # 3 · 800 / 0.8 is more
     assert asked == [10, 2_000]

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.cli import main
 from recall_integrations.config.environment import settings_in
+from recall_integrations.indexes.vector_server import MAJOR
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.start import STOP_S
@@ -29,6 +30,10 @@ OBJECTS: dict[str, dict[str, Any]] = {
     one["kind"]: one
     for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
     for one in yaml.safe_load_all(path.read_text(encoding="utf-8"))
+    if path.name != "redis.yaml"
+}
+REDIS: dict[str, dict[str, Any]] = {
+    one["kind"]: one for one in yaml.safe_load_all((DEPLOY / "kubernetes" / "redis.yaml").read_text(encoding="utf-8"))
 }
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: one for name, one in SERVICES.items() if one["image"] == IMAGE}
@@ -143,7 +148,9 @@ def test_grafana_finds_prometheus_and_the_dashboard() -> None:
 def test_composed_services_may_do_as_little_as_they_need(name: str) -> None:
     one = OURS[name]
     assert one["read_only"] and one["cap_drop"] == ["ALL"] and "/tmp" in one["volumes"]
-    assert set(one["environment"]) == {"PGPASSWORD"}  # and not in the address, which is in the list of processes
+    given = {"RECALL_SHARED__REDIS", "RECALL_REDIS_PASSWORD", "RECALL_VECTORS__ADDRESS"} if name in NODES else set()
+    # Not in the address, which is in the list of processes.
+    assert set(one["environment"]) == {"PGPASSWORD", *given}
     assert all(port.startswith("127.0.0.1:") for port in one.get("ports", []))
 
 
@@ -169,7 +176,7 @@ def test_containers_may_do_as_little_as_they_need(name: str) -> None:
 
 def test_settings_of_the_cluster_are_settings() -> None:
     settings = environment(CONTAINERS["Deployment recall"])
-    assert settings_in(settings)[0] == {"retrieval.cache_mb": 128}
+    assert settings_in(settings)[0] == {"retrieval.cache_mb": 128, "shared.redis": "redis://redis:6379/0"}
     assert settings["PGPASSWORD"] and "PGPASSWORD" not in settings["STORE"]
 
 
@@ -221,7 +228,50 @@ def test_the_image_is_made_of_what_is_there() -> None:
     assert entry in project["scripts"]
 
 
-def test_nothing_is_there_that_nodes_do_not_use() -> None:
-    for path in DEPLOY.rglob("*.yaml"):
-        said = path.read_text(encoding="utf-8").lower()
-        assert "redis" not in said and "chroma" not in said, path
+def test_nodes_find_the_redis_and_nobody_else_does() -> None:
+    for name in NODES:
+        assert settings_in(OURS[name]["environment"])[0]["shared.redis"] == "redis://redis:6379/0"
+    assert SERVICES["redis"]["read_only"] and "ports" not in SERVICES["redis"]
+    assert all("redis" not in one.get("depends_on", ()) for one in SERVICES.values())  # nodes start without it
+    pod = REDIS["Deployment"]["spec"]["template"]
+    assert pod["spec"]["securityContext"]["runAsNonRoot"] and pod["spec"]["enableServiceLinks"] is False
+    labels = pod["metadata"]["labels"]
+    assert REDIS["Service"]["spec"]["selector"] == REDIS["Deployment"]["spec"]["selector"]["matchLabels"] == labels
+    assert REDIS["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == labels
+    (let_in,) = REDIS["NetworkPolicy"]["spec"]["ingress"][0]["from"]
+    nodes = OBJECTS["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    assert let_in["podSelector"]["matchLabels"] == nodes
+    (given,) = pod["spec"]["containers"][0]["env"]
+    assert given["valueFrom"]["secretKeyRef"]["key"] in OBJECTS["Secret"]["stringData"]
+
+
+# -- a Chroma server ---------------------------------------------------------------------------------------------------
+
+CHROMA = DEPLOY / "kubernetes-chroma"
+
+
+def test_nodes_ask_the_chroma_server_that_is_composed() -> None:
+    settings, unknown = settings_in(OURS[NODES[0]]["environment"])[:2]
+    assert set(settings) == {"vectors.address", "shared.redis"} and not unknown
+    host, _, port = settings["vectors.address"].removeprefix("http://").partition(":")
+    assert port == "8000" and not SERVICES[host].get("ports"), "it has no users: nobody else reaches it"
+    assert SERVICES[host]["image"].partition(":")[2].partition(".")[0] == MAJOR
+
+
+def test_a_chroma_server_of_the_cluster() -> None:
+    whole = yaml.safe_load((CHROMA / "kustomization.yaml").read_text(encoding="utf-8"))
+    assert all((CHROMA / name).exists() for name in whole["resources"])
+    (added,) = yaml.safe_load(whole["patches"][0]["patch"])
+    name = added["path"].rpartition("/")[2]
+    assert settings_in({name: added["value"]})[0] == {"vectors.address": "http://chroma:8000"}
+    made = {one["kind"]: one for one in yaml.safe_load_all((CHROMA / "chroma.yaml").read_text(encoding="utf-8"))}
+    pod = made["StatefulSet"]["spec"]["template"]
+    (container,) = pod["spec"]["containers"]
+    assert container["image"] == SERVICES["chroma"]["image"]
+    assert pod["spec"]["enableServiceLinks"] is False and pod["spec"]["securityContext"]["runAsNonRoot"]
+    assert made["Service"]["metadata"]["name"] == "chroma" and made["Service"]["spec"]["ports"][0]["port"] == 8000
+    assert made["Service"]["spec"]["selector"] == pod["metadata"]["labels"]
+    (allowed,) = made["NetworkPolicy"]["spec"]["ingress"]
+    assert allowed["from"][0]["podSelector"]["matchLabels"] == OBJECTS["Deployment"]["spec"]["selector"]["matchLabels"]
+    volumes = {one["name"] for one in pod["spec"]["volumes"]} | {"data"}
+    assert {one["name"] for one in container["volumeMounts"]} == volumes

@@ -1,4 +1,4 @@
-"""Records of `types/` as JSON and back, with nothing lost: how a whole recall travels to a `RecallClient`.
+"""Records of `types/` as JSON and back, with nothing lost: how a recall travels to a `RecallClient`, and to Redis.
 
 What a record is, its annotations say: no field is named here, so one that is added travels too. Fields with their
 default are left out. A number that JSON lacks travels as text, a time with its offset instead of its zone's name.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import datetime
 from enum import Enum
@@ -64,7 +64,7 @@ def record_of(kind: type[T], data: Any) -> T:
         ServerError: the data are not of one, as those of a server of another version may not be.
     """
     try:
-        return cast(T, _read(kind, data))
+        return cast(T, _reader(cast(Any, kind))(data))
     except ServerError:
         raise
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as e:
@@ -133,52 +133,70 @@ def _made(factory: Any) -> Any:
 
 
 @functools.cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _read(kind: Any, data: Any) -> Any:
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """What reads values of an annotation, looked at once: a result has thousands of them."""
     origin = get_origin(kind)
-    if origin in (Union, types.UnionType):
-        return _one_of(get_args(kind), data)
-    if origin is Literal:
-        return data
+    if origin in (Union, types.UnionType):  # `X | None` and the like: what is there is of the first that is not `None`
+        of = _reader(next(one for one in get_args(kind) if one is not type(None)))
+        return lambda data: None if data is None else of(data)
+    if origin is Literal or kind is Any:
+        return _as_it_is
     if origin is tuple:
-        of = get_args(kind)
-        if len(of) == 2 and of[1] is Ellipsis:
-            return tuple(_read(of[0], item) for item in data)
-        return tuple(_read(part, item) for part, item in zip(of, data, strict=True))
+        return _tuple_reader(get_args(kind))
     if origin is not None and issubclass(origin, Mapping):
-        of = get_args(kind)[1]
-        return {key: _read(of, item) for key, item in data.items()}
-    if kind is Any:
-        return data
+        of = _reader(get_args(kind)[1])
+        return lambda data: {key: of(item) for key, item in data.items()}
     if is_dataclass(kind):
-        return _record(cast(type, kind), data)
-    return _value(kind, data)
+        return functools.partial(_record, cast(type, kind))
+    return _value_reader(kind)
 
 
-def _one_of(kinds: tuple[Any, ...], data: Any) -> Any:
-    """Of `X | None` and the like: what is there is of the first that is not `None`."""
-    return None if data is None else _read(next(kind for kind in kinds if kind is not type(None)), data)
-
-
-def _value(kind: Any, data: Any) -> Any:
-    if kind is float and isinstance(data, int | float | str) and not isinstance(data, bool):
-        return float(data)
-    if kind is datetime:
-        return datetime.fromisoformat(data)
-    if issubclass(kind, Enum):
-        return kind(data)
-    if not isinstance(data, kind) or (kind is int and isinstance(data, bool)):
-        raise TypeError(f"{data!r:.40} is no {kind.__name__}")
+def _as_it_is(data: Any) -> Any:
     return data
 
 
+def _tuple_reader(kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        of = _reader(kinds[0])
+        return lambda data: tuple([of(item) for item in data])
+    each = [_reader(kind) for kind in kinds]
+    return lambda data: tuple([read(item) for read, item in zip(each, data, strict=True)])
+
+
+def _value_reader(kind: Any) -> Callable[[Any], Any]:
+    if kind is float:
+        return _float
+    if kind is datetime:
+        return datetime.fromisoformat
+    if issubclass(kind, Enum):
+        return cast("Callable[[Any], Any]", kind)
+
+    def checked(data: Any) -> Any:
+        if type(data) is not kind and (not isinstance(data, kind) or (kind is int and isinstance(data, bool))):
+            raise TypeError(f"{data!r:.40} is no {kind.__name__}")
+        return data
+
+    return checked
+
+
+def _float(data: Any) -> float:
+    if isinstance(data, bool) or not isinstance(data, int | float | str):
+        raise TypeError(f"{data!r:.40} is no float")
+    return float(data)
+
+
+@functools.cache
+def _readers(kind: type) -> dict[str, Callable[[Any], Any]]:
+    return {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
+
+
 def _record(kind: type, data: Any) -> Any:
-    hints = _hints(kind)
-    given = {name: _read(hints[name], held) for name, held in data.items() if name in hints}
+    readers = _readers(kind)
+    given = {name: readers[name](held) for name, held in data.items() if name in readers}
     if kind is not Memory:
         return kind(**given)
-    values = {f.name: f.default if f.default is not MISSING else _made(f.default_factory) for f in fields(Memory)}
-    return unchecked_memory(**values | given)  # of one that is withheld there is no text
+    return unchecked_memory(**_memory_defaults() | given)  # of one that is withheld there is no text
+
+
+def _memory_defaults() -> dict[str, Any]:
+    return {f.name: f.default if f.default is not MISSING else _made(f.default_factory) for f in fields(Memory)}

@@ -1,0 +1,57 @@
+"""Settings of a Chroma server that holds the vectors of large scopes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from recall_integrations.config.checking import Text, in_range, section
+from recall_integrations.errors import ConfigError
+
+
+@section("vectors")
+class VectorsConfig:
+    """Where the vectors of scopes are that are too large to be scanned (docs/chroma-server.md).
+
+    Args:
+        address: of a Chroma server, `https://chroma.example:8000`; empty = there is none: a store in a directory keeps
+            these vectors in its files, one in PostgreSQL scans them.
+        token_variable: the environment variable that holds the token of the server; empty = it wants none. The token
+            itself is no setting, so that it stands in no file, message or `repr`.
+        token_header: the header in which it is sent; with `Authorization` it is a bearer's.
+        tenant, database: on the server; both have to be there.
+        timeout_ms: longest wait for the server. A recall waits less, so that half of its time for vectors is left to
+            answer without the server.
+    """
+
+    address: Text = ""
+    token_variable: Text = ""
+    token_header: Literal["X-Chroma-Token", "Authorization"] = "X-Chroma-Token"
+    tenant: Text = "default_tenant"
+    database: Text = "default_database"
+    timeout_ms: Annotated[float, in_range(1, 600_000)] = 5_000.0
+
+    def __post_init__(self) -> None:
+        if self.address:
+            _check(self.address)
+        for name in ("tenant", "database"):
+            if not getattr(self, name).strip() or "/" in getattr(self, name):
+                raise ConfigError(f"vectors.{name} must be a name without '/', not {getattr(self, name)!r}.")
+
+
+def _check(address: str) -> None:
+    """Raise unless it is the address of a server, with nothing in it that should not be shown."""
+    wanted = "Write http://host:8000 or https://host."
+    try:
+        parts = urlsplit(address)
+        named, given = bool(parts.hostname), parts.username is not None or parts.password is not None
+        _ = parts.port
+    except ValueError as e:
+        raise ConfigError(f"vectors.address is no address: {e}. {wanted}") from None
+    if given:
+        raise ConfigError(
+            f"vectors.address must not hold a user or a password: put the token into an environment variable and name "
+            f"that in vectors.token_variable. {wanted}"
+        )
+    if parts.scheme not in ("http", "https") or not named or parts.query or parts.fragment:
+        raise ConfigError(f"vectors.address must be the address of a Chroma server, not {address!r}. {wanted}")

@@ -1,0 +1,94 @@
+"""Chroma's HTTP client with time limits: its own waits for as long as the server likes.
+
+It is imported by who asks a server, since it loads chromadb.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import httpx
+from chromadb.api import ServerAPI
+from chromadb.api.fastapi import FastAPI
+from chromadb.config import Settings, System
+from overrides import override
+
+from recall_integrations.errors import RecallTimeout
+
+REFUSED = frozenset({401, 403})
+_waiting = threading.local()  # until when, in monotonic seconds
+
+
+class BadStatus(Exception):
+    """The server, or what stands before it, answered with a status that is no answer.
+
+    Args:
+        status: of HTTP.
+    """
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"it answered with status {status}")
+        self.status = status
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Inside, requests of this thread wait no longer than so many seconds, all of them together."""
+    before = getattr(_waiting, "end", None)
+    _waiting.end = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        _waiting.end = before
+
+
+class Limited(FastAPI):  # type: ignore[misc, unused-ignore]
+    """Chroma's client of a server, of which each request has a time limit."""
+
+    def __init__(self, system: System) -> None:
+        super().__init__(system)
+        self._session.event_hooks = {"response": [_checked]}
+
+    @override
+    def _make_request(self, method: str, path: str, **given: Any) -> Any:
+        end = getattr(_waiting, "end", None)
+        if end is not None:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise RecallTimeout("No time is left to ask the Chroma server.")
+            given["timeout"] = left
+        return super()._make_request(method, path, **given)
+
+    def let_go(self) -> None:
+        """Close the connections."""
+        self._session.close()
+
+
+def _checked(response: httpx.Response) -> None:
+    """Raise for what no collection is to blame for: then no text of the answer is shown, which may repeat a token."""
+    status = response.status_code
+    if status in REFUSED or status == 429 or status >= 500 or 300 <= status < 400:
+        raise BadStatus(status)
+
+
+def connect(address: str, headers: Mapping[str, str]) -> Limited:
+    """A client of the server. Nothing is asked yet.
+
+    Args:
+        address: `http://host:8000`.
+        headers: sent with every request.
+    """
+    settings = Settings(
+        anonymized_telemetry=False,
+        allow_reset=False,
+        chroma_api_impl=f"{__name__}.{Limited.__name__}",
+        chroma_server_host=address,
+        chroma_server_http_port=urlsplit(address).port or 8_000,  # asked for, and not used beside a whole address
+        chroma_server_headers=dict(headers),
+    )
+    return cast(Limited, System(settings).instance(cast(Any, ServerAPI)))

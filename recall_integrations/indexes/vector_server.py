@@ -1,0 +1,336 @@
+"""Nearest neighbours of large scopes on a Chroma server, which may be away.
+
+    ask ─ breaker closed? ─▶ a request, under its time limit ─▶ an answer
+             no │                  │ no answer, a bad one: `VectorsAway`, or `VectorsRefused` for what asking again does
+                └▶ `VectorsAway`   │ not mend (no valid token, no such tenant, another major version)
+                                   └ about the collection alone (it is gone, has another length): `CollectionLost`
+
+Collections hold numbers and vectors only, as those in files do. What else is known of one stands in its metadata: the
+store that made it, and the point of the store's journal beyond which it holds nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.config import VectorsConfig
+from recall_integrations.errors import ConfigError, IndexUnavailable, RecallTimeout, VectorsAway, VectorsRefused
+from recall_integrations.indexes.vectors import HNSW, CollectionLost, home_name
+from recall_integrations.records import record
+from recall_integrations.resilience.breaker import Breaker
+from recall_integrations.resilience.failures import failures
+from recall_integrations.resilience.forking import park_in_children
+
+T = TypeVar("T")
+MAJOR = "1"  # of servers that can be used
+FAIR_S = 0.25  # a request that had less, and less than its whole limit, may be late without the server having failed
+OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
+BATCH = 1_000  # vectors of a request
+LISTED_AT_ONCE = 20_000  # numbers of a request
+SAID_MAX = 200  # letters of what a server says
+STORE, SEQ, DIGEST = "recall_store", "recall_seq", "recall_digest"  # in the metadata of a collection
+# What those that run a server decide for it is left to them.
+SERVED_HNSW = {key: HNSW[key] for key in ("space", "max_neighbors", "ef_construction", "ef_search")}
+
+
+class VectorsLate(VectorsAway):
+    """It did not answer in the time that there was."""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a collection says of itself.
+
+    Args:
+        dimension: numbers in a vector; `None` = it never had one.
+        seq, digest: the point of the journal beyond which it holds nothing; 0 and "" = none was noted.
+    """
+
+    dimension: int | None
+    seq: int
+    digest: str
+
+
+class VectorServer:
+    """Chroma behind HTTP. Threads share it; chromadb is loaded when it is first asked.
+
+    Args:
+        settings: where it is. The token is read from the environment now.
+        failures_max: failures in a row, after which it is left alone for `OPEN_S`.
+
+    Raises:
+        ConfigError: the environment variable of the token is not set.
+    """
+
+    def __init__(self, settings: VectorsConfig, *, failures_max: int = 3) -> None:
+        self.name = settings.address  # which has no token in it
+        self._settings = settings
+        self._headers = _headers(settings)
+        self._limit_s = settings.timeout_ms / 1e3
+        self._lock = threading.Lock()
+        self._client: Any = None
+        self._collections: dict[str, Any] = {}
+        self._breaker = Breaker("vectors", failures_max=failures_max, open_s=OPEN_S)
+        park_in_children(self)
+
+    def park(self) -> list[object]:
+        """In a forked child: the client, whose connections are its parent's."""
+        return [] if self._client is None else [self._client]
+
+    @property
+    def opened(self) -> bool:
+        """Whether it was asked anything."""
+        return self._client is not None
+
+    @property
+    def resting(self) -> float:
+        """Seconds for which it is left alone, since it failed several times in a row."""
+        return self._breaker.left_s
+
+    def check(self, seconds: float = math.inf) -> None:
+        """Whether it is a server that can be used, with a token that it takes.
+
+        Raises:
+            VectorsAway: it cannot be reached now.
+            VectorsRefused: it is none, or does not let us in.
+        """
+        settings = self._settings
+        version = str(self._asked(lambda client: client.get_version(), seconds))
+        if version.partition(".")[0] != MAJOR:
+            raise VectorsRefused(
+                f"The Chroma server {self.name} is of version {version!r}, and one of version {MAJOR} is needed."
+            )
+        try:
+            self._asked(lambda client: client.get_database(settings.database, tenant=settings.tenant), seconds)
+        except CollectionLost as e:
+            raise VectorsRefused(
+                f"The Chroma server {self.name} has no database {settings.database!r} of the tenant "
+                f"{settings.tenant!r}. Make it there, or name another in vectors.database and vectors.tenant."
+            ) from e
+
+    # -- collections -----------------------------------------------------------------------------------------------
+
+    def make(self, home: str, store: str) -> None:
+        """Make a collection, unless it is there.
+
+        Args:
+            home: its name.
+            store: whose it is.
+        """
+        where = self._where()
+        model = self._asked(
+            lambda client: client.create_collection(
+                name=home_name(home),
+                configuration={"hnsw": SERVED_HNSW},
+                metadata={STORE: store},
+                get_or_create=True,
+                **where,
+            )
+        )
+        self._keep(home, model)
+
+    def look(self, home: str, seconds: float = math.inf) -> Seen:
+        """What a collection says of itself.
+
+        Raises:
+            CollectionLost: it is not there.
+        """
+        where = self._where()
+        model = self._asked(lambda client: client.get_collection(name=home_name(home), **where), seconds)
+        self._keep(home, model)
+        said = model.metadata or {}
+        seq, digest = said.get(SEQ), said.get(DIGEST)
+        return Seen(
+            dimension=model.dimension or None,
+            seq=seq if isinstance(seq, int) else 0,
+            digest=digest if isinstance(digest, str) else "",
+        )
+
+    def mark(self, home: str, store: str, seq: int, digest: str) -> None:
+        """Note the point of the journal beyond which a collection holds nothing."""
+        collection = self._collection(home)
+        self._asked(lambda _: collection.modify(metadata={STORE: store, SEQ: seq, DIGEST: digest}))
+
+    def drop(self, home: str) -> None:
+        """Remove a collection, if it is there."""
+        where = self._where()
+        self._collections.pop(home, None)
+        try:
+            self._asked(lambda client: client.delete_collection(home_name(home), **where))
+        except CollectionLost:
+            return
+
+    def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
+        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
+        collection = self._collection(home)
+        for start in range(0, len(deletes), BATCH):
+            ids = [str(n) for n in deletes[start : start + BATCH]]
+            self._asked(partial(_delete, collection, ids))
+        for start in range(0, len(nums), BATCH):
+            ids = [str(n) for n in nums[start : start + BATCH]]
+            self._asked(partial(_put, collection, ids, vectors[start : start + BATCH]))
+
+    def nearest(
+        self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Nums and cosines of the approximate nearest neighbours, falling.
+
+        Args:
+            home: the collection.
+            vector: the query's.
+            limit: how many.
+            seconds: to wait, if that is less than the server's own limit.
+        """
+        collection = self._collection(home, seconds)
+        found = self._asked(
+            lambda _: collection.query(query_embeddings=vector[None], n_results=max(1, limit), include=["distances"]),
+            seconds,
+        )
+        nums = np.asarray([int(i) for i in found["ids"][0]], dtype=np.int64)
+        return nums, 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
+
+    def count(self, home: str) -> int:
+        """How many vectors a collection holds."""
+        collection = self._collection(home)
+        return int(self._asked(lambda _: collection.count()))
+
+    def nums(self, home: str) -> NDArray[np.int64]:
+        """The numbers that a collection holds, rising."""
+        collection, ids = self._collection(home), list[str]()
+        while part := self._asked(lambda _: collection.get(include=[], limit=LISTED_AT_ONCE, offset=len(ids))["ids"]):
+            ids.extend(part)
+        return np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
+
+    def close(self) -> None:
+        """Let the connections go."""
+        with self._lock:
+            client, self._client = self._client, None
+            self._collections.clear()
+        if client is not None:
+            client.let_go()
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    def _where(self) -> dict[str, str]:
+        return {"tenant": self._settings.tenant, "database": self._settings.database}
+
+    def _keep(self, home: str, model: Any) -> None:
+        from chromadb.api.models.Collection import Collection
+
+        self._collections[home] = Collection(client=self._opened(), model=model, embedding_function=None)
+
+    def _collection(self, home: str, seconds: float = math.inf) -> Any:
+        found = self._collections.get(home)
+        if found is None:
+            self.look(home, seconds)
+            found = self._collections[home]
+        return found
+
+    def _opened(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                from recall_integrations.indexes import chroma_http
+
+                self._client = chroma_http.connect(self.name, self._headers)
+            return self._client
+
+    def _asked(self, call: Callable[[Any], T], seconds: float = math.inf) -> T:
+        """What the server answers, or an error of ours that says what is wrong, and never the token.
+
+        Raises:
+            VectorsAway: it is left alone, does not answer in time, or answers with an error.
+            VectorsRefused: it does not let us in, or is no Chroma server.
+            CollectionLost: it has no such collection, or one for other vectors.
+        """
+        client = self._opened()  # which loads chromadb: that is no part of the time
+        given = self._breaker.enter()
+        if given is None:
+            why, left = self._breaker.known.why, math.ceil(self._breaker.left_s)
+            raise VectorsAway(f"The Chroma server {self.name} failed lately ({why}); it is asked again in {left} s.")
+        from recall_integrations.indexes.chroma_http import within
+
+        limit_s = min(seconds, self._limit_s)
+        try:
+            with within(limit_s):
+                answer = call(client)
+        except failures() as e:
+            met = self._met(e)
+            if isinstance(met, CollectionLost):
+                self._breaker.succeeded(given)
+            elif type(met) is VectorsLate and limit_s < min(FAIR_S, self._limit_s):
+                self._breaker.released(given)
+            else:
+                self._breaker.failed(given, type(e).__name__)
+            raise met from None  # its message may hold what was sent
+        except BaseException:
+            self._breaker.released(given)
+            raise
+        self._breaker.succeeded(given)
+        return answer
+
+    def _met(self, error: BaseException) -> IndexUnavailable:
+        """Ours for an error of the client."""
+        import httpx
+        from chromadb import errors as theirs
+
+        from recall_integrations.indexes.chroma_http import REFUSED, BadStatus
+
+        if isinstance(error, BadStatus) and error.status in REFUSED:
+            variable = self._settings.token_variable
+            hint = f"the token in {variable}" if variable else "no token was sent: vectors.token_variable names it"
+            return VectorsRefused(f"The Chroma server {self.name} refuses us (status {error.status}; {hint}).")
+        if isinstance(error, theirs.NotFoundError | theirs.InvalidDimensionException | theirs.InvalidArgumentError):
+            return CollectionLost(f"The Chroma server {self.name} says: {error}")
+        if isinstance(error, httpx.TimeoutException | RecallTimeout):
+            return VectorsLate(f"The Chroma server {self.name} did not answer in time.")
+        if isinstance(error, httpx.HTTPError):
+            return VectorsAway(f"The Chroma server {self.name} cannot be reached: {error or type(error).__name__}.")
+        if isinstance(error, BadStatus):
+            return VectorsAway(f"The Chroma server {self.name} does not work: {error}.")
+        if isinstance(error, ValueError):  # what it says is no JSON
+            return VectorsRefused(f"What answers at {self.name} is no Chroma server of version {MAJOR}.")
+        if type(error) is Exception:  # so the client raises what it does not know: the text of the answer
+            said = _message(str(error))
+            hint = f"It says: {said}" if said else "Is it one at all?"
+            return VectorsRefused(f"The Chroma server {self.name} does not do what it is asked. {hint}")
+        return VectorsAway(f"The Chroma server {self.name} failed: {type(error).__name__}: {str(error)[:SAID_MAX]}")
+
+
+def _message(answer: str) -> str:
+    """What a Chroma server says in an answer that is an error; empty = it is none of a Chroma server."""
+    try:
+        said = json.loads(answer)
+    except ValueError:
+        return ""
+    return str(said["message"])[:SAID_MAX] if isinstance(said, dict) and "message" in said else ""
+
+
+def _delete(collection: Any, ids: list[str], _client: Any) -> None:
+    collection.delete(ids=ids)
+
+
+def _put(collection: Any, ids: list[str], vectors: NDArray[np.float32], _client: Any) -> None:
+    collection.upsert(ids=ids, embeddings=vectors)
+
+
+def _headers(settings: VectorsConfig) -> dict[str, str]:
+    if not settings.token_variable:
+        return {}
+    token = os.environ.get(settings.token_variable, "")
+    if not token:
+        raise ConfigError(
+            f"vectors.token_variable names the environment variable {settings.token_variable!r}, which is not set."
+        )
+    if not token.isascii() or not token.isprintable():
+        raise ConfigError(f"The token in the environment variable {settings.token_variable!r} cannot be sent.")
+    bearer = settings.token_header == "Authorization"
+    return {settings.token_header: f"Bearer {token}" if bearer else token}

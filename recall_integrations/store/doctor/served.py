@@ -1,0 +1,107 @@
+"""Collections of large scopes on a Chroma server: whether it is there, and holds exactly the memories that stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select
+
+from recall_integrations.config import VectorsConfig
+from recall_integrations.database import schema
+from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
+from recall_integrations.indexes.vector_server import VectorServer
+from recall_integrations.indexes.vectors import NO_HOME, CollectionLost
+from recall_integrations.store import homes
+from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
+from recall_integrations.store.doctor.mending import SERVER
+from recall_integrations.store.served_collections import foreign
+
+Served = Mapping[int, tuple[str, int]]
+_ANEW = "`--repair` gives each of these scopes another collection, which is filled when the store is open."
+_LATER = "It is filled while the store is open; what it lacks is scanned."
+
+
+def noted(connection: Connection) -> Served:
+    """The collections that the record names."""
+    s = schema.scopes.c
+    rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME)).all()
+    return {int(i): (str(home), int(until)) for i, home, until in rows if homes.served(str(home))}
+
+
+def examine(connection: Connection, served: Served, settings: VectorsConfig, remedy: str = _ANEW) -> Check | None:
+    """Compare the collections with the record; `None` = the store has nothing on a server. It may be in use.
+
+    Args:
+        connection: to the database.
+        served: what it has there: name of the collection and last change that it holds, by scope.
+        settings: where the server is.
+        remedy: for a collection that cannot be used.
+    """
+    left = homes.left(connection)
+    if not served and not left:
+        return None
+    held = counted(len(served), "large scope has its vectors", "large scopes have their vectors")
+    if not settings.address:
+        says = f"{held} on a Chroma server, which is not named here: they were not compared."
+        return notice(SERVER, says, "Name it in RECALL_VECTORS__ADDRESS, or in the file that RECALL_CONFIG names.")
+    try:
+        server = VectorServer(settings)
+    except ConfigError as e:
+        return problem(SERVER, str(e), "Set it, and look again.")
+    try:
+        server.check()
+        wrong, lacking = _compared(connection, served, server)
+    except VectorsAway as e:
+        return notice(SERVER, f"{held} on a server that was not compared: {e}", "Look again when it is back.")
+    except VectorsRefused as e:
+        return problem(SERVER, str(e), "See to its address, token, tenant and database.")
+    finally:
+        server.close()
+    if wrong:
+        return problem(SERVER, f"{counted(len(wrong), 'collection')} of it cannot be used.", remedy, wrong)
+    if left:
+        says = f"{counted(len(left), 'collection')} that nobody needs any more may still be there."
+        return notice(SERVER, says, "They are removed while the store is open.", left)
+    if lacking:
+        return ok(SERVER, f"{held} there; {counted(lacking, 'vector')} are not there yet. {_LATER}")
+    return ok(SERVER, f"{held} there, exactly those that it should.")
+
+
+def _compared(connection: Connection, served: Served, server: VectorServer) -> tuple[list[str], int]:
+    """What is wrong, a sentence for each collection, and how many vectors are not there yet."""
+    wrong, lacking = [], 0
+    for scope_id, (home, until) in sorted(served.items()):
+        before = _nums(connection, scope_id)
+        lacking += int((before > until).sum())
+        if not until:
+            continue  # nobody relies on it yet
+        try:
+            said = foreign(connection, until, server.look(home))
+            held = server.nums(home)
+        except CollectionLost as e:
+            wrong.append(f"scope {scope_id}: {e}")
+            continue
+        after = _nums(connection, scope_id)  # others may have written meanwhile
+        lacks = np.setdiff1d(np.intersect1d(before, after), held)
+        lacks = lacks[lacks <= until]
+        strange = np.setdiff1d(held, np.concatenate([before, after, _changed(connection, scope_id, until)]))
+        if said is not None:
+            wrong.append(f"scope {scope_id}: {home} is of another history: {said}")
+        elif len(lacks) or len(strange):
+            said = f"lacks {len(lacks):,} and holds {len(strange):,} that are gone"
+            wrong.append(f"scope {scope_id}: {home} {said}")
+    return wrong, lacking
+
+
+def _nums(connection: Connection, scope_id: int) -> NDArray[np.int64]:
+    v = schema.vectors.c
+    return np.asarray(connection.execute(select(v.num).where(v.scope_id == scope_id)).scalars().all(), dtype=np.int64)
+
+
+def _changed(connection: Connection, scope_id: int, until: int) -> NDArray[np.int64]:
+    """What the collection may hold, or lack, as the journal went on since."""
+    c = schema.changes.c
+    found = connection.execute(select(c.num).where(c.scope_id == scope_id, c.seq > until)).scalars().all()
+    return np.asarray(found, dtype=np.int64)

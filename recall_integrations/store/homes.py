@@ -1,0 +1,83 @@
+"""What collections of large scopes are called on a server, and which of them are to be removed there.
+
+    <store>.<scope>.<embedding>.<random>     as in 3f9a0c5d17e2.17.b09c1a44.5e20f1
+
+The store is a random number that is made with the first of them and kept in its record; the embedding a digest of its
+fingerprint. The last part is random: a collection is never filled a second time under the same name, so whoever asks
+one of this name knows how it was made. A store in files calls its collections `scope-17` (`store.collections`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable
+
+from sqlalchemy import Connection
+
+from recall_integrations.database.meta import get_meta, put_meta
+
+STORE = "vectors_store"  # key in `meta`: the first part of the names
+LEFT = "vectors_left"  # key in `meta`: collections that the server may still have, and nobody needs any more
+PARTS = 4
+
+
+def store_of(connection: Connection) -> str:
+    """What the store is called on a server; made now if it has no name yet."""
+    found = get_meta(connection, STORE)
+    if not found:
+        found = secrets.token_hex(6)
+        put_meta(connection, STORE, found)
+    return found
+
+
+def new(store: str, scope_id: int, fingerprint: str) -> str:
+    """A name for a collection that does not exist yet."""
+    return f"{store}.{scope_id}.{kind_of(fingerprint)}.{secrets.token_hex(3)}"
+
+
+def kind_of(fingerprint: str) -> str:
+    """The part of a name that stands for an embedding."""
+    return hashlib.blake2b(fingerprint.encode(), digest_size=4).hexdigest()
+
+
+def served(home: str) -> bool:
+    """Whether it is the name of a collection on a server."""
+    return home.count(".") == PARTS - 1
+
+
+def scope_of(home: str) -> int:
+    """The scope whose collection on a server it is."""
+    return int(home.split(".")[1])
+
+
+def store_part(home: str) -> str:
+    """The store whose collection on a server it is."""
+    return home.split(".", maxsplit=1)[0]
+
+
+def fits(home: str, fingerprint: str) -> bool:
+    """Whether a collection on a server holds vectors of an embedding."""
+    return served(home) and home.split(".")[2] == kind_of(fingerprint)
+
+
+def left(connection: Connection) -> list[str]:
+    """Collections that are to be removed."""
+    try:
+        found = json.loads(get_meta(connection, LEFT) or "[]")
+    except ValueError:
+        return []
+    return [home for home in found if isinstance(home, str)] if isinstance(found, list) else []
+
+
+def leave(connection: Connection, names: Iterable[str]) -> None:
+    """Note, in the caller's transaction, that nobody needs these any more."""
+    more = [home for home in names if served(home)]
+    if more:
+        put_meta(connection, LEFT, json.dumps(sorted({*left(connection), *more})))
+
+
+def removed(connection: Connection, names: Iterable[str]) -> None:
+    """Note, in the caller's transaction, that these are gone."""
+    put_meta(connection, LEFT, json.dumps(sorted(set(left(connection)) - set(names))))

@@ -1,0 +1,597 @@
+"""The collections of large scopes on a Chroma server that nodes and stores share, filled beside the caller.
+
+    a write ─▶ vectors in the record, done       a thread of one node ─▶ slice after slice ─▶ the server
+                                                    └─▶ `scopes.vector_until` moves, which every node reads
+
+The record is the truth, as for collections in files (`store.collections`): what a collection lacks is scanned exactly,
+and no write waits for the server. How far each reaches is in the record, so whichever node holds the lease goes on
+where another one ended. A collection says of itself up to which point of which journal it was filled; one that is gone,
+of another history, of other vectors, or lacks some is left, and another one is filled. Its name is used once
+(`store.homes`), so nobody takes a new one, half full, for the one that it knew.
+
+A server that is away is tried again after pauses that grow, each of random length.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Engine, func, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from recall_integrations.database import schema
+from recall_integrations.database.meta import pruned_upto
+from recall_integrations.errors import IndexUnavailable, RecallError, VectorsAway, VectorsRefused
+from recall_integrations.indexes.vector_server import Seen, VectorServer
+from recall_integrations.indexes.vectors import NO_HOME, CollectionLost, CollectionStrange
+from recall_integrations.privacy.logs import told
+from recall_integrations.records import record
+from recall_integrations.store import homes, journal
+from recall_integrations.store.filling import Filling
+from recall_integrations.store.history import Point
+from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.slices import Progress, Slice, next_slice
+from recall_integrations.store.turns import Lock
+
+logger = logging.getLogger("recall_integrations")
+
+SLICE = 2_000  # changes after which it is noted how far a collection reaches
+AT_ONCE = 500  # vectors of a request, between which it is looked whether to stop
+WAITING_MAX = 20_000  # changes for which the thread does not wait for quiet
+WAITED_S = 5.0  # nor longer than this
+FRESH_S = 1.0  # for which what was read of a scope's collection is good
+LEAVES = 0.8  # of the largest scope that is scanned: below, one leaves its collection at an open
+PAUSE_S, PAUSE_MAX_S = 0.5, 30.0  # until a server that failed is tried again: the first, and the longest
+POLL_S = 0.05  # of who waits until all is filled
+LEASE_S = 5.0  # until it is looked whether another node still fills
+ALL_S = 60.0  # between two looks at all scopes; written ones are looked at at once
+CLOSE_S = 10.0
+SAMPLES = 4  # vectors that a collection has to find
+SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
+ANEW = "It is made anew from the store."
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Home:
+    """The collection of a scope, as the record has it.
+
+    Args:
+        name: of the collection.
+        until: the last change that it holds.
+        read: when this was read, in monotonic seconds.
+    """
+
+    name: str
+    until: int
+    read: float = 0.0
+
+
+NOTHING = Home(name=NO_HOME, until=0)
+
+
+class Lease:
+    """Who fills. Only one process does at a time: see `Held.fills`."""
+
+    def __init__(self, take: Callable[[], bool], give_back: Callable[[], None]) -> None:
+        self.take, self.give_back = take, give_back
+
+
+class ServedCollections:
+    """Which scopes have a collection on the server, how far each reaches, and the thread that fills them.
+
+    Args:
+        server: that has them.
+        scan_max: how many memories a scope may hold without one.
+        write_lock: the store's: who changes the database has it. Nothing is asked of the server meanwhile.
+        note: told in a sentence what went wrong.
+        lease: of who fills.
+        fingerprint: of the embedding.
+        problem: what was wrong with the server when the store was opened; empty = nothing.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        server: VectorServer,
+        *,
+        scan_max: Callable[[], int],
+        write_lock: Lock,
+        note: Callable[[str], None],
+        lease: Lease,
+        fingerprint: Callable[[], str],
+        problem: str = "",
+    ) -> None:
+        self._engine, self._server = engine, server
+        self._scan_max, self._write_lock, self._note = scan_max, write_lock, note
+        self._lease, self._fingerprint, self._problem = lease, fingerprint, problem
+        self._lock = threading.RLock()
+        self._known: dict[int, Home] = {}
+        self._proven: set[str] = set()  # collections that were looked at since the server was last away
+        self._checked: set[str] = set()  # the same, by who fills
+        self._lost: dict[str, str] = {}  # collections that cannot be used, and why
+        self._touched: set[int] = set()
+        self._waiting, self._since = 0, 0.0  # changes since the thread was idle, and when the first of them came
+        self._tries = 0
+        self._all_at = 0.0  # when all scopes are looked at again, and not only those that were written to
+        self._busy = False  # whether there may be work on the server
+        self._closed = False
+        self.failed = ""
+        self.filling = Filling(self._step, self._could_not)
+
+    # -- what recalls ask --------------------------------------------------------------------------------------------
+
+    def home_of(self, scope_id: int) -> str:
+        """The collection of a scope; `NO_HOME` = it has none."""
+        return self._home(scope_id).name
+
+    def home_until(self, scope_id: int) -> int:
+        """The highest number that the collection of a scope is sure to hold; what lies behind it has to be scanned."""
+        home = self._home(scope_id)
+        return 0 if home.name in self._lost else home.until
+
+    def nearest(
+        self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Nums and cosines of the approximate nearest neighbours, falling.
+
+        Args:
+            seconds: that the server is waited for.
+
+        Raises:
+            VectorsAway: it does not answer.
+            VectorsRefused: it does not let us in.
+            CollectionLost: the collection cannot be used; it is made anew.
+        """
+        end = time.monotonic() + seconds
+        try:
+            if home not in self._proven:
+                self._prove(home, self._server.look(home, seconds))
+            return self._server.nearest(home, vector, limit, seconds=end - time.monotonic())
+        except CollectionLost as e:
+            self._lose(home, str(e))
+            raise
+        except (VectorsAway, VectorsRefused):
+            self._proven.clear()  # it may come back with another disk
+            raise
+
+    @property
+    def index(self) -> ServedCollections:
+        """What is asked for neighbours."""
+        return self
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the server was asked anything."""
+        return self._server.opened
+
+    def lacking(self) -> dict[int, int]:
+        """How many vectors the collection of each large scope does not have yet."""
+        v = schema.vectors.c
+        with self._engine.connect() as connection:
+            return {
+                scope_id: int(
+                    connection.execute(
+                        select(func.count()).where(v.scope_id == scope_id, v.num > home.until)
+                    ).scalar_one()
+                )
+                for scope_id, home in sorted(self._all(connection).items())
+            }
+
+    def _home(self, scope_id: int) -> Home:
+        known, now = self._known.get(scope_id), time.monotonic()
+        if known is not None and now - known.read < FRESH_S:
+            return known
+        s = schema.scopes.c
+        try:
+            with self._engine.connect() as connection:
+                row = connection.execute(select(s.vector_home, s.vector_until).where(s.scope_id == scope_id)).first()
+        except SQLAlchemyError:  # the record is away: how far it reached still holds
+            return NOTHING if known is None else known
+        fits = row is not None and homes.fits(str(row[0]), self._fingerprint())
+        found = Home(name=str(row[0]), until=int(row[1]), read=now) if row is not None and fits else NOTHING
+        self._known[scope_id] = found
+        return found
+
+    def _prove(self, home: str, seen: Seen) -> None:
+        """Whether a collection is what the record says.
+
+        Raises:
+            CollectionStrange: it was filled from another history.
+        """
+        with self._engine.connect() as connection:
+            until = self._until_of(connection, home)
+            problem = foreign(connection, until, seen)
+        if problem:
+            raise CollectionStrange(f"The collection {home} is of another history: {problem}.")
+        if until and seen.dimension is None:
+            raise CollectionLost(f"The collection {home} is empty.")
+        self._proven.add(home)
+
+    @staticmethod
+    def _until_of(connection: Connection, home: str) -> int:
+        s = schema.scopes.c
+        return int(connection.execute(select(s.vector_until).where(s.vector_home == home)).scalar() or 0)
+
+    def _lose(self, home: str, why: str) -> None:
+        self._lost[home] = why
+        self._known.pop(homes.scope_of(home), None)
+        self._proven.discard(home)
+        self._checked.discard(home)
+        self._busy = True
+        self.filling.wake(urgent=True)
+
+    # -- opening and closing -----------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """See what is there, and begin to fill what lacks something; under the write lock. The server is not asked."""
+        if self._problem:
+            self._note(f"{self._problem} Until it is back, large scopes are scanned, or looked through for words.")
+            self._problem = ""
+        self._review(shrunk=True)
+        with self._engine.connect() as connection:
+            self._busy = bool(self._all(connection) or homes.left(connection))
+        if self._busy:
+            self.filling.wake(urgent=True)
+
+    def load(self) -> None:
+        """Read anew which scopes have a collection."""
+        self._known.clear()
+
+    def close(self, *, sealed: bool) -> None:
+        """Let the server go. What a collection lacks is filled in by another node, or after the next open."""
+        self._closed = True
+        if not self.filling.stop(CLOSE_S):
+            logger.warning("The Chroma server is waited for: it is left behind.")
+        with contextlib.suppress(RecallError, SQLAlchemyError):
+            self._lease.give_back()
+        self._server.close()
+
+    # -- following the vectors ---------------------------------------------------------------------------------------
+
+    def follow(self, scope_ids: set[int], changes: int) -> None:
+        """Take notice of vectors that were written and memories that were removed, by whichever process.
+
+        Args:
+            scope_ids: of these scopes.
+            changes: how many.
+        """
+        now = time.monotonic()
+        with self._lock:
+            self._touched |= scope_ids
+            self._since = self._since if self._waiting else now
+            self._waiting += changes
+            urgent = self._waiting >= WAITING_MAX or now - self._since > WAITED_S
+        self.filling.wake(urgent=urgent and not self._tries)
+
+    def settle(self, timeout: float | None = None) -> bool:
+        """Fill all collections now; whether they hold everything within so many seconds. Without a limit, a server
+        that is away is tried once.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            with self._lock:
+                self._all_at, self._busy = 0.0, True
+            left = None if end is None else max(0.0, end - time.monotonic())
+            if self.filling.settle(left) and not self._work():
+                return True
+            if end is None or self._closed or time.monotonic() + POLL_S >= end:
+                self.filling.wake(after=PAUSE_S)
+                return False
+            time.sleep(POLL_S)
+
+    def spare(self, connection: Connection) -> int | None:
+        """The last entry of the journal that no collection needs; `None` = they need none, as numbers are compared."""
+        return None
+
+    def _all(self, connection: Connection) -> dict[int, Home]:
+        """The collections of all scopes, whatever they hold."""
+        s = schema.scopes.c
+        rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME))
+        return {int(i): Home(name=str(home), until=int(until)) for i, home, until in rows if homes.served(str(home))}
+
+    def _work(self, *, looking: bool = False) -> bool:
+        """Whether there is anything to do on the server.
+
+        Args:
+            looking: count collections that only have to be looked at.
+        """
+        with self._engine.connect() as connection:
+            if homes.left(connection):
+                return True
+            found = self._all(connection)
+        return any(
+            home.name in self._lost
+            or (looking and home.until and home.name not in self._checked)
+            or next_slice(self._engine, scope_id, home.until, 1) is not None
+            for scope_id, home in found.items()
+        )
+
+    def _review(self, *, shrunk: bool = False) -> None:
+        """Give collections to scopes that are too large, and take them from those that are empty.
+
+        Args:
+            shrunk: take them from those that are small as well. Nodes may differ in what they call small, and must not
+                take and give in turns.
+        """
+        s, most, now = schema.scopes.c, self._scan_max(), time.monotonic()
+        with self._lock:
+            touched, self._touched = self._touched, set()
+        wanted = select(s.scope_id, s.memories, s.vector_home).where((s.memories > most) | (s.vector_home != NO_HOME))
+        if not shrunk and now < self._all_at and len(touched) <= schema.SQL_VARIABLES:
+            wanted = wanted.where(s.scope_id.in_(sorted(touched)))
+        else:
+            self._all_at = now + ALL_S
+        with self._engine.connect() as connection:
+            rows = connection.execute(wanted).all()
+        self._busy = self._busy or bool(rows)
+        kind = self._fingerprint()
+        for scope_id, memories, home in rows:
+            housed = home != NO_HOME
+            if housed and (not memories or (shrunk and memories <= LEAVES * most)):
+                self._rehouse(scope_id, home, NO_HOME)
+            elif (memories > most and not housed) or (housed and not homes.fits(home, kind)):
+                self._rehouse(scope_id, home)
+
+    def _rehouse(self, scope_id: int, old: str, new: str | None = None, *, leave: bool = True) -> None:
+        """Give a scope another collection, which is filled from the beginning; nothing if it has got one meanwhile.
+
+        Args:
+            old: its present one.
+            new: `NO_HOME` = none; `None` = one with a name of its own.
+            leave: whether the old one is to be removed from the server.
+        """
+        s = schema.scopes
+        with self._writing(), self._engine.begin() as connection:
+            if new is None:
+                new = homes.new(homes.store_of(connection), scope_id, self._fingerprint())
+            changed = update(s).where(s.c.scope_id == scope_id, s.c.vector_home == old)
+            done = connection.execute(changed.values(vector_home=new, vector_until=0)).rowcount
+            if done and leave:
+                homes.leave(connection, [old])
+        self._known.pop(scope_id, None)
+        self._lost.pop(old, None)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Inside, the database may be changed. The thread does not wait for who waits for it.
+
+        Raises:
+            IndexUnavailable: the store is being closed, or the collections are being made anew.
+        """
+        while not self._write_lock.acquire(timeout=0.05):
+            if self._closed or (self.filling.mine and self.filling.halted):
+                raise IndexUnavailable("The semantic index is closed.")
+        try:
+            yield
+        finally:
+            self._write_lock.release()
+
+    # -- filling -----------------------------------------------------------------------------------------------------
+
+    def _step(self) -> bool:
+        """Do something of what there is to do on the server; whether there may be more."""
+        self._review()
+        if not (self._busy or self._lost) or not self._work(looking=True):
+            return self._done()
+        if not self._lease.take():
+            if not self._work():
+                return self._done()  # who fills looks at them
+            self.filling.wake(after=LEASE_S * random.uniform(0.5, 1.5))
+            return False
+        self._remove_left()
+        with self._engine.connect() as connection:
+            found = self._all(connection)
+        for scope_id, home in sorted(found.items()):
+            if self.filling.halted or self._step_of(scope_id, home):
+                break
+        self._tries = 0
+        return not self.filling.halted
+
+    def _done(self) -> bool:
+        self._lease.give_back()
+        self._lost.clear()  # nobody names them any more
+        with self._lock:
+            self._waiting, self._tries, self._busy, self.failed = 0, 0, False, ""
+        return False
+
+    def _step_of(self, scope_id: int, home: Home) -> bool:
+        """Check a collection and give it a slice; whether anything was done."""
+        try:
+            if home.name in self._lost:
+                raise CollectionLost(self._lost[home.name])
+            if home.until and home.name not in self._checked:
+                self._check(scope_id, home)
+            part = next_slice(self._engine, scope_id, home.until, SLICE)
+            if part is None:
+                return False
+            self._fill(scope_id, home, part)
+        except CollectionLost as e:
+            self._rehouse(scope_id, home.name, leave=not isinstance(e, CollectionStrange))
+            self._note(f"{e} {ANEW}")
+        return True
+
+    def _fill(self, scope_id: int, home: Home, part: Slice, *, whole: bool = False) -> None:
+        """Give a slice to the server, and note in the record that it has it.
+
+        Args:
+            whole: do not stop for who wants the thread to.
+        """
+        server, store = self._server, homes.store_part(home.name)
+        if part.after:
+            self._prove(home.name, server.look(home.name))  # a copy of this store may have written to it
+        else:
+            server.drop(home.name)  # what an interrupted slice left, of which some may be gone now
+            server.make(home.name, store)
+        mark = part.mark or Point(part.upto)
+        server.mark(home.name, store, mark.seq, mark.digest)
+        server.apply(home.name, [], part.vectors[:0], part.gone)
+        for start in range(0, len(part.nums), AT_ONCE):
+            if self.filling.halted and not whole:
+                return
+            some = slice(start, start + AT_ONCE)
+            server.apply(home.name, part.nums[some], part.vectors[some], [])
+        s = schema.scopes
+        reached = update(s).where(s.c.scope_id == scope_id, s.c.vector_home == home.name)
+        with self._writing(), self._engine.begin() as connection:
+            connection.execute(reached.where(s.c.vector_until == part.after).values(vector_until=part.upto))
+        self._known.pop(scope_id, None)
+        self._checked.add(home.name)
+        self._proven.add(home.name)
+
+    def _check(self, scope_id: int, home: Home) -> None:
+        """Compare a collection with the record: history, length, numbers, and whether it finds its own vectors.
+
+        Raises:
+            CollectionLost: they do not agree, so it is to be made anew.
+        """
+        seen = self._server.look(home.name)
+        self._prove(home.name, seen)
+        v = schema.vectors.c
+        with self._engine.connect() as connection:
+            mine = (v.scope_id == scope_id) & (v.num <= home.until)
+            wanted = int(connection.execute(select(func.count()).where(mine)).scalar_one())
+            low, high = connection.execute(select(func.min(v.num), func.max(v.num)).where(mine)).one()
+            starts = [low + (high - low) * i // SAMPLES for i in range(SAMPLES if low is not None else 0)]
+            query = select(v.vector).where(mine).order_by(v.num).limit(1)
+            sample = [connection.execute(query.where(v.num >= start)).scalar_one() for start in starts]
+            lost = pruned_upto(connection) > home.until
+        found = self._server.count(home.name)
+        if found < wanted:
+            raise CollectionLost(f"The collection {home.name} holds {found:,} vectors, the store {wanted:,}.")
+        for blob in sample:
+            vector = np.frombuffer(blob, dtype="<f2").astype(np.float32)
+            if seen.dimension != len(vector):
+                raise CollectionLost(
+                    f"The collection {home.name} holds vectors of {seen.dimension} numbers, the store of {len(vector)}."
+                )
+            _, cosines = self._asked_itself(home.name, vector)
+            if vector.any() and (not len(cosines) or float(cosines[0]) < SELF_COSINE):
+                raise CollectionLost(f"The collection {home.name} does not find its own vectors.")
+        if lost or found > wanted:
+            self._take_out(scope_id, home)
+        self._checked.add(home.name)
+
+    def _asked_itself(self, home: str, vector: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """A collection that fails on a server that works is damaged.
+
+        Raises:
+            CollectionLost: it is.
+        """
+        try:
+            return self._server.nearest(home, vector, 1)
+        except VectorsAway as e:
+            try:
+                self._server.check()
+            except (VectorsAway, VectorsRefused):
+                raise e from None
+            raise CollectionLost(f"The collection {home} cannot be asked: {e}") from e
+
+    def _take_out(self, scope_id: int, home: Home) -> None:
+        """Remove what the record does not have any more, though the journal does not tell of it (any longer)."""
+        held, v = self._server.nums(home.name), schema.vectors.c
+        with self._engine.connect() as connection:
+            standing = connection.execute(select(v.num).where(v.scope_id == scope_id)).scalars().all()
+        gone = np.setdiff1d(held, np.asarray(standing, dtype=np.int64))
+        if len(gone):
+            self._server.apply(home.name, [], np.empty((0, 1), dtype=np.float32), gone.tolist())
+
+    def _remove_left(self) -> None:
+        with self._engine.connect() as connection:
+            names = homes.left(connection)
+        if not names:
+            return
+        for name in names:
+            self._server.drop(name)
+        with self._writing(), self._engine.begin() as connection:
+            homes.removed(connection, names)
+
+    def _could_not(self, error: BaseException) -> None:
+        """Told by the thread what went wrong: it is tried again after a pause, unless somebody waits for the end."""
+        if self._closed or self.filling.halted:
+            return
+        self._checked.clear()
+        self._tries += 1
+        said = str(error) if isinstance(error, RecallError) else f"{type(error).__name__}: {error}"
+        kind = said if not isinstance(error, VectorsAway) else f"The Chroma server {self._server.name} is away."
+        if kind != self.failed:  # once, however often it is tried
+            self.failed = kind
+            self._note(f"{said} What collections lack is scanned meanwhile, and brought there when it is back.")
+        if not self.filling.hurried:
+            longest = min(PAUSE_MAX_S, PAUSE_S * 2 ** min(self._tries, 10))
+            self.filling.wake(after=max(self._server.resting, random.uniform(PAUSE_S / 2, longest)))
+
+    # -- making anew -------------------------------------------------------------------------------------------------
+
+    def clear(self) -> None:
+        """Remove all collections, under the write lock; others are filled in the background."""
+        with self.filling.held():
+            self._leave_all()
+            try:
+                self._remove_left()
+            except (VectorsAway, VectorsRefused) as e:
+                self._note(f"{told(e)} What was forgotten is removed there when it is back.")
+        self._busy = True
+        self.filling.wake(urgent=True)
+
+    def rebuild(self, progress: Progress | None = None) -> None:
+        """Fill new collections in place of all there are, under the write lock; in the background where that fails."""
+        with self.filling.held():
+            self._leave_all()
+            self._all_at = 0.0
+            self._review()
+            try:
+                self._remove_left()
+                self._fill_all(progress)
+            except (VectorsAway, VectorsRefused) as e:
+                self._note(f"{told(e)} Collections are filled when it is back.")
+        self._busy = True
+        self.filling.wake(urgent=True)
+
+    def _leave_all(self) -> None:
+        with self._engine.connect() as connection:
+            found = self._all(connection)
+        for scope_id, home in sorted(found.items()):
+            self._rehouse(scope_id, home.name)
+        self._proven.clear()
+        self._checked.clear()
+
+    def _fill_all(self, progress: Progress | None) -> None:
+        lacking, done = sum(self.lacking().values()), 0
+        with self._engine.connect() as connection:
+            scopes = sorted(self._all(connection))
+        for scope_id in scopes:
+            while True:
+                with self._engine.connect() as connection:
+                    home = self._all(connection)[scope_id]
+                part = next_slice(self._engine, scope_id, home.until, SLICE)
+                if part is None:
+                    break
+                self._fill(scope_id, home, part, whole=True)
+                done += len(part.nums)
+                if progress is not None:
+                    progress(SEMANTIC, min(done, lacking), lacking)
+
+
+def foreign(connection: Connection, until: int, seen: Seen) -> str | None:
+    """Why a collection was filled from another history than this journal's; `None` = it was not.
+
+    An entry that was dropped from the journal tells nothing.
+    """
+    if until and seen.seq < until:
+        return f"it was filled up to change {seen.seq:,}, the store knows of {until:,}"
+    if not seen.seq or not seen.digest:
+        return None
+    if seen.seq > journal.last_seq(connection):
+        return f"it was filled up to change {seen.seq:,}, which the store does not have"
+    noted = Point(seen.seq, seen.digest)
+    if seen.seq >= pruned_upto(connection) and journal.point(connection, seen.seq) != noted:
+        return f"its change {seen.seq:,} is not that of the store, which may be a copy or a backup that was put back"
+    return None

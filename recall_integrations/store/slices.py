@@ -1,0 +1,86 @@
+"""What a collection of a large scope lacks: read from the record, a part at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Engine, Row, select
+
+from recall_integrations.database import schema
+from recall_integrations.records import record
+from recall_integrations.store import journal
+from recall_integrations.store.history import Point
+from recall_integrations.store.journal import SEMANTIC
+
+Progress = Callable[[str, int, int], None]  # (what, done, total)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """What a collection gets next.
+
+    Args:
+        after, upto: the changes.
+        nums, vectors: that are added.
+        gone: nums that are taken away.
+        mark: a point of the journal beyond which it holds nothing.
+    """
+
+    after: int
+    upto: int
+    nums: list[int]
+    vectors: NDArray[np.float32]
+    gone: list[int]
+    mark: Point | None
+
+
+def next_slice(engine: Engine, scope_id: int, after: int, limit: int) -> Slice | None:
+    """What the collection of a scope gets next; `None` = it has everything.
+
+    Args:
+        after: how far it reaches.
+        limit: of vectors, and of those that are taken away.
+    """
+    c, v = schema.changes.c, schema.vectors.c
+    with engine.connect() as connection:  # one snapshot
+        cursor = upto = journal.cursors(connection).get(SEMANTIC, 0)
+        removed: Sequence[Row[int, int]] = ()
+        if after:
+            query = select(c.seq, c.num).where(c.scope_id == scope_id, c.op == "del", c.seq > after, c.seq <= upto)
+            removed = connection.execute(query.order_by(c.seq).limit(limit)).all()
+            upto = removed[-1].seq if len(removed) == limit else upto
+        new = select(v.num, v.vector).where(v.scope_id == scope_id, v.num > after, v.num <= upto)
+        rows = connection.execute(new.order_by(v.num).limit(limit)).all()
+        upto = rows[-1].num if len(rows) == limit else upto
+        mark = journal.point(connection, cursor)
+    gone = [row.num for row in removed if row.seq <= upto]
+    if not rows and not gone:
+        return None
+    nums, vectors = stacked([(row.num, row.vector) for row in rows])
+    return Slice(after=after, upto=upto, nums=nums, vectors=vectors, gone=gone, mark=mark)
+
+
+def batches(engine: Engine, scope_id: int, upto: int, limit: int) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+    """All vectors of a scope up to a number, so many at a time."""
+    v, last = schema.vectors.c, 0
+    while True:
+        query = select(v.num, v.vector).where(v.scope_id == scope_id, v.num > last, v.num <= upto)
+        with engine.connect() as connection:
+            rows = connection.execute(query.order_by(v.num).limit(limit)).all()
+        if not rows:
+            return
+        last = rows[-1].num
+        yield stacked([(row.num, row.vector) for row in rows])
+
+
+def stacked(rows: list[tuple[int, bytes]]) -> tuple[list[int], NDArray[np.float32]]:
+    """Numbers and vectors; 0 where one cannot be read, as in the columns: the doctor finds it."""
+    lengths = [len(blob) if isinstance(blob, bytes) else 0 for _, blob in rows]
+    width = max(set(lengths), key=lengths.count, default=0) // 2 * 2
+    blank = bytes(width)
+    joined = b"".join(blob if n == width else blank for (_, blob), n in zip(rows, lengths, strict=True))
+    vectors = np.frombuffer(joined, dtype="<f2").reshape(len(rows), width // 2).astype(np.float32)
+    vectors[~np.isfinite(vectors).all(axis=1)] = 0
+    return [num for num, _ in rows], vectors

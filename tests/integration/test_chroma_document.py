@@ -1,0 +1,50 @@
+"""docs/chroma-server.md: its example prints what it says, its numbers are those of the modules, its settings exist."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from recall_integrations.arms import semantic
+from recall_integrations.config import RecallConfig
+from recall_integrations.indexes import vector_server
+from recall_integrations.store import served_collections
+from tests import chroma
+from tests.pages import DOCS, ROOT, printed
+
+PAGE = DOCS / "chroma-server.md"
+
+
+@pytest.mark.slow
+def test_the_example_prints_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    with chroma.running() as server:
+        monkeypatch.setenv("CHROMA", server.address)
+        found = list(printed(PAGE))
+    assert len(found) == 1
+    for example, out in found:
+        assert out == (example.said or "")
+
+
+def test_the_numbers_are_those_of_the_modules() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert f"{served_collections.SLICE:,} vectors, notes" in text
+    assert "no longer than half" in text and semantic.SERVER_SHARE == 0.5
+    assert "asks for five seconds" in text and vector_server.OPEN_S == 5
+    assert "grow to half a minute" in text and served_collections.PAUSE_MAX_S == 30
+    assert f"`{semantic.AWAY}`" in text
+
+
+def test_the_settings_are_settings() -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    made = RecallConfig.from_mapping(yaml.safe_load(block)["recall"])
+    assert made.vectors.token_variable == "CHROMA_TOKEN" and made.vectors.timeout_ms == 5_000
+
+
+def test_the_tests_that_it_names_are_there() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE.read_text(encoding="utf-8"))
+    assert len(named) > 8
+    for path, name in named:
+        source = (ROOT / path).read_text(encoding="utf-8")
+        assert not name or f"def {name}(" in source, (path, name)

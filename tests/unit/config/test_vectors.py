@@ -1,0 +1,59 @@
+"""Settings of a Chroma server: what may be an address, and that no token is a setting."""
+
+from __future__ import annotations
+
+import pytest
+
+from recall_integrations.config import RecallConfig, VectorsConfig
+from recall_integrations.config.changes import changed_settings, refuse_fixed
+from recall_integrations.errors import ConfigError
+
+
+@pytest.mark.parametrize("address", ["http://localhost:8000", "https://api.trychroma.com", "http://[::1]:8000", ""])
+def test_what_may_be_an_address(address: str) -> None:
+    assert VectorsConfig(address=address).address == address
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "localhost:8000",
+        "ftp://host",
+        "http://",
+        "http://host:port",
+        "http://host?a=b",
+        "http://host#x",
+        "postgresql://h",
+    ],
+)
+def test_what_may_not(address: str) -> None:
+    with pytest.raises(ConfigError, match=r"vectors\.address"):
+        VectorsConfig(address=address)
+
+
+def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
+    with pytest.raises(ConfigError, match=r"vectors\.token_variable") as refused:
+        VectorsConfig(address="https://me:sesame@host")
+    assert "sesame" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["tenant", "database"])
+@pytest.mark.parametrize("value", ["", " ", "a/b"])
+def test_names_on_the_server(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"vectors\\.{name}"):
+        RecallConfig.from_mapping({"vectors": {name: value}})
+
+
+def test_it_is_a_setting_of_the_store_not_of_a_scope() -> None:
+    with pytest.raises(ConfigError, match="the store is opened with it"):
+        RecallConfig.from_mapping({"scopes": [{"user_id": "u1", "vectors": {"timeout_ms": 10}}]})
+    changed = changed_settings(RecallConfig(), RecallConfig(vectors=VectorsConfig(address="http://host:8000")))
+    assert changed == ("vectors.address",)
+    with pytest.raises(ConfigError, match="cannot change while the store is open"):
+        refuse_fixed(changed)
+
+
+def test_it_comes_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECALL_VECTORS__ADDRESS", "http://host:8000")
+    monkeypatch.setenv("RECALL_VECTORS__TOKEN_VARIABLE", "CHROMA_TOKEN")
+    assert RecallConfig.load().vectors == VectorsConfig(address="http://host:8000", token_variable="CHROMA_TOKEN")

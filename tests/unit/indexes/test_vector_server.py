@@ -1,0 +1,199 @@
+"""What a Chroma server may answer, and what is said of it; real ones: tests/integration/test_chroma_server.py."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from recall_integrations.config import VectorsConfig
+from recall_integrations.errors import ConfigError, RecallError, VectorsAway, VectorsRefused
+from recall_integrations.indexes import vector_server
+from recall_integrations.indexes.vector_server import VectorServer
+from recall_integrations.indexes.vectors import CollectionLost
+
+Answer = tuple[int, str]
+COLLECTION = {
+    "id": "1e6ee5b8-7d2c-4f0f-9d4e-0d5f6f6e0001",
+    "name": "recall-a.1.b.c",
+    "tenant": "default_tenant",
+    "database": "default_database",
+    "log_position": 0,
+    "version": 0,
+    "dimension": 4,
+    "metadata": {"recall_seq": 7, "recall_digest": "abc"},
+    "configuration_json": {},
+}
+
+
+class Scripted:
+    """Answers what it is told to; remembers what it was sent."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[str], Answer] = lambda _path: (200, "{}")
+        self.paths: list[str] = []
+        self.headers: list[dict[str, str]] = []
+        self.slow_s = 0.0
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                outer.paths.append(self.path)
+                outer.headers.append({name.lower(): value for name, value in self.headers.items()})
+                time.sleep(outer.slow_s)
+                status, body = outer.answer(self.path)
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def do_POST(self) -> None:
+                self.do_GET()
+
+            def do_DELETE(self) -> None:
+                self.do_GET()
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def scripted() -> Iterator[Scripted]:
+    with closing(Scripted()) as made:
+        yield made
+
+
+def asks(scripted: Scripted, **more: object) -> VectorServer:
+    return VectorServer(VectorsConfig(address=scripted.address, **more))  # type: ignore[arg-type]
+
+
+def problem(code: str, message: str) -> str:
+    return json.dumps({"error": code, "message": message})
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "says"),
+    [
+        (401, "sesame", VectorsRefused, "status 401; the token in CHROMA_OF_TESTS"),
+        (403, "sesame", VectorsRefused, "status 403"),
+        (404, problem("NotFoundError", "no such collection"), CollectionLost, "no such collection"),
+        (400, problem("InvalidArgumentError", "wrong dimension"), CollectionLost, "wrong dimension"),
+        (404, "not here", VectorsRefused, "Is it one at all"),
+        (410, problem("Unimplemented", "deprecated"), VectorsRefused, "It says: deprecated"),
+        (429, "slow down, sesame", VectorsAway, "status 429"),
+        (500, problem("InternalError", "sesame"), VectorsAway, "status 500"),
+        (302, "", VectorsAway, "status 302"),
+        (200, "<html>", VectorsRefused, "no Chroma server"),
+    ],
+)
+def test_what_is_said_of_an_answer(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch, status: int, body: str, kind: type[RecallError], says: str
+) -> None:
+    monkeypatch.setenv("CHROMA_OF_TESTS", "sesame")
+    scripted.answer = lambda _path: (status, body)
+    with closing(asks(scripted, token_variable="CHROMA_OF_TESTS")) as server, pytest.raises(kind, match=says) as met:
+        server.look("a.1.b.c")
+    assert type(met.value) is kind and "sesame" not in str(met.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "sent"),
+    [("X-Chroma-Token", ("x-chroma-token", "sesame")), ("Authorization", ("authorization", "Bearer sesame"))],
+)
+def test_the_token_is_sent_and_never_shown(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch, header: str, sent: tuple[str, str]
+) -> None:
+    monkeypatch.setenv("CHROMA_OF_TESTS", "sesame")
+    scripted.answer = lambda _path: (200, json.dumps(COLLECTION))
+    with closing(asks(scripted, token_variable="CHROMA_OF_TESTS", token_header=header)) as server:
+        seen = server.look("a.1.b.c")
+        assert (seen.dimension, seen.seq, seen.digest) == (4, 7, "abc")
+        assert "sesame" not in repr(server)
+    assert scripted.headers[0][sent[0]] == sent[1]
+
+
+@pytest.mark.parametrize("value", [None, "", "two\nlines", "schlüssel"])
+def test_a_token_that_cannot_be_sent(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+    if value is None:
+        monkeypatch.delenv("CHROMA_OF_TESTS", raising=False)
+    else:
+        monkeypatch.setenv("CHROMA_OF_TESTS", value)
+    with pytest.raises(ConfigError, match="CHROMA_OF_TESTS") as met:
+        VectorServer(VectorsConfig(address="http://127.0.0.1:1", token_variable="CHROMA_OF_TESTS"))
+    assert not value or value not in str(met.value)
+
+
+def test_it_is_waited_for_no_longer_than_there_is_time(scripted: Scripted) -> None:
+    scripted.slow_s = 5.0
+    with closing(asks(scripted, timeout_ms=60_000)) as server:
+        server.resting  # noqa: B018 - asked of a server that was never asked anything
+        began = time.monotonic()
+        with pytest.raises(VectorsAway, match="did not answer in time"):
+            server.nearest("a.1.b.c", np.ones(4, dtype=np.float32), 1, seconds=0.05)
+        with pytest.raises(VectorsAway, match="did not answer in time"):
+            server.nearest("a.1.b.c", np.ones(4, dtype=np.float32), 1, seconds=0.0)
+        assert time.monotonic() - began < 3, "loading chromadb is most of it"
+
+
+def test_a_limit_of_its_own(scripted: Scripted) -> None:
+    scripted.slow_s = 5.0
+    with closing(asks(scripted, timeout_ms=50)) as server, pytest.raises(VectorsAway, match="did not answer in time"):
+        server.look("a.1.b.c")
+
+
+def test_after_failures_in_a_row_it_is_left_alone_for_a_while(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_server, "OPEN_S", 0.1)
+    scripted.answer = lambda _path: (503, "")
+    with closing(asks(scripted)) as server:
+        for _ in range(3):
+            with pytest.raises(VectorsAway, match="status 503"):
+                server.look("a.1.b.c")
+        with pytest.raises(VectorsAway, match="failed lately"):
+            server.look("a.1.b.c")
+        assert len(scripted.paths) == 3 and server.resting > 0
+        scripted.answer = lambda _path: (200, json.dumps(COLLECTION))
+        time.sleep(0.12)
+        assert server.look("a.1.b.c").seq == 7
+
+
+def test_who_has_no_time_opens_no_breaker_for_others(scripted: Scripted) -> None:
+    scripted.slow_s = 0.3
+    scripted.answer = lambda _path: (200, json.dumps(COLLECTION))
+    with closing(asks(scripted)) as server:
+        for _ in range(4):
+            with pytest.raises(VectorsAway, match="did not answer in time"):
+                server.look("a.1.b.c", 0.02)
+        assert server.look("a.1.b.c").seq == 7
+
+
+def test_a_collection_that_is_gone_is_no_failure_of_the_server(scripted: Scripted) -> None:
+    scripted.answer = lambda _path: (404, problem("NotFoundError", "gone"))
+    with closing(asks(scripted)) as server:
+        for _ in range(6):
+            with pytest.raises(CollectionLost):
+                server.look("a.1.b.c")
+        server.drop("a.1.b.c")
+
+
+def test_of_another_major_version(scripted: Scripted) -> None:
+    scripted.answer = lambda _path: (200, '"2.0.1"')
+    with closing(asks(scripted)) as server, pytest.raises(VectorsRefused, match=r"'2\.0\.1', and one of version 1"):
+        server.check()
