@@ -3,7 +3,7 @@
 An `insert` of SQLAlchemy makes a dictionary of bound parameters for every row, which for a batch of memories costs more
 than the database does. Here it says once what the statement is and how values of each column are written, and the rows
 go to the driver as they are. What is stored is the same. PostgreSQL is given more than a few of them as a copy, in a
-third of the time.
+third of the time; not from a tenant, as PostgreSQL copies nothing in under row-level security.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import JSON, Connection, Dialect, Table, insert
 from sqlalchemy.exc import DBAPIError
+
+from recall_integrations.database.meta import tenant_of
 
 Written = Callable[[Any], Any]
 COPIED = 4  # rows from which on a copy is faster than an insert
@@ -49,7 +51,7 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
             for values in made:
                 values[place] = written(values[place])
         made = [tuple(values) for values in made]
-    if connection.dialect.driver == "psycopg" and len(made) >= COPIED:
+    if connection.dialect.driver == "psycopg" and len(made) >= COPIED and tenant_of(connection) is None:
         _copy(connection, table, statement.names, made)
         return
     if not statement.positional:

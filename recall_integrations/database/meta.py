@@ -2,11 +2,53 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, Engine, insert, select, update
 
 from recall_integrations.database import schema
+from recall_integrations.records import record
 
 PRUNED = "pruned"  # number and digest of the last entry that was dropped from the journal
+WRITTEN = "memories written in "  # before a language, `BY_SCOPE` and a number: how many a scope has written
+BY_SCOPE = " by scope "
+OWED = "compacting"  # not empty while something stands in files yet whose removal no change tells
+SPENT = "facts_llm_spent"  # what a language model was asked in this hour
+TENANT = "recall_tenant"  # option of a connection: the role of the tenant whose it is
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """What of the store's notes a tenant may write.
+
+    Args:
+        written: what keys begin with that end with the number of a scope; of its own scopes.
+        owed: a key whose value may be "1".
+        spent: a key of its own.
+    """
+
+    written: str
+    owed: str
+    spent: str
+
+    def holds(self, key: str) -> bool:
+        """Whether a key is one of them."""
+        return key in (self.owed, self.spent) or key.startswith(self.written)
+
+
+def tenant_of(connection: Connection | Engine) -> str | None:
+    """The role whose connection, or connections, it is, if row-level security shows it a part of the rows only."""
+    role = connection.get_execution_options().get(TENANT)
+    return None if role is None else str(role)
+
+
+def noted_by(role: str) -> Noted:
+    """What the role of a tenant may note."""
+    return Noted(written=WRITTEN, owed=OWED, spent=f"{SPENT} {role}")
+
+
+def spent_key(connection: Connection) -> str:
+    """Where it is noted what a language model was asked: a tenant has a budget of its own."""
+    role = tenant_of(connection)
+    return SPENT if role is None else noted_by(role).spent
 
 
 def get_meta(connection: Connection, key: str) -> str | None:
@@ -20,7 +62,10 @@ def pruned_upto(connection: Connection) -> int:
 
 
 def put_meta(connection: Connection, key: str, value: str) -> None:
-    """Set a value, in the caller's transaction."""
+    """Set a value, in the caller's transaction. What only the owner of a store notes, a tenant leaves alone."""
+    role = tenant_of(connection)
+    if role is not None and not noted_by(role).holds(key):
+        return
     row = update(schema.meta).where(schema.meta.c.key == key).values(value=value)
     if not connection.execute(row).rowcount:
         connection.execute(insert(schema.meta).values(key=key, value=value))

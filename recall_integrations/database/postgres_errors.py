@@ -23,6 +23,8 @@ _REFUSED = regex(r"authentication failed|no password supplied|no pg_hba\.conf en
 _ABSENT = regex(r"database .* does not exist")
 _NUL = regex(r"\bNUL\b|0x00|\\u0000")
 
+_OF_OTHERS = "row-level security policy"
+
 # What is said of errors by the beginning of their code, the longest first.
 _SAID = (
     ("57014", "stopped a statement that took longer than its timeout allows. Allow more time, or ask for less"),
@@ -30,7 +32,11 @@ _SAID = (
     ("53300", "has no connection left. Lower the pool of each process, or raise `max_connections`"),
     ("53100", "has no disk left. Nothing was changed; make room on the server"),
     ("25006", "takes no writes: it is a replica, or read only. Give the address of the primary"),
-    ("42501", "does not allow it to this user. Grant it what the tables need"),
+    (
+        "42501",
+        "does not allow it to this user. Ask as the owner of the tables, or let the owner grant what is needed "
+        "(`recall db isolate` for the role of a tenant)",
+    ),
     ("53", "has too few resources left. Try again later"),
 )
 
@@ -130,6 +136,11 @@ def _mapped(error: BaseException, url: URL) -> RecallError:
         return StoreError(
             f"The database {where} cannot be reached ({said}). Check that it runs and that the address is right, and "
             "try again. If something was being written, it may not have been kept."
+        )
+    if _OF_OTHERS in said:
+        return StoreError(
+            f"The database {where} takes nothing from this user but for the scopes of its own user_id ({said}): it is "
+            "the role of a tenant (`recall db check` names them). Nothing was written."
         )
     for begin, advice in _SAID:
         if code.startswith(begin):

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, delete, exists, or_, select
 from recall_integrations.database import schema
 from recall_integrations.database.engine import write_anew
 from recall_integrations.database.freeing import free_rows
-from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.meta import OWED, get_meta, put_meta
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import CACHE_FILE
 from recall_integrations.store import journal, rows
@@ -25,7 +25,7 @@ from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.doctor.surroundings import PUT_ASIDE
 from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.parts import StoreParts
-from recall_integrations.store.removing import OWED, Removing
+from recall_integrations.store.removing import Removing
 from recall_integrations.store.slices import Progress
 
 ALONE = "to remove for good what was forgotten"

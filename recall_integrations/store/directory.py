@@ -69,6 +69,10 @@ class HeldDirectory:
         return False
 
     @property
+    def tenant(self) -> None:
+        """A directory has no roles."""
+
+    @property
     def address(self) -> str:
         """What `MemoryStore.open` takes for the same store."""
         return str(self.path.resolve())

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from sqlalchemy import Connection
 
 from recall_integrations.config import FactsConfig
-from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.meta import get_meta, put_meta, spent_key
 from recall_integrations.records import record
 from recall_integrations.types.numbers import is_number, is_whole
 
-SPENT = "facts_llm_spent"  # key in `meta`
 HOUR_S = 3_600.0
 
 
@@ -58,11 +57,11 @@ class Budget:
         """Note what is spent, in the caller's transaction."""
         spent = self._spent(connection)
         made = {"since": spent.since, "calls": spent.calls + calls, "chars": spent.chars + chars}
-        put_meta(connection, SPENT, json.dumps(made))
+        put_meta(connection, spent_key(connection), json.dumps(made))
 
     def _spent(self, connection: Connection) -> Spent:
         now = self._clock()
-        noted = _read(get_meta(connection, SPENT))
+        noted = _read(get_meta(connection, spent_key(connection)))
         over = not noted.since <= now < noted.since + HOUR_S  # also where the clock went back
         return Spent(since=now) if over else noted
 

@@ -8,14 +8,14 @@ from sqlalchemy import Connection, delete, func, select
 
 from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.database import schema
-from recall_integrations.database.meta import put_meta
+from recall_integrations.database.meta import OWED, put_meta
 from recall_integrations.errors import InvalidArgument, InvalidFilter
 from recall_integrations.store import rows
 from recall_integrations.store.given import checked_filters
 from recall_integrations.store.learned_files import name_of
 from recall_integrations.store.listing import Listing
 from recall_integrations.store.parts import StoreParts
-from recall_integrations.store.removing import OWED, Removing
+from recall_integrations.store.removing import Removing
 from recall_integrations.types import Filters, Scope, checked_id, checked_scope
 
 BATCH = 1_000  # memories per transaction

@@ -50,6 +50,10 @@ class Held(Protocol):
         """Whether what is derived is this process's alone."""
 
     @property
+    def tenant(self) -> str | None:
+        """The role of a tenant, to which the database shows its rows only; `None` = all are seen."""
+
+    @property
     def address(self) -> str:
         """What `MemoryStore.open` takes for the same store; may hold a password."""
 

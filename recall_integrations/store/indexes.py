@@ -22,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_error
 from recall_integrations.database.inserting import insert_rows
+from recall_integrations.database.meta import tenant_of
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
 from recall_integrations.indexes.vectors import Neighbours, SemanticIndex
@@ -450,6 +451,10 @@ class Indexes:
 
     def _apply_semantic(self, given: Vectors | None, batch: list[Change]) -> None:
         puts = [c for c in batch if c.content is not None]
+        if tenant_of(self._engine) is not None:  # whose cursor may have to stay where a vector of somebody else lacks
+            with self._engine.connect() as connection:
+                there = journal.embedded(connection, puts)
+            puts = [c for c in puts if c.num not in there]
         texts = [c.content or "" for c in puts]
         vectors = self.embed(texts) if given is None else given.of(texts)
         with self._engine.begin() as connection:
@@ -651,6 +656,8 @@ class Indexes:
         with self._engine.connect() as connection:
             at = journal.cursors(connection)
             pending = {name: journal.count_after(connection, at.get(name, 0), scope_id) for name in lags}
+            if tenant_of(connection) is not None and pending.get(SEMANTIC):
+                pending[SEMANTIC] = journal.unembedded(connection, at.get(SEMANTIC, 0), scope_id)
         return {name: count for name, count in pending.items() if count}
 
     def _behind(self) -> dict[str, int]:

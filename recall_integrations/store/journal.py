@@ -207,6 +207,25 @@ def pending_in(connection: Connection, after: int, limit: int, scope_id: int | N
     ]
 
 
+def unembedded(connection: Connection, cursor: int, scope_id: int) -> int:
+    """How many memories of a scope that were written after a change have no vector."""
+    m, v = schema.memories.c, schema.vectors.c
+    query = select(func.count()).where(m.scope_id == scope_id, m.num > cursor)
+    there = select(v.num).where(v.scope_id == m.scope_id, v.num == m.num).exists()
+    return int(connection.execute(query.where(~there)).scalar_one())
+
+
+def embedded(connection: Connection, changes: Sequence[Change]) -> set[int]:
+    """Numbers of those whose vectors are there."""
+    v = schema.vectors.c
+    found: set[int] = set()
+    for start in range(0, len(changes), schema.SQL_VARIABLES):
+        part = changes[start : start + schema.SQL_VARIABLES]
+        query = select(v.num).where(v.scope_id.in_({c.scope_id for c in part}), v.num.in_([c.num for c in part]))
+        found.update(int(num) for num in connection.execute(query).scalars())
+    return found
+
+
 def count_after(connection: Connection, cursor: int, scope_id: int | None = None) -> int:
     """How many entries lie behind a cursor; of a scope only those of memories."""
     c = schema.changes

@@ -13,7 +13,7 @@ from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import shown
 from recall_integrations.database.turns import LEARNING, AdvisoryLock, Outside
-from recall_integrations.errors import StoreLocked
+from recall_integrations.errors import StoreError, StoreLocked
 from recall_integrations.store.learned_files import TAKEN
 
 BEFORE = "learned/"  # of keys: learned/<name>/<text>
@@ -24,10 +24,11 @@ class LearnedRows:
 
     Args:
         engine: of the store.
+        tenant: the role of a tenant, which sees nothing of it and keeps nothing.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, tenant: str | None = None) -> None:
+        self._engine, self._tenant = engine, tenant
 
     def any(self) -> bool:
         """Whether there is a row."""
@@ -47,7 +48,16 @@ class LearnedRows:
             return get_meta(connection, f"{BEFORE}{name}/{of}")
 
     def put(self, name: str, of: str, text: str) -> None:
-        """Write a row."""
+        """Write a row.
+
+        Raises:
+            StoreError: this node is a tenant's.
+        """
+        if self._tenant is not None:
+            raise StoreError(
+                f"The role {self._tenant!r} is a tenant's: what is learned is kept by the owner of the tables. Run "
+                "`recall learn` as that user."
+            )
         with mapped_errors(self._engine), self._engine.begin() as connection:
             put_meta(connection, f"{BEFORE}{name}/{of}", text)
 

@@ -14,11 +14,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from sqlalchemy import Engine, event
 
-from recall_integrations.database.postgres import open_postgres
+from recall_integrations.database import tenants
+from recall_integrations.database.meta import TENANT
+from recall_integrations.database.postgres import mapped_errors, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.database.turns import FILLING, OPENED, PLACE, AdvisoryLock, Committed, Lease, Outside
 from recall_integrations.database.upgrading import make_ready
-from recall_integrations.errors import RecallError, StoreClosed, StoreLocked, StorePathError
+from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
 from recall_integrations.records import record
 from recall_integrations.store.directory import LOCK
 from recall_integrations.store.learned_rows import LearnedRows
@@ -39,6 +41,7 @@ class Node:
         outside: says that this node has the store open. Every call asks it, so that who was cut off says so again.
         turns: the connection that has the write lock.
         lease: of who writes to a server of vectors.
+        tenant: the role of a tenant, as which this node sees its rows only; `None` = it sees all.
     """
 
     path: Path
@@ -50,6 +53,7 @@ class Node:
     outside: Outside
     turns: Outside
     lease: Lease
+    tenant: str | None = None
 
     @property
     def own_indexes(self) -> bool:
@@ -75,7 +79,7 @@ class Node:
     @property
     def learned(self) -> LearnedRows:
         """What was learned: in the database, for all nodes."""
-        return LearnedRows(self.engine)
+        return LearnedRows(self.engine, self.tenant)
 
     def keeps(self) -> bool:
         """No node keeps tantivy's or Chroma's files: words and vectors are read from the record."""
@@ -125,7 +129,13 @@ class Node:
 
         Raises:
             StoreLocked: one has.
+            StoreError: this one is a tenant's.
         """
+        if self.tenant:
+            raise StoreError(
+                f"The store {self.name} is open as the role of a tenant, which sees a part of it. Open it as the owner "
+                f"of its tables {what}."
+            )
         if others := self.others():
             raise StoreLocked(
                 f"The store {self.name} is open in {len(others)} more processes, and nobody else may have it {what}. "
@@ -167,6 +177,10 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         engine = open_postgres(url, isolation="REPEATABLE READ")  # as SQLite: one state for all statements
         outside = Outside(engine, shares=OPENED)
         turns = Outside(engine)
+        with mapped_errors(engine), engine.connect() as connection:
+            tenant = tenants.role_under_policies(connection)
+        if tenant is not None:
+            engine = engine.execution_options(**{TENANT: tenant})
         turn = WriteTurn(AdvisoryLock(turns), shown(engine.url))
         turn.acquire()
         outside.ask("SELECT 1")
@@ -192,6 +206,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         outside=outside,
         turns=turns,
         lease=Lease(Outside(engine), FILLING),
+        tenant=tenant,
     )
 
 

@@ -13,7 +13,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import EmbeddingMismatch, InvalidArgument, StoreError, VectorsAway
+from recall_integrations.errors import ConfigError, EmbeddingMismatch, InvalidArgument, StoreError, VectorsAway
 from recall_integrations.extraction import Extractor
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import entity_keys, following, journal, languages, renewal
@@ -71,6 +71,11 @@ def open_parts(
     directory = held
     parts: StoreParts | None = None
     try:
+        if server is not None and held.tenant is not None:
+            raise ConfigError(
+                f"{held.name} is opened as the role of a tenant, and a Chroma server knows no such roles: leave out "
+                "`vectors.address`."
+            )
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor, server=server)
         with parts.errors():
             directory.make_ready()

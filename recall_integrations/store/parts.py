@@ -368,7 +368,7 @@ class StoreParts:
             for scope_id in self.indexes.catch_up(vectors=vectors):
                 if scope_id != writing or was_behind:
                     self.views.drop(scope_id)
-        if self.directory.own_indexes and self.next_seq >= self._prune_at:
+        if self.directory.own_indexes and not self.directory.tenant and self.next_seq >= self._prune_at:
             self._prune_at = self.next_seq + KEPT_ENTRIES // 10
             with self.engine.begin() as connection:
                 journal.prune_old(connection, KEPT_ENTRIES)

@@ -15,7 +15,6 @@ from recall_integrations.store.parts import StoreParts
 from recall_integrations.types import Scope
 
 Touched = tuple[int, Sequence[Change], bool]  # the version of the scope, the entry, whether vectors are up to it
-OWED = "compacting"  # key in `meta`: not empty while something stands in files yet whose removal no change tells
 Chosen = Callable[[Connection, int], Sequence[int]]  # (connection, number of the scope) -> numbers of its memories
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from recall_integrations.database import schema
+from recall_integrations.database import schema, tenants
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.store import homes
@@ -38,8 +38,10 @@ def add_scope(connection: Connection, scope: Scope) -> int:
     known = connection.execute(select(s.c.scope_id).where(*same)).scalar()
     if known is not None:  # committed by a call that was interrupted before it could say so
         return int(known)
-    given = connection.execute(select(func.max(s.c.scope_id))).scalar() or 0
-    scope_id = max(given, int(get_meta(connection, LAST_SCOPE) or 0)) + 1
+    scope_id = tenants.next_scope(connection)
+    if scope_id is None:
+        given = connection.execute(select(func.max(s.c.scope_id))).scalar() or 0
+        scope_id = max(given, int(get_meta(connection, LAST_SCOPE) or 0)) + 1
     connection.execute(
         insert(s).values(
             scope_id=scope_id,

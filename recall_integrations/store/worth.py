@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import Connection, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import put_meta
+from recall_integrations.database.meta import BY_SCOPE, WRITTEN, put_meta
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding
@@ -25,8 +25,6 @@ from recall_integrations.text import language_of
 
 COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
 IN = " in "  # and before a language that is not English
-WRITTEN = "memories written in "  # key in `meta`, before a language other than English …
-BY = " by scope "  # … and the number of a scope: how many it has written, as far as that matters
 MEMORIES_MIN = 10  # of a scope in a language, before eighty texts are embedded to measure it
 
 logger = logging.getLogger(__name__)
@@ -90,8 +88,9 @@ class CosineWorth:
                 self._known[language] = float(value)
         counts = select(m.c.key, m.c.value).where(m.c.key.startswith(WRITTEN, autoescape=True))
         for name, value in connection.execute(counts):
-            language, _, scope = name.removeprefix(WRITTEN).partition(BY)
-            self._noted[int(scope), language] = int(value)
+            language, _, scope = name.removeprefix(WRITTEN).partition(BY_SCOPE)
+            if scope.isdecimal() and value.isdecimal():
+                self._noted[int(scope), language] = int(value)
 
     def _counted(self, scope_id: int | None, texts: Sequence[str]) -> dict[str, int]:
         """Of each language that is still counted, the memories of a scope (`None` = a new one) with these texts."""
@@ -145,7 +144,7 @@ class CosineWorth:
         if scope_id is None:
             return
         for language, count in sorted(self._written.items()):
-            put_meta(connection, f"{WRITTEN}{language}{BY}{scope_id}", str(count))
+            put_meta(connection, f"{WRITTEN}{language}{BY_SCOPE}{scope_id}", str(count))
             self._before[scope_id, language] = self._noted.get((scope_id, language), 0)
             self._noted[scope_id, language] = count
 

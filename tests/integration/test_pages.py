@@ -47,6 +47,8 @@ NOT_RUN = {
     ("recall", "learn", "diff"): "needs a version, which takes weeks of feedback; tests/unit/console runs it",
     ("recall", "learn", "rollback"): "needs a version, too",
     ("recall", "learn", "promote"): "needs a version, too",
+    ("recall", "db", "isolate"): "takes a role of the server; test_row_level_security.py runs it",
+    ("recall", "search", "postgresql://ann@localhost/memories"): "takes such a role, too",
     ("recall", "explain", "locomo//conv-26"): "asks what the command below imports",
     ("recall", "import", "--format", "locomo"): "takes the data of LoCoMo; tests/unit/test_cli.py imports such a file",
 }
@@ -59,6 +61,7 @@ FOREIGN = {
     "while true; do recall": "runs until it is stopped",
     "curl": "asks a server that runs elsewhere",
     "docker": "needs a container engine",
+    "psql": "makes a role; test_row_level_security.py makes such",
     "pg_dump": "asks a PostgreSQL; test_backup_of_postgres.py runs it, and the programs below",
     "createdb": "as pg_dump",
     "pg_restore": "as pg_dump",

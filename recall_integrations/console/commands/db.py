@@ -55,8 +55,11 @@ def check(ctx: click.Context, store: Place) -> None:
     Where large scopes have their vectors on a Chroma server, it is compared
     with the record: RECALL_VECTORS__ADDRESS says where it is.
 
-    Exit code 0: the tables are as this version needs them, and what the server
-    holds is as it should be, or could not be looked at. 1: they are not.
+    Roles that were isolated (`recall db isolate`) are listed.
+
+    Exit code 0: the tables are as this version needs them, no tenant sees what
+    is not its own, and what the server holds is as it should be, or could not
+    be looked at. 1: they are not.
     """
     from recall_integrations.database import upgrading
 
@@ -64,7 +67,8 @@ def check(ctx: click.Context, store: Place) -> None:
         found = upgrading.check(engine)
         if found.ready:
             click.echo(f"{store}: version {found.version}, as this package needs it.")
-            ctx.exit(0 if _served_well(engine) else 1)
+            well = [_isolated_well(engine), _served_well(engine)]
+            ctx.exit(0 if all(well) else 1)
     if not found.version:
         click.echo(f"{store}: no tables yet. `recall db upgrade` makes version {found.newest}.")
     elif found.pending:
@@ -93,6 +97,19 @@ def _served_well(engine: Engine) -> bool:
     return told.state != PROBLEM
 
 
+def _isolated_well(engine: Engine) -> bool:
+    """Whether nothing lacks where roles are tenants'; says who they are, and what lacks."""
+    from recall_integrations.database import tenants
+
+    with engine.connect() as connection:
+        known, lacking = tenants.tenants(connection), list(tenants.lacking(connection))
+    for one in known:
+        click.echo(f"role {one.role}: sees the scopes of user {one.user_id}.")
+    for what in lacking:
+        click.echo(f"  not as it should be: {what}")
+    return not lacking
+
+
 @db.command("upgrade")
 @STORE
 @click.option(
@@ -118,3 +135,33 @@ def upgrade(store: Place, lock_timeout: float) -> None:
         click.echo(f"{store}: upgraded to version {version}.")
     else:
         click.echo(f"{store}: version {version} already.")
+
+
+@db.command("isolate")
+@STORE
+@click.option("--role", required=True, metavar="ROLE", help="Of the server. It has to be there, and may log in.")
+@click.option("--user", metavar="USER", help="First part of the scopes that it sees: its user_id.")
+@click.option("--undo", is_flag=True, help="Take back what the role was given. Memories stay.")
+def isolate(store: Place, role: str, user: str | None, undo: bool) -> None:
+    """Let a role of the server see the scopes of one user only.
+
+    The database itself keeps it so, by row-level security: whoever has the
+    password of the role meets nothing of anybody else. Run it as the owner of
+    the tables. Run it again after an upgrade; it does the same again.
+
+    \b
+    recall db isolate postgresql://recall@localhost/memories --role ann --user ann
+    recall stats postgresql://ann@localhost/memories
+    """
+    from recall_integrations.database import tenants
+
+    if undo == bool(user):
+        raise InvalidArgument("Give either --user USER or --undo.")
+    with _engine(store) as engine:
+        if user is None:
+            had = tenants.give_back(engine, role)
+            said = f"role {role} sees nothing any more." if had else f"role {role} was not isolated. Nothing to do."
+            click.echo(f"{store}: {said}")
+            return
+        tenants.isolate(engine, role, user)
+    click.echo(f"{store}: role {role} sees the scopes of user {user} only. Start its nodes anew.")

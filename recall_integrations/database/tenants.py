@@ -1,0 +1,313 @@
+"""A role of PostgreSQL for each tenant: the server itself shows it the rows of one user, and takes no others from it.
+
+Row-level security is a second wall behind scopes: with the role of a tenant, a mistake in an application, or somebody
+who has its password, meets nothing of anybody else. Source: PostgreSQL, "Row Security Policies".
+
+What the role may do is in `database.policies`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlalchemy import Connection, Engine, text
+
+from recall_integrations.database import policies, schema
+from recall_integrations.database.meta import get_meta, tenant_of
+from recall_integrations.database.postgres import mapped_errors
+from recall_integrations.database.postgres_errors import shown
+from recall_integrations.errors import InvalidArgument, StoreError, StoreVersionError
+from recall_integrations.records import record
+from recall_integrations.types import checked_id
+
+BEGUN = "embedding"  # key in `meta` that a store has from its first memory on
+# Members of these read and write files of the server, or run programs on it.
+_OF_FILES = ("pg_read_server_files", "pg_write_server_files", "pg_execute_server_program")
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    """A role, and what it may see.
+
+    Args:
+        role: of the server.
+        user_id: of the scopes whose rows it sees; all agents and namespaces of it.
+    """
+
+    role: str
+    user_id: str
+
+
+def isolate(engine: Engine, role: str, user_id: str) -> None:
+    """From now on, a role sees and writes the scopes of one user only. Asked again, it does what a newer version adds.
+
+    Args:
+        engine: of `open_postgres`, as the owner of the tables.
+        role: that is there, and logs in for the tenant.
+        user_id: first part of its scopes.
+
+    Raises:
+        InvalidArgument: the role is not there, could see or spoil what is not its own, or is another user's; or a role
+            that was granted the tables otherwise would see nothing of them from now on. Nothing was changed.
+        StoreVersionError: the tables are not there yet, or nothing was ever remembered.
+        StoreError: this user may not do it, or the server cannot be reached.
+    """
+    checked_id(user_id, "user_id", InvalidArgument)
+    with mapped_errors(engine), engine.begin() as connection:
+        _check_store(connection)
+        known = {one.role: one.user_id for one in tenants(connection)}
+        _check_role(connection, role, known)
+        if known.get(role, user_id) != user_id:
+            raise InvalidArgument(
+                f"The role {role!r} sees the scopes of {known[role]!r} already. A role is of one user: give another "
+                "role, or take this one back first (`recall db isolate --undo`)."
+            )
+        if others := sorted(set(_granted(connection)) - {role, *known}):
+            names = ", ".join(map(repr, others))
+            raise InvalidArgument(
+                f"{names} may read the tables by a grant, and would see nothing of them from now on. Revoke the grant, "
+                "or let the role pass (ALTER ROLE … BYPASSRLS), then ask again. Nothing was changed."
+            )
+        owner = connection.execute(text(f"SELECT quote_ident(pg_get_userbyid(relowner)) {_MEMORIES}")).scalar_one()
+        _run(connection, f"SET LOCAL ROLE {owner}")  # a superuser, too, makes nothing of its own
+        for statement in (*_unestimated(connection), *policies.statements(_Quoting(connection, role), user_id)):
+            _run(connection, statement)
+        if held := next(_excess(connection, role), None):
+            raise InvalidArgument(
+                f"The role {role!r} {held}, by a grant to a group of it or to PUBLIC. Revoke that, then ask again. "
+                "Nothing was changed."
+            )
+
+
+def give_back(engine: Engine, role: str) -> bool:
+    """A role sees nothing of the store any more; whether it did. Memories stay.
+
+    Raises:
+        StoreError: this user may not do it, or the server cannot be reached.
+    """
+    with mapped_errors(engine), engine.begin() as connection:
+        if role not in {one.role for one in tenants(connection)}:
+            return False
+        quoting = _Quoting(connection, role)
+        who, place = quoting.name(role), quoting.schema()
+        owner = connection.execute(text(f"SELECT quote_ident(pg_get_userbyid(relowner)) {_MEMORIES}")).scalar_one()
+        _run(connection, f"SET LOCAL ROLE {owner}")
+        for table, policy in connection.execute(
+            text(
+                "SELECT quote_ident(tablename), quote_ident(policyname) FROM pg_policies "
+                "WHERE starts_with(policyname, :ours) AND :role = ANY(roles) AND schemaname = "
+                f"(SELECT nspname FROM pg_namespace WHERE oid = (SELECT relnamespace {_MEMORIES}))"
+            ),
+            {"ours": policies.NAME, "role": role},
+        ).all():
+            _run(connection, f"DROP POLICY {policy} ON {table}")
+        for name in schema.metadata.tables:
+            _run(connection, f"REVOKE ALL ON {name} FROM {who}")
+        for helper in policies.HELPERS:
+            _run(connection, f"REVOKE ALL ON FUNCTION {place}.{helper} FROM {who}")
+        _run(connection, f"REVOKE ALL ON SCHEMA {place} FROM {who}")
+    return True
+
+
+def tenants(connection: Connection) -> list[Tenant]:
+    """The roles that were isolated, by name."""
+    query = text(
+        "SELECT roles.rolname AS role, substr(obj_description(pol.oid, 'pg_policy'), 7) AS user_id "
+        "FROM pg_policy pol JOIN pg_roles roles ON roles.oid = pol.polroles[1] "
+        "WHERE pol.polrelid = to_regclass('scopes') AND starts_with(pol.polname, :ours) AND pol.polcmd = 'r' "
+        "ORDER BY roles.rolname"
+    )
+    found = connection.execute(query, {"ours": policies.NAME}).all()
+    return [Tenant(role=str(row.role), user_id=str(row.user_id)) for row in found]
+
+
+def lacking(connection: Connection) -> Iterator[str]:
+    """What keeps tenants apart no more, or keeps them from working: roles and tables that changed since; sentences."""
+    known = tenants(connection)
+    names = [one.role for one in known]
+    for role in names:
+        if why := _passing(connection, role, names):
+            yield f"the role {role} {why}, and may see what is not its own."
+        for more in _excess(connection, role):
+            yield f"the role {role} {more}. Revoke it."
+    for other in _other_policies(connection) if known else ():
+        yield f"the policy {other} is not of this package, and may show tenants more. Drop it."
+    again = "Run `recall db isolate` again for each role."
+    walled = text("SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass(:name)")
+    held = text("SELECT count(DISTINCT polroles[1]) FROM pg_policy WHERE polrelid = to_regclass(:name)")
+    for name in schema.metadata.tables if known else ():
+        if not connection.execute(walled, {"name": name}).scalar():
+            yield f"{name} has no row-level security. {again}"
+        elif int(connection.execute(held, {"name": name}).scalar_one()) < len(known):
+            yield f"a role has no policy on {name}. {again}"
+
+
+def role_under_policies(connection: Connection) -> str | None:
+    """The role of this connection, if the server shows it a part of the rows only; `None` = it sees all of them."""
+    there = connection.execute(text("SELECT to_regclass('memories')")).scalar()
+    if there is None or not connection.execute(text("SELECT row_security_active('memories')")).scalar():
+        return None
+    return str(connection.execute(text("SELECT current_user")).scalar_one())
+
+
+def next_scope(connection: Connection) -> int | None:
+    """The number of the next scope, as a tenant does not see the last one; `None` = the connection is no tenant's."""
+    if tenant_of(connection) is None:
+        return None
+    return int(connection.execute(text("SELECT recall_next_scope()")).scalar_one())
+
+
+def _run(connection: Connection, statement: str) -> None:
+    connection.exec_driver_sql(statement.replace("%", "%%"))  # the driver looks for parameters
+
+
+_MEMORIES = "FROM pg_class WHERE oid = to_regclass('memories')"
+
+
+def _check_store(connection: Connection) -> None:
+    """That its tables are there, are those of who asks, and are ruled by nobody else."""
+    where = shown(connection.engine.url)
+    there = connection.execute(text("SELECT to_regclass('memories')")).scalar() is not None
+    if there and not connection.execute(text(f"SELECT pg_has_role(relowner, 'USAGE') {_MEMORIES}")).scalar():
+        raise StoreError(f"Who owns the tables of {where} alone can isolate a role. Give the address with that user.")
+    if not there or not get_meta(connection, BEGUN):
+        raise StoreVersionError(
+            f"Nothing was remembered in {where} yet. Remember something as its owner (`recall add ADDRESS TEXT`): that "
+            "says which embedding the store is made with. Then ask again."
+        )
+    if others := list(_other_policies(connection)):
+        raise InvalidArgument(
+            f"There are policies that are not of this package: {', '.join(others)}. They may show a tenant more. Drop "
+            "them, then ask again. Nothing was changed."
+        )
+
+
+def _check_role(connection: Connection, role: str, known: Iterable[str]) -> None:
+    """That it is there, and can be kept to rows of its own."""
+    if connection.execute(text("SELECT 1 FROM pg_roles WHERE rolname = :role"), {"role": role}).scalar() is None:
+        name = _Quoting(connection, role).name(role)
+        raise InvalidArgument(
+            f"There is no role {role!r} in {shown(connection.engine.url)}. Make it, for example: CREATE ROLE {name} "
+            "LOGIN PASSWORD '…'."
+        )
+    if why := _passing(connection, role, known):
+        raise InvalidArgument(f"The role {role!r} {why}: it would see what is not its own. Give one that does not.")
+
+
+def _passing(connection: Connection, role: str, known: Iterable[str]) -> str | None:
+    """Why a role sees more than its policies show, by what it is or may become; `None` = it does not."""
+    query = text(
+        "SELECT other.rolname AS name, other.rolsuper OR other.rolbypassrls AS passes, other.oid IN ("
+        "SELECT relowner FROM pg_class WHERE relname = ANY(:tables) AND relnamespace = place.oid "
+        "UNION SELECT place.nspowner UNION SELECT datdba FROM pg_database WHERE datname = current_database()) AS owns, "
+        "other.rolcreaterole AND current_setting('server_version_num')::int < 160000 AS makes "
+        "FROM pg_roles other, pg_namespace place "
+        f"WHERE place.oid = (SELECT relnamespace {_MEMORIES}) AND pg_has_role(:role, other.oid, 'MEMBER') "
+        "ORDER BY other.rolname <> :role, other.rolname"
+    )
+    found = connection.execute(query, {"role": role, "tables": list(schema.metadata.tables)}).all()
+    others = set(known)
+    for name, passes, owns, makes in found:  # a superuser is a member of every role: this is said first
+        is_it = name == role
+        if passes or name in _OF_FILES:
+            return "passes by row-level security" if is_it else f"is a member of {name!r}, which passes by it"
+        if owns:
+            what = "owns the tables, their schema or the database"
+            return what if is_it else f"is a member of {name!r}, who {what}"
+        if makes:
+            return "may give itself roles (CREATEROLE, before PostgreSQL 16)"
+    for name, *_ in found:
+        if name != role and name in others:
+            return f"is a member of {name!r}, which is another tenant's"
+    makes_in = text(f"SELECT has_schema_privilege(:role, relnamespace, 'CREATE') {_MEMORIES}")
+    if connection.execute(makes_in, {"role": role}).scalar():
+        place = _Quoting(connection, role).schema()
+        return (
+            "may make functions and operators beside the tables, which others would run (take it back: REVOKE CREATE "
+            f"ON SCHEMA {place} FROM PUBLIC)"
+        )
+    return None
+
+
+def _excess(connection: Connection, role: str) -> Iterator[str]:
+    """Rights of a role, however it has them, that no policy holds; "may TRUNCATE memories"."""
+    query = text("SELECT has_table_privilege(:role, :name, :right)")
+    for name, right in policies.excessive():
+        if connection.execute(query, {"role": role, "name": name, "right": right}).scalar():
+            yield f"may {right} {name}"
+
+
+def _unestimated(connection: Connection) -> list[str]:
+    """Statements after which the server keeps no statistics of texts and names.
+
+    The plan of a query says how many rows are expected, by the values that are common in the rows of all. A change of
+    a type to itself moves no row, and drops what was kept.
+    """
+    query = text(
+        "SELECT c.oid::regclass AS place, quote_ident(a.attname) AS name, "
+        "format_type(a.atttypid, a.atttypmod) AS type, "
+        "CASE WHEN a.attcollation <> 0 THEN ' COLLATE ' || quote_ident(o.collname) ELSE '' END AS collated "
+        "FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_collation o ON o.oid = a.attcollation "
+        "WHERE c.oid = ANY(SELECT to_regclass(name)::oid FROM unnest(CAST(:tables AS text[])) name) "
+        "AND a.attnum > 0 AND NOT a.attisdropped AND coalesce(a.attstattarget, -1) <> 0 "
+        "AND a.atttypid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) ORDER BY c.relname, a.attnum"
+    )
+    found = connection.execute(query, {"tables": list(policies.OF_TENANTS)}).all()
+    return [
+        f"ALTER TABLE {place} ALTER COLUMN {name} {done}"
+        for place, name, kind, collated in found
+        for done in ("SET STATISTICS 0", f"TYPE {kind}{collated}")
+    ]
+
+
+def _other_policies(connection: Connection) -> Iterator[str]:
+    """Policies on the tables that are not of this package."""
+    query = text(
+        "SELECT polname || ' ON ' || polrelid::regclass FROM pg_policy WHERE NOT starts_with(polname, :ours) "
+        "AND polpermissive AND polrelid = ANY(SELECT to_regclass(name)::oid FROM unnest(CAST(:tables AS text[])) name) "
+        "ORDER BY 1"
+    )
+    found = connection.execute(query, {"ours": f"{policies.NAME}_", "tables": list(schema.metadata.tables)})
+    yield from map(str, found.scalars())
+
+
+def _granted(connection: Connection) -> list[str]:
+    """Roles that were granted to read the memories, without their owner and those that see all rows."""
+    query = text(
+        "SELECT DISTINCT coalesce(roles.rolname, 'PUBLIC') FROM pg_class c "
+        "CROSS JOIN LATERAL aclexplode(c.relacl) given LEFT JOIN pg_roles roles ON roles.oid = given.grantee "
+        "WHERE c.oid = to_regclass('memories') AND given.privilege_type = 'SELECT' AND given.grantee <> c.relowner "
+        "AND NOT coalesce(roles.rolsuper OR roles.rolbypassrls, false)"
+    )
+    return [str(name) for name in connection.execute(query).scalars()]
+
+
+@record(frozen=True, slots=True)
+class _Quoting:
+    """Names and texts as the server writes them.
+
+    Args:
+        connection: to the server.
+        role: of the tenant.
+    """
+
+    connection: Connection
+    role: str
+
+    def text(self, value: str) -> str:
+        """A text, as it is written in a statement."""
+        return str(self.connection.execute(text("SELECT quote_literal(:value)"), {"value": value}).scalar_one())
+
+    def name(self, value: str) -> str:
+        """A name, as it is written in a statement."""
+        return str(self.connection.execute(text("SELECT quote_ident(:value)"), {"value": value}).scalar_one())
+
+    def schema(self) -> str:
+        """Where the tables are."""
+        query = text(f"SELECT nspname FROM pg_namespace WHERE oid = (SELECT relnamespace {_MEMORIES})")
+        return self.name(str(self.connection.execute(query).scalar_one()))
+
+    def number(self) -> int:
+        """Of the role: its name may be too long for a part of another."""
+        found = self.connection.execute(text("SELECT oid FROM pg_roles WHERE rolname = :role"), {"role": self.role})
+        return int(found.scalar_one())
