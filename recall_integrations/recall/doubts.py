@@ -20,7 +20,7 @@ from recall_integrations.recall.likely import told_shares
 from recall_integrations.recall.state import RecallState
 from recall_integrations.types.facts import RETRACTED
 
-SURE = 0.5  # share of telling the slot, by the slot reader, from which a memory casts doubt
+SURE = 0.25  # share of telling the slot, by the slot reader, from which a memory casts doubt
 POOL = 10  # candidates that are looked at, at least; else twice as many as are wanted
 
 

@@ -32,8 +32,8 @@ CONFIDENCE = 0.6  # that this is asked
 _PLAIN = str.maketrans({"’": "'", "‘": "'", **dict.fromkeys(',.;:!?()"“”…', " ")})
 _ASKS = regex(
     r"(?:(?:hey|hi|ok|okay|so|and|please|quick|btw|sorry|wait|well|um|but|also)\W+)*"
-    r"(?:what|where|which|who|whose|whom|how\s(?:much|many|old|tall|big|high|long|far)|at\swh|in\swh|on\swh|to\swh|for\swh|"
-    r"with\swh|under\swh|from\swh|is|are|am|do|does|has|have|can|could|would|will|remind|tell|give|show|any|name|look|find|"
+    r"(?:what|where|which|who|whose|whom|how\s(?:much|many|old|tall|big|high|long|far)|(?:at|in|on|to|for|"
+    r"with|under|from|by|of)\swh\w+|is|are|am|do|does|has|have|can|could|would|will|remind|tell|give|show|any|name|look|find|"
     r"i\s(?:forgot|forget|need|can't|cannot|don't|keep)|i've\sforgotten|help)\b",
     2,
 )
