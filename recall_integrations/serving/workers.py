@@ -58,7 +58,7 @@ class Workers:
     """The workers of one server. Used by one thread.
 
     Args:
-        arguments: of `recall`, for a worker; the socket is added.
+        arguments: of `recall`, for a worker; the socket and its number are added.
         count: how many.
         listener: the socket that they share.
         said: gets lines for whoever started it.
@@ -97,14 +97,14 @@ class Workers:
 
     def look(self) -> bool:
         """Start the workers that are not there; whether any of them may serve."""
-        for place in self._places:
-            self._look(place)
+        for number, place in enumerate(self._places):
+            self._look(number, place)
         if all(place.early >= EARLY_MAX for place in self._places):
             self._said("Workers end as soon as they are started; the first of the lines above says why.")
             return False
         return True
 
-    def _look(self, place: _Place) -> None:
+    def _look(self, worker: int, place: _Place) -> None:
         now, process = self._timer(), place.process
         if process is not None:
             code = process.poll()
@@ -119,15 +119,15 @@ class Workers:
             return
         place.since = now
         try:
-            place.process = self._start()
+            place.process = self._start(worker)
         except OSError as e:  # the system can start no more at the moment
             place.early += 1
             self._said(f"A worker could not be started: {e.strerror or e}.")
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self, worker: int) -> subprocess.Popen[bytes]:
         number = self._listener.fileno()
         name, *others = self._arguments
-        own = [name, "--socket", str(number), "--parent", str(os.getpid()), *others]
+        own = [name, "--socket", str(number), "--worker", str(worker), "--parent", str(os.getpid()), *others]
         return subprocess.Popen([sys.executable, "-c", WORKER, *own], pass_fds=[number], start_new_session=True)
 
     def end(self, stop_s: float = 2 * STOP_S) -> None:

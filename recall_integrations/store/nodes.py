@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -22,6 +21,7 @@ from recall_integrations.database.turns import FILLING, OPENED, PLACE, AdvisoryL
 from recall_integrations.database.upgrading import make_ready
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
 from recall_integrations.records import record
+from recall_integrations.store import node_places
 from recall_integrations.store.directory import LOCK
 from recall_integrations.store.learned_rows import LearnedRows
 from recall_integrations.store.turns import WriteTurn
@@ -168,7 +168,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         MissingExtra: psycopg is not installed.
     """
     temporary = directory is None
-    path = Path(tempfile.mkdtemp(prefix="recall-node-")) if directory is None else Path(directory)
+    path = node_places.temporary() if directory is None else Path(directory)
     keeping = FileLock(str(path / LOCK), thread_local=False)
     engine: Engine | None = None
     try:

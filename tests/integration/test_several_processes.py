@@ -199,9 +199,12 @@ def test_commands_work_beside_an_app(place: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="workers share a socket")
-def test_four_workers_share_one_memory(place: str) -> None:
+def test_four_workers_share_one_memory(place: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from recall_integrations.cli import main; main()"]
     arguments = ["serve", place, "--port", "0", "--workers", "4", "--no-warm"]
+    kept = tmp_path / "node"
+    if "://" in place:
+        arguments += ["--directory", str(kept)]
     pipe = subprocess.PIPE
     with subprocess.Popen([*command, *arguments], stdout=pipe, stderr=pipe, text=True, env=ENVIRONMENT) as server:
         try:
@@ -227,6 +230,8 @@ def test_four_workers_share_one_memory(place: str) -> None:
             server.terminate()
             assert server.wait(60) == 0
             assert not _children(server.pid)
+            assert not kept.exists() or {path.name for path in kept.iterdir()} == {f"worker-{n}" for n in range(4)}
+            assert kept.exists() == ("://" in place)
         finally:
             server.kill()
     with MemoryStore.open(place) as store:

@@ -13,7 +13,7 @@ import click
 
 from recall_integrations.adapters.scopes import SYNTAX
 from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE, line, settings
-from recall_integrations.console.places import PLACE, Place, opens
+from recall_integrations.console.places import PLACE, Address, Place, opens
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -48,6 +48,12 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--concurrency", type=click.IntRange(1, 256), default=16, show_default=True, help="Requests at once.")
 @click.option("--body-max", type=click.IntRange(min=1), default=8_000_000, show_default=True, help="Bytes.")
 @click.option("--k-max", type=click.IntRange(min=1), default=100, show_default=True, help="Hits of one recall.")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Of a store in PostgreSQL: where this node, and no other, keeps columns, for a quick start. Each worker has a "
+    "part of it. Default: a temporary one.",
+)
 @click.option("--warm/--no-warm", default=True, show_default=True, help="Load every scope before it answers.")
 @click.option(
     "--workers",
@@ -57,6 +63,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
     help="Processes that answer; more use more processors.",
 )
 @click.option("--socket", "shared", type=int, hidden=True, help="Of a worker: the socket that it shares.")
+@click.option("--worker", type=int, hidden=True, help="Of a worker: its number, from 0.")
 @click.option("--parent", type=int, hidden=True, help="Of a worker: the process that it ends with.")
 def serve(
     store: Place,
@@ -68,6 +75,8 @@ def serve(
     workers: int,
     shared: int | None,
     parent: int | None,
+    worker: int | None,
+    directory: Path | None,
     **options: Any,
 ) -> None:
     """Serve STORE over HTTP, and a page to look at it.
@@ -81,6 +90,7 @@ def serve(
     recall token add tokens.json --scope u1
     recall serve memories/ --host 0.0.0.0 --tokens tokens.json --privacy redact
     recall serve memories/ --workers 4
+    recall serve postgresql://recall@db/memories --directory /var/lib/recall
     """
     from recall_integrations.serving import start
     from recall_integrations.serving.limits import Limits
@@ -92,6 +102,7 @@ def serve(
     start.check_access(host, known)
     sizes = {name: options[name] for name in ("concurrency", "body_max", "k_max")}
     limits = Limits(rate=options["rate"], workers=workers, **sizes)
+    kept = _kept(store, directory, worker)
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
     models = _models(options["llm"], options["reranker"])
     listener = start.listening(host, port) if shared is None else start.inherited(shared)
@@ -102,7 +113,7 @@ def serve(
         start.end_with_parent(parent)
     with (
         closing(listener),
-        MemoryStore.open(opens(store), embedding=embedding, config=settings(config_path)) as memories,
+        MemoryStore.open(opens(store), embedding=embedding, config=settings(config_path), directory=kept) as memories,
     ):
         given = {"tokens": known, "limits": limits, "privacy": options["privacy"]}
         served = _served(memories, config_path, models, given)
@@ -113,6 +124,15 @@ def serve(
         start.serve(served, listener, reload=partial(_reload, served.optimizer, config_path), said=_said)
     if shared is None:
         _said(STOPPED)
+
+
+def _kept(store: Place, directory: Path | None, worker: int | None) -> Path | None:
+    """Where this process keeps columns; `None` = in a temporary directory, or in that of the store."""
+    if directory is None:
+        return None
+    if not isinstance(store, Address):
+        raise InvalidArgument(f"--directory is for a store in PostgreSQL; {store} has its own. Leave it out.")
+    return directory if worker is None else directory / f"worker-{worker}"
 
 
 def _served(store: MemoryStore, config_path: str | None, models: dict[str, Any], given: dict[str, Any]) -> Served:
@@ -158,7 +178,7 @@ def _arguments(ctx: click.Context) -> list[str]:
     found = ["serve"]
     for parameter in ctx.command.params:
         value = ctx.params.get(parameter.name or "")
-        if value is None or parameter.name in ("shared", "parent", "store"):
+        if value is None or parameter.name in ("shared", "parent", "worker", "store"):
             continue
         if isinstance(parameter, click.Option) and parameter.is_flag:
             found.append((parameter.opts if value else parameter.secondary_opts)[0])

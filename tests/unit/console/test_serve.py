@@ -19,6 +19,7 @@ from recall_integrations.cli import main
         ["--llm", "without_a_name"],
         ["--reranker", "no_such_module:model"],
         ["--config", "wrong.yaml"],
+        ["--directory", "columns"],
     ],
 )
 def test_what_cannot_be_loaded_is_told_before_a_store_is_made(

@@ -1,0 +1,59 @@
+"""The directory of a node: what it derives lies there. One that was given stays; a temporary one goes with the node.
+
+A node that is killed removes nothing, so the next one that needs a temporary directory removes what such have left.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from recall_integrations.store.directory import LOCK
+
+PREFIX = "recall-node-"
+YOUNG_S = 60.0  # a directory that was touched so lately may be one whose node has not locked it yet
+
+
+def temporary(clock: Callable[[], float] = time.time) -> Path:
+    """A new directory; those of nodes that were killed are removed.
+
+    Args:
+        clock: seconds since 1970.
+    """
+    made = Path(tempfile.mkdtemp(prefix=PREFIX))
+    sweep(made.parent, clock())
+    return made
+
+
+def sweep(root: Path, now_s: float) -> list[Path]:
+    """Remove temporary directories that no node has any more, of this user; which they were.
+
+    Args:
+        root: where they are.
+        now_s: seconds since 1970.
+    """
+    gone = [path for path in sorted(root.glob(f"{PREFIX}*")) if _is_left(path, now_s)]
+    for path in gone:
+        shutil.rmtree(path, ignore_errors=True)  # another node may remove it, too
+    return gone
+
+
+def _is_left(path: Path, now_s: float) -> bool:
+    try:
+        found = path.lstat()  # who can write there may have put a link
+        mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+        if not (mine and stat.S_ISDIR(found.st_mode) and now_s - found.st_mtime >= YOUNG_S):
+            return False
+        lock = FileLock(str(path / LOCK), thread_local=False)
+        lock.acquire(timeout=0)
+    except (OSError, Timeout):
+        return False
+    lock.release()
+    return True
