@@ -15,7 +15,9 @@ import json
 import math
 import os
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -29,6 +31,8 @@ from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.forking import park_in_children
+from recall_integrations.resilience.guard import Health
+from recall_integrations.resilience.pace import Pace
 
 T = TypeVar("T")
 MAJOR = "1"  # of servers that can be used
@@ -80,6 +84,7 @@ class VectorServer:
         self._client: Any = None
         self._collections: dict[str, Any] = {}
         self._breaker = Breaker("vectors", failures_max=failures_max, open_s=OPEN_S)
+        self._pace, self._active = Pace(), 0
         park_in_children(self)
 
     def park(self) -> list[object]:
@@ -95,6 +100,19 @@ class VectorServer:
     def resting(self) -> float:
         """Seconds for which it is left alone, since it failed several times in a row."""
         return self._breaker.left_s
+
+    def health(self) -> Health:
+        """How it is. No request hangs: one that is late is ended."""
+        known = self._breaker.known
+        return Health(
+            component=self._breaker.name,
+            breaker=self._breaker.state,
+            failures=known.failures,
+            why=known.why,
+            active=self._active,
+            hanging=0,
+            median_ms=self._pace.median_ms(),
+        )
 
     def check(self, seconds: float = math.inf) -> None:
         """Whether it is a server that can be used, with a token that it takes.
@@ -260,7 +278,7 @@ class VectorServer:
 
         limit_s = min(seconds, self._limit_s)
         try:
-            with within(limit_s):
+            with within(limit_s), self._counted():
                 answer = call(client)
         except failures() as e:
             met = self._met(e)
@@ -276,6 +294,19 @@ class VectorServer:
             raise
         self._breaker.succeeded(given)
         return answer
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """A request is under way; how long one takes that is answered is kept."""
+        with self._lock:
+            self._active += 1
+        begun = time.perf_counter()
+        try:
+            yield
+            self._pace.record(1e3 * (time.perf_counter() - begun))
+        finally:
+            with self._lock:
+                self._active -= 1
 
     def _met(self, error: BaseException) -> IndexUnavailable:
         """Ours for an error of the client."""

@@ -34,6 +34,7 @@ from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.vectors import NO_HOME, SemanticIndex, torn
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.privacy.logs import told
+from recall_integrations.resilience.guard import Health
 from recall_integrations.store import epochs, history, homes, journal, seal
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.history import Point
@@ -127,6 +128,10 @@ class Collections:
     def loaded(self) -> bool:
         """Whether Chroma has been loaded."""
         return self._index is not None and self._index.opened
+
+    def health(self) -> tuple[Health, ...]:
+        """Nothing: files have no breaker."""
+        return ()
 
     def lacking(self) -> dict[int, int]:
         """How many vectors the collection of each large scope does not have yet."""

@@ -483,8 +483,10 @@ class MemoryStore:
             return reader.read(where, budget, advance)
 
     def health(self) -> tuple[Health, ...]:
-        """How the language model for facts is, as `QueryOptimizer.health` says it; nothing where there is none."""
-        return () if self._fact_reader is None else (self._fact_reader.health(),)
+        """How the language model for facts and the Chroma server are, as `QueryOptimizer.health` says it; nothing of
+        what is not there, or was never asked."""
+        reader = () if self._fact_reader is None else (self._fact_reader.health(),)
+        return (*reader, *self._parts.indexes.collections.health())
 
     def _wake(self) -> None:
         """Begin what is made beside the caller."""

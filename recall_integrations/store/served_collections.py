@@ -34,6 +34,7 @@ from recall_integrations.indexes.vector_server import Seen, VectorServer
 from recall_integrations.indexes.vectors import NO_HOME, CollectionLost, CollectionStrange
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
+from recall_integrations.resilience.guard import Health
 from recall_integrations.store import homes, journal
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.history import Point
@@ -171,6 +172,10 @@ class ServedCollections:
     def loaded(self) -> bool:
         """Whether the server was asked anything."""
         return self._server.opened
+
+    def health(self) -> tuple[Health, ...]:
+        """How the server is; nothing if it was never asked."""
+        return (self._server.health(),) if self._server.opened else ()
 
     def lacking(self) -> dict[int, int]:
         """How many vectors the collection of each large scope does not have yet."""

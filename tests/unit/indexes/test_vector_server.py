@@ -169,9 +169,15 @@ def test_after_failures_in_a_row_it_is_left_alone_for_a_while(
         with pytest.raises(VectorsAway, match="failed lately"):
             server.look("a.1.b.c")
         assert len(scripted.paths) == 3 and server.resting > 0
+        known = server.health()
+        assert (known.component, known.breaker, known.failures, known.median_ms) == ("vectors", "open", 3, None)
         scripted.answer = lambda _path: (200, json.dumps(COLLECTION))
         time.sleep(0.12)
         assert server.look("a.1.b.c").seq == 7
+        known = server.health()
+        assert (known.breaker, known.failures, known.active) == ("closed", 0, 0)
+        assert [server.look("a.1.b.c").seq for _ in range(3)] == [7, 7, 7]
+        assert server.health().median_ms is not None
 
 
 def test_who_has_no_time_opens_no_breaker_for_others(scripted: Scripted) -> None:
