@@ -331,6 +331,9 @@ def test_a_server_that_hangs_holds_no_recall_and_no_write(shared: Chroma) -> Non
             found = asked(store, 7, ms=1_000)
             assert time.monotonic() - began < 1.5
             assert found.hits[0].memory.id == "m7" and "vectors.away" in [d.reason for d in found.degraded]
+        with closing(QueryOptimizer(store)) as optimizer:
+            known = {one.component: one for one in optimizer.health()}["vectors"]
+        assert known.failures > 0 and known.active == 0
         began = time.monotonic()
         put(store, 40, 50)
         assert time.monotonic() - began < 2
