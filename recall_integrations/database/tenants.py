@@ -79,6 +79,19 @@ def isolate(engine: Engine, role: str, user_id: str) -> None:
             )
 
 
+def isolate_again(engine: Engine) -> Iterator[Tenant]:
+    """`isolate` for each role that was isolated, one after the other; those that are done.
+
+    Raises:
+        InvalidArgument, StoreError: as `isolate`, of the first that cannot be. Those before it are done.
+    """
+    with mapped_errors(engine), engine.connect() as connection:
+        known = tenants(connection)
+    for one in known:
+        isolate(engine, one.role, one.user_id)
+        yield one
+
+
 def give_back(engine: Engine, role: str) -> bool:
     """A role sees nothing of the store any more; whether it did. Memories stay.
 
@@ -132,7 +145,7 @@ def lacking(connection: Connection) -> Iterator[str]:
             yield f"the role {role} {more}. Revoke it."
     for other in _other_policies(connection) if known else ():
         yield f"the policy {other} is not of this package, and may show tenants more. Drop it."
-    again = "Run `recall db isolate` again for each role."
+    again = "Run `recall db isolate --again`."
     walled = text("SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass(:name)")
     held = text("SELECT count(DISTINCT polroles[1]) FROM pg_policy WHERE polrelid = to_regclass(:name)")
     for name in schema.metadata.tables if known else ():

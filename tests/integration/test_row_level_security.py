@@ -546,6 +546,11 @@ def test_the_command(database: str, tmp_path: Path) -> None:
         connection.execute(text("ALTER TABLE words DISABLE ROW LEVEL SECURITY"))
     found = invoke("db", "check", database)
     assert found.exit_code == 1 and "words has no row-level security" in found.output
+    found = invoke("db", "isolate", database, "--again")
+    assert found.exit_code == 0 and f"role {role} sees the scopes of user bob only" in found.output
+    assert invoke("db", "check", database).exit_code == 0
+    for wrong in (["--again", "--role", role], ["--again", "--undo"], ["--user", "bob"], []):
+        assert "--again alone" in invoke("db", "isolate", database, *wrong).output
     assert invoke("db", "isolate", database, "--role", role).exit_code == 1
     assert invoke("db", "isolate", database, "--role", role, "--user", "bob", "--undo").exit_code == 1
     assert "sees nothing any more" in invoke("db", "isolate", database, "--role", role, "--undo").output

@@ -139,29 +139,34 @@ def upgrade(store: Place, lock_timeout: float) -> None:
 
 @db.command("isolate")
 @STORE
-@click.option("--role", required=True, metavar="ROLE", help="Of the server. It has to be there, and may log in.")
+@click.option("--role", metavar="ROLE", help="Of the server. It has to be there, and may log in.")
 @click.option("--user", metavar="USER", help="First part of the scopes that it sees: its user_id.")
 @click.option("--undo", is_flag=True, help="Take back what the role was given. Memories stay.")
-def isolate(store: Place, role: str, user: str | None, undo: bool) -> None:
+@click.option("--again", is_flag=True, help="For every role that was isolated: what a newer version adds.")
+def isolate(store: Place, role: str | None, user: str | None, undo: bool, again: bool) -> None:
     """Let a role of the server see the scopes of one user only.
 
     The database itself keeps it so, by row-level security: whoever has the
     password of the role meets nothing of anybody else. Run it as the owner of
-    the tables. Run it again after an upgrade; it does the same again.
+    the tables. After an upgrade, run it --again.
 
     \b
     recall db isolate postgresql://recall@localhost/memories --role ann --user ann
     recall stats postgresql://ann@localhost/memories
+    recall db isolate postgresql://recall@localhost/memories --again
     """
     from recall_integrations.database import tenants
 
-    if undo == bool(user):
-        raise InvalidArgument("Give either --user USER or --undo.")
+    if [bool(user), undo, again].count(True) != 1 or again == bool(role):
+        raise InvalidArgument("Give --role ROLE with --user USER or with --undo; or --again alone.")
     with _engine(store) as engine:
-        if user is None:
+        if role is None:
+            for one in tenants.isolate_again(engine):
+                click.echo(f"{store}: role {one.role} sees the scopes of user {one.user_id} only.")
+        elif user is None:
             had = tenants.give_back(engine, role)
             said = f"role {role} sees nothing any more." if had else f"role {role} was not isolated. Nothing to do."
             click.echo(f"{store}: {said}")
-            return
-        tenants.isolate(engine, role, user)
-    click.echo(f"{store}: role {role} sees the scopes of user {user} only. Start its nodes anew.")
+        else:
+            tenants.isolate(engine, role, user)
+            click.echo(f"{store}: role {role} sees the scopes of user {user} only. Start its nodes anew.")
