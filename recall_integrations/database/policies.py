@@ -81,7 +81,7 @@ CREATE OR REPLACE FUNCTION {{schema}}.recall_reach() RETURNS trigger LANGUAGE pl
 DECLARE
   first bigint;
 BEGIN
-  IF row_security_active('{{schema}}.scopes') THEN
+  IF row_security_active('{{literal}}.scopes') THEN
     NEW.seq := least(NEW.seq, {{schema}}.recall_head());
     SELECT min(c.seq) INTO first
       FROM {{schema}}.recall_lacking(OLD.seq, NEW.seq) lacking JOIN {{schema}}.changes c ON c.seq = lacking
@@ -128,7 +128,7 @@ def statements(quoting: Quoting, user_id: str) -> Iterator[str]:
 
 def _helpers(place: str) -> Iterator[str]:
     for made in (_NEXT_SCOPE, _HEAD, _LACKING, _REACH):
-        yield made.format(schema=place)
+        yield made.format(schema=place, literal=place.replace("'", "''"))
     for helper in HELPERS:
         yield f"REVOKE ALL ON FUNCTION {place}.{helper} FROM PUBLIC"
     yield f"DROP TRIGGER IF EXISTS recall_reach ON {place}.cursors"

@@ -385,6 +385,22 @@ def test_what_a_role_was_granted_before_is_taken_back(database: str) -> None:
                     connection.execute(text(statement))
 
 
+def test_a_store_in_a_schema_of_its_own(database: str) -> None:
+    name = '"Mem \'X 100%"'
+    with engine_of(database) as engine, engine.begin() as connection:
+        connection.exec_driver_sql(f"CREATE SCHEMA {name}".replace("%", "%%"))
+    place = make_url(database).update_query_dict({"options": "-csearch_path=" + name.replace(" ", "\\ ")})
+    with begun(place.render_as_string(hide_password=False)) as engine:
+        tenants.isolate(engine, "ann", "ann")
+        tenants.isolate(engine, "ann", "ann")
+        with MemoryStore.open(place.set(username="ann").render_as_string(hide_password=False)) as node:
+            node.remember(Memory("Ann saw swans", id="swans"), scope=ANN)
+            assert node.count(scope=ANN) == 2 and texts(node, "Who saw swans?", ANN)[0] == "Ann saw swans"
+        with engine.connect() as connection:
+            assert connection.execute(select(func.max(schema.cursors.c.seq))).scalar_one() == 2
+        assert tenants.give_back(engine, "ann")
+
+
 def test_an_owner_that_is_no_superuser(roles: None, postgres: Postgres) -> None:
     url = postgres.fresh()
     try:
