@@ -27,9 +27,8 @@ def temporary(clock: Callable[[], float] = time.time) -> Path:
     Args:
         clock: seconds since 1970.
     """
-    made = Path(tempfile.mkdtemp(prefix=PREFIX))
-    sweep(made.parent, clock())
-    return made
+    sweep(Path(tempfile.gettempdir()), clock())  # before: a new one is locked as soon as it is there
+    return Path(tempfile.mkdtemp(prefix=PREFIX))
 
 
 def sweep(root: Path, now_s: float) -> list[Path]:
