@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Text, delete, select, type_coerce
 
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
@@ -153,7 +154,8 @@ def refill(connection: Connection, slots: Slots, advance: Callable[[int], None] 
     """
     clear(connection)
     m = schema.memories
-    columns = (m.c.num, m.c.text, m.c.actor, m.c.role, m.c.event_at, m.c.created_at, m.c.relations, m.c.metadata)
+    raw = [type_coerce(column, Text).label(column.name) for column in (m.c.relations, m.c.metadata)]  # may be damaged
+    columns = (m.c.num, m.c.text, m.c.actor, m.c.role, m.c.event_at, m.c.created_at, *raw)
     for scope_id in connection.execute(select(schema.scopes.c.scope_id).order_by(schema.scopes.c.scope_id)).scalars():
         last = 0
         query = select(*columns).where(m.c.scope_id == scope_id).order_by(m.c.num).limit(BATCH)
@@ -170,12 +172,19 @@ def clear(connection: Connection) -> None:
 
 
 def of_row(row: Any, slots: Slots) -> Derived:
-    """What is kept beside a memory that is read from its table."""
+    """What is kept beside a memory that is read from its table, with its JSON as text."""
     try:
         at = from_micros(row.created_at if row.event_at is None else row.event_at)
-        relations = [Relation(*given) for given in row.relations]
+        relations = [Relation(*given) for given in json.loads(row.relations)]
         role = role_of(row.actor) if row.role is None else Role(row.role)
-        metadata = row.metadata if isinstance(row.metadata, dict) else {}
-        return derived(row.text, at, row.actor, role, relations, metadata, slots)
-    except (TypeError, ValueError, OverflowError, InvalidMemory):  # a damaged row: whoever reads the memory is told
+        metadata = json.loads(row.metadata)
+        given = metadata if isinstance(metadata, dict) else {}
+        return derived(row.text, at, row.actor, role, relations, given, slots)
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+        InvalidMemory,
+    ):  # a damaged row: whoever reads the memory is told
         return NOTHING

@@ -119,6 +119,15 @@ def test_damage_is_named_until_the_memory_is_remembered_again(
     assert found(store, time_budget_ms=20_000) == (IDS, set())
 
 
+@pytest.mark.parametrize("column", ["entities", "relations", "refs", "metadata"])
+@pytest.mark.parametrize("spoiled", ["'['", "'7'", "x'ff00'", "''"])
+def test_all_is_made_anew_around_damage(filled: MemoryStore, column: str, spoiled: str) -> None:
+    spoil(filled, f"UPDATE memories SET {column} = {spoiled} WHERE id = 'm2'")
+    filled.reindex()
+    ids, reasons = found(filled, time_budget_ms=20_000)
+    assert ids == IDS - {"m2"} and reasons == {"memory.damaged"}
+
+
 def test_damage_in_one_scope_is_not_named_in_another(filled: MemoryStore) -> None:
     filled.remember(Memory("kestrel", id="theirs"), scope=Scope("other"))
     spoil(filled, "UPDATE memories SET refs = '[' WHERE id = 'm2'")
