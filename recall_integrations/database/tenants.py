@@ -244,10 +244,13 @@ def _passing(connection: Connection, role: str, known: Iterable[str]) -> str | N
 
 def _excess(connection: Connection, role: str) -> Iterator[str]:
     """Rights of a role, however it has them, that no policy holds; "may TRUNCATE memories"."""
-    query = text("SELECT has_table_privilege(:role, :name, :right)")
-    for name, right in policies.excessive():
-        if connection.execute(query, {"role": role, "name": name, "right": right}).scalar():
-            yield f"may {right} {name}"
+    query = text(
+        "SELECT name, kind FROM unnest(CAST(:names AS text[]), CAST(:kinds AS text[])) given (name, kind) "
+        "WHERE has_table_privilege(:role, name, kind)"
+    )
+    names, kinds = zip(*policies.excessive(), strict=True)
+    for name, kind in connection.execute(query, {"role": role, "names": list(names), "kinds": list(kinds)}):
+        yield f"may {kind} {name}"
 
 
 def _unestimated(connection: Connection) -> list[str]:
