@@ -14,6 +14,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -108,6 +109,23 @@ class Node:
             return found
 
         return self._measured(ask)
+
+    def writing(self, *, seconds: float, threads: int) -> dict[str, Any]:
+        """Write one memory after the other to a scope of its own, so many threads at once."""
+
+        def write(thread: int) -> list[Sample]:
+            scope = people.user(-1 - self._job.number * threads - thread)
+            until = time.perf_counter() + seconds
+            found = []
+            while time.perf_counter() < until:
+                found.append(self._write(scope))
+            return found
+
+        def all_of_them() -> list[Sample]:
+            with ThreadPoolExecutor(threads) as pool:
+                return [sample for found in pool.map(write, range(threads)) for sample in found]
+
+        return self._measured(all_of_them)
 
     def large(self, *, size: int) -> dict[str, Any]:
         """Ask one large scope: once, and again and again."""
