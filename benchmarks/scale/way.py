@@ -7,7 +7,6 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from typing import Self
 
 CHUNK = 1 << 16
 
@@ -21,7 +20,7 @@ class Way:
 
     Attributes:
         port: on loopback, where nodes connect.
-        sent: messages to the server so far: what was sent before an answer was waited for counts once.
+        ways: to the server and back so far: what was sent before an answer came counts once.
     """
 
     def __init__(self, socket_path: str, ms: float) -> None:
@@ -30,9 +29,10 @@ class Way:
         self.port: int = self._listening.getsockname()[1]
         self._ends: list[socket.socket] = []
         self._lock = threading.Lock()
-        self.sent = 0
+        self.ways = 0
+        self._answered: set[socket.socket] = set()  # since something was sent
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Way:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
@@ -49,21 +49,27 @@ class Way:
                 far = socket.socket(socket.AF_UNIX)
                 far.connect(self._path)
                 self._ends += [near, far]
+                self._answered.add(near)
                 for source, target, counted in ((near, far, True), (far, near, False)):
                     pending: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
-                    threading.Thread(target=self._read, args=(source, pending, counted), daemon=True).start()
+                    threading.Thread(target=self._read, args=(source, pending, near, counted), daemon=True).start()
                     threading.Thread(target=self._write, args=(target, pending), daemon=True).start()
 
-    def _read(self, source: socket.socket, pending: queue.SimpleQueue[tuple[float, bytes]], counted: bool) -> None:
+    def _read(
+        self, source: socket.socket, pending: queue.SimpleQueue[tuple[float, bytes]], near: socket.socket, counted: bool
+    ) -> None:
         data = b" "
         while data:
             try:
                 data = source.recv(CHUNK)
             except OSError:
                 data = b""
-            if counted and data:
-                with self._lock:
-                    self.sent += 1
+            with self._lock:
+                if counted and near in self._answered:
+                    self._answered.remove(near)
+                    self.ways += 1
+                elif not counted:
+                    self._answered.add(near)
             pending.put((time.perf_counter() + self._later_s, data))
 
     def _write(self, target: socket.socket, pending: queue.SimpleQueue[tuple[float, bytes]]) -> None:

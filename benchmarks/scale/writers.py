@@ -42,7 +42,7 @@ def measure(nodes: int, *, seconds: float, threads: int, way_ms: float, disk_ms:
         processes = stack.enter_context(running(address, nodes, seed=SEED, memories=1))
         write = [partial(node.ask, "writing", threads=threads) for node in processes]
         together([partial(one, seconds=1.0) for one in write])
-        sent, cpu, busy, began = 0 if way is None else way.sent, server.cpu_s(), busy_s(), time.perf_counter()
+        sent, cpu, busy, began = 0 if way is None else way.ways, server.cpu_s(), busy_s(), time.perf_counter()
         found = together([partial(one, seconds=seconds) for one in write])
         whole, cpu = time.perf_counter() - began, server.cpu_s() - cpu
         busy, own = busy_s() - busy, cpu + sum(one["cpu_s"] for one in found)
@@ -57,7 +57,7 @@ def measure(nodes: int, *, seconds: float, threads: int, way_ms: float, disk_ms:
         "writes_per_s": round(len(samples) / seconds, 1),
         "ms": [round(float(value), 1) for value in (p50, p95, p99)],
         "fewest_of_most": round(min(counts) / max(counts), 2),
-        "messages": None if way is None else round((way.sent - sent) / len(samples), 1),
+        "ways": None if way is None else round((way.ways - sent) / len(samples), 1),
         "node_cpu_ms": round(sum(one["cpu_s"] for one in found) * 1e3 / len(samples), 2),
         "database_cpu_ms": round(cpu * 1e3 / len(samples), 2),
         "others": round(max(0.0, busy - own) / whole / 2, 2),

@@ -32,8 +32,36 @@ def connection_class() -> Any:
     """The class of the driver's connections, which gives up in time."""
     import psycopg
 
+    class Prompt(psycopg.Cursor[Any]):
+        """A cursor whose statements are answered before they return, also where others go together (`sending`)."""
+
+        def execute(self, *given: Any, **more: Any) -> Any:
+            """As the driver does."""
+            super().execute(*given, **more)
+            self._answered()
+            return self
+
+        def executemany(self, *given: Any, **more: Any) -> None:
+            """As the driver does."""
+            super().executemany(*given, **more)
+            self._answered()
+
+        def _answered(self) -> None:
+            together = getattr(self.connection, "together", None)
+            if together is not None:
+                together.sync()
+
     class Waiting(psycopg.Connection[Any]):
-        """A connection that waits as long as `within` says."""
+        """A connection that waits as long as `within` says.
+
+        Attributes:
+            together: the pipeline in which statements go together; `None` = each is answered before the next one.
+        """
+
+        def __init__(self, *given: Any, **more: Any) -> None:
+            super().__init__(*given, **more)
+            self.cursor_factory = Prompt
+            self.together: Any = None
 
         def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
             """As the driver does; it ends the connection when the time is over."""

@@ -3,20 +3,22 @@
 An `insert` of SQLAlchemy makes a dictionary of bound parameters for every row, which for a batch of memories costs more
 than the database does. Here it says once what the statement is and how values of each column are written, and the rows
 go to the driver as they are. What is stored is the same. PostgreSQL is given more than a few of them as a copy, in a
-third of the time; not from a tenant, as PostgreSQL copies nothing in under row-level security.
+third of the time; not from a tenant, as PostgreSQL copies nothing in under row-level security, and not where statements
+go together (`sending`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import JSON, Connection, Dialect, Table, insert
-from sqlalchemy.exc import DBAPIError
 
 from recall_integrations.database.meta import tenant_of
+from recall_integrations.database.sending import driver_errors, is_together, send_sql
 
 Written = Callable[[Any], Any]
 COPIED = 4  # rows from which on a copy is faster than an insert
@@ -51,11 +53,16 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
             for values in made:
                 values[place] = written(values[place])
         made = [tuple(values) for values in made]
-    if connection.dialect.driver == "psycopg" and len(made) >= COPIED and tenant_of(connection) is None:
+    together = is_together(connection)
+    copies = connection.dialect.driver == "psycopg" and tenant_of(connection) is None and not together
+    if copies and len(made) >= COPIED:
         _copy(connection, table, statement.names, made)
         return
     if not statement.positional:
         made = [dict(zip(statement.names, values, strict=True)) for values in made]
+    if together:
+        send_sql(connection, statement.sql, made)
+        return
     connection.exec_driver_sql(statement.sql, made)
 
 
@@ -63,23 +70,12 @@ def _copy(connection: Connection, table: Table, names: Sequence[str], rows: Sequ
     """Copy rows in, in the caller's transaction."""
     if not connection.in_transaction():
         connection.begin()
-    dialect = connection.dialect
-    quoted = dialect.identifier_preparer.quote
+    quoted = connection.dialect.identifier_preparer.quote
     sql = f"COPY {quoted(table.name)} ({', '.join(map(quoted, names))}) FROM STDIN"
-    raw = connection.connection
-    cursor: Any = raw.cursor()
-    try:
-        with cursor.copy(sql) as copy:
-            for row in rows:
-                copy.write_row(row)
-    except dialect.loaded_dbapi.Error as e:  # as of any other statement
-        lost = dialect.is_disconnect(e, raw, None)
-        base = dialect.loaded_dbapi.Error
-        raise DBAPIError.instance(
-            sql, None, e, base, hide_parameters=True, connection_invalidated=lost, dialect=dialect
-        ) from e
-    finally:
-        cursor.close()
+    cursor: Any = connection.connection.cursor()
+    with driver_errors(connection, sql), closing(cursor), cursor.copy(sql) as copy:
+        for row in rows:
+            copy.write_row(row)
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,8 @@ from sqlalchemy import Connection, Engine, insert, select, update
 from recall_integrations.database import schema
 from recall_integrations.records import record
 
+EMBEDDING = "embedding"  # the fingerprint of what made the vectors
+LAST = "last_seq"  # the highest number of an entry of the journal, as it was pruned last
 PRUNED = "pruned"  # number and digest of the last entry that was dropped from the journal
 WRITTEN = "memories written in "  # before a language, `BY_SCOPE` and a number: how many a scope has written
 BY_SCOPE = " by scope "

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from contextlib import suppress
+from typing import Any
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.answering import within
 from recall_integrations.database.postgres import mapped_errors
-from recall_integrations.database.postgres_errors import is_lost
-from recall_integrations.errors import RecallError, StoreClosed
+from recall_integrations.database.postgres_errors import is_lost, sqlstate
+from recall_integrations.database.watching import VECTORS, Reached
+from recall_integrations.errors import RecallError, StoreClosed, StoreError
 
 # Keys: of who writes, of everybody who has the store open, of who learns, of who fills a server of vectors.
 WRITING, OPENED, LEARNING, FILLING = 0x7265_6301, 0x7265_6302, 0x7265_6303, 0x7265_6304
-POLL_S = 0.005
+WAIT_S = 1.0  # that the server is asked to wait for a lock, before it is asked again
 CLOSE_S = 2.0  # that the server is waited for
 # The schema of the store's tables, or the one that they will be made in: stores of one database do not share locks.
 PLACE = (
@@ -25,6 +26,13 @@ PLACE = (
     "to_regnamespace(quote_ident(current_schema()))::oid, 0::oid)"
 )
 _KEY = f"(({PLACE})::bigint << 32) | CAST(%(key)s AS bigint)"
+WAITED = "55P03"  # a lock was not had in time
+# Number and digest of the last entry of the journal, the sum of all cursors, and that of vectors. With the digest: a
+# replica that took over may have given the same numbers to other memories.
+_COMMITTED = (
+    "SELECT concat_ws(' ', (SELECT concat(seq, ' ', digest) FROM changes ORDER BY seq DESC LIMIT 1), "
+    f"'|', (SELECT sum(seq) FROM cursors), '|', (SELECT seq FROM cursors WHERE name = '{VECTORS}'))"
+)
 
 
 class Outside:
@@ -39,6 +47,7 @@ class Outside:
         self._engine, self._shares = engine, shares
         self._lock = threading.RLock()
         self._connection: Connection | None = None
+        self._numbers: dict[int, int] = {}  # of locks, in the schema in which this connection finds the tables
         self._ended = False
 
     def ask(self, statement: str, **values: object) -> object:
@@ -55,6 +64,32 @@ class Outside:
                     raise
                 return self._asked(statement, values)
 
+    def say(self, statements: str, key: int, *, place: int = -1) -> str:
+        """The first value of one of several statements, which go to the server in one message; not asked again.
+
+        Args:
+            statements: with a semicolon between them; `{key}` = the number of a lock.
+            key: which lock.
+            place: of the statement whose value is returned, among those that have one.
+
+        Raises:
+            StoreError: the server cannot be reached, or refuses; the connection and its locks are lost then, but where
+                a lock was waited for too long.
+        """
+        with self._lock, mapped_errors(self._engine):
+            try:
+                made = self._made()
+                if key not in self._numbers:
+                    self._numbers[key] = int(made.exec_driver_sql(f"SELECT {_KEY}", {"key": key}).scalar_one())
+                raw: Any = made.connection.dbapi_connection
+                with raw.cursor() as cursor:
+                    cursor.execute(statements.format(key=self._numbers[key]))
+                    return _values(cursor)[place]
+            except BaseException as e:
+                if sqlstate(e) != WAITED:
+                    self._let_go()
+                raise
+
     def _asked(self, statement: str, values: dict[str, object]) -> object:
         try:
             return self._made().exec_driver_sql(statement, values).scalar()
@@ -69,6 +104,8 @@ class Outside:
             made = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             made.detach()  # its locks must not go into the pool
             self._connection = made  # from here on it is closed if anything fails
+            self._numbers.clear()
+            made.exec_driver_sql("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
             if self._shares is not None:
                 made.exec_driver_sql(f"SELECT pg_advisory_lock_shared({_KEY})", {"key": self._shares})
         return self._connection
@@ -89,30 +126,98 @@ class Outside:
                 made.close()
 
 
+def _values(cursor: Any) -> list[str]:
+    """The first value of each statement of a message that gives any."""
+    found = []
+    while True:
+        if cursor.description is not None:
+            found.append(str(cursor.fetchone()[0]))
+        if not cursor.nextset():
+            return found
+
+
 class AdvisoryLock:
-    """A lock that one node has at a time: the one with which writes take turns, if no other is named.
+    """A lock that one node has at a time. Who waits for it stands in a line that the server keeps.
 
     Args:
         outside: the connection that holds it, and nothing else does.
         key: which lock.
     """
 
-    def __init__(self, outside: Outside, key: int = WRITING) -> None:
+    def __init__(self, outside: Outside, key: int) -> None:
         self._outside, self._key = outside, key
 
     def acquire(self, timeout: float) -> bool:
         """Whether it was had within so many seconds."""
-        end = time.monotonic() + timeout
-        while not self._outside.ask(f"SELECT pg_try_advisory_lock({_KEY})", key=self._key):
-            if time.monotonic() >= end:
-                return False
-            time.sleep(POLL_S)
-        return True
+        return self._had(timeout) is not None
 
     def release(self) -> None:
         """Give it back. A connection that was lost has given it back already."""
         with suppress(RecallError):
-            self._outside.ask(f"SELECT pg_advisory_unlock({_KEY})", key=self._key)
+            self._outside.say("SELECT pg_advisory_unlock({key})", self._key)
+
+    def _had(self, timeout: float, then: str = "SELECT ''") -> str | None:
+        """What a statement says that is asked when the lock is had; `None` = it was not, within so many seconds."""
+        end, lost = time.monotonic() + timeout, False
+        while True:
+            # Asked again from time to time, so that who closes the store is not kept waiting.
+            wait_ms = max(round(min(WAIT_S, end - time.monotonic()) * 1e3), 1)
+            had = f"SET lock_timeout = {wait_ms}; SELECT pg_advisory_lock({{key}}); RESET lock_timeout; {then}"
+            try:
+                return self._outside.say(had, self._key)
+            except StoreError as e:
+                if lost or not is_lost(e.__cause__):
+                    if sqlstate(e.__cause__) != WAITED:
+                        raise
+                    self._outside.say("SELECT pg_advisory_unlock_all()", self._key)  # what was waited for came after it
+                else:
+                    lost = True  # it may have been lost long ago: another one is tried
+                    continue
+            if time.monotonic() >= end:
+                return None
+
+
+class WriteLock(AdvisoryLock):
+    """The lock with which the writes of all nodes take turns. What was committed last is said with it.
+
+    Args:
+        outside: the connection that holds it, and nothing else does.
+    """
+
+    def __init__(self, outside: Outside) -> None:
+        super().__init__(outside, WRITING)
+        self._said, self._held, self._made = "", False, False
+
+    def acquire(self, timeout: float) -> bool:
+        """Whether it was had within so many seconds."""
+        self._held = True  # an interrupt may come at any place
+        # In a snapshot of its own, taken when the lock was had. Before the first turn is over there may be no tables.
+        said = self._had(timeout, _COMMITTED) if self._made else self._had(timeout)
+        self._said, self._held = said or "", said is not None
+        return self._held
+
+    def release(self) -> None:
+        """Give it back, if `give_back` has not."""
+        if self._held:
+            self._held = False
+            super().release()
+
+    def begun(self) -> Reached | None:
+        """What was committed when the lock was had; once, and `None` afterwards."""
+        said, self._said = self._said, ""
+        return Reached.read(said) if said else None
+
+    def give_back(self) -> Reached | None:
+        """What was committed while the lock was had, which is free from then on; `None` = it was not held.
+
+        Raises:
+            StoreError: the server cannot be reached.
+        """
+        if not self._held:
+            return None
+        said = self._outside.say(f"{_COMMITTED}; SELECT pg_advisory_unlock({{key}})", WRITING, place=0)
+        self._held, self._made = False, True
+        return Reached.read(said)
 
 
 class Lease:
@@ -158,14 +263,15 @@ class Lease:
 
 
 class Committed:
-    """Whether anybody has written to the store since one last looked: one row.
+    """Whether anybody has written to the store since one last looked.
 
     Args:
         outside: a connection for it.
+        lock: with which writes take turns.
     """
 
-    def __init__(self, outside: Outside) -> None:
-        self._outside = outside
+    def __init__(self, outside: Outside, lock: WriteLock) -> None:
+        self._outside, self._lock = outside, lock
 
     def version(self) -> int:
         """Another number than before if anything was written meanwhile, by whatever node.
@@ -173,13 +279,27 @@ class Committed:
         Raises:
             StoreError: the server cannot be reached.
         """
-        found = self._outside.ask(
-            "SELECT concat((SELECT concat(seq, ' ', digest) FROM changes ORDER BY seq DESC LIMIT 1), ' ', "
-            "(SELECT sum(seq) FROM cursors))"
-        )
-        # With the digest: a replica that took over may have given the same numbers to other memories.
-        return int.from_bytes(hashlib.blake2b(str(found).encode(), digest_size=8).digest(), "big")
+        return self._now().version
+
+    def turn_began(self) -> Reached:
+        """What is committed at the beginning of a turn to write.
+
+        Raises:
+            StoreError: the server cannot be reached.
+        """
+        return self._lock.begun() or self._now()
+
+    def turn_ends(self) -> Reached:
+        """What is committed at the end of a turn to write. Others write from here on.
+
+        Raises:
+            StoreError: the server cannot be reached.
+        """
+        return self._lock.give_back() or self._now()
 
     def close(self) -> None:
         """Let the connection go."""
         self._outside.close()
+
+    def _now(self) -> Reached:
+        return Reached.read(str(self._outside.ask(_COMMITTED)))

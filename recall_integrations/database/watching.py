@@ -1,11 +1,39 @@
-"""Whether anybody has committed anything to an SQLite database since one last looked."""
+"""Whether anybody has committed anything to a database since one last looked; of SQLite, and what is said of it."""
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
+
+VECTORS = "semantic"  # the cursor of the index of vectors
+
+
+class Reached(NamedTuple):
+    """How far a store is.
+
+    Args:
+        version: another number than before if anything was written meanwhile.
+        head: number and digest of the last entry of its journal; `None` = not said, or it has none.
+        semantic: up to which entry vectors are made.
+    """
+
+    version: int
+    head: tuple[int, str] | None = None
+    semantic: int = 0
+
+    @classmethod
+    def read(cls, said: str) -> Reached:
+        """From number and digest of the last entry, the sum of all cursors, and that of vectors, with `|` between."""
+        entry, total, vectors = (part.strip() for part in said.rsplit("|", 2))
+        # With the digest: a replica that took over may have given the same numbers to other memories.
+        digest = hashlib.blake2b(f"{entry} {total}".encode(), digest_size=8).digest()
+        seq, _, own = entry.partition(" ")
+        head = (int(seq), own) if seq.isdecimal() else None
+        return cls(int.from_bytes(digest, "big"), head, int(vectors) if vectors else 0)
 
 
 class Watch:
@@ -30,6 +58,14 @@ class Watch:
         """
         with self._lock:
             return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])
+
+    def turn_began(self) -> Reached:
+        """What is committed at the beginning of a turn to write; as `version`."""
+        return Reached(self.version())
+
+    def turn_ends(self) -> Reached:
+        """The same at its end."""
+        return Reached(self.version())
 
     def close(self) -> None:
         """Let the database go. Closing twice is harmless."""

@@ -20,21 +20,22 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, bindparam, case, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import get_meta
+from recall_integrations.database.meta import EMBEDDING, LAST, PRUNED, get_meta
+from recall_integrations.database.sending import begun, send
 from recall_integrations.errors import RecallError, StoreClosed, StorePathError
 from recall_integrations.indexes.ends import ends
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
-from recall_integrations.store import journal, rows
+from recall_integrations.store import journal
 from recall_integrations.store.history import Point
-from recall_integrations.store.journal import TOUCH, Change
+from recall_integrations.store.journal import SEMANTIC, TOUCH, Change
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
@@ -43,6 +44,34 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("recall_integrations")
 
+_C, _S, _M, _AT, _META = (
+    schema.changes.c,
+    schema.scopes.c,
+    schema.memories.c,
+    schema.cursors.c,
+    schema.meta.c,
+)
+_known = bindparam("known", type_=_C.seq.type)
+_DIGEST = select(_C.digest).where(_C.seq == _known)
+_NEWEST = select(_C.seq, _C.digest).order_by(_C.seq.desc()).limit(1)
+_CURSOR = select(_AT.seq).where(_AT.name == SEMANTIC)
+_NOTES = select(_META.key, _META.value).where(_META.key.in_([PRUNED, LAST, EMBEDDING]))
+_SINCE = (
+    select(_C.scope_id, func.max(_C.seq).label("last"), func.max(case((_C.op == TOUCH, 1), else_=0)).label("touched"))
+    .where(_C.seq > _known)
+    .group_by(_C.scope_id)
+    .subquery()
+)
+_WRITTEN = select(_S.scope_id, _S.user_id, _S.agent_id, _S.namespace, _S.version, _SINCE.c.last, _SINCE.c.touched).join(
+    _SINCE, _SINCE.c.scope_id == _S.scope_id
+)
+_ENDING = select(_M.scope_id, func.min(_M.expires_at)).where(ends(), _M.num > _known).group_by(_M.scope_id)
+_MADE = select(_AT.seq).where(_AT.name == SEMANTIC).scalar_subquery()
+_LATE = (
+    select(_C.scope_id)
+    .where(_C.seq > bindparam("semantic", type_=_C.seq.type), _C.seq <= _known, _C.seq <= _MADE)
+    .distinct()
+)
 TOLD_MAX = 2_000  # changes that vocabularies are told one by one; after more they are made anew
 LOOK_S = 1.0  # between two looks of a process that nobody asks anything
 
@@ -54,18 +83,18 @@ class _News:
     Args:
         head: the last entry of the journal.
         semantic: how far vectors are made.
+        made_by: the embedding that makes them; `None` = there are none.
         written: of each scope written to its name, version, last change, and whether it was touched otherwise.
         ending: when the next new memory of a scope ends, in microseconds.
         late: scopes whose memories got their vectors after they were written.
-        changes: what vocabularies in memory have to follow; `None` = too many to be told.
     """
 
     head: Point
     semantic: int
+    made_by: str | None
     written: Mapping[int, tuple[Scope, int, int, bool]]
     ending: Mapping[int, int]
     late: Sequence[int]
-    changes: Sequence[Change] | None
 
 
 class Followed:
@@ -90,7 +119,7 @@ class Followed:
         if self.watch is None:
             return
         with self.lock:
-            self._follow(parts)
+            self._follow(parts, self.watch.turn_began().version)
             self.mine = True
 
     def end(self, parts: StoreParts) -> None:
@@ -100,12 +129,23 @@ class Followed:
         with self.lock:
             self.mine = False
             with contextlib.suppress(sqlite3.Error, SQLAlchemyError, RecallError):  # the store is being closed
-                now = self.watch.version()
-                if now != self.at:
+                now = self.watch.turn_ends()
+                if now.head is not None:
+                    self.head, self.semantic = Point(*now.head), now.semantic
+                elif now.version != self.at:
                     with parts.engine.connect() as connection:
                         self.head, self.semantic = journal.reached(connection)
                 parts.next_seq = self.head.seq + 1  # the numbers of a write that failed are given again, by whomever
-                self.at = now
+                self.at = now.version
+
+    def newest(self, next_seq: int) -> Point | None:
+        """The last entry of the journal, as a turn began in which nothing was entered; `None` = it is not known.
+
+        Args:
+            next_seq: the number that the next entry is going to have.
+        """
+        known = self.watch is not None and self.mine and 0 < self.head.seq == next_seq - 1
+        return self.head if known else None
 
     def look(self, parts: StoreParts) -> None:
         """Take notice of what was committed before this call."""
@@ -113,69 +153,85 @@ class Followed:
             return
         with self.lock:
             if not self.mine:
-                self._follow(parts)
+                self._follow(parts, self.watch.version())
 
-    def _follow(self, parts: StoreParts) -> None:
-        assert self.watch is not None
-        now = self.watch.version()  # before reading: what comes meanwhile is met the next time
+    def _follow(self, parts: StoreParts, now: int) -> None:
+        """Take notice of all up to a version, which was asked for before: what comes meanwhile is met the next time."""
         if now == self.at:
             return
-        with parts.engine.connect() as connection:  # one snapshot
-            if not journal.continues(connection, self.head):
+        with begun(parts.engine) as connection:
+            asked = _Asked(connection, self.head, self.semantic)
+        news = asked.understood()
+        if news is None:
+            with parts.engine.connect() as connection:
                 self.head, self.semantic = _begin_anew(parts, connection)
-                self.at = now
-                return
-            news = _read(connection, self.head.seq, self.semantic, parts.spellers.hold)
-            if news.written:  # the first of them may have noted which embedding makes the vectors
-                made_by = get_meta(connection, "embedding")
-                parts.stamped = made_by is not None
-                parts.worth.load(connection, made_by)
-        _take(parts, news)
+            self.at = now
+            return
+        changes = _changes(parts, self.head.seq, news)
+        if news.written:  # the first of them may have noted which embedding makes the vectors
+            parts.stamped = news.made_by is not None
+            if parts.worth.reads:
+                with parts.engine.connect() as connection:
+                    parts.worth.load(connection, news.made_by, news.written)
+        _take(parts, news, changes)
         self.head, self.semantic, self.at = news.head, news.semantic, now
 
 
-def _read(connection: Connection, known: int, semantic: int, told_of: Callable[[Iterable[int]], bool]) -> _News:
-    """What the database holds beyond what is known here.
+class _Asked:
+    """What the database is asked, in one snapshot; the answers are read afterwards.
 
     Args:
-        connection: a snapshot of it.
+        connection: of `sending.begun`.
         known: the last entry of the journal that is known.
         semantic: how far vectors were made then.
-        told_of: whether somebody wants to be told of changes of some scopes, one by one.
     """
-    c, s, m = schema.changes.c, schema.scopes.c, schema.memories.c
-    head, cursor = journal.reached(connection)
-    late: list[int] = []
-    if cursor > semantic and semantic < known:
-        made = select(c.scope_id).where(c.seq > semantic, c.seq <= min(cursor, known)).distinct()
-        late = sorted(connection.execute(made).scalars())
-    if head.seq <= known:
-        return _News(head=head, semantic=cursor, written={}, ending={}, late=late, changes=())
-    grouped = (
-        select(c.scope_id, func.max(c.seq), func.max(case((c.op == TOUCH, 1), else_=0)))
-        .where(c.seq > known)
-        .group_by(c.scope_id)
-    )
-    newest = {scope_id: (last, bool(touched)) for scope_id, last, touched in connection.execute(grouped)}
-    written = {}
-    for part in rows.in_parts(sorted(newest)):
-        query = select(s.scope_id, s.user_id, s.agent_id, s.namespace, s.version).where(s.scope_id.in_(part))
-        for scope_id, user, agent, namespace, version in connection.execute(query):
-            written[scope_id] = (Scope(user, agent, namespace), int(version), *newest[scope_id])
-    first = select(m.scope_id, func.min(m.expires_at)).where(ends(), m.num > known).group_by(m.scope_id)
-    ending = {int(scope_id): int(at) for scope_id, at in connection.execute(first)}
-    changes = journal.pending_in(connection, known, TOLD_MAX + 1) if told_of(newest) else []
-    return _News(
-        head=head,
-        semantic=cursor,
-        written=written,
-        ending=ending,
-        late=late,
-        changes=changes if len(changes) <= TOLD_MAX else None,
-    )
+
+    def __init__(self, connection: Connection, known: Point, semantic: int) -> None:
+        self._known = known
+        since = {"known": known.seq}
+        self._there = send(connection, _DIGEST, since)
+        self._newest = send(connection, _NEWEST)
+        self._cursor = send(connection, _CURSOR)
+        self._notes = send(connection, _NOTES)
+        self._written = send(connection, _WRITTEN, since)
+        self._ending = send(connection, _ENDING, since)
+        self._late = send(connection, _LATE, {"known": known.seq, "semantic": semantic})
+
+    def understood(self) -> _News | None:
+        """What came since; `None` = the journal does not go on from what is known."""
+        notes = {str(key): str(value) for key, value in self._notes.rows()}
+        there, pruned = self._there.value(), journal.point_of(notes.get(PRUNED))
+        if self._known.seq and self._known not in (Point(self._known.seq, there), pruned):
+            return None
+        newest = self._newest.rows()
+        # Where all was pruned, the last number is noted.
+        head = Point(*newest[0]) if newest else Point(max(pruned.seq, int(notes.get(LAST) or 0)), pruned.digest)
+        written, ending = self._written.rows(), self._ending.rows()
+        late = [int(scope_id) for (scope_id,) in self._late.rows()]
+        return _News(
+            head=head,
+            semantic=int(self._cursor.value() or 0),
+            made_by=notes.get(EMBEDDING),
+            written={
+                scope_id: (Scope(user, agent, namespace), int(version), int(last), bool(touched))
+                for scope_id, user, agent, namespace, version, last, touched in written
+            },
+            ending={int(scope_id): int(at) for scope_id, at in ending},
+            late=sorted(late),
+        )
 
 
-def _take(parts: StoreParts, news: _News) -> None:
+def _changes(parts: StoreParts, known: int, news: _News) -> Sequence[Change] | None:
+    """What vocabularies in memory have to follow; `None` = too many to be told."""
+    if not parts.spellers.hold(news.written):
+        return ()
+    with parts.engine.connect() as connection:
+        found = journal.pending_in(connection, known, TOLD_MAX + 1)
+    found = [change for change in found if change.seq <= news.head.seq]  # what came meanwhile is met the next time
+    return found if len(found) <= TOLD_MAX else None
+
+
+def _take(parts: StoreParts, news: _News, changes: Sequence[Change] | None) -> None:
     """From here on, what others wrote is found."""
     for scope_id in news.late:
         scope = parts.expiry.scope_of(scope_id)
@@ -190,7 +246,6 @@ def _take(parts: StoreParts, news: _News) -> None:
             parts.expiry.note_micros(scope_id, news.ending.get(scope_id))
             parts.catalog.drop(scope_id)
             parts.shown[scope_id] = (version, last)
-    changes = news.changes
     if changes is not None and not changes and parts.spellers.hold(news.written):
         changes = None  # one was begun meanwhile, and may have read an older state
     parts.indexes.others_wrote(news.written, changes, news.head.seq, news.head.seq - news.semantic)
@@ -210,7 +265,7 @@ def _begin_anew(parts: StoreParts, connection: Connection) -> tuple[Point, int]:
         for scope in [scope for scope in parts.scopes if scope not in scopes]:
             parts.shown.pop(parts.scopes.pop(scope), None)
         parts.opened_at = {row.scope_id: row.version for row in found}
-        parts.stamped = get_meta(connection, "embedding") is not None
+        parts.stamped = get_meta(connection, EMBEDDING) is not None
         parts.expiry.load(connection)
         parts.views.drop()
         parts.catalog.drop()

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sqlalchemy import Engine
 
+from recall_integrations.database.watching import Reached
 from recall_integrations.errors import RecallError
 from recall_integrations.store.learned_files import Kept
 from recall_integrations.store.turns import WriteTurn
@@ -17,6 +18,12 @@ class Watching(Protocol):
 
     def version(self) -> int:
         """Another number than before if anything was written meanwhile."""
+
+    def turn_began(self) -> Reached:
+        """What is committed at the beginning of a turn to write, when it is had."""
+
+    def turn_ends(self) -> Reached:
+        """What is committed at its end. Others may write from here on."""
 
     def close(self) -> None:
         """Let go of the database."""

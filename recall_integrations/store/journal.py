@@ -11,12 +11,14 @@ Each entry has a digest of itself and of all before it, by which an index that w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
-from sqlalchemy import Connection, Engine, and_, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, and_, bindparam, delete, func, insert, select, update
 
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
-from recall_integrations.database.meta import PRUNED, get_meta, put_meta
+from recall_integrations.database.meta import LAST, PRUNED, get_meta, put_meta
+from recall_integrations.database.sending import Sent, send
 from recall_integrations.records import record
 from recall_integrations.store import history
 from recall_integrations.store.history import Point
@@ -26,6 +28,11 @@ from recall_integrations.types import indexed_text
 LEXICAL, SEMANTIC = "lexical", "semantic"
 TOUCH = "touch"  # an entry without a memory: names or facts of a scope were written
 KEPT_ENTRIES = 10_000
+_MOVED = (
+    update(schema.cursors)
+    .where(schema.cursors.c.name == bindparam("which"), schema.cursors.c.seq >= bindparam("least"))
+    .values(seq=bindparam("upto"))
+)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -66,17 +73,35 @@ def touched(seq: int, scope_id: int) -> Change:
     return Change(seq=seq, scope_id=scope_id, op=TOUCH, num=seq, text=None, actor=None)
 
 
-def append(connection: Connection, entries: Sequence[Change], applied: str | None = None) -> tuple[list[Change], bool]:
+class Appended:
+    """Entries that were written.
+
+    Args:
+        changes: with their digests.
+        moved: the statement that moved a cursor along; `None` = none was to.
+        anew: whether the cursor was made, and had not to be moved.
+    """
+
+    def __init__(self, changes: Sequence[Change], moved: Sent | None, *, anew: bool = False) -> None:
+        self.changes, self._moved, self._anew = changes, moved, anew
+
+    @cached_property
+    def followed(self) -> bool:
+        """Whether the cursor is at the last of them."""
+        return self._anew or (self._moved is not None and self._moved.count() > 0)
+
+
+def append(
+    connection: Connection, entries: Sequence[Change], applied: str | None = None, newest: Point | None = None
+) -> Appended:
     """Write entries, oldest first, in the caller's transaction.
 
     Args:
         entries: their digests are made here.
         applied: an index that has them already: its cursor moves along, unless it lacks any that were there before.
-
-    Returns:
-        The entries with their digests, and whether the cursor moved.
+        newest: the last entry that is there; `None` = it is looked up.
     """
-    newest, chained = _newest(connection), []
+    newest, chained = newest or _newest(connection), []
     digest = newest.digest
     for e in entries:
         digest = history.digest(digest, e.seq, e.scope_id, e.op, e.num, e.content if e.op == "put" else None)
@@ -85,14 +110,16 @@ def append(connection: Connection, entries: Sequence[Change], applied: str | Non
         )
     rows = [{"seq": e.seq, "scope_id": e.scope_id, "op": e.op, "num": e.num, "digest": e.digest} for e in chained]
     insert_rows(connection, schema.changes, rows)
-    return chained, applied is not None and _advance(connection, applied, newest.seq, chained[-1].seq)
+    if applied is None:
+        return Appended(chained, None)
+    moved = send(connection, _MOVED, {"which": applied, "least": newest.seq, "upto": chained[-1].seq})
+    anew = not newest.seq and not moved.count() and _made(connection, applied, chained[-1].seq)
+    return Appended(chained, moved, anew=anew)
 
 
-def _advance(connection: Connection, name: str, newest: int, seq: int) -> bool:
+def _made(connection: Connection, name: str, seq: int) -> bool:
     c = schema.cursors
-    if connection.execute(update(c).where(c.c.name == name, c.c.seq >= newest).values(seq=seq)).rowcount:
-        return True
-    if newest or connection.execute(select(c.c.seq).where(c.c.name == name)).first() is not None:
+    if connection.execute(select(c.c.seq).where(c.c.name == name)).first() is not None:
         return False
     connection.execute(insert(c).values(name=name, seq=seq))
     return True
@@ -114,7 +141,12 @@ def _newest(connection: Connection) -> Point:
 
 def pruned(connection: Connection) -> Point:
     """The last entry that was dropped."""
-    seq, _, digest = (get_meta(connection, PRUNED) or "0").partition(" ")
+    return point_of(get_meta(connection, PRUNED))
+
+
+def point_of(noted: str | None) -> Point:
+    """The last entry that was dropped, as it is noted; `None` = none was."""
+    seq, _, digest = (noted or "0").partition(" ")
     return Point(int(seq), digest)
 
 
@@ -151,7 +183,7 @@ def foreign(connection: Connection, cursor: int, noted: Point | None) -> str | N
 def last_seq(connection: Connection) -> int:
     """The highest sequence number ever given; survives pruning."""
     newest = connection.execute(select(func.max(schema.changes.c.seq))).scalar() or 0
-    return max(newest, int(get_meta(connection, "last_seq") or 0))
+    return max(newest, int(get_meta(connection, LAST) or 0))
 
 
 def reached(connection: Connection) -> tuple[Point, int]:
@@ -250,7 +282,7 @@ def move(connection: Connection, name: str, seq: int) -> None:
 
 def prune(connection: Connection, keep_after: int) -> None:
     """Drop entries that every index has applied, keeping the last one's number."""
-    put_meta(connection, "last_seq", str(last_seq(connection)))
+    put_meta(connection, LAST, str(last_seq(connection)))
     c = schema.changes.c
     dropped = select(c.seq, c.digest).where(c.seq <= keep_after).order_by(c.seq.desc()).limit(1)
     last = connection.execute(dropped).first()
@@ -278,14 +310,14 @@ def restart(connection: Connection) -> int:
     m, c = schema.memories.c, schema.changes.c
     newest = connection.execute(select(func.max(m.num))).scalar() or 0
     kept = [newest, connection.execute(select(func.max(c.seq))).scalar() or 0, *cursors(connection).values()]
-    for key in ("last_seq", PRUNED):
+    for key in (LAST, PRUNED):
         number = (get_meta(connection, key) or "").partition(" ")[0]
         kept.append(int(number) if number.isdecimal() else 0)
     head, digest = max(kept), "restarted"
     for scope_id, num, text, actor in connection.execute(select(m.scope_id, m.num, m.text, m.actor).order_by(m.num)):
         digest = history.digest(digest, num, scope_id, "put", num, indexed_text(text, actor))
     digest = history.digest(digest, head, 0, "restarted", head, get_meta(connection, PRUNED))
-    put_meta(connection, "last_seq", str(head))
+    put_meta(connection, LAST, str(head))
     put_meta(connection, PRUNED, f"{head} {digest}")
     connection.execute(delete(schema.changes))
     for name in (LEXICAL, SEMANTIC):

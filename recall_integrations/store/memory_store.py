@@ -360,7 +360,7 @@ class MemoryStore:
         """
         from recall_integrations.store.histories import Remembered
 
-        self._parts.up_to_date()
+        self._parts.about_to_write(asks=thread is not None)
         where = checked_scope(scope)
         check_many(memories, batch_size, thread)
         chat = Chat(on_duplicate=checked_wish(on_duplicate))

@@ -17,7 +17,7 @@ from recall_integrations.database import tenants
 from recall_integrations.database.meta import TENANT
 from recall_integrations.database.postgres import mapped_errors, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
-from recall_integrations.database.turns import FILLING, OPENED, PLACE, AdvisoryLock, Committed, Lease, Outside
+from recall_integrations.database.turns import FILLING, OPENED, PLACE, Committed, Lease, Outside, WriteLock
 from recall_integrations.database.upgrading import make_ready
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
 from recall_integrations.records import record
@@ -181,7 +181,8 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
             tenant = tenants.role_under_policies(connection)
         if tenant is not None:
             engine = engine.execution_options(**{TENANT: tenant})
-        turn = WriteTurn(AdvisoryLock(turns), shown(engine.url))
+        lock = WriteLock(turns)
+        turn = WriteTurn(lock, shown(engine.url))
         turn.acquire()
         outside.ask("SELECT 1")
     except BaseException as e:
@@ -202,7 +203,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         keeping=keeping,
         engine=engine,
         turn=turn,
-        watch=Committed(outside),
+        watch=Committed(outside, lock),
         outside=outside,
         turns=turns,
         lease=Lease(Outside(engine), FILLING),

@@ -298,6 +298,17 @@ class StoreParts:
                 followed.failed = str(e)
                 logger.warning("What other processes wrote could not be read: %s", told(e))
 
+    def about_to_write(self, *, asks: bool) -> None:
+        """`check_open`; what other processes wrote is known when the turn to write begins.
+
+        Args:
+            asks: whether what is there counts before. Of a database on another machine it is a way less not to ask.
+        """
+        if asks or not self.directory.own_indexes:
+            self.up_to_date()
+        else:
+            self.check_open()
+
     def turn_begins(self) -> None:
         """See `WriteTurn.begun`. Who closes the store need not know what others wrote."""
         if self.closed:

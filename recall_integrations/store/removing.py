@@ -93,9 +93,9 @@ class Removing:
     def touch(self, connection: Connection, scope_id: int) -> Touched:
         """Enter into the journal, in the caller's transaction, that names or facts of a scope are written."""
         parts = self._parts
-        changes, followed = journal.append(connection, [journal.touched(parts.next_seq, scope_id)], SEMANTIC)
+        appended = journal.append(connection, [journal.touched(parts.next_seq, scope_id)], SEMANTIC)
         parts.next_seq += 1
-        return rows.bump(connection, scope_id, 0), changes, followed
+        return int(rows.bump(connection, scope_id, 0).value()), appended.changes, appended.followed
 
     def touched(self, scope_id: int, touched: Touched) -> None:
         """It is committed, and shown from now on."""
@@ -137,8 +137,8 @@ class Removing:
                 seq = parts.next_seq
                 parts.next_seq += len(nums)
                 gone = [journal.gone(seq + i, scope_id, num) for i, num in enumerate(nums)]
-                changes, followed = journal.append(connection, gone, SEMANTIC)
-                version = rows.bump(connection, scope_id, -len(nums))
-            parts.shown[scope_id] = (version, changes[-1].seq)
-            self.index(scope_id, changes, {}, vectors, followed=followed)
+                appended = journal.append(connection, gone, SEMANTIC)
+                version = int(rows.bump(connection, scope_id, -len(nums)).value())
+            parts.shown[scope_id] = (version, appended.changes[-1].seq)
+            self.index(scope_id, appended.changes, {}, vectors, followed=appended.followed)
         return len(nums), len(nums) - len(over)

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from recall_integrations.database import schema, tenants
 from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.sending import Sent, send
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.store import homes
 from recall_integrations.types import Memory, Scope
 
 T = TypeVar("T")
+_S = schema.scopes.c
+_COUNTED = (
+    update(schema.scopes)
+    .where(_S.scope_id == bindparam("which"))
+    .values(version=_S.version + 1, memories=_S.memories + bindparam("added"))
+)
+_VERSION = select(_S.version).where(_S.scope_id == bindparam("which"))
 LAST_SCOPE = "last_scope"  # key in `meta`: the highest number of a scope that was removed
 
 
@@ -67,13 +75,10 @@ def remove_scope(connection: Connection, scope_id: int) -> None:
         connection.execute(delete(table).where(table.c.scope_id == scope_id))
 
 
-def bump(connection: Connection, scope_id: int, added: int) -> int:
-    """Count a write to a scope, and what it added; the scope's new version."""
-    s = schema.scopes
-    connection.execute(
-        update(s).where(s.c.scope_id == scope_id).values(version=s.c.version + 1, memories=s.c.memories + added)
-    )
-    return int(connection.execute(select(s.c.version).where(s.c.scope_id == scope_id)).scalar_one())
+def bump(connection: Connection, scope_id: int, added: int) -> Sent:
+    """Count a write to a scope, and what it added; its value is the scope's new version."""
+    send(connection, _COUNTED, {"which": scope_id, "added": added})
+    return send(connection, _VERSION, {"which": scope_id})
 
 
 def find(connection: Connection, scope_id: int, ids: Sequence[str]) -> dict[str, Place]:

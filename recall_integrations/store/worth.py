@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, select
 
@@ -25,6 +25,7 @@ from recall_integrations.text import language_of
 
 COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
 IN = " in "  # and before a language that is not English
+READ_ONE_BY_ONE = 20  # scopes whose counts are read by their names
 MEMORIES_MIN = 10  # of a scope in a language, before eighty texts are embedded to measure it
 
 logger = logging.getLogger(__name__)
@@ -76,9 +77,20 @@ class CosineWorth:
     def _speaks(self, scope_id: int, language: str) -> bool:
         return language == probe.ENGLISH or self._noted.get((scope_id, language), 0) >= MEMORIES_MIN
 
-    def load(self, connection: Connection, made_by: str | None) -> None:
-        """Read what was noted of the embedding that made the store."""
-        if made_by is None:
+    @property
+    def reads(self) -> bool:
+        """Whether anything that is noted counts: of the bundled embedding nothing does."""
+        return not self._bundled
+
+    def load(self, connection: Connection, made_by: str | None, scopes: Collection[int] | None = None) -> None:
+        """Read what was noted of the embedding that made the store.
+
+        Args:
+            connection: to its database.
+            made_by: the embedding; `None` = nothing is noted.
+            scopes: of which it is read how much is written in each language; `None` = of all.
+        """
+        if made_by is None or not self.reads:
             return
         key, m = f"{COSINE_WORTH}{made_by}", schema.meta
         noted = select(m.c.key, m.c.value).where(m.c.key.startswith(key, autoescape=True))
@@ -87,6 +99,9 @@ class CosineWorth:
             if language in probe.LANGUAGES:
                 self._known[language] = float(value)
         counts = select(m.c.key, m.c.value).where(m.c.key.startswith(WRITTEN, autoescape=True))
+        if scopes is not None and len(scopes) <= READ_ONE_BY_ONE:
+            keys = [f"{WRITTEN}{language}{BY_SCOPE}{scope}" for language in probe.LANGUAGES for scope in scopes]
+            counts = select(m.c.key, m.c.value).where(m.c.key.in_(keys))
         for name, value in connection.execute(counts):
             language, _, scope = name.removeprefix(WRITTEN).partition(BY_SCOPE)
             if scope.isdecimal() and value.isdecimal():

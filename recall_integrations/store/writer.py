@@ -13,6 +13,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import put_meta
 from recall_integrations.database.portable import check_texts
+from recall_integrations.database.sending import Sent, begun
 from recall_integrations.facts import rows as facts
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import to_row
@@ -27,32 +28,58 @@ from recall_integrations.store.duplicates import KEEP, Duplicates, Settled
 from recall_integrations.store.entity_rows import EntityRows
 from recall_integrations.store.given import Chat
 from recall_integrations.store.indexes import vector_rows
-from recall_integrations.store.journal import SEMANTIC, Change
+from recall_integrations.store.journal import SEMANTIC, Appended, Change
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.removing import Removing
 from recall_integrations.types import Memory, Scope, says_the_same
 
+TOGETHER = 4  # memories of a batch up to which its rows go to the server in one message, and are not copied
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """What is to be written.
+
+    Args:
+        memories, ids: of each.
+        gone: numbers of memories that it takes the place of, besides those with the same ids.
+        fresh: whether nothing can be there under these ids.
+    """
+
+    memories: Sequence[Memory]
+    ids: Sequence[str]
+    gone: Sequence[int] = ()
+    fresh: bool = False
+
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Written:
-    """What a batch changed.
+    """What a batch changed; to be read when it is committed.
 
     Args:
-        changes: what the indexes have to follow.
-        version: of the scope.
+        appended: what the indexes have to follow, and whether the vectors are written.
+        counted: gives the version of the scope.
         stems: of the memories, by num, as the lexical index holds them.
-        embedded: whether their vectors are written.
         entities: rows that go into memory once they are committed.
         spoke: languages with tables that the texts speak for.
     """
 
-    changes: Sequence[Change]
-    version: int
+    appended: Appended
+    counted: Sent
     stems: Mapping[int, Sequence[str]]
-    embedded: bool
     entities: EntityRows
     spoke: Set[str]
+
+    @property
+    def changes(self) -> Sequence[Change]:
+        """Entries of the journal."""
+        return self.appended.changes
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the vectors are written."""
+        return self.appended.followed
 
 
 class Writer:
@@ -187,6 +214,7 @@ class Writer:
         with parts.write_lock, parts.errors():
             parts.check_open()
             scope_id = parts.scopes.get(scope)
+            fresh = not given and all(m.id is None for m in batch)
             if not given:
                 given += [m.id if m.id is not None else parts.new_id() for m in batch]
             all_ids = given
@@ -204,8 +232,9 @@ class Writer:
                 return all_ids
             # What the embedding is worth, where it was measured for this write, counts in all scopes.
             with parts.revisions.writing(None if known.worth else scope):
-                scope_id, written = self._commit(scope, scope_id, batch, ids, gone, now, known)
-                shown = (written.version, written.changes[-1].seq)
+                chosen = _Batch(memories=batch, ids=ids, gone=gone, fresh=fresh)
+                scope_id, written = self._commit(scope, scope_id, chosen, now, known)
+                shown = (int(written.counted.value()), written.changes[-1].seq)
                 if written.embedded:
                     parts.shown[scope_id] = shown
                 vectors = None if parts.asking.here else known.vectors
@@ -244,28 +273,21 @@ class Writer:
         return kept, [i for i in ids if i in kept_ids or i not in there]
 
     def _commit(
-        self,
-        scope: Scope,
-        scope_id: int | None,
-        batch: Sequence[Memory],
-        ids: Sequence[str],
-        gone: Sequence[int],
-        now: datetime,
-        known: Ahead,
+        self, scope: Scope, scope_id: int | None, batch: _Batch, now: datetime, known: Ahead
     ) -> tuple[int, _Written]:
         """Store a batch in one transaction; what is in memory changes once it is committed."""
-        parts = self._parts
+        parts, memories = self._parts, batch.memories
+        few = len(memories) <= TOGETHER
         try:
-            with parts.engine.begin() as connection:
+            with begun(parts.engine) if few else parts.engine.begin() as connection:
                 if not parts.stamped:
                     put_meta(connection, "embedding", parts.asking.fingerprint)
                 if scope_id is None:
                     scope_id = rows.add_scope(connection, scope)
-                parts.worth.note(connection, known.worth, scope_id, [memory.text for memory in batch])
-                written = self._write_rows(connection, scope_id, batch, ids, gone, now, known)
-                parts.next_seq = (
-                    written.changes[-1].seq + 1
-                )  # before the commit: numbers may be skipped, never given twice
+                parts.worth.note(connection, known.worth, scope_id, [memory.text for memory in memories])
+                written = self._write_rows(connection, scope_id, batch, now, known)
+                # Before the commit: numbers may be skipped, never given twice.
+                parts.next_seq = written.changes[-1].seq + 1
         except BaseException:
             if scope_id is not None:
                 parts.catalog.drop(scope_id)
@@ -274,54 +296,46 @@ class Writer:
         parts.stamped = True
         parts.scopes[scope] = scope_id
         parts.catalog.committed(scope_id, written.entities)
-        for memory in batch:
+        for memory in memories:
             parts.expiry.note(scope_id, memory.expires_at)
         return scope_id, written
 
     def _write_rows(
-        self,
-        connection: Connection,
-        scope_id: int,
-        batch: Sequence[Memory],
-        ids: Sequence[str],
-        gone: Sequence[int],
-        now: datetime,
-        known: Ahead,
+        self, connection: Connection, scope_id: int, batch: _Batch, now: datetime, known: Ahead
     ) -> _Written:
-        replaced = rows.find(connection, scope_id, ids)
-        old = sorted({*(place.num for place in replaced.values()), *gone})
-        seq = self._parts.next_seq
+        parts, given, ids = self._parts, batch.memories, batch.ids
+        replaced = {} if batch.fresh else rows.find(connection, scope_id, ids)
+        old = sorted({*(place.num for place in replaced.values()), *batch.gone})
+        seq = parts.next_seq
+        newest = parts.followed.newest(seq)
         entries = [journal.gone(seq + i, scope_id, num) for i, num in enumerate(old)]
         seq += len(old)
-        nums = list(range(seq, seq + len(batch)))
+        nums = list(range(seq, seq + len(given)))
         entries += [
             Change(seq=num, scope_id=scope_id, op="put", num=num, text=m.text, actor=m.actor)
-            for num, m in zip(nums, batch, strict=True)
+            for num, m in zip(nums, given, strict=True)
         ]
-        positions = rows.positions(connection, scope_id, batch, ids, replaced)
+        positions = rows.positions(connection, scope_id, given, ids, replaced)
         self._removing.take_out(connection, scope_id, old)
         memories = [
             to_row(m, scope_id=scope_id, num=num, memory_id=i, created_at=m.created_at or now, position=position)
-            for m, num, i, position in zip(batch, nums, ids, positions, strict=True)
+            for m, num, i, position in zip(given, nums, ids, positions, strict=True)
         ]
         insert_rows(connection, schema.memories, memories)
-        cuts = [known.words_of(m) for m in batch]
+        cuts = [known.words_of(m) for m in given]
         words.write(connection, scope_id, zip(nums, cuts, strict=True))
-        slots = self._parts.slots
-        facts.write(connection, scope_id, zip(nums, (known.derived_of(m, now, slots) for m in batch), strict=True))
-        vectors = None if self._parts.indexes.lag[SEMANTIC] else known.vectors_of(batch)
+        slots = parts.slots
+        facts.write(connection, scope_id, zip(nums, (known.derived_of(m, now, slots) for m in given), strict=True))
+        vectors = None if parts.indexes.lag[SEMANTIC] else known.vectors_of(given)
         if vectors is not None:
             insert_rows(connection, schema.vectors, vector_rows(entries[len(old) :], vectors))
-        spoke = languages.write(connection, scope_id, (m.text for m in batch)).intersection(READ)
-        entities = self._parts.catalog.rows_for(scope_id, list(zip(nums, batch, strict=True)), known.found)
+        spoke = languages.write(connection, scope_id, (m.text for m in given)).intersection(READ)
+        entities = parts.catalog.rows_for(scope_id, list(zip(nums, given, strict=True)), known.found)
         entities.write(connection)
-        changes, followed = journal.append(connection, entries, None if vectors is None else SEMANTIC)
-        version = rows.bump(connection, scope_id, len(batch) - len(old))
         return _Written(
-            changes=changes,
-            version=version,
+            appended=journal.append(connection, entries, None if vectors is None else SEMANTIC, newest),
+            counted=rows.bump(connection, scope_id, len(given) - len(old)),
             stems={num: words.stems_of(cut) for num, cut in zip(nums, cuts, strict=True)},
-            embedded=followed,
             entities=entities,
             spoke=spoke,
         )

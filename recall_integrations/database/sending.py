@@ -1,0 +1,202 @@
+"""Statements that go to the database together, and what they say, read when all have gone.
+
+Over a network each statement costs a way to the server and back. In a transaction that `begun` gives, PostgreSQL gets
+those that `send` takes, rows of `insert_rows` and the commit in one message (pipeline mode of libpq, version 14 on);
+each other statement is answered before it returns, as ever. SQLite, which is no way off, does each as it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Dialect, Engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql import Select, Update
+
+Rows = Sequence[Sequence[Any]]
+Statement = Select[Any] | Update
+
+
+class Sent:
+    """A statement that was sent. Its answer is waited for when it is asked for.
+
+    Args:
+        rows: gives what it selected.
+        count: gives how many rows it changed.
+    """
+
+    def __init__(self, rows: Callable[[], Rows], count: Callable[[], int]) -> None:
+        self._rows, self._count = rows, count
+
+    def rows(self) -> Rows:
+        """What it selected; once."""
+        return self._rows()
+
+    def value(self) -> Any:
+        """The first value of the first row; `None` = there is none. Once."""
+        found = self._rows()
+        return found[0][0] if found else None
+
+    def count(self) -> int:
+        """How many rows it changed."""
+        return self._count()
+
+
+@contextmanager
+def begun(engine: Engine) -> Iterator[Connection]:
+    """A transaction, committed at the end of the block and rolled back after an error; what is sent goes together.
+
+    What was sent may be read after the block as well, and then costs nothing more.
+    """
+    with engine.connect() as connection:
+        raw: Any = connection.connection.dbapi_connection
+        if not _can(connection.dialect):
+            with connection.begin():
+                yield connection
+            return
+        together = _Together(connection, raw)
+        transaction = connection.begin()
+        try:
+            yield connection
+            together.commit()
+        except BaseException:
+            together.give_up()
+            transaction.close()
+            raise
+        transaction.commit()  # as it is
+
+
+class _Together:
+    """The pipeline of a connection, from now on.
+
+    Args:
+        connection: whose it is.
+        raw: of the driver.
+    """
+
+    def __init__(self, connection: Connection, raw: Any) -> None:
+        self._connection, self._raw = connection, raw
+        self._context = raw.pipeline()
+        raw.together = self._context.__enter__()
+
+    def commit(self) -> None:
+        """Send what is left and the commit, and read the answers."""
+        with driver_errors(self._connection, None):
+            _cursor()(self._raw).execute("COMMIT", prepare=False)
+            self._end()
+
+    def give_up(self) -> None:
+        """Read what is still to come after an error: that each statement behind it was left out."""
+        import psycopg
+
+        if self._raw.together is None:
+            return
+        for _ in range(2):  # the first may be cut short by the error itself
+            if not self._raw.closed:
+                with suppress(psycopg.Error):
+                    self._raw.together.sync()
+        with suppress(psycopg.Error):  # the error that is known
+            self._end()
+
+    def _end(self) -> None:
+        import psycopg
+
+        self._raw.together = None
+        try:
+            self._context.__exit__(None, None, None)
+        except psycopg.errors.PipelineAborted as e:  # each statement behind the one that failed
+            if not isinstance(failed := e.__context__, psycopg.Error):
+                raise
+            raise failed from None
+
+
+def send(connection: Connection, statement: Statement, values: Mapping[str, Any] | None = None) -> Sent:
+    """Send a statement of SQLAlchemy whose values are numbers and texts, in the caller's transaction.
+
+    Args:
+        connection: of `begun`; on any other it is answered at once.
+        statement: the same object each time, as what is made of it is kept.
+        values: of its parameters.
+    """
+    if not is_together(connection):
+        result = connection.execute(statement, values)
+        rows: Rows = [tuple(row) for row in result] if result.returns_rows else []
+        count = result.rowcount
+        return Sent(lambda: rows, lambda: count)
+    sql, given = _compiled(statement, connection.dialect)
+    return send_sql(connection, sql, {**given, **(values or {})})
+
+
+def send_sql(connection: Connection, sql: str, values: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Sent:
+    """The same for a statement of the driver, where statements go together: once, or for each of several rows."""
+    raw: Any = connection.connection.dbapi_connection
+    together = raw.together
+
+    def answered() -> None:
+        if raw.together is together:  # and the connection is not somebody else's by now
+            together.sync()
+
+    def rows() -> Rows:
+        with driver_errors(connection, sql):
+            answered()
+            found: Rows = cursor.fetchall()
+        return found
+
+    def count() -> int:
+        with driver_errors(connection, sql):
+            answered()
+        return int(cursor.rowcount)
+
+    with driver_errors(connection, sql):
+        for one in [values] if isinstance(values, Mapping) else values:
+            cursor = _cursor()(raw)
+            cursor.execute(sql, one)
+    return Sent(rows, count)
+
+
+def is_together(connection: Connection) -> bool:
+    """Whether statements go to the server together there."""
+    if connection.dialect.driver != "psycopg":
+        return False
+    return getattr(connection.connection.dbapi_connection, "together", None) is not None
+
+
+@contextmanager
+def driver_errors(connection: Connection, sql: str | None) -> Iterator[None]:
+    """Errors of the driver as SQLAlchemy raises them; `None` = at a commit."""
+    dialect = connection.dialect
+    base = dialect.loaded_dbapi.Error
+    try:
+        yield
+    except base as e:
+        lost = not connection.invalidated and dialect.is_disconnect(e, connection.connection, None)
+        if lost:
+            connection.invalidate(e)
+        raise DBAPIError.instance(
+            sql, None, e, base, hide_parameters=True, connection_invalidated=lost, dialect=dialect
+        ) from e
+
+
+@lru_cache(maxsize=256)
+def _compiled(statement: Statement, dialect: Dialect) -> tuple[str, Mapping[str, Any]]:
+    compiled = statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
+    return str(compiled), compiled.params
+
+
+@lru_cache(maxsize=1)
+def _cursor() -> Any:
+    import psycopg
+
+    return psycopg.Cursor
+
+
+@lru_cache(maxsize=8)
+def _can(dialect: Dialect) -> bool:
+    if dialect.driver != "psycopg":
+        return False
+    import psycopg
+
+    return bool(psycopg.Pipeline.is_supported())
