@@ -15,9 +15,10 @@ from typing import Any
 from sqlalchemy import Connection, Dialect, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Select, Update
+from sqlalchemy.sql.elements import TextClause
 
 Rows = Sequence[Sequence[Any]]
-Statement = Select[Any] | Update
+Statement = Select[Any] | Update | TextClause
 
 
 class Sent:
@@ -53,20 +54,24 @@ def begun(engine: Engine) -> Iterator[Connection]:
     """
     with engine.connect() as connection:
         raw: Any = connection.connection.dbapi_connection
-        if not _can(connection.dialect):
+        if not can_send_together(connection.dialect):
             with connection.begin():
                 yield connection
             return
         together = _Together(connection, raw)
         transaction = connection.begin()
         try:
+            together.begin()
             yield connection
             together.commit()
         except BaseException:
             together.give_up()
             transaction.close()
             raise
-        transaction.commit()  # as it is
+        else:
+            transaction.commit()  # as it is
+        finally:
+            together.leave()
 
 
 class _Together:
@@ -80,12 +85,19 @@ class _Together:
     def __init__(self, connection: Connection, raw: Any) -> None:
         self._connection, self._raw = connection, raw
         self._context = raw.pipeline()
+        raw.autocommit = True  # the driver waits for an answer where it begins a transaction by itself
         raw.together = self._context.__enter__()
+
+    def begin(self) -> None:
+        """Send that a transaction begins."""
+        level = self._raw.isolation_level
+        with driver_errors(self._connection, None):
+            self._run("BEGIN" if level is None else f"BEGIN ISOLATION LEVEL {level.name.replace('_', ' ')}")
 
     def commit(self) -> None:
         """Send what is left and the commit, and read the answers."""
         with driver_errors(self._connection, None):
-            _cursor()(self._raw).execute("COMMIT", prepare=False)
+            self._run("COMMIT")
             self._end()
 
     def give_up(self) -> None:
@@ -100,6 +112,14 @@ class _Together:
                     self._raw.together.sync()
         with suppress(psycopg.Error):  # the error that is known
             self._end()
+
+    def leave(self) -> None:
+        """The connection is as it was before."""
+        if not self._raw.closed:
+            self._raw.autocommit = False
+
+    def _run(self, statement: str) -> None:
+        _cursor()(self._raw).execute(statement, prepare=False)
 
     def _end(self) -> None:
         import psycopg
@@ -136,7 +156,7 @@ def send_sql(connection: Connection, sql: str, values: Mapping[str, Any] | Seque
     together = raw.together
 
     def answered() -> None:
-        if raw.together is together:  # and the connection is not somebody else's by now
+        if together is not None and raw.together is together:  # and the connection is not somebody else's by now
             together.sync()
 
     def rows() -> Rows:
@@ -194,7 +214,8 @@ def _cursor() -> Any:
 
 
 @lru_cache(maxsize=8)
-def _can(dialect: Dialect) -> bool:
+def can_send_together(dialect: Dialect) -> bool:
+    """Whether the driver is one whose statements can go to the server together."""
     if dialect.driver != "psycopg":
         return False
     import psycopg

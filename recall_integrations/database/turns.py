@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database.answering import within
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import is_lost, sqlstate
+from recall_integrations.database.sending import send_sql
 from recall_integrations.database.watching import VECTORS, Reached
 from recall_integrations.errors import RecallError, StoreClosed, StoreError
 
@@ -33,6 +34,14 @@ _COMMITTED = (
     "SELECT concat_ws(' ', (SELECT concat(seq, ' ', digest) FROM changes ORDER BY seq DESC LIMIT 1), "
     f"'|', (SELECT sum(seq) FROM cursors), '|', (SELECT seq FROM cursors WHERE name = '{VECTORS}'))"
 )
+# An entry in PostgreSQL's log that says nothing: when it is on disk (and on replicas that are waited for), all is that
+# was committed before. The other statement lets a commit not wait for that.
+FLUSH = "SELECT pg_logical_emit_message(true, 'recall', '')"
+MAY_FLUSH = (
+    "SELECT bool_or(has_function_privilege(oid, 'execute')) FROM pg_proc "
+    "WHERE proname = 'pg_logical_emit_message' AND pronamespace = 'pg_catalog'::regnamespace"
+)
+_LATER = "SET LOCAL synchronous_commit = off"
 
 
 class Outside:
@@ -177,6 +186,21 @@ class AdvisoryLock:
                 return None
 
 
+class Flush:
+    """Whether what was committed in a turn is on disk.
+
+    Attributes:
+        done: it is.
+    """
+
+    def __init__(self) -> None:
+        self.done = False
+
+    def wait_later(self, connection: Connection) -> None:
+        """Let a transaction be committed without waiting for that: others see it at once."""
+        send_sql(connection, _LATER, {})
+
+
 class WriteLock(AdvisoryLock):
     """The lock with which the writes of all nodes take turns. What was committed last is said with it.
 
@@ -187,6 +211,7 @@ class WriteLock(AdvisoryLock):
     def __init__(self, outside: Outside) -> None:
         super().__init__(outside, WRITING)
         self._said, self._held, self._made = "", False, False
+        self._flushes: list[Flush] = []  # of this turn
 
     def acquire(self, timeout: float) -> bool:
         """Whether it was had within so many seconds."""
@@ -200,7 +225,13 @@ class WriteLock(AdvisoryLock):
         """Give it back, if `give_back` has not."""
         if self._held:
             self._held = False
+            self._flushes.clear()
             super().release()
+
+    def flush_later(self) -> Flush:
+        """Have it waited for the disk when this turn is over; in a turn."""
+        self._flushes.append(later := Flush())
+        return later
 
     def begun(self) -> Reached | None:
         """What was committed when the lock was had; once, and `None` afterwards."""
@@ -215,8 +246,12 @@ class WriteLock(AdvisoryLock):
         """
         if not self._held:
             return None
-        said = self._outside.say(f"{_COMMITTED}; SELECT pg_advisory_unlock({{key}})", WRITING, place=0)
+        # The next one begins as soon as it is unlocked. Who asked waits for the disk, which keeps in order.
+        statements = [_COMMITTED, "SELECT pg_advisory_unlock({key})", *([FLUSH] if self._flushes else [])]
+        said = self._outside.say("; ".join(statements), WRITING, place=0)
         self._held, self._made = False, True
+        while self._flushes:
+            self._flushes.pop().done = True
         return Reached.read(said)
 
 

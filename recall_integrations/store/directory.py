@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 from sqlalchemy import Engine, event
@@ -28,6 +28,9 @@ from recall_integrations.store.learned_files import LEARNS, LearnedFiles
 from recall_integrations.store.migrations import current_version, migrate
 from recall_integrations.store.presence import PROCESSES, Presence
 from recall_integrations.store.turns import OfFile, WriteTurn
+
+if TYPE_CHECKING:
+    from recall_integrations.database.turns import Flush
 
 DATABASE = "recall.db"
 REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
@@ -126,6 +129,13 @@ class HeldDirectory:
 
     def fills_no_longer(self) -> None:
         """As long as it keeps the indexes, nobody else does."""
+
+    def flush_later(self) -> Flush | None:
+        """A commit waits itself: it is a file of this machine."""
+        return None
+
+    def flush(self, later: Flush | None) -> None:
+        """It was waited for."""
 
     def others(self) -> list[int]:
         """Other processes that have the directory open; under the write lock."""

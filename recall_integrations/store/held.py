@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import Engine
 
@@ -11,6 +11,9 @@ from recall_integrations.database.watching import Reached
 from recall_integrations.errors import RecallError
 from recall_integrations.store.learned_files import Kept
 from recall_integrations.store.turns import WriteTurn
+
+if TYPE_CHECKING:
+    from recall_integrations.database.turns import Flush
 
 
 class Watching(Protocol):
@@ -93,6 +96,17 @@ class Held(Protocol):
 
     def fills_no_longer(self) -> None:
         """Let another process do that."""
+
+    def flush_later(self) -> Flush | None:
+        """Wait for the disk when the turn to write is over, and others go on; under the write lock.
+
+        Returns:
+            What lets a transaction of this turn not wait itself (`Flush.wait_later`), and is given to `flush` after the
+            turn. `None` = commits wait, and nobody else could go on.
+        """
+
+    def flush(self, later: Flush | None) -> None:
+        """See that all is on disk that was committed before; after the turn."""
 
     def others(self) -> list[int]:
         """Other processes that have it open; under the write lock."""

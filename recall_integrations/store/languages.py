@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, select, text
 
 from recall_integrations.database import schema
+from recall_integrations.database.sending import send
 from recall_integrations.text.leanings import WHOLE
 from recall_integrations.text.spoken import ENGLISH, UNTOLD, Count, Spoken, counted
 
@@ -17,10 +18,11 @@ BATCH = 2_000
 SCOPES_ASKED = 16  # when a store is opened, for the languages that it is written in
 
 _t = schema.languages.c
-_ADD = (
-    update(schema.languages)
-    .where(_t.scope_id == bindparam("of_scope"), _t.language == bindparam("of_language"))
-    .values(told=_t.told + bindparam("more"), hints=_t.hints + bindparam("hint"), votes=_t.votes + bindparam("vote"))
+_ADD = text(
+    "INSERT INTO languages (scope_id, language, told, hints, votes) "
+    "VALUES (:scope_id, :language, :told, :hints, :votes) ON CONFLICT (scope_id, language) "
+    "DO UPDATE SET told = languages.told + excluded.told, "
+    "hints = languages.hints + excluded.hints, votes = languages.votes + excluded.votes"
 )
 
 
@@ -75,24 +77,7 @@ def kept_in(connection: Connection) -> list[str]:
 def _add(connection: Connection, scope_id: int, found: Mapping[str, Count], sign: int) -> None:
     if not found:
         return  # nearly always, of memories in English
-    there = set(connection.execute(select(_t.language).where(_t.scope_id == scope_id)).scalars())
-    known = [
-        {
-            "of_scope": scope_id,
-            "of_language": code,
-            "more": sign * n.told,
-            "hint": sign * n.hints,
-            "vote": sign * n.votes,
-        }
-        for code, n in sorted(found.items())
-        if code in there
-    ]
-    if known:
-        connection.execute(_ADD, known)
-    new = [
-        {"scope_id": scope_id, "language": code, **(Count(*(sign * part for part in n))._asdict())}
-        for code, n in sorted(found.items())
-        if code not in there
-    ]
-    if new:
-        connection.execute(insert(schema.languages), new)
+    for code, n in sorted(found.items()):
+        told, hints, votes = (sign * part for part in n)
+        values = {"scope_id": scope_id, "language": code, "told": told, "hints": hints, "votes": votes}
+        send(connection, _ADD, values)

@@ -17,7 +17,18 @@ from recall_integrations.database import tenants
 from recall_integrations.database.meta import TENANT
 from recall_integrations.database.postgres import mapped_errors, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
-from recall_integrations.database.turns import FILLING, OPENED, PLACE, Committed, Lease, Outside, WriteLock
+from recall_integrations.database.turns import (
+    FILLING,
+    FLUSH,
+    MAY_FLUSH,
+    OPENED,
+    PLACE,
+    Committed,
+    Flush,
+    Lease,
+    Outside,
+    WriteLock,
+)
 from recall_integrations.database.upgrading import make_ready
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
 from recall_integrations.records import record
@@ -41,6 +52,8 @@ class Node:
         outside: says that this node has the store open. Every call asks it, so that who was cut off says so again.
         turns: the connection that has the write lock.
         lease: of who writes to a server of vectors.
+        lock: which `turn` takes.
+        flushes: whether this user may have it waited for the disk after a turn.
         tenant: the role of a tenant, as which this node sees its rows only; `None` = it sees all.
     """
 
@@ -53,6 +66,8 @@ class Node:
     outside: Outside
     turns: Outside
     lease: Lease
+    lock: WriteLock
+    flushes: bool
     tenant: str | None = None
 
     @property
@@ -112,6 +127,22 @@ class Node:
     def fills_no_longer(self) -> None:
         """Let another node do that."""
         self.lease.give_back()
+
+    def flush_later(self) -> Flush | None:
+        """Wait for the disk when the turn is over, as `Held`; where this user may not, commits wait."""
+        return self.lock.flush_later() if self.flushes else None
+
+    def flush(self, later: Flush | None) -> None:
+        """See that all is on disk that was committed before: mostly it is, since the turn was given back.
+
+        Raises:
+            StoreError: the server cannot be reached: nobody knows whether it is.
+        """
+        if later is None or later.done:
+            return
+        with mapped_errors(self.engine), self.engine.connect() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(FLUSH)
+        later.done = True
 
     def others(self) -> list[int]:
         """Connections of other nodes, by their number on the server; under the write lock."""
@@ -179,6 +210,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         turns = Outside(engine)
         with mapped_errors(engine), engine.connect() as connection:
             tenant = tenants.role_under_policies(connection)
+            flushes = bool(connection.exec_driver_sql(MAY_FLUSH).scalar())
         if tenant is not None:
             engine = engine.execution_options(**{TENANT: tenant})
         lock = WriteLock(turns)
@@ -207,6 +239,8 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         outside=outside,
         turns=turns,
         lease=Lease(Outside(engine), FILLING),
+        lock=lock,
+        flushes=flushes,
         tenant=tenant,
     )
 

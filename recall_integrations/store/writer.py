@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
@@ -34,6 +35,9 @@ from recall_integrations.store.reader import Reader
 from recall_integrations.store.removing import Removing
 from recall_integrations.types import Memory, Scope, says_the_same
 
+if TYPE_CHECKING:
+    from recall_integrations.database.turns import Flush
+
 TOGETHER = 4  # memories of a batch up to which its rows go to the server in one message, and are not copied
 
 
@@ -45,12 +49,14 @@ class _Batch:
         memories, ids: of each.
         gone: numbers of memories that it takes the place of, besides those with the same ids.
         fresh: whether nothing can be there under these ids.
+        later: waits for the disk; `None` = the commit does.
     """
 
     memories: Sequence[Memory]
     ids: Sequence[str]
     gone: Sequence[int] = ()
     fresh: bool = False
+    later: Flush | None = None
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -104,9 +110,12 @@ class Writer:
             named, ids = self._named(scope, thread, given, chat)
             ahead = self._ahead(scope, named, ids)
         with parts.write_lock, parts.errors():
+            later = parts.directory.flush_later()  # what somebody else has just written may be left as it is
             named, ids = self._named(scope, thread, given, chat)  # somebody may have written to it
             chat.ids.update(ids)
             written = self._write_batches(scope, named, chat, ahead, progress, batch_size, len(named))
+        with parts.errors():
+            parts.directory.flush(later)
         self._caught_up(ahead)
         return written
 
@@ -184,11 +193,17 @@ class Writer:
             known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
         ids: list[str] = []  # given once, so that what is tried again replaces what it may have written itself
 
-        def write() -> list[str]:
-            return self._write_in_turn(scope, batch, ids, chat, now, known, measured=ahead is None)
-
         if ahead is not None:  # the turn to write is held, and may be lost: whoever took it decides
-            return write()
+            return self._write_in_turn(scope, batch, ids, chat, now, known, None)
+
+        def write() -> list[str]:
+            with parts.write_lock, parts.errors():
+                later = parts.directory.flush_later()
+                written = self._write_in_turn(scope, batch, ids, chat, now, known, later, measured=True)
+            with parts.errors():
+                parts.directory.flush(later)
+            return written
+
         written = parts.retried(write, twice=chat.on_duplicate == KEEP)
         self._caught_up(known)
         return written
@@ -201,20 +216,23 @@ class Writer:
         chat: Chat,
         now: datetime,
         known: Ahead,
+        later: Flush | None,
         *,
-        measured: bool,
+        measured: bool = False,
     ) -> list[str]:
         """Store a batch under the write lock: what of it is not there yet.
 
         Args:
             given: its ids; filled here if they are not yet.
+            later: waits for the disk after the turn; `None` = it is waited for in it.
             measured: whether what the embedding is worth was measured for this write.
         """
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
             scope_id = parts.scopes.get(scope)
-            fresh = not given and all(m.id is None for m in batch)
+            # By another wish a memory may get the id of one that is there.
+            fresh = not given and chat.on_duplicate == KEEP and all(m.id is None for m in batch)
             if not given:
                 given += [m.id if m.id is not None else parts.new_id() for m in batch]
             all_ids = given
@@ -232,7 +250,9 @@ class Writer:
                 return all_ids
             # What the embedding is worth, where it was measured for this write, counts in all scopes.
             with parts.revisions.writing(None if known.worth else scope):
-                chosen = _Batch(memories=batch, ids=ids, gone=gone, fresh=fresh)
+                # What is done once more where nobody knows what came of it may be waited for later.
+                wait_later = later is not None and chat.on_duplicate == KEEP
+                chosen = _Batch(memories=batch, ids=ids, gone=gone, fresh=fresh, later=later if wait_later else None)
                 scope_id, written = self._commit(scope, scope_id, chosen, now, known)
                 shown = (int(written.counted.value()), written.changes[-1].seq)
                 if written.embedded:
@@ -288,6 +308,8 @@ class Writer:
                 written = self._write_rows(connection, scope_id, batch, now, known)
                 # Before the commit: numbers may be skipped, never given twice.
                 parts.next_seq = written.changes[-1].seq + 1
+                if batch.later is not None:
+                    batch.later.wait_later(connection)
         except BaseException:
             if scope_id is not None:
                 parts.catalog.drop(scope_id)

@@ -172,7 +172,7 @@ def test_scopes_and_places(both: Both) -> None:
         1,
         3,
     ]
-    assert alike(both, lambda c: rows.bump(c, 1, 5)) == 1
+    assert alike(both, lambda c: rows.bump(c, 1, 5).value()) == 1
     given = [
         memory_row(i, f"text {i}", thread="t" if i % 2 else None, position=i if i % 2 else None)
         for i in range(1, 1_203)
@@ -211,9 +211,13 @@ def test_the_journal(both: Both) -> None:
             for i in range(first, last)
         ]
 
-    assert alike(both, lambda c: journal.append(c, entries(1, 5), SEMANTIC))[1]
-    assert alike(both, lambda c: journal.append(c, entries(5, 13), SEMANTIC))[1]
-    assert not alike(both, lambda c: journal.append(c, entries(13, 15), LEXICAL))[1]
+    def appended(connection: Connection, of: list[Change], applied: str) -> tuple[list[Change], bool]:
+        found = journal.append(connection, of, applied)
+        return list(found.changes), found.followed
+
+    assert alike(both, lambda c: appended(c, entries(1, 5), SEMANTIC))[1]
+    assert alike(both, lambda c: appended(c, entries(5, 13), SEMANTIC))[1]
+    assert not alike(both, lambda c: appended(c, entries(13, 15), LEXICAL))[1]
     alike(both, lambda c: journal.move(c, LEXICAL, 3))
     assert alike(both, journal.cursors) == {SEMANTIC: 12, LEXICAL: 3}
     assert len(alike(both, lambda c: journal.pending(c.engine, 3, 5))) == 5
