@@ -14,11 +14,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Dialect, Engine
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.sql import Select, Update
+from sqlalchemy.sql import Delete, Select, Update
 from sqlalchemy.sql.elements import TextClause
 
 Rows = Sequence[Sequence[Any]]
-Statement = Select[Any] | Update | TextClause
+Statement = Select[Any] | Update | Delete | TextClause
 
 
 class Sent:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlalchemy import Connection
 
+from recall_integrations.database.sending import begun
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.ahead import Vectors
@@ -128,7 +129,7 @@ class Removing:
     def _removed(self, scope: Scope, scope_id: int, chosen: Chosen, vectors: Vectors | None) -> tuple[int, int]:
         parts = self._parts
         with parts.revisions.writing(scope):
-            with parts.engine.begin() as connection:
+            with begun(parts.engine) as connection:
                 nums = sorted(chosen(connection, scope_id))
                 if not nums:
                     return 0, 0
@@ -138,7 +139,8 @@ class Removing:
                 parts.next_seq += len(nums)
                 gone = [journal.gone(seq + i, scope_id, num) for i, num in enumerate(nums)]
                 appended = journal.append(connection, gone, SEMANTIC)
-                version = int(rows.bump(connection, scope_id, -len(nums)).value())
+                counted = rows.bump(connection, scope_id, -len(nums))
+            version = int(counted.value())
             parts.shown[scope_id] = (version, appended.changes[-1].seq)
             self.index(scope_id, appended.changes, {}, vectors, followed=appended.followed)
         return len(nums), len(nums) - len(over)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 
 from recall_integrations.database import schema, tenants
 from recall_integrations.database.meta import get_meta, put_meta
-from recall_integrations.database.sending import Sent, send
+from recall_integrations.database.sending import Sent, is_together, send
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.store import homes
 from recall_integrations.types import Memory, Scope
@@ -21,6 +21,21 @@ _COUNTED = (
     .where(_S.scope_id == bindparam("which"))
     .values(version=_S.version + 1, memories=_S.memories + bindparam("added"))
 )
+FEW = 4  # memories up to which each is removed by itself, where that goes in one message
+_OF_MEMORIES = (
+    schema.memories,
+    schema.words,
+    schema.vectors,
+    schema.mentions,
+    schema.edges,
+    schema.facts,
+    schema.facts_read,
+    schema.told_times,
+)
+_ONE_REMOVED = [
+    delete(table).where(table.c.scope_id == bindparam("which"), table.c.num == bindparam("one"))
+    for table in _OF_MEMORIES
+]
 _VERSION = select(_S.version).where(_S.scope_id == bindparam("which"))
 LAST_SCOPE = "last_scope"  # key in `meta`: the highest number of a scope that was removed
 
@@ -93,17 +108,13 @@ def find(connection: Connection, scope_id: int, ids: Sequence[str]) -> dict[str,
 
 def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
     """Remove memories, and what hangs on them in other tables."""
+    if is_together(connection) and len(nums) <= FEW:
+        for num in nums:
+            for statement in _ONE_REMOVED:
+                send(connection, statement, {"which": scope_id, "one": num})
+        return
     for part in in_parts(nums):
-        for table in (
-            schema.memories,
-            schema.words,
-            schema.vectors,
-            schema.mentions,
-            schema.edges,
-            schema.facts,
-            schema.facts_read,
-            schema.told_times,
-        ):
+        for table in _OF_MEMORIES:
             connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))
 
 

@@ -298,6 +298,52 @@ def test_the_server_is_killed_and_comes_back(own: Postgres, recwarn: pytest.Warn
 
 
 @pytest.mark.slow
+def test_what_was_acknowledged_is_there_after_a_kill(own: Postgres) -> None:
+    """Nothing else writes the server's log out meanwhile, so it is the turn that has waited for the disk."""
+    own.run("ALTER SYSTEM SET wal_writer_delay = 10000", "SELECT pg_reload_conf()")
+    url, acknowledged = own.fresh(), []
+    for round_ in range(3):
+        with MemoryStore.open(url) as store, MemoryStore.open(url) as other:
+            for n in range(3):
+                for name, node in (("Priya", store), ("Sam", other)):
+                    acknowledged += written(node, f"{name}-{round_}-{n}", 1)
+            node.remember_many([f"Sam counted {n} geese in round {round_}" for n in range(20)], scope=SAM)
+            own.kill()
+        own.start()
+        with MemoryStore.open(url) as third:
+            assert sorted(memory.id or "" for memory in third.iterate(scope=SCOPE)) == sorted(acknowledged)
+            assert third.count(scope=SAM) == 20 * (round_ + 1)
+
+
+@pytest.mark.slow
+def test_what_others_saw_and_the_disk_did_not(own: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server is killed before it is on disk: others forget what they saw, and the writer writes it once more."""
+    own.run("ALTER SYSTEM SET wal_writer_delay = 10000", "SELECT pg_reload_conf()")
+    url = own.fresh()
+    with MemoryStore.open(url) as store, MemoryStore.open(url) as other:
+        assert written(store, "Priya", 2) == ids(other) == ["Priya-0", "Priya-1"]
+        monkeypatch.setattr(turns, "FLUSH", "SELECT pg_sleep(60)")
+        acknowledged: list[str] = []
+        memory = Memory("Sam counted three swans", id="Sam-0")
+        thread = threading.Thread(target=lambda: acknowledged.append(store.remember(memory, scope=SCOPE)))
+        thread.start()
+        until = time.monotonic() + 20
+        while "Sam-0" not in ids(other) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert ids(other) == ["Priya-0", "Priya-1", "Sam-0"] and not acknowledged
+        own.kill()
+        monkeypatch.undo()
+        own.start()
+        with MemoryStore.open(url) as third:
+            seen = {memory.id for memory in third.iterate(scope=SCOPE)}
+            assert {"Priya-0", "Priya-1"} <= seen
+        thread.join(20)
+        assert acknowledged == ["Sam-0"]
+        for node in (store, other):
+            assert ids(node) == ["Priya-0", "Priya-1", "Sam-0"] and node.count(scope=SCOPE) == 3
+
+
+@pytest.mark.slow
 def test_a_store_is_let_go_while_the_server_is_away(own: Postgres, capsys: pytest.CaptureFixture[str]) -> None:
     store, left = MemoryStore.open(own.fresh()), MemoryStore.open(own.fresh())
     written(store, "Priya", 2)
