@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from recall_integrations.arms.second_hop.names import DocumentNames, said_in
 from recall_integrations.database import schema
 from recall_integrations.database.answering import within
 from recall_integrations.database.portable import bounded, numbers_joined
+from recall_integrations.database.sending import begun
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.resilience.deadline import Deadline
@@ -80,16 +81,17 @@ class _Connection:
 
     def __init__(self, engine: Engine, deadline: Deadline) -> None:
         self._engine, self._deadline = engine, deadline
+        self._opened = ExitStack()
         self._open: Connection | None = None
 
     def execute(self, query: Any) -> CursorResult[Any]:
         if self._open is None:
-            self._open = bounded(self._engine.connect(), self._deadline.remaining_ms())
+            connection = self._opened.enter_context(begun(self._engine))
+            self._open = bounded(connection, self._deadline.remaining_ms())
         return self._open.execute(query)
 
     def close(self) -> None:
-        if self._open is not None:
-            self._open.close()
+        self._opened.close()
 
 
 class _Kept:

@@ -21,6 +21,7 @@ from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.database import schema
 from recall_integrations.database.answering import within
 from recall_integrations.database.portable import bounded
+from recall_integrations.database.sending import begun
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask, told_shares
@@ -69,7 +70,7 @@ class TemporalRetriever:
         if window is not None and request.asked is None and request.allowed is None and view.size > COLUMN_MAX:
             start = None if window.start is None else to_micros(window.start)
             end = None if window.end is None else to_micros(window.end)
-            with within(request.deadline.remaining_ms() / 1e3), self._engine.connect() as connection:
+            with within(request.deadline.remaining_ms() / 1e3), begun(self._engine) as connection:
                 bounded(connection, request.deadline.remaining_ms())
                 nums = self._scan(connection, view.scope_id, start, end)
             rows = view.rows_of(sorted(nums))

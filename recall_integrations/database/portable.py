@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Engine, FunctionElement, Select, Text, text
+from sqlalchemy import ColumnElement, Connection, Engine, FunctionElement, Select, Text
 from sqlalchemy.ext.compiler import compiles
 
+from recall_integrations.database.sending import send_sql
 from recall_integrations.errors import InvalidMemory
 
 Query = TypeVar("Query", bound=Select[Any])
@@ -54,7 +55,7 @@ def bounded(connection: Connection, milliseconds: float) -> Connection:
     """
     if connection.dialect.name == "postgresql":
         limit = int(min(max(milliseconds, 1.0), _LIMIT_MAX_MS))
-        connection.execute(text(f"SET LOCAL statement_timeout = {limit}"))
+        send_sql(connection, f"SET LOCAL statement_timeout = {limit}", {})
     return connection
 
 

@@ -6,20 +6,16 @@ The tables are those of `schema`, made by `database.upgrading`. What only Postgr
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Literal
 
-from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, make_url, text
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import InvalidatePoolError, SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.answering import connection_class
+from recall_integrations.database.pooling import look_after
 from recall_integrations.database.postgres_errors import mapped_error, shown
-from recall_integrations.database.retrying import is_tried_again
 from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError
 
 Isolation = Literal["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]
@@ -28,9 +24,6 @@ DRIVER = "postgresql+psycopg"
 SCHEMES = ("postgresql", "postgres", DRIVER)
 VERSION_LEAST = 13  # of the server
 APPLICATION = "recall-integrations"
-FRESH_S = 1.0  # since a connection was used, while it is taken to be there by what can be tried again
-NEW_S = 0.001  # the same by everything: it was made just now
-_LAST = "recall_used"
 # A cable that was cut is noticed in some seconds, and not by the system's own hours: options of libpq.
 ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 
@@ -114,9 +107,7 @@ def open_postgres(
         hide_parameters=True,  # an error is logged and shown; what was asked and remembered is not
     )
     event.listen(engine, "do_connect", _connected)
-    event.listen(engine, "connect", _used)
-    event.listen(engine, "checkin", _used)
-    event.listen(engine, "checkout", partial(_looked_at, engine.dialect))
+    look_after(engine)
     try:
         with mapped_errors(engine), engine.connect() as connection:
             _check_server(connection)
@@ -137,26 +128,6 @@ def _arguments(address: URL, wanted: dict[str, Any]) -> tuple[URL, dict[str, Any
 
 def _connected(_dialect: object, _record: object, given: Sequence[Any], more: dict[str, Any]) -> Any:
     return connection_class().connect(*given, **more)
-
-
-def _used(_raw: object, record: ConnectionPoolEntry) -> None:
-    record.info[_LAST] = time.monotonic()
-
-
-def _looked_at(dialect: Dialect, raw: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
-    """A connection that the server or a firewall ended meanwhile is replaced before it is used.
-
-    Of one that was used a moment ago it is found out by using it, where that may be tried again: a way less.
-    """
-    age_s = time.monotonic() - record.info[_LAST]
-    if age_s < NEW_S or (age_s < FRESH_S and is_tried_again()):
-        return
-    try:
-        dialect.do_ping(raw)
-    except dialect.loaded_dbapi.Error as e:
-        if not dialect.is_disconnect(e, raw, None):
-            raise
-        raise InvalidatePoolError from e  # the others are as old
 
 
 def _check_server(connection: Connection) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError
@@ -24,7 +23,6 @@ T = TypeVar("T")
 TRIES = 8
 WAIT_S, WAIT_MAX_S = 0.05, 1.0  # before the second try at most, before any at most
 WITHIN_S = 5.0  # after which no other try begins
-_retried: ContextVar[bool] = ContextVar("recall_tried_again", default=False)
 _TAKEN = "23505"  # the key is there
 
 logger = logging.getLogger(__name__)
@@ -41,7 +39,6 @@ def tried_again(work: Callable[[], T], *, twice: bool, tries: int = TRIES, withi
         tries: in all.
         within_s: seconds after which no other try begins.
     """
-    token = _retried.set(True)
     retrying = Retrying(
         retry=retry_if_exception(lambda error: may_be_tried_again(error, twice=twice)),
         wait=jittered(multiplier=WAIT_S, max=WAIT_MAX_S),
@@ -49,15 +46,7 @@ def tried_again(work: Callable[[], T], *, twice: bool, tries: int = TRIES, withi
         before_sleep=_told,
         reraise=True,
     )
-    try:
-        return retrying(work)
-    finally:
-        _retried.reset(token)
-
-
-def is_tried_again() -> bool:
-    """Whether this thread does something that is tried again where a connection turns out to be lost."""
-    return _retried.get()
+    return retrying(work)
 
 
 def may_be_tried_again(error: BaseException, *, twice: bool) -> bool:

@@ -17,6 +17,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Delete, Select, Update
 from sqlalchemy.sql.elements import TextClause
 
+from recall_integrations.database.pooling import one_was_lost
+
 Rows = Sequence[Sequence[Any]]
 Statement = Select[Any] | Update | Delete | TextClause
 
@@ -58,7 +60,7 @@ def begun(engine: Engine) -> Iterator[Connection]:
             with connection.begin():
                 yield connection
             return
-        together = _Together(connection, raw)
+        together = Together(connection, raw)
         transaction = connection.begin()
         try:
             together.begin()
@@ -74,7 +76,7 @@ def begun(engine: Engine) -> Iterator[Connection]:
             together.leave()
 
 
-class _Together:
+class Together:
     """The pipeline of a connection, from now on.
 
     Args:
@@ -133,6 +135,14 @@ class _Together:
             raise failed from None
 
 
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A connection for one statement that reads: PostgreSQL is asked without a transaction around it."""
+    with engine.connect() as connection:
+        together = can_send_together(connection.dialect)
+        yield connection.execution_options(isolation_level="AUTOCOMMIT") if together else connection
+
+
 def send(connection: Connection, statement: Statement, values: Mapping[str, Any] | None = None) -> Sent:
     """Send a statement of SQLAlchemy whose values are numbers and texts, in the caller's transaction.
 
@@ -156,7 +166,8 @@ def send_sql(connection: Connection, sql: str, values: Mapping[str, Any] | Seque
     together = raw.together
 
     def answered() -> None:
-        if together is not None and raw.together is together:  # and the connection is not somebody else's by now
+        # Behind the block the connection may be somebody else's.
+        if together is not None and raw.together is together and cursor.pgresult is None:
             together.sync()
 
     def rows() -> Rows:
@@ -194,6 +205,7 @@ def driver_errors(connection: Connection, sql: str | None) -> Iterator[None]:
     except base as e:
         lost = not connection.invalidated and dialect.is_disconnect(e, connection.connection, None)
         if lost:
+            one_was_lost(connection)
             connection.invalidate(e)
         raise DBAPIError.instance(
             sql, None, e, base, hide_parameters=True, connection_invalidated=lost, dialect=dialect

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.answering import within
+from recall_integrations.database.pooling import one_was_lost
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import is_lost, sqlstate
 from recall_integrations.database.sending import send_sql
@@ -71,6 +72,7 @@ class Outside:
             except SQLAlchemyError as e:
                 if not is_lost(e):
                     raise
+                one_was_lost(self._engine)
                 return self._asked(statement, values)
 
     def say(self, statements: str, key: int, *, place: int = -1) -> str:
@@ -97,6 +99,8 @@ class Outside:
             except BaseException as e:
                 if sqlstate(e) != WAITED:
                     self._let_go()
+                if is_lost(e):
+                    one_was_lost(self._engine)
                 raise
 
     def _asked(self, statement: str, values: dict[str, object]) -> object:

@@ -33,6 +33,7 @@ from sqlalchemy import Connection, Engine, and_, func, null, select
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
 from recall_integrations.database.portable import streamed
+from recall_integrations.database.sending import begun, reading
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import damage, kept_columns, lexicon
 from recall_integrations.indexes import word_rows as words
@@ -557,7 +558,9 @@ class ScopeViews:
                 total -= gone.bytes
         return view
 
-    def _read(self, connection: Connection, columns: Columns, scope_id: int, upto: int) -> None:
+    def _read(
+        self, connection: Connection, columns: Columns, scope_id: int, upto: int, *, streams: bool = False
+    ) -> None:
         """Append what the store holds after `columns.seq`, up to `upto`."""
         m, v = schema.memories, schema.vectors
         fields: list[Any] = [m.c.num, m.c.id, m.c.event_at, m.c.created_at, m.c.type, m.c.importance]
@@ -576,7 +579,7 @@ class ScopeViews:
         query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
         if columns.ended:  # those that ended since are left out below
             query = query.where(stays(columns.ended))
-        if not columns.seq:
+        if streams:
             query = streamed(query, _AT_ONCE)
         for rows in connection.execute(query).partitions(_AT_ONCE):
             read = self._sound(scope_id, list(zip(*rows, strict=True)), own)
@@ -631,9 +634,11 @@ class ScopeViews:
 
     def _load(self, scope_id: int, upto: int) -> Columns:
         m = schema.memories
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             query = select(func.count()).select_from(m).where(m.c.scope_id == scope_id, m.c.num <= upto)
-            count = connection.execute(query).scalar_one()
+            count = int(connection.execute(query).scalar_one())
+        streams = count > _AT_ONCE
+        with self._engine.connect() if streams else begun(self._engine) as connection:
             kept, capacity = self._kept_vectors(count), count + count // 8
             dimensions = self._dimensions() if kept else 0
             scanned, scratch = kept == _SCANNED, self._scratch
@@ -643,7 +648,7 @@ class ScopeViews:
             if columns.bytes > self.budget_bytes:
                 columns.text = None
             columns.ended = self._ended(scope_id)
-            self._read(connection, columns, scope_id, upto)
+            self._read(connection, columns, scope_id, upto, streams=streams)
         if len(columns.ids) > LISTED_MAX:
             columns.ids = sequence_of(*packed(columns.ids))
         return columns
@@ -724,7 +729,7 @@ class ScopeViews:
     def _told(self, scope_id: int, columns: Columns, upto: int) -> ToldColumn:
         """Times that memories tell: those read before, and what came since, up to a number."""
         if columns.told.upto < upto:  # two at once read the same
-            with self._engine.connect() as connection:
+            with reading(self._engine) as connection:
                 columns.told = columns.told.extended(connection, scope_id, upto)
         return columns.told
 
@@ -740,7 +745,7 @@ class ScopeViews:
         if columns.seq == upto:
             return True  # a write that changed no memory: an entity was declared
         c = schema.changes
-        with self._engine.connect() as connection:
+        with begun(self._engine) as connection:
             if upto - columns.seq > _PRUNED_MIN and pruned_upto(connection) > columns.seq:
                 return False  # what was removed since is not told any more
             changed = connection.execute(

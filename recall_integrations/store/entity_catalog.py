@@ -8,9 +8,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from cachetools import LRUCache
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, update
 
 from recall_integrations.database import schema
+from recall_integrations.database.sending import begun, send
 from recall_integrations.extraction import GRAPH_KINDS, Extracted, Extractor
 from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.resilience.failures import failures
@@ -19,6 +20,13 @@ from recall_integrations.store.entity_rows import BatchNames, EntityRows, normal
 from recall_integrations.store.scope_entities import ScopeEntities
 from recall_integrations.types import Memory
 
+_E, _A = schema.entities.c, schema.aliases.c
+_ALIASES = select(_A.ent, _A.alias).where(_A.scope_id == bindparam("which")).order_by(_A.norm, _A.ent)
+_ENTITIES = (
+    select(_E.ent, _E.entity_id, _E.name, _E.norm, _E.declared)
+    .where(_E.scope_id == bindparam("which"))
+    .order_by(_E.ent)
+)
 SCOPES_KEPT = 256
 EXTRACTED_CONFIDENCE_MIN = 0.8
 EXTRACTED_MAX = 12  # names per memory
@@ -84,20 +92,19 @@ class EntityCatalog:
                 self._kept.pop(scope_id, None)
 
     def _load(self, scope_id: int) -> ScopeEntities:
-        e, a = schema.entities, schema.aliases
         loaded = ScopeEntities()
-        with self._engine.connect() as connection:
-            aliases: dict[int, list[str]] = {}
-            others = select(a.c.ent, a.c.alias).where(a.c.scope_id == scope_id).order_by(a.c.norm, a.c.ent)
-            for ent, alias in connection.execute(others):
-                if isinstance(alias, str):  # another is damaged: the entity has a name less
-                    aliases.setdefault(ent, []).append(alias)
-            query = select(e.c.ent, e.c.entity_id, e.c.name, e.c.norm, e.c.declared).where(e.c.scope_id == scope_id)
-            for ent, entity_id, name, norm, declared in connection.execute(query.order_by(e.c.ent)):
-                if not all(isinstance(part, str) and part for part in (entity_id, name, norm)):
-                    logger.warning("Entity %s is damaged and passed over.", ent)
-                    continue
-                loaded.put(ent, entity_id, name, norm, bool(declared), sorted(aliases.get(ent, ())))
+        with begun(self._engine) as connection:
+            others = send(connection, _ALIASES, {"which": scope_id})
+            entities = send(connection, _ENTITIES, {"which": scope_id})
+        aliases: dict[int, list[str]] = {}
+        for ent, alias in others.rows():
+            if isinstance(alias, str):  # another is damaged: the entity has a name less
+                aliases.setdefault(ent, []).append(alias)
+        for ent, entity_id, name, norm, declared in entities.rows():
+            if not all(isinstance(part, str) and part for part in (entity_id, name, norm)):
+                logger.warning("Entity %s is damaged and passed over.", ent)
+                continue
+            loaded.put(ent, entity_id, name, norm, bool(declared), sorted(aliases.get(ent, ())))
         return loaded
 
     def extracted(self, memories: Iterable[Memory]) -> dict[Hashable, Extracted]:

@@ -12,6 +12,7 @@ import numpy as np
 from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.sending import reading
 from recall_integrations.facts.said import OPS
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
@@ -199,7 +200,7 @@ class FactTables:
     def _read(self, kept: _Kept, view: ScopeView, last: int) -> None:
         f = schema.facts.c
         query = select(*COLUMNS).where(f.scope_id == view.scope_id, f.num > kept.upto, f.num <= last)
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             newest = connection.execute(query.order_by(f.num.desc(), f.place.desc()).limit(FACTS_MAX)).all()
         rows = newest[::-1]
         nums = np.asarray([row.num for row in rows], dtype=np.int64)

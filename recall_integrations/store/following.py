@@ -28,7 +28,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import EMBEDDING, LAST, PRUNED, get_meta
-from recall_integrations.database.sending import begun, send
+from recall_integrations.database.sending import begun, reading, send
 from recall_integrations.errors import RecallError, StoreClosed, StorePathError
 from recall_integrations.indexes.ends import ends
 from recall_integrations.privacy.logs import told
@@ -149,11 +149,14 @@ class Followed:
 
     def look(self, parts: StoreParts) -> None:
         """Take notice of what was committed before this call."""
-        if self.watch is None or self.watch.version() == self.at:
+        if self.watch is None:
+            return
+        before = self.at
+        if (now := self.watch.version()) == before:
             return
         with self.lock:
-            if not self.mine:
-                self._follow(parts, self.watch.version())
+            if not self.mine:  # and if nobody else has taken notice of more meanwhile
+                self._follow(parts, now if self.at == before else self.watch.version())
 
     def _follow(self, parts: StoreParts, now: int) -> None:
         """Take notice of all up to a version, which was asked for before: what comes meanwhile is met the next time."""
@@ -225,7 +228,7 @@ def _changes(parts: StoreParts, known: int, news: _News) -> Sequence[Change] | N
     """What vocabularies in memory have to follow; `None` = too many to be told."""
     if not parts.spellers.hold(news.written):
         return ()
-    with parts.engine.connect() as connection:
+    with reading(parts.engine) as connection:
         found = journal.pending_in(connection, known, TOLD_MAX + 1)
     found = [change for change in found if change.seq <= news.head.seq]  # what came meanwhile is met the next time
     return found if len(found) <= TOLD_MAX else None

@@ -10,7 +10,7 @@ Each entry has a digest of itself and of all before it, by which an index that w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from sqlalchemy import Connection, Engine, and_, bindparam, delete, func, insert, select, update
@@ -28,6 +28,8 @@ from recall_integrations.types import indexed_text
 LEXICAL, SEMANTIC = "lexical", "semantic"
 TOUCH = "touch"  # an entry without a memory: names or facts of a scope were written
 KEPT_ENTRIES = 10_000
+_HIGHEST = select(func.max(schema.changes.c.seq))
+_NOTED = select(schema.meta.c.value).where(schema.meta.c.key == LAST)
 _MOVED = (
     update(schema.cursors)
     .where(schema.cursors.c.name == bindparam("which"), schema.cursors.c.seq >= bindparam("least"))
@@ -182,8 +184,13 @@ def foreign(connection: Connection, cursor: int, noted: Point | None) -> str | N
 
 def last_seq(connection: Connection) -> int:
     """The highest sequence number ever given; survives pruning."""
-    newest = connection.execute(select(func.max(schema.changes.c.seq))).scalar() or 0
-    return max(newest, int(get_meta(connection, LAST) or 0))
+    return last_seq_asked(connection)()
+
+
+def last_seq_asked(connection: Connection) -> Callable[[], int]:
+    """The same, sent (`database.sending`); gives the answer."""
+    newest, noted = send(connection, _HIGHEST), send(connection, _NOTED)
+    return lambda: max(int(newest.value() or 0), int(noted.value() or 0))
 
 
 def reached(connection: Connection) -> tuple[Point, int]:

@@ -5,9 +5,9 @@ A recall asks for them once after each write: a few rows, which `text.spoken.Spo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from sqlalchemy import Connection, delete, func, select, text
+from sqlalchemy import Connection, bindparam, delete, func, select, text
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import send
@@ -18,6 +18,8 @@ BATCH = 2_000
 SCOPES_ASKED = 16  # when a store is opened, for the languages that it is written in
 
 _t = schema.languages.c
+_MEMORIES = select(schema.scopes.c.memories).where(schema.scopes.c.scope_id == bindparam("which"))
+_TOLD = select(_t.language, _t.told, _t.hints, _t.votes).where(_t.scope_id == bindparam("which")).order_by(_t.language)
 _ADD = text(
     "INSERT INTO languages (scope_id, language, told, hints, votes) "
     "VALUES (:scope_id, :language, :told, :hints, :votes) ON CONFLICT (scope_id, language) "
@@ -58,11 +60,19 @@ def recount(connection: Connection) -> None:
 
 def read(connection: Connection, scope_id: int) -> Spoken:
     """The languages of a scope, and how many memories it has."""
-    s = schema.scopes
-    memories = connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar()
-    told = select(_t.language, _t.told, _t.hints, _t.votes).where(_t.scope_id == scope_id)
-    rows = connection.execute(told.order_by(_t.language))
-    return Spoken(int(memories or 0), {row.language: Count(row.told, row.hints, row.votes) for row in rows})
+    return asked(connection, scope_id)()
+
+
+def asked(connection: Connection, scope_id: int) -> Callable[[], Spoken]:
+    """The same, sent (`database.sending`); gives the answer."""
+    memories = send(connection, _MEMORIES, {"which": scope_id})
+    told = send(connection, _TOLD, {"which": scope_id})
+
+    def answer() -> Spoken:
+        counts = {language: Count(*count) for language, *count in told.rows()}
+        return Spoken(int(memories.value() or 0), counts)
+
+    return answer
 
 
 def kept_in(connection: Connection) -> list[str]:

@@ -11,6 +11,7 @@ from weakref import WeakMethod
 from sqlalchemy import func, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.sending import begun
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.store import fetching, journal, languages
@@ -102,8 +103,10 @@ class Reader:
         if kept is None or kept[0] != version:
             if len(self._languages) >= SCOPES_KEPT:
                 self._languages.clear()
-            with self._parts.errors(), self._parts.engine.connect() as connection:
-                kept = self._languages[scope_id] = version, languages.read(connection, scope_id)
+            with self._parts.errors():
+                with begun(self._parts.engine) as connection:
+                    spoken = languages.asked(connection, scope_id)
+                kept = self._languages[scope_id] = version, spoken()
         return kept[1]
 
     def count_of(self, scope_id: int) -> int:

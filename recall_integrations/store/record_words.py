@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.portable import streamed
+from recall_integrations.database.sending import begun, reading
 from recall_integrations.indexes import word_rows
 from recall_integrations.store import journal
 from recall_integrations.store.tailed_words import FIRST
@@ -60,8 +62,9 @@ class RecordWords:
     def _frequencies(self, scope_id: int) -> tuple[Counter[str], int]:
         known = self._counted.get(scope_id)
         if known is None:
-            with self._engine.connect() as connection:
-                head = journal.last_seq(connection)
+            with begun(self._engine) as connection:
+                newest = journal.last_seq_asked(connection)
+            head = newest()
             counted: Counter[str] = Counter()
             for _, said in self._said(scope_id):
                 counted.update(said)
@@ -73,6 +76,14 @@ class RecordWords:
     def _said(self, scope_id: int) -> Iterator[tuple[int, set[str]]]:
         w = schema.words.c
         query = select(w.num, w.words, w.more).where(w.scope_id == scope_id).order_by(w.num)
-        with self._engine.connect() as connection:
-            for num, words, more in connection.execute(streamed(query, ROWS_AT_ONCE)):
-                yield num, set(word_rows.stems_of({"words": words, "more": more}))
+        with reading(self._engine) as connection:
+            first = connection.execute(query.limit(ROWS_AT_ONCE)).all()
+        yield from map(_stems, first)
+        if len(first) == ROWS_AT_ONCE:
+            with self._engine.connect() as connection:
+                rest = streamed(query.where(w.num > first[-1].num), ROWS_AT_ONCE)
+                yield from map(_stems, connection.execute(rest))
+
+
+def _stems(row: Any) -> tuple[int, set[str]]:
+    return row.num, set(word_rows.stems_of({"words": row.words, "more": row.more}))

@@ -100,7 +100,7 @@ def test_while_others_write(tmp_path: Path, postgres_url: str, monkeypatch: pyte
         writer.join()
     assert written > 3 and moved.held_s < moved.seconds
     again = move(tmp_path / "one", postgres_url)  # what came since
-    assert again.went_on and again.memories >= moved.memories
+    assert again.went_on
     found = verify(tmp_path / "one", postgres_url, sample=0)
     assert not found.differences and not found.written and found.scopes == 5
     with MemoryStore.open(postgres_url, clock=lambda: NOW) as store:

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, event, make_url, text
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
-from recall_integrations.database import turns
+from recall_integrations.database import sending, turns
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import RecallError, StoreError
 from recall_integrations.store import parts
@@ -215,28 +215,35 @@ def test_a_write_whose_connection_is_cut_is_done_once_more(
     cut: list[str] = []
     written = store._parts.engine
 
-    def before(name: str) -> None:
-        event.listen(written, name, now)
-
     def now(*_: object) -> None:
         if len(cut) == len(done):
             cut.append(place)
             postgres.cut(postgres_url)
 
     done: list[str] = []
-    before("commit" if place == "commit" else "before_cursor_execute")
+    if place == "commit":
+        committed = sending.Together.commit
+
+        def commit(together: sending.Together) -> None:
+            now()
+            committed(together)
+
+        monkeypatch.setattr(sending.Together, "commit", commit)
+    event.listen(written, "commit" if place == "commit" else "begin", now)
     done_by = {
         "remember": lambda: store.remember(Memory("Sam counted two swans"), scope=SCOPE),
-        "remember_many": lambda: store.remember_many([Memory(f"Sam counted {n} geese") for n in (3, 4)], scope=SCOPE),
+        "in one message": lambda: store.remember_many(["Sam counted two ducks", "and a goose"], scope=SCOPE),
+        "remember_many": lambda: store.remember_many(
+            [Memory(f"Sam counted {n} geese") for n in range(3, 9)], scope=SCOPE
+        ),
         "add_entity": lambda: store.add_entity("Priya Raman", aliases=["Priya"], scope=SCOPE),
     }
     for name, write in done_by.items():
         write()
         done.append(name)
     assert len(cut) == len(done)
-    done.append("forget")  # no more cuts
-    cut.append("")
-    assert len(ids(store)) == store.count(scope=SCOPE) == other.count(scope=SCOPE) == 4
+    done.append("no more of them")
+    assert len(ids(store)) == store.count(scope=SCOPE) == other.count(scope=SCOPE) == 10
     assert ids(other) == ids(store)
 
 

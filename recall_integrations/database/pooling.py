@@ -1,0 +1,58 @@
+"""Connections of a pool that were lost are replaced before they are used; most of the time, without asking them."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+
+from sqlalchemy import Connection, Dialect, Engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+FRESH_S = 1.0  # since a connection was used, while it is taken to be there
+_LAST, _POOL = "recall_used", "recall_pool"
+
+
+class Connections:
+    """The connections of an engine: one that was ended meanwhile is replaced before it is used.
+
+    Whether it was is asked of those that were used a while ago, or last before any connection turned out to be lost:
+    each question is a way to the server.
+    """
+
+    def __init__(self) -> None:
+        self.lost_at = -math.inf
+
+    def used(self, _raw: object, record: ConnectionPoolEntry) -> None:
+        """It was made, or given back."""
+        record.info[_LAST] = time.monotonic()
+
+    def looked_at(self, dialect: Dialect, raw: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
+        """It is going to be used."""
+        last = record.info[_LAST]
+        if last > self.lost_at and time.monotonic() - last < FRESH_S:
+            return
+        try:
+            dialect.do_ping(raw)
+        except dialect.loaded_dbapi.Error as e:
+            if not dialect.is_disconnect(e, raw, None):
+                raise
+            raise InvalidatePoolError from e  # the others are as old
+
+
+def one_was_lost(of: Engine | Connection) -> None:
+    """A connection to the server turned out to be lost: others may be, too, and are asked before they are used."""
+    pool = of.get_execution_options().get(_POOL)
+    if pool is not None:
+        pool.lost_at = time.monotonic()
+
+
+def look_after(engine: Engine) -> None:
+    """From now on, see that connections of an engine are there before they are used."""
+    pool = Connections()
+    event.listen(engine, "connect", pool.used)
+    event.listen(engine, "checkin", pool.used)
+    event.listen(engine, "checkout", partial(pool.looked_at, engine.dialect))
+    engine.update_execution_options(**{_POOL: pool})
