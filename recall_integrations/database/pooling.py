@@ -8,7 +8,7 @@ from functools import partial
 
 from sqlalchemy import Connection, Dialect, Engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.exc import DisconnectionError, InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 FRESH_S = 1.0  # since a connection was used, while it is taken to be there
@@ -31,6 +31,8 @@ class Connections:
 
     def looked_at(self, dialect: Dialect, raw: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
         """It is going to be used."""
+        if raw.autocommit or getattr(raw, "together", None) is not None:
+            raise DisconnectionError("It was given back in the middle of something.")  # by an interrupt
         last = record.info[_LAST]
         if last > self.lost_at and time.monotonic() - last < FRESH_S:
             return

@@ -66,7 +66,7 @@ def begun(engine: Engine) -> Iterator[Connection]:
             together.begin()
             yield connection
             together.commit()
-        except BaseException:
+        except BaseException:  # an interrupt may come at any place
             together.give_up()
             transaction.close()
             raise
@@ -77,7 +77,7 @@ def begun(engine: Engine) -> Iterator[Connection]:
 
 
 class Together:
-    """The pipeline of a connection, from now on.
+    """The pipeline of a connection, from `begin` on.
 
     Args:
         connection: whose it is.
@@ -87,11 +87,11 @@ class Together:
     def __init__(self, connection: Connection, raw: Any) -> None:
         self._connection, self._raw = connection, raw
         self._context = raw.pipeline()
-        raw.autocommit = True  # the driver waits for an answer where it begins a transaction by itself
-        raw.together = self._context.__enter__()
 
     def begin(self) -> None:
         """Send that a transaction begins."""
+        self._raw.autocommit = True  # the driver waits for an answer where it begins a transaction by itself
+        self._raw.together = self._context.__enter__()
         level = self._raw.isolation_level
         with driver_errors(self._connection, None):
             self._run("BEGIN" if level is None else f"BEGIN ISOLATION LEVEL {level.name.replace('_', ' ')}")
@@ -106,14 +106,15 @@ class Together:
         """Read what is still to come after an error: that each statement behind it was left out."""
         import psycopg
 
-        if self._raw.together is None:
-            return
         for _ in range(2):  # the first may be cut short by the error itself
-            if not self._raw.closed:
+            if self._raw.together is not None and not self._raw.closed:
                 with suppress(psycopg.Error):
                     self._raw.together.sync()
-        with suppress(psycopg.Error):  # the error that is known
-            self._end()
+        if self._raw.together is not None:
+            with suppress(psycopg.Error):  # the error that is known
+                self._end()
+        if not self._raw.closed and self._raw.pgconn.pipeline_status:
+            self._connection.invalidate()  # an interrupt came where nothing can be put in order any more
 
     def leave(self) -> None:
         """The connection is as it was before."""
@@ -129,10 +130,12 @@ class Together:
         self._raw.together = None
         try:
             self._context.__exit__(None, None, None)
-        except psycopg.errors.PipelineAborted as e:  # each statement behind the one that failed
-            if not isinstance(failed := e.__context__, psycopg.Error):
-                raise
-            raise failed from None
+        except psycopg.Error as e:
+            met = e.__context__
+            of_one_before = isinstance(e, psycopg.errors.PipelineAborted) and isinstance(met, psycopg.Error)
+            if met is not None and (of_one_before or not isinstance(met, Exception)):  # or an interrupt
+                raise met from None
+            raise
 
 
 @contextmanager

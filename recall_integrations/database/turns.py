@@ -175,9 +175,12 @@ class AdvisoryLock:
         while True:
             # Asked again from time to time, so that who closes the store is not kept waiting.
             wait_ms = max(round(min(WAIT_S, end - time.monotonic()) * 1e3), 1)
-            had = f"SET lock_timeout = {wait_ms}; SELECT pg_advisory_lock({{key}}); RESET lock_timeout; {then}"
+            had = (
+                f"SET statement_timeout = 0; SET lock_timeout = {wait_ms}; SELECT pg_advisory_lock({{key}})",
+                f"RESET lock_timeout; RESET statement_timeout; {then}",
+            )
             try:
-                return self._outside.say(had, self._key)
+                return self._outside.say("; ".join(had), self._key)
             except StoreError as e:
                 if lost or not is_lost(e.__cause__):
                     if sqlstate(e.__cause__) != WAITED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,47 @@ def test_a_driver_that_cannot_send_together_does_one_after_the_other(
         changed = send(connection, CHANGED, {"least": 2})
         assert send(connection, NUMS, {"after": 1}).rows() == [(2, "changed")]
     assert changed.count() == 1 and len(there(server)) == 2
+
+
+def test_a_connection_that_was_left_in_the_middle_is_used_by_nobody(server: Engine) -> None:
+    """An interrupt may come where nothing can be put in order any more."""
+    for spoilt in ("autocommit", "together"):
+        with server.connect() as connection:
+            raw = connection.connection.dbapi_connection
+            connection.rollback()
+        setattr(raw, spoilt, True)
+        with begun(server) as connection:
+            assert connection.connection.dbapi_connection is not raw
+            insert_rows(connection, SAID, [row(len(spoilt))])
+        assert raw is not None and raw.closed  # type: ignore[attr-defined]
+    assert len(there(server)) == 2
+
+
+@pytest.mark.parametrize("place", range(12))
+def test_an_interrupt_leaves_the_connection_as_it_was(
+    server: Engine, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    """Wherever the driver is asked something: nothing of it is there, or all, and the next ones go on."""
+    from recall_integrations.database.answering import connection_class
+
+    waited, at = connection_class().wait, [0]
+
+    def wait(self: object, gen: object, *given: object, **more: object) -> object:
+        at[0] += 1
+        if at[0] == place + 1:
+            raise KeyboardInterrupt
+        return waited(self, gen, *given, **more)
+
+    with begun(server):
+        pass
+    monkeypatch.setattr(connection_class(), "wait", wait)
+    with suppress(KeyboardInterrupt), begun(server) as connection:
+        insert_rows(connection, SAID, [row(1), row(2)])
+        send(connection, CHANGED, {"least": 1})
+    monkeypatch.undo()
+    assert len(there(server)) in (0, 2)
+    for num in (7, 8):
+        with begun(server) as connection:
+            insert_rows(connection, SAID, [row(num)])
+            sent = send(connection, NUMS, {"after": 6})
+        assert sent.rows()[-1] == (num, "so")

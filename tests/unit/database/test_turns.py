@@ -95,6 +95,22 @@ def test_it_is_asked_again_from_time_to_time(engine: Engine, monkeypatch: pytest
         assert had == [True]
 
 
+def test_a_limit_of_the_user_for_statements_does_not_count_in_the_line(postgres_url: str) -> None:
+    limited = open_postgres(f"{postgres_url}&options=-c%20statement_timeout%3D50")
+    with closing(Outside(limited)) as one, closing(Outside(limited)) as other:
+        first, second, had = WriteLock(one), WriteLock(other), []
+        assert first.acquire(0)
+        thread = threading.Thread(target=lambda: had.append(second.acquire(SOON_S)))
+        thread.start()
+        stand(limited, 1)
+        time.sleep(0.2)
+        assert thread.is_alive()
+        first.release()
+        thread.join(SOON_S)
+        assert had == [True] and other.ask("SHOW statement_timeout") == "50ms" and other.ask("SHOW lock_timeout") == "0"
+    limited.dispose()
+
+
 def test_who_waits_for_a_store_that_is_closed_is_told_so(engine: Engine) -> None:
     with closing(Outside(engine)) as one, closing(Outside(engine)) as other:
         first, second = WriteLock(one), WriteLock(other)
