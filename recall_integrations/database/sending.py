@@ -19,6 +19,7 @@ from sqlalchemy.sql.elements import TextClause
 
 from recall_integrations.database.pooling import one_was_lost
 
+FEW = 4  # memories whose rows go in one message
 Rows = Sequence[Sequence[Any]]
 Statement = Select[Any] | Update | Delete | TextClause
 
@@ -49,14 +50,19 @@ class Sent:
 
 
 @contextmanager
-def begun(engine: Engine) -> Iterator[Connection]:
+def begun(engine: Engine, memories: int = 0) -> Iterator[Connection]:
     """A transaction, committed at the end of the block and rolled back after an error; what is sent goes together.
 
     What was sent may be read after the block as well, and then costs nothing more.
+
+    Args:
+        engine: of the database.
+        memories: that are written or removed in it at most. Rows of more than `FEW` are not sent together: PostgreSQL
+            takes them faster as a copy.
     """
     with engine.connect() as connection:
         raw: Any = connection.connection.dbapi_connection
-        if not can_send_together(connection.dialect):
+        if memories > FEW or not can_send_together(connection.dialect):
             with connection.begin():
                 yield connection
             return

@@ -54,7 +54,7 @@ class Forgetting:
             def chosen(connection: Connection, scope_id: int, part: Sequence[str] = part) -> list[int]:
                 return [place.num for place in rows.find(connection, scope_id, part).values()]
 
-            count += self._removing.remove(scope, chosen)[1]
+            count += self._removing.remove(scope, chosen, len(part))[1]
         return count
 
     def met(self, scope: Scope, filters: Filters) -> int:
@@ -72,7 +72,7 @@ class Forgetting:
                     there.extend(connection.execute(query).scalars())
                 return there
 
-            count += self._removing.remove(scope, chosen)[1]
+            count += self._removing.remove(scope, chosen, len(part))[1]
         return count
 
     def scope(self, scope: Scope) -> int:
@@ -88,7 +88,7 @@ class Forgetting:
 
         gone = BATCH
         while gone == BATCH:
-            gone, living = self._removing.remove(scope, chosen)
+            gone, living = self._removing.remove(scope, chosen, BATCH)
             count += living
         self._forget_names(scope)
         return count

@@ -29,12 +29,13 @@ class Removing:
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
 
-    def remove(self, scope: Scope, chosen: Chosen) -> tuple[int, int]:
+    def remove(self, scope: Scope, chosen: Chosen, most: int = REMOVED_MAX) -> tuple[int, int]:
         """Remove some memories of a scope everywhere, in one transaction.
 
         Args:
             scope: the tenant.
             chosen: which ones; asked in the transaction.
+            most: how many these may be.
 
         Returns:
             How many were removed, and how many of them had not ended.
@@ -47,7 +48,7 @@ class Removing:
             with parts.write_lock, parts.errors():
                 parts.check_open()
                 scope_id = parts.scopes.get(scope)
-                return (0, 0) if scope_id is None else self._removed(scope, scope_id, chosen, vectors)
+                return (0, 0) if scope_id is None else self._removed(scope, scope_id, chosen, most, vectors)
 
         return parts.retried(remove, twice=False)  # twice would say that less was removed
 
@@ -126,10 +127,12 @@ class Removing:
         if followed:
             indexes.vectors_written({scope_id}, len(changes))
 
-    def _removed(self, scope: Scope, scope_id: int, chosen: Chosen, vectors: Vectors | None) -> tuple[int, int]:
+    def _removed(
+        self, scope: Scope, scope_id: int, chosen: Chosen, most: int, vectors: Vectors | None
+    ) -> tuple[int, int]:
         parts = self._parts
         with parts.revisions.writing(scope):
-            with begun(parts.engine) as connection:
+            with begun(parts.engine, most) as connection:
                 nums = sorted(chosen(connection, scope_id))
                 if not nums:
                     return 0, 0

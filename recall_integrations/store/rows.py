@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 
 from recall_integrations.database import schema, tenants
 from recall_integrations.database.meta import get_meta, put_meta
-from recall_integrations.database.sending import Sent, is_together, send
+from recall_integrations.database.sending import FEW, Sent, is_together, send
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.store import homes
 from recall_integrations.types import Memory, Scope
@@ -21,7 +21,6 @@ _COUNTED = (
     .where(_S.scope_id == bindparam("which"))
     .values(version=_S.version + 1, memories=_S.memories + bindparam("added"))
 )
-FEW = 4  # memories up to which each is removed by itself, where that goes in one message
 _OF_MEMORIES = (
     schema.memories,
     schema.words,

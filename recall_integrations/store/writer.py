@@ -38,8 +38,6 @@ from recall_integrations.types import Memory, Scope, says_the_same
 if TYPE_CHECKING:
     from recall_integrations.database.turns import Flush
 
-TOGETHER = 4  # memories of a batch up to which its rows go to the server in one message, and are not copied
-
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Batch:
@@ -297,9 +295,8 @@ class Writer:
     ) -> tuple[int, _Written]:
         """Store a batch in one transaction; what is in memory changes once it is committed."""
         parts, memories = self._parts, batch.memories
-        few = len(memories) <= TOGETHER
         try:
-            with begun(parts.engine) if few else parts.engine.begin() as connection:
+            with begun(parts.engine, len(memories)) as connection:
                 if not parts.stamped:
                     put_meta(connection, "embedding", parts.asking.fingerprint)
                 if scope_id is None:
