@@ -238,7 +238,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         watch=Committed(outside, lock),
         outside=outside,
         turns=turns,
-        lease=Lease(Outside(engine), FILLING),
+        lease=Lease(Outside(engine, stays=True), FILLING),
         lock=lock,
         flushes=flushes,
         tenant=tenant,
