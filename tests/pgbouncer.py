@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -34,9 +34,9 @@ class PgBouncer:
         self._folder, self.port, self._user = folder, port, user
         self._process: subprocess.Popen[bytes] | None = None
 
-    def address(self, url: str, *, query: str = "") -> str:
+    def address(self, url: str, *, query: str = "", user: str = "postgres") -> str:
         """A database of the server, by way of it."""
-        return f"postgresql://postgres@127.0.0.1:{self.port}/{make_url(url).database}{query}"
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{make_url(url).database}{query}"
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -65,13 +65,16 @@ class PgBouncer:
 
 
 @contextmanager
-def running(postgres: Postgres, *, mode: str = "transaction", more: str = "") -> Iterator[PgBouncer]:
+def running(
+    postgres: Postgres, *, mode: str = "transaction", more: str = "", users: Sequence[str] = ()
+) -> Iterator[PgBouncer]:
     """One in front of a server, until the end of the block. Skips the test where there is none; in CI it fails.
 
     Args:
         postgres: the server.
         mode: `transaction`, `session` or `statement`.
         more: lines of its settings.
+        users: whom it lets in besides the owner of the server.
     """
     if shutil.which("pgbouncer") is None and not Path("/usr/sbin/pgbouncer").exists():
         why = "needs PgBouncer (apt-get install pgbouncer)"
@@ -82,10 +85,11 @@ def running(postgres: Postgres, *, mode: str = "transaction", more: str = "") ->
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     (folder / "pgbouncer.ini").write_text(
-        f"[databases]\n* = host={host} port={postgres.url.port or 5432} user=postgres\n"
-        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n"
-        f"pool_mode = {mode}\nmax_client_conn = 400\ndefault_pool_size = 12\n{more}\n"
+        f"[databases]\n* = host={host} port={postgres.url.port or 5432}\n"
+        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+        f"auth_type = trust\nauth_file = {folder / 'users'}\npool_mode = {mode}\ndefault_pool_size = 12\n{more}\n"
     )
+    (folder / "users").write_text("".join(f'"{user}" ""\n' for user in ("postgres", *users)))
     for path in folder.iterdir():
         path.chmod(0o644)
     # The socket of the server is in a directory that its own user may look into.

@@ -142,7 +142,7 @@ def test_what_has_to_see_another_one_is_written_after_it(store: MemoryStore, com
     given += [(ANN, [Memory(f"and {n} geese", thread="walk")]) for n in range(3)]
     assert at_once(store, given)[:3] == [["same"]] * 3
     assert commits == [1, 1, 2, 1, 1]
-    assert store.get("same", scope=ANN).text == "Priya counted 2 swans"
+    assert [m.text for m in store.iterate(scope=ANN) if m.id == "same"] == ["Priya counted 2 swans"]
     walk = [m for m in store.iterate(scope=ANN) if m.thread == "walk"]
     assert sorted((m.position, m.text[:3]) for m in walk) == [(0, "Pri"), (1, "and"), (2, "and"), (3, "and")]
 
@@ -269,8 +269,6 @@ def test_whose_connection_is_cut_are_all_written_once(
         assert sorted(kept) == sorted({"there", *(i for one in said for i in one)})  # type: ignore[union-attr]
         for scope in (ANN, BOB, SAM):
             assert store.count(scope=scope) == other.count(scope=scope)
-        seqs = [row.seq for row in _changes(store)]
-        assert seqs == list(range(1, len(seqs) + 1))
 
 
 def _changes(store: MemoryStore) -> list[Any]:
