@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 from sqlalchemy import Engine, select, text
@@ -213,14 +213,13 @@ def test_a_role_of_a_tenant_sees_what_is_its_own(postgres: Postgres, postgres_ur
         store.remember("Priya counted a swan", scope=SCOPE)
         store.remember("Sam counted a goose", scope=SAM)
     postgres.run(f"CREATE ROLE {role} LOGIN")
-    engine = open_postgres(postgres_url)
-    tenants.isolate(engine, role, "sam")
-    engine.dispose()
     try:
-        with (
-            running(postgres, users=[role]) as own,
-            MemoryStore.open(own.address(postgres_url, user=role)) as store,
-        ):
+        with ExitStack() as stack:
+            own = stack.enter_context(running(postgres, users=[role]))
+            engine = open_postgres(own.address(postgres_url))
+            tenants.isolate(engine, role, "sam")
+            engine.dispose()
+            store = stack.enter_context(MemoryStore.open(own.address(postgres_url, user=role)))
             assert store._parts.directory.tenant == role
             assert (store.count(scope=SAM), store.count(scope=SCOPE)) == (1, 0)
             store.remember("Sam counted two geese", scope=SAM)
