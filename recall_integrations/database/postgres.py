@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.answering import connection_class
+from recall_integrations.database.poolers import POOL_MODE, Pooler, look_for, said_by
 from recall_integrations.database.pooling import look_after
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError
@@ -81,7 +83,8 @@ def open_postgres(
     """An engine on a database that is there. Its tables are not looked at.
 
     Args:
-        url: `postgresql://user:password@host:port/database?sslmode=…`, with options of libpq.
+        url: `postgresql://user:password@host:port/database?sslmode=…`, with options of libpq; `pool_mode=transaction`
+            where a pooler is that cannot be told (`database.poolers`).
         pool_size: connections that are kept open, of this process; as many more while they are needed.
         pool_timeout_s: seconds that are waited for one of them.
         connect_timeout_s: seconds until a server counts as away; 2 at least.
@@ -96,6 +99,7 @@ def open_postgres(
     require_psycopg()
     wanted = {"connect_timeout": connect_timeout_s, "application_name": application, **ALIVE}
     address, arguments = _arguments(parsed(url), wanted)
+    pooler = said_by(address)
     engine = create_engine(
         address,
         connect_args=arguments,
@@ -106,10 +110,11 @@ def open_postgres(
         isolation_level=isolation,
         hide_parameters=True,  # an error is logged and shown; what was asked and remembered is not
     )
-    event.listen(engine, "do_connect", _connected)
+    event.listen(engine, "do_connect", partial(_connected, pooler))
     look_after(engine)
     try:
         with mapped_errors(engine), engine.connect() as connection:
+            look_for(engine, connection, pooler, shown(engine.url))
             _check_server(connection)
     except BaseException:
         engine.dispose()
@@ -126,8 +131,11 @@ def _arguments(address: URL, wanted: dict[str, Any]) -> tuple[URL, dict[str, Any
     return address, arguments
 
 
-def _connected(_dialect: object, _record: object, given: Sequence[Any], more: dict[str, Any]) -> Any:
-    return connection_class().connect(*given, **more)
+def _connected(pooler: Pooler, _dialect: object, _record: object, given: Sequence[Any], more: dict[str, Any]) -> Any:
+    made = connection_class().connect(*given, **{name: value for name, value in more.items() if name != POOL_MODE})
+    if pooler.pooled:
+        made.prepare_threshold = None  # a statement would be prepared on one connection and asked for on another
+    return made
 
 
 def _check_server(connection: Connection) -> None:

@@ -23,6 +23,8 @@ _REFUSED = regex(r"authentication failed|no password supplied|no pg_hba\.conf en
 _ABSENT = regex(r"database .* does not exist")
 _NUL = regex(r"\bNUL\b|0x00|\\u0000")
 
+_UNKNOWN_STARTUP = regex(r"unsupported startup parameter:? *(\w*)")
+
 _OF_OTHERS = "row-level security policy"
 
 # What is said of errors by the beginning of their code, the longest first.
@@ -133,10 +135,7 @@ def _mapped(error: BaseException, url: URL) -> RecallError:
     if code == "3D000" or (not code and _is_absent(said)):
         return StoreError(f"There is no database {where} ({said}). Create it, or give the name of one.")
     if is_lost(error):
-        return StoreError(
-            f"The database {where} cannot be reached ({said}). Check that it runs and that the address is right, and "
-            "try again. If something was being written, it may not have been kept."
-        )
+        return _unreachable(where, said)
     if _OF_OTHERS in said:
         return StoreError(
             f"The database {where} takes nothing from this user but for the scopes of its own user_id ({said}): it is "
@@ -146,6 +145,19 @@ def _mapped(error: BaseException, url: URL) -> RecallError:
         if code.startswith(begin):
             return StoreError(f"The database {where} {advice} ({said}).")
     return StoreError(f"The database {where} refused an operation: {said}.")
+
+
+def _unreachable(where: str, said: str) -> StoreError:
+    refused = _UNKNOWN_STARTUP.search(said)
+    if refused is not None:
+        return StoreError(
+            f"The pooler in front of {where} does not take `{refused.group(1)}` of the address ({said}). Leave it out "
+            "and let the role have it (ALTER ROLE … SET search_path = …), or give the server's own address."
+        )
+    return StoreError(
+        f"The database {where} cannot be reached ({said}). Check that it runs and that the address is right, and "
+        "try again. If something was being written, it may not have been kept."
+    )
 
 
 def _words_of(error: BaseException, url: URL) -> str:

@@ -1,4 +1,9 @@
-"""Locks of a PostgreSQL server, held by a connection: they go with the process that has them, however it ends."""
+"""Locks of a PostgreSQL server, held by a connection: they go with the process that has them, however it ends.
+
+A turn is a transaction that is left open meanwhile: a pooler (PgBouncer with `pool_mode = transaction`) leaves it on
+its connection, so its lock is held whatever stands in between. Who has a store open holds a lock of its session, and
+behind a pooler one of a transaction that is left open, too.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,11 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.answering import within
+from recall_integrations.database.poolers import is_pooled
 from recall_integrations.database.pooling import one_was_lost
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import is_lost, sqlstate
-from recall_integrations.database.sending import send_sql
+from recall_integrations.database.sending import driver_errors, send_sql
 from recall_integrations.database.watching import VECTORS, Reached
 from recall_integrations.errors import RecallError, StoreClosed, StoreError
 
@@ -43,6 +49,11 @@ MAY_FLUSH = (
     "WHERE proname = 'pg_logical_emit_message' AND pronamespace = 'pg_catalog'::regnamespace"
 )
 _LATER = "SET LOCAL synchronous_commit = off"
+# Statements of such a transaction see what is committed before each of them. No limit of the server ends it.
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = 0"
+_BEGIN_17 = f"{_BEGIN}; SET LOCAL transaction_timeout = 0"
+# What is read in it keeps no lock of a table: these go with the savepoint.
+_READ = "SAVEPOINT recall; {read}; ROLLBACK TO SAVEPOINT recall; RELEASE SAVEPOINT recall"
 
 
 class Outside:
@@ -51,17 +62,28 @@ class Outside:
     Args:
         engine: of the store.
         shares: the key of a lock that it has together with others for as long as it is there.
+        stays: whether it is the same connection of the server all the time, also behind a pooler; one with `shares` is.
     """
 
-    def __init__(self, engine: Engine, shares: int | None = None) -> None:
+    def __init__(self, engine: Engine, shares: int | None = None, *, stays: bool = False) -> None:
         self._engine, self._shares = engine, shares
+        self._stays = (stays or shares is not None) and is_pooled(engine)
         self._lock = threading.RLock()
         self._connection: Connection | None = None
         self._numbers: dict[int, int] = {}  # of locks, in the schema in which this connection finds the tables
         self._ended = False
 
-    def ask(self, statement: str, **values: object) -> object:
+    @property
+    def stays(self) -> bool:
+        """Whether it is in a transaction from its beginning to its end."""
+        return self._stays
+
+    def ask(self, statement: str, **values: int) -> object:
         """The first value of what a statement gives; on another connection if this one was lost.
+
+        Args:
+            statement: reads.
+            values: of its parameters.
 
         Raises:
             StoreError: the server cannot be reached, or refuses.
@@ -79,7 +101,8 @@ class Outside:
         """The first value of one of several statements, which go to the server in one message; not asked again.
 
         Args:
-            statements: with a semicolon between them; `{key}` = the number of a lock.
+            statements: with a semicolon between them; `{key}` = the number of a lock, `{begin}` = what begins a
+                transaction that may stand open for long.
             key: which lock.
             place: of the statement whose value is returned, among those that have one.
 
@@ -91,11 +114,8 @@ class Outside:
             try:
                 made = self._made()
                 if key not in self._numbers:
-                    self._numbers[key] = int(made.exec_driver_sql(f"SELECT {_KEY}", {"key": key}).scalar_one())
-                raw: Any = made.connection.dbapi_connection
-                with raw.cursor() as cursor:
-                    cursor.execute(statements.format(key=self._numbers[key]))
-                    return _values(cursor)[place]
+                    self._numbers[key] = self._number(made, key)
+                return self._said(made, statements.format(key=self._numbers[key], begin=_begin(made)))[place]
             except BaseException as e:
                 if sqlstate(e) != WAITED:
                     self._let_go()
@@ -103,12 +123,25 @@ class Outside:
                     one_was_lost(self._engine)
                 raise
 
-    def _asked(self, statement: str, values: dict[str, object]) -> object:
+    def _asked(self, statement: str, values: dict[str, int]) -> object:
         try:
-            return self._made().exec_driver_sql(statement, values).scalar()
+            made = self._made()
+            if not self._stays:
+                return made.exec_driver_sql(statement, values).scalar()
+            found = self._said(made, _READ.format(read=statement % values if values else statement))
+            return None if found[0] == "None" else found[0]
         except BaseException:
             self._let_go()  # one that was lost, or interrupted half-way, answers nothing any more
             raise
+
+    def _said(self, made: Connection, statements: str) -> list[str]:
+        raw: Any = made.connection.dbapi_connection
+        with driver_errors(made, statements), raw.cursor() as cursor:
+            cursor.execute(statements)
+            return _values(cursor)
+
+    def _number(self, made: Connection, key: int) -> int:
+        return int(made.exec_driver_sql(f"SELECT {_KEY}", {"key": key}).scalar_one())
 
     def _made(self) -> Connection:
         if self._ended:
@@ -118,25 +151,53 @@ class Outside:
             made.detach()  # its locks must not go into the pool
             self._connection = made  # from here on it is closed if anything fails
             self._numbers.clear()
-            made.exec_driver_sql("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            if self._stays:
+                made.exec_driver_sql(_begin(made))
+                if self._shares is not None:
+                    self._said(made, f"SELECT pg_advisory_xact_lock_shared({self._number(made, self._shares)})")
+                return made
+            if not is_pooled(self._engine):
+                made.exec_driver_sql("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
             if self._shares is not None:
                 made.exec_driver_sql(f"SELECT pg_advisory_lock_shared({_KEY})", {"key": self._shares})
         return self._connection
+
+    def end(self) -> None:
+        """Let the connection go, and the locks that it holds; the next question is asked on a new one."""
+        with self._lock:
+            self._give_up()
 
     def close(self) -> None:
         """Let it go for good, and the locks that it holds: others see at once that they are free."""
         with self._lock, within(CLOSE_S):
             self._ended = True
-            if self._connection is not None:
-                with suppress(SQLAlchemyError):  # the server sees to it a moment after a connection has gone
-                    self._connection.exec_driver_sql("SELECT pg_advisory_unlock_all()")
-            self._let_go()
+            self._give_up()
+
+    def _give_up(self) -> None:
+        if self._connection is not None:
+            with suppress(SQLAlchemyError):  # the server sees to it a moment after a connection has gone
+                free = "SELECT 1" if is_pooled(self._engine) else "SELECT pg_advisory_unlock_all()"
+                raw: Any = self._connection.connection.dbapi_connection
+                self._said(self._connection, free if _is_idle(raw) else f"ROLLBACK; {free}")
+        self._let_go()
 
     def _let_go(self) -> None:
         made, self._connection = self._connection, None
         if made is not None:
             with suppress(SQLAlchemyError):
                 made.close()
+
+
+def _begin(connection: Connection) -> str:
+    version = connection.dialect.server_version_info
+    return _BEGIN_17 if version is not None and int(version[0]) >= 17 else _BEGIN
+
+
+def _is_idle(raw: Any) -> bool:
+    """Whether a connection is in no transaction."""
+    import psycopg
+
+    return bool(raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE)
 
 
 def _values(cursor: Any) -> list[str]:
@@ -167,7 +228,7 @@ class AdvisoryLock:
     def release(self) -> None:
         """Give it back. A connection that was lost has given it back already."""
         with suppress(RecallError):
-            self._outside.say("SELECT pg_advisory_unlock({key})", self._key)
+            self._outside.say("ROLLBACK; SELECT ''", self._key)
 
     def _had(self, timeout: float, then: str = "SELECT ''") -> str | None:
         """What a statement says that is asked when the lock is had; `None` = it was not, within so many seconds."""
@@ -176,8 +237,11 @@ class AdvisoryLock:
             # Asked again from time to time, so that who closes the store is not kept waiting.
             wait_ms = max(round(min(WAIT_S, end - time.monotonic()) * 1e3), 1)
             had = (
-                f"SET statement_timeout = 0; SET lock_timeout = {wait_ms}; SELECT pg_advisory_lock({{key}})",
-                f"RESET lock_timeout; RESET statement_timeout; {then}",
+                "{begin}",
+                f"SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = {wait_ms}",
+                "SELECT pg_advisory_xact_lock({key})",
+                "SET LOCAL lock_timeout = DEFAULT; SET LOCAL statement_timeout = DEFAULT",
+                _READ.format(read=then),
             )
             try:
                 return self._outside.say("; ".join(had), self._key)
@@ -185,7 +249,7 @@ class AdvisoryLock:
                 if lost or not is_lost(e.__cause__):
                     if sqlstate(e.__cause__) != WAITED:
                         raise
-                    self._outside.say("SELECT pg_advisory_unlock_all()", self._key)  # what was waited for came after it
+                    self._outside.say("ROLLBACK; SELECT ''", self._key)  # what was waited for may have come after it
                 else:
                     lost = True  # it may have been lost long ago: another one is tried
                     continue
@@ -254,7 +318,7 @@ class WriteLock(AdvisoryLock):
         if not self._held:
             return None
         # The next one begins as soon as it is unlocked. Who asked waits for the disk, which keeps in order.
-        statements = [_COMMITTED, "SELECT pg_advisory_unlock({key})", *([FLUSH] if self._flushes else [])]
+        statements = [_COMMITTED, "COMMIT", *([FLUSH] if self._flushes else [])]
         said = self._outside.say("; ".join(statements), WRITING, place=0)
         self._held, self._made = False, True
         while self._flushes:
@@ -286,9 +350,20 @@ class Lease:
             "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
         )
         with within(CLOSE_S):
+            if self._outside.stays:
+                return self._is_mine(held)
             if self._outside.ask(held, key=self._key):
                 return True
             self._had = bool(self._outside.ask(f"SELECT pg_try_advisory_lock({_KEY})", key=self._key))
+        return self._had
+
+    def _is_mine(self, held: str) -> bool:
+        """The same behind a pooler, where the connection is kept only as long as the lock is held."""
+        if self._had and self._outside.ask(held, key=self._key) not in (None, "0"):
+            return True
+        self._had = self._outside.say("SELECT pg_try_advisory_xact_lock({key})", self._key) == "True"
+        if not self._had:
+            self._outside.end()
         return self._had
 
     def give_back(self) -> None:
@@ -297,7 +372,7 @@ class Lease:
         if not had:
             return
         with suppress(RecallError), within(CLOSE_S):
-            self._outside.ask(f"SELECT pg_advisory_unlock({_KEY})", key=self._key)
+            self._outside.end()
 
     def close(self) -> None:
         """Let the connection go, and the lock with it."""

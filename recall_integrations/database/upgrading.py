@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Connection, Engine, event, inspect, text
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
@@ -76,15 +76,18 @@ def upgrade(engine: Engine, *, lock_timeout_ms: int = LOCK_TIMEOUT_MS) -> tuple[
     with mapped_errors(engine), _alone(engine), engine.connect() as connection:
         before = version_of(connection)
         _check_version(engine, before)
-        connection.exec_driver_sql(f"SET lock_timeout = {int(lock_timeout_ms)}")
-        connection.commit()
+        connection.rollback()
+
+        def patient(begun: Connection) -> None:  # of each transaction: behind a pooler a session has no settings
+            begun.exec_driver_sql(f"SET LOCAL lock_timeout = {int(lock_timeout_ms)}")
+
+        event.listen(connection, "begin", patient)
         try:
             with _known(engine):
                 command.upgrade(_config(connection), "head")
         finally:
+            event.remove(connection, "begin", patient)
             connection.rollback()
-            connection.exec_driver_sql("RESET lock_timeout")
-            connection.commit()
         return tuple(_versions(after=before))
 
 
@@ -190,13 +193,11 @@ def _differences(connection: Connection) -> list[str]:
 @contextmanager
 def _alone(engine: Engine) -> Iterator[None]:
     """Inside, no other process upgrades this database."""
-    with engine.connect() as connection:
-        outside = connection.execution_options(isolation_level="AUTOCOMMIT")
-        outside.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _TURN})
-        try:
-            yield
-        finally:
-            outside.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _TURN})
+    # In a transaction, which a pooler leaves on its connection, and which sees what others have done before.
+    with engine.connect() as connection, connection.execution_options(isolation_level="READ COMMITTED").begin():
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _TURN})
+        yield
 
 
 def _versions(after: int) -> list[int]:

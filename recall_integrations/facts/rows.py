@@ -132,17 +132,24 @@ def row_of(said: Said, by: str, actor: str | None, role: Role | None) -> Row | N
     }
 
 
+def rows_of(scope_id: int, num: int, one: Derived) -> tuple[list[Row], list[Row]]:
+    """Rows of `facts` and of `told_times` for what is kept beside a memory."""
+    return (
+        [{"scope_id": scope_id, "num": num, **row} for row in one.facts],
+        [{"scope_id": scope_id, "num": num, **row} for row in one.times],
+    )
+
+
 def write(connection: Connection, scope_id: int, made: Iterable[tuple[int, Derived]]) -> None:
     """Store what is kept beside memories, given by num, in the caller's transaction."""
     facts: list[Row] = []
     times: list[Row] = []
     for num, one in made:
-        facts += [{"scope_id": scope_id, "num": num, **row} for row in one.facts]
-        times += [{"scope_id": scope_id, "num": num, **row} for row in one.times]
-    if facts:
-        insert_rows(connection, schema.facts, facts)
-    if times:
-        insert_rows(connection, schema.told_times, times)
+        said, told = rows_of(scope_id, num, one)
+        facts += said
+        times += told
+    insert_rows(connection, schema.facts, facts)
+    insert_rows(connection, schema.told_times, times)
 
 
 def refill(connection: Connection, slots: Slots, advance: Callable[[int], None] = lambda _n: None) -> None:

@@ -145,15 +145,28 @@ class Node:
         later.done = True
 
     def others(self) -> list[int]:
-        """Connections of other nodes, by their number on the server; under the write lock."""
-        found = self.outside.ask(
-            "SELECT string_agg(DISTINCT pid::text, ',') FROM pg_locks WHERE locktype = 'advisory' AND granted "
-            f"AND objid = %(key)s AND classid = {PLACE} "
-            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
-            "AND pid <> pg_backend_pid()",
-            key=OPENED,
+        """Connections of other nodes, by their number on the server; under the write lock.
+
+        Raises:
+            StoreError: this one's lock is not on the connection that it was taken on.
+        """
+        found = str(
+            self.outside.ask(
+                "SELECT concat(bool_or(pid = pg_backend_pid()), '|', "
+                "string_agg(DISTINCT pid::text, ',') FILTER (WHERE pid <> pg_backend_pid())) "
+                "FROM pg_locks WHERE locktype = 'advisory' AND granted "
+                f"AND objid = %(key)s AND classid = {PLACE} "
+                "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+                key=OPENED,
+            )
         )
-        return sorted(map(int, str(found).split(","))) if found else []
+        mine, _, others = found.partition("|")
+        if mine != "t":
+            raise StoreError(
+                f"Nobody can tell who else has the store {self.name} open: something in front of the server gives each "
+                "transaction another connection. Add ?pool_mode=transaction to the address, in all processes."
+            )
+        return sorted(map(int, others.split(","))) if others else []
 
     def check_alone(self, what: str) -> None:
         """Raise unless no other node has it open; under the write lock.
@@ -238,7 +251,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         watch=Committed(outside, lock),
         outside=outside,
         turns=turns,
-        lease=Lease(Outside(engine), FILLING),
+        lease=Lease(Outside(engine, stays=True), FILLING),
         lock=lock,
         flushes=flushes,
         tenant=tenant,

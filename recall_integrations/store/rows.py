@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
@@ -19,7 +19,7 @@ _S = schema.scopes.c
 _COUNTED = (
     update(schema.scopes)
     .where(_S.scope_id == bindparam("which"))
-    .values(version=_S.version + 1, memories=_S.memories + bindparam("added"))
+    .values(version=_S.version + bindparam("writes"), memories=_S.memories + bindparam("added"))
 )
 _OF_MEMORIES = (
     schema.memories,
@@ -35,6 +35,10 @@ _ONE_REMOVED = [
     delete(table).where(table.c.scope_id == bindparam("which"), table.c.num == bindparam("one"))
     for table in _OF_MEMORIES
 ]
+_M = schema.memories.c
+_FOUND = select(_M.id, _M.num, _M.thread, _M.position).where(
+    _M.scope_id == bindparam("which"), _M.id == bindparam("one")
+)
 _VERSION = select(_S.version).where(_S.scope_id == bindparam("which"))
 LAST_SCOPE = "last_scope"  # key in `meta`: the highest number of a scope that was removed
 
@@ -89,9 +93,9 @@ def remove_scope(connection: Connection, scope_id: int) -> None:
         connection.execute(delete(table).where(table.c.scope_id == scope_id))
 
 
-def bump(connection: Connection, scope_id: int, added: int) -> Sent:
-    """Count a write to a scope, and what it added; its value is the scope's new version."""
-    send(connection, _COUNTED, {"which": scope_id, "added": added})
+def bump(connection: Connection, scope_id: int, added: int, *, writes: int = 1) -> Sent:
+    """Count writes to a scope, and what they added; its value is the scope's new version."""
+    send(connection, _COUNTED, {"which": scope_id, "added": added, "writes": writes})
     return send(connection, _VERSION, {"which": scope_id})
 
 
@@ -103,6 +107,15 @@ def find(connection: Connection, scope_id: int, ids: Sequence[str]) -> dict[str,
         query = select(m.c.id, m.c.num, m.c.thread, m.c.position).where(m.c.scope_id == scope_id, m.c.id.in_(part))
         found.update({i: Place(num, thread, position) for i, num, thread, position in connection.execute(query)})
     return found
+
+
+def find_asked(connection: Connection, scope_id: int, ids: Sequence[str]) -> Callable[[], dict[str, Place]]:
+    """The same, sent where it are few (`database.sending`); gives the answer."""
+    if not is_together(connection) or len(ids) > FEW:
+        found = find(connection, scope_id, ids)
+        return lambda: found
+    asked = [send(connection, _FOUND, {"which": scope_id, "one": one}) for one in ids]
+    return lambda: {row[0]: Place(*row[1:]) for one in asked for row in one.rows()}
 
 
 def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:

@@ -98,9 +98,15 @@ class WriteTurn:
         self._lock = threading.RLock()
         self._outer, self._where = outer, where
         self._depth = 0
+        self._owner = 0  # the thread that has it
         self._closed = False
         self.begun: Callable[[], None] = _nothing
         self.ending: Callable[[], None] = _nothing
+
+    @property
+    def mine(self) -> bool:
+        """Whether this thread has it."""
+        return self._depth > 0 and self._owner == threading.get_ident()
 
     def close(self) -> None:
         """Begin no turn any more: whoever waits for one gets `StoreClosed`, and the lock file is not made anew."""
@@ -128,6 +134,7 @@ class WriteTurn:
                 self._lock.release()
                 return False
             self._depth += 1
+            self._owner = threading.get_ident()
         except BaseException:  # an interrupt may come at any place
             if not self._depth and self._outer is not None:
                 self._outer.release()

@@ -149,18 +149,28 @@ class CosineWorth:
         measured: Mapping[str, float],
         scope_id: int | None = None,
         texts: Sequence[str] = (),
+        *,
+        more: bool = False,
     ) -> None:
-        """Keep what was measured, and count the texts that are written to a scope, in the caller's transaction."""
+        """Keep what was measured, and count the texts that are written to a scope, in the caller's transaction.
+
+        Args:
+            connection: in it.
+            measured: by language.
+            scope_id, texts: of what is written.
+            more: whether something was noted in this transaction before.
+        """
         self._written = self._counted(scope_id, texts) if self.measures else {}
         for language, value in measured.items():
             suffix = "" if language == probe.ENGLISH else f"{IN}{language}"
             put_meta(connection, f"{COSINE_WORTH}{self._embedding.fingerprint}{suffix}", repr(value))
-        self._before = {}
+        if not more:
+            self._before = {}
         if scope_id is None:
             return
         for language, count in sorted(self._written.items()):
             put_meta(connection, f"{WRITTEN}{language}{BY_SCOPE}{scope_id}", str(count))
-            self._before[scope_id, language] = self._noted.get((scope_id, language), 0)
+            self._before.setdefault((scope_id, language), self._noted.get((scope_id, language), 0))
             self._noted[scope_id, language] = count
 
     def forget(self, measured: Iterable[str]) -> None:

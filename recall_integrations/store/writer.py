@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import nullcontext
+import logging
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection
-
-from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
-from recall_integrations.database.meta import put_meta
 from recall_integrations.database.portable import check_texts
-from recall_integrations.database.sending import Sent, begun
-from recall_integrations.facts import rows as facts
-from recall_integrations.indexes import word_rows as words
-from recall_integrations.indexes.times import to_row
-from recall_integrations.languages import READ
+from recall_integrations.database.postgres_errors import is_lost
+from recall_integrations.database.sending import FEW
+from recall_integrations.errors import RecallError
 from recall_integrations.observability.progress import Told, counted
+from recall_integrations.privacy.logs import told
 from recall_integrations.query import warming
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import time_of
-from recall_integrations.store import histories, journal, languages, rows
+from recall_integrations.store import histories
 from recall_integrations.store.ahead import Ahead, look_ahead
+from recall_integrations.store.batches import Batch, Batches, can_go_with_others
 from recall_integrations.store.duplicates import KEEP, Duplicates, Settled
-from recall_integrations.store.entity_rows import EntityRows
 from recall_integrations.store.given import Chat
-from recall_integrations.store.indexes import vector_rows
-from recall_integrations.store.journal import SEMANTIC, Appended, Change
+from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.line import Asked, Company, Line
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.removing import Removing
@@ -38,52 +33,46 @@ from recall_integrations.types import Memory, Scope, says_the_same
 if TYPE_CHECKING:
     from recall_integrations.database.turns import Flush
 
+logger = logging.getLogger("recall_integrations")
+
 
 @record(frozen=True, slots=True, kw_only=True)
-class _Batch:
-    """What is to be written.
+class _Given:
+    """A batch that waits for its turn.
 
     Args:
-        memories, ids: of each.
-        gone: numbers of memories that it takes the place of, besides those with the same ids.
-        fresh: whether nothing can be there under these ids.
-        later: waits for the disk; `None` = the commit does.
+        scope: the tenant.
+        memories: what is to be written.
+        ids: given once, so that what is tried again replaces what it may have written itself; filled in its turn.
+        chat: which of them are messages, and what becomes of duplicates.
+        now: the time of those that have none.
+        known: what was found out about them ahead.
     """
 
+    scope: Scope
     memories: Sequence[Memory]
-    ids: Sequence[str]
-    gone: Sequence[int] = ()
-    fresh: bool = False
-    later: Flush | None = None
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class _Written:
-    """What a batch changed; to be read when it is committed.
-
-    Args:
-        appended: what the indexes have to follow, and whether the vectors are written.
-        counted: gives the version of the scope.
-        stems: of the memories, by num, as the lexical index holds them.
-        entities: rows that go into memory once they are committed.
-        spoke: languages with tables that the texts speak for.
-    """
-
-    appended: Appended
-    counted: Sent
-    stems: Mapping[int, Sequence[str]]
-    entities: EntityRows
-    spoke: Set[str]
+    ids: list[str]
+    chat: Chat
+    now: datetime
+    known: Ahead
 
     @property
-    def changes(self) -> Sequence[Change]:
-        """Entries of the journal."""
-        return self.appended.changes
+    def needs(self) -> Set[Hashable]:
+        """What none of those before it in its transaction may have written: it could not see it there."""
+        if self.chat.ids:  # these are looked up outside of the transaction
+            return {self.scope}
+        return {key for memory in self.memories for key in self._keys(memory)}
 
     @property
-    def embedded(self) -> bool:
-        """Whether the vectors are written."""
-        return self.appended.followed
+    def leaves(self) -> Set[Hashable]:
+        """What it writes itself."""
+        return {self.scope, *(key for memory in self.memories for key in self._keys(memory))}
+
+    def _keys(self, memory: Memory) -> Iterator[Hashable]:
+        if memory.id is not None:
+            yield self.scope, "id", memory.id
+        if memory.thread is not None:  # its place is behind the last one that is there
+            yield self.scope, "thread", memory.thread
 
 
 class Writer:
@@ -97,6 +86,8 @@ class Writer:
         self._reader = reader
         self._removing = Removing(parts)
         self._duplicates = Duplicates()
+        self._batches = Batches(parts, self._removing)
+        self._line: Line[_Given, list[str]] = Line(self._lead)
 
     def write_chat(
         self, scope: Scope, thread: str, given: list[Memory], chat: Chat, *, progress: bool | Told, batch_size: int
@@ -189,80 +180,149 @@ class Writer:
         check_texts(parts.engine, (memory.text for memory in batch))
         with parts.errors():
             known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
-        ids: list[str] = []  # given once, so that what is tried again replaces what it may have written itself
-
+        given = _Given(scope=scope, memories=batch, ids=[], chat=chat, now=now, known=known)
         if ahead is not None:  # the turn to write is held, and may be lost: whoever took it decides
-            return self._write_in_turn(scope, batch, ids, chat, now, known, None)
+            return self._write_in_turn(given, None)
+        alone = [parts.write_lock.mine or self._line.has_me]
 
         def write() -> list[str]:
-            with parts.write_lock, parts.errors():
-                later = parts.directory.flush_later()
-                written = self._write_in_turn(scope, batch, ids, chat, now, known, later, measured=True)
-            with parts.errors():
-                parts.directory.flush(later)
-            return written
+            if alone[0]:
+                return self._write_alone(given)
+            try:
+                return self._line.ask(given, alone=not self._goes_with_others(given))
+            except Company as e:
+                alone[0] = True  # it may be what makes the others fail
+                assert e.__cause__ is not None
+                raise e.__cause__ from e.__cause__.__cause__
 
         written = parts.retried(write, twice=chat.on_duplicate == KEEP)
         self._caught_up(known)
         return written
 
-    def _write_in_turn(
-        self,
-        scope: Scope,
-        batch: Sequence[Memory],
-        given: list[str],
-        chat: Chat,
-        now: datetime,
-        known: Ahead,
-        later: Flush | None,
-        *,
-        measured: bool = False,
-    ) -> list[str]:
+    def _write_alone(self, given: _Given) -> list[str]:
+        parts = self._parts
+        with parts.write_lock, parts.errors():
+            later = parts.directory.flush_later()
+            written = self._write_in_turn(given, later, measured=True)
+        with parts.errors():
+            parts.directory.flush(later)
+        return written
+
+    def _goes_with_others(self, given: _Given) -> bool:
+        """Whether it may be written in one transaction with what others give: large ones are copied in."""
+        few = len(given.memories) <= FEW and given.chat.on_duplicate == KEEP
+        return few and can_go_with_others(self._parts, given.known, given.memories)
+
+    def _lead(self, take: Callable[[], Sequence[Asked[_Given, list[str]]]]) -> None:
+        """Write what stands in the line, in one turn."""
+        parts = self._parts
+        with parts.write_lock, parts.errors():
+            later = parts.directory.flush_later()
+            asked = take()
+            if len(asked) == 1:
+                asked[0].is_done(self._write_in_turn(asked[0].request, later, measured=True))
+            elif not self._written_together(asked, later):
+                self._write_one_by_one(asked, later)
+        with parts.errors():
+            parts.directory.flush(later)
+
+    def _written_together(self, asked: Sequence[Asked[_Given, list[str]]], later: Flush | None) -> bool:
+        """Whether all could be written in one transaction. Of what cannot be, nothing is there."""
+        parts = self._parts
+        parts.check_open()
+        if not all(self._goes_with_others(one.request) for one in asked):  # any more
+            return False
+        try:
+            for one, ids in zip(asked, self._write_some([one.request for one in asked], later), strict=True):
+                one.is_done(ids)
+        except Exception as e:
+            if _lost(e):  # with the turn, maybe: each is tried again in a moment
+                raise
+            logger.info("Writes that went together are done one by one: %s", told(e))
+            return False
+        return True
+
+    def _write_one_by_one(self, asked: Sequence[Asked[_Given, list[str]]], later: Flush | None) -> None:
+        """Each in a transaction of its own, and each has its own error."""
+        for one in asked:
+            try:
+                with self._parts.errors():
+                    one.is_done(self._write_in_turn(one.request, later, measured=True))
+            except Exception as e:  # noqa: PERF203 - it is its caller's
+                one.has_failed(e)
+                if _lost(e):
+                    raise
+
+    def _write_in_turn(self, given: _Given, later: Flush | None, *, measured: bool = False) -> list[str]:
         """Store a batch under the write lock: what of it is not there yet.
 
         Args:
-            given: its ids; filled here if they are not yet.
+            given: the batch.
             later: waits for the disk after the turn; `None` = it is waited for in it.
             measured: whether what the embedding is worth was measured for this write.
         """
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
-            scope_id = parts.scopes.get(scope)
-            # By another wish a memory may get the id of one that is there.
-            fresh = not given and chat.on_duplicate == KEEP and all(m.id is None for m in batch)
-            if not given:
-                given += [m.id if m.id is not None else parts.new_id() for m in batch]
-            all_ids = given
-            batch, ids = self._unknown(scope_id, batch, all_ids, chat.ids)
-            gone: Sequence[int] = ()
-            if chat.on_duplicate != KEEP:
-                settled = self._settled(scope_id, batch, ids, chat.on_duplicate)
-                renamed = dict(zip(ids, settled.answers, strict=True))
-                all_ids = [renamed.get(one, one) for one in all_ids]
-                batch, ids, gone = settled.batch, settled.ids, settled.gone
-            if not batch:
+            batch, answer = self._chosen(given)
+            worth = given.known.worth
+            if not batch.memories:
                 if measured:
-                    with parts.revisions.writing(None) if known.worth else nullcontext():
-                        parts.worth.forget(known.worth)
-                return all_ids
-            # What the embedding is worth, where it was measured for this write, counts in all scopes.
-            with parts.revisions.writing(None if known.worth else scope):
-                # What is done once more where nobody knows what came of it may be waited for later.
-                wait_later = later is not None and chat.on_duplicate == KEEP
-                chosen = _Batch(memories=batch, ids=ids, gone=gone, fresh=fresh, later=later if wait_later else None)
-                scope_id, written = self._commit(scope, scope_id, chosen, now, known)
+                    with parts.revisions.writing(None) if worth else nullcontext():
+                        parts.worth.forget(worth)
+                return answer
+            # What is done once more where nobody knows what came of it may be waited for later.
+            self._commit([batch], later if given.chat.on_duplicate == KEEP else None)
+        return answer
+
+    def _write_some(self, given: Sequence[_Given], later: Flush | None) -> list[list[str]]:
+        """Store batches in one transaction, under the write lock; the ids of each."""
+        chosen = [self._chosen(one) for one in given]
+        batches = [batch for batch, _ in chosen if batch.memories]
+        if batches:
+            self._commit(batches, later)
+        return [answer for _, answer in chosen]
+
+    def _chosen(self, given: _Given) -> tuple[Batch, list[str]]:
+        """What of a batch is to be written, and the ids under which its memories are found then."""
+        parts, chat, batch = self._parts, given.chat, given.memories
+        scope_id = parts.scopes.get(given.scope)
+        # By another wish a memory may get the id of one that is there.
+        fresh = not given.ids and chat.on_duplicate == KEEP and all(m.id is None for m in batch)
+        if not given.ids:
+            given.ids.extend([m.id if m.id is not None else parts.new_id() for m in batch])
+        answer = list(given.ids)
+        batch, ids = self._unknown(scope_id, batch, answer, chat.ids)
+        gone: Sequence[int] = ()
+        if chat.on_duplicate != KEEP:
+            settled = self._settled(scope_id, batch, ids, chat.on_duplicate)
+            renamed = dict(zip(ids, settled.answers, strict=True))
+            answer = [renamed.get(one, one) for one in answer]
+            batch, ids, gone = settled.batch, settled.ids, settled.gone
+        known, now = given.known, given.now
+        made = Batch(scope=given.scope, memories=batch, ids=ids, now=now, known=known, gone=gone, fresh=fresh)
+        return made, answer
+
+    def _commit(self, batches: Sequence[Batch], later: Flush | None) -> None:
+        """Store batches in one transaction; then they are shown, and the indexes told."""
+        parts = self._parts
+        # What the embedding is worth, where it was measured for this write, counts in all scopes.
+        scopes = {None if batch.known.worth else batch.scope: batch for batch in batches}
+        with ExitStack() as writing:
+            for scope in scopes:
+                writing.enter_context(parts.revisions.writing(scope))
+            for written in self._batches.commit(batches, later):
+                scope_id = written.scope_id
                 shown = (int(written.counted.value()), written.changes[-1].seq)
                 if written.embedded:
                     parts.shown[scope_id] = shown
-                vectors = None if parts.asking.here else known.vectors
+                vectors = None if parts.asking.here else batches[0].known.vectors
                 try:
                     self._removing.index(scope_id, written.changes, written.stems, vectors, followed=written.embedded)
                 finally:  # vectors may be written while indexing: show the memories when they are whole
                     parts.shown[scope_id] = shown
-            if not all(map(warming.is_warm, written.spoke)):
-                warming.warm(self._reader.languages(scope_id).kept_in)
-        return all_ids
+                if not all(map(warming.is_warm, written.spoke)):
+                    warming.warm(self._reader.languages(scope_id).kept_in)
 
     def _settled(self, scope_id: int | None, batch: Sequence[Memory], ids: Sequence[str], wish: str) -> Settled:
         """What of a batch is to be written, by what is there already."""
@@ -290,71 +350,7 @@ class Writer:
         kept_ids = {m.id for m in kept}
         return kept, [i for i in ids if i in kept_ids or i not in there]
 
-    def _commit(
-        self, scope: Scope, scope_id: int | None, batch: _Batch, now: datetime, known: Ahead
-    ) -> tuple[int, _Written]:
-        """Store a batch in one transaction; what is in memory changes once it is committed."""
-        parts, memories = self._parts, batch.memories
-        try:
-            with begun(parts.engine, len(memories)) as connection:
-                if not parts.stamped:
-                    put_meta(connection, "embedding", parts.asking.fingerprint)
-                if scope_id is None:
-                    scope_id = rows.add_scope(connection, scope)
-                parts.worth.note(connection, known.worth, scope_id, [memory.text for memory in memories])
-                written = self._write_rows(connection, scope_id, batch, now, known)
-                # Before the commit: numbers may be skipped, never given twice.
-                parts.next_seq = written.changes[-1].seq + 1
-                if batch.later is not None:
-                    batch.later.wait_later(connection)
-        except BaseException:
-            if scope_id is not None:
-                parts.catalog.drop(scope_id)
-            parts.worth.forget(known.worth)
-            raise
-        parts.stamped = True
-        parts.scopes[scope] = scope_id
-        parts.catalog.committed(scope_id, written.entities)
-        for memory in memories:
-            parts.expiry.note(scope_id, memory.expires_at)
-        return scope_id, written
 
-    def _write_rows(
-        self, connection: Connection, scope_id: int, batch: _Batch, now: datetime, known: Ahead
-    ) -> _Written:
-        parts, given, ids = self._parts, batch.memories, batch.ids
-        replaced = {} if batch.fresh else rows.find(connection, scope_id, ids)
-        old = sorted({*(place.num for place in replaced.values()), *batch.gone})
-        seq = parts.next_seq
-        newest = parts.followed.newest(seq)
-        entries = [journal.gone(seq + i, scope_id, num) for i, num in enumerate(old)]
-        seq += len(old)
-        nums = list(range(seq, seq + len(given)))
-        entries += [
-            Change(seq=num, scope_id=scope_id, op="put", num=num, text=m.text, actor=m.actor)
-            for num, m in zip(nums, given, strict=True)
-        ]
-        positions = rows.positions(connection, scope_id, given, ids, replaced)
-        self._removing.take_out(connection, scope_id, old)
-        memories = [
-            to_row(m, scope_id=scope_id, num=num, memory_id=i, created_at=m.created_at or now, position=position)
-            for m, num, i, position in zip(given, nums, ids, positions, strict=True)
-        ]
-        insert_rows(connection, schema.memories, memories)
-        cuts = [known.words_of(m) for m in given]
-        words.write(connection, scope_id, zip(nums, cuts, strict=True))
-        slots = parts.slots
-        facts.write(connection, scope_id, zip(nums, (known.derived_of(m, now, slots) for m in given), strict=True))
-        vectors = None if parts.indexes.lag[SEMANTIC] else known.vectors_of(given)
-        if vectors is not None:
-            insert_rows(connection, schema.vectors, vector_rows(entries[len(old) :], vectors))
-        spoke = languages.write(connection, scope_id, (m.text for m in given)).intersection(READ)
-        entities = parts.catalog.rows_for(scope_id, list(zip(nums, given, strict=True)), known.found)
-        entities.write(connection)
-        return _Written(
-            appended=journal.append(connection, entries, None if vectors is None else SEMANTIC, newest),
-            counted=rows.bump(connection, scope_id, len(given) - len(old)),
-            stems={num: words.stems_of(cut) for num, cut in zip(nums, cuts, strict=True)},
-            entities=entities,
-            spoke=spoke,
-        )
+def _lost(error: BaseException) -> bool:
+    """Whether the connection is gone, or the server."""
+    return is_lost(error.__cause__ if isinstance(error, RecallError) else error)

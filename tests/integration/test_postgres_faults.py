@@ -323,6 +323,41 @@ def test_what_was_acknowledged_is_there_after_a_kill(own: Postgres) -> None:
 
 
 @pytest.mark.slow
+def test_threads_that_write_together_while_the_server_is_killed(own: Postgres) -> None:
+    """In the middle of what they write in one transaction, and while they wait for the disk."""
+    url, acknowledged = own.fresh(), []
+    with MemoryStore.open(url) as store, MemoryStore.open(url) as other:
+        store.remember("The first one", scope=SAM)
+        ended = threading.Event()
+
+        def write(node: MemoryStore, name: str) -> None:
+            for n in range(1_000):
+                if ended.is_set():
+                    return
+                acknowledged.extend(written(node, f"{name}-{n}", 1))
+
+        nodes = [(node, f"t{place}") for place, node in enumerate([store, other] * 6)]
+        threads = [threading.Thread(target=write, args=given) for given in nodes]
+        for thread in threads:
+            thread.start()
+        for _ in range(2):
+            before = len(acknowledged)
+            while len(acknowledged) < before + 40:
+                time.sleep(0.01)
+            own.kill()
+            own.start()
+        ended.set()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+        with MemoryStore.open(url) as third:
+            there = [memory.id for memory in third.iterate(scope=SCOPE)]
+        assert len(there) == len(set(there)) and sorted(map(str, there)) == sorted(acknowledged)
+        for node in (store, other):
+            assert node.count(scope=SCOPE) == len(there)
+
+
+@pytest.mark.slow
 def test_what_others_saw_and_the_disk_did_not(own: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server is killed before it is on disk: others forget what they saw, and the writer writes it once more."""
     own.run("ALTER SYSTEM SET wal_writer_delay = 10000", "SELECT pg_reload_conf()")

@@ -1,0 +1,282 @@
+"""Batches of memories as rows: one transaction for some that are written together, in the order in which they came."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Table
+
+from recall_integrations.database import schema
+from recall_integrations.database.inserting import insert_rows
+from recall_integrations.database.meta import put_meta
+from recall_integrations.database.sending import Sent, begun
+from recall_integrations.extraction import Extracted
+from recall_integrations.facts import rows as facts
+from recall_integrations.indexes import word_rows as words
+from recall_integrations.indexes.times import to_row
+from recall_integrations.languages import READ
+from recall_integrations.records import record
+from recall_integrations.store import journal, languages, rows
+from recall_integrations.store.ahead import Ahead
+from recall_integrations.store.entity_rows import EntityRows
+from recall_integrations.store.indexes import vector_rows
+from recall_integrations.store.journal import SEMANTIC, Appended, Change
+from recall_integrations.store.parts import StoreParts
+from recall_integrations.store.removing import Removing
+from recall_integrations.types import Memory, Scope
+
+if TYPE_CHECKING:
+    from recall_integrations.database.turns import Flush
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What is to be written: of one scope, as one write.
+
+    Args:
+        scope: the tenant.
+        memories, ids: of each.
+        now: the time of those that have none.
+        known: what was found out about them ahead.
+        gone: numbers of memories that it takes the place of, besides those with the same ids.
+        fresh: whether nothing can be there under these ids.
+    """
+
+    scope: Scope
+    memories: Sequence[Memory]
+    ids: Sequence[str]
+    now: datetime
+    known: Ahead
+    gone: Sequence[int] = ()
+    fresh: bool = False
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What batches of a scope changed; to be read when it is committed.
+
+    Args:
+        scope_id: of the scope.
+        changes: entries of the journal, oldest first.
+        counted: gives the version of the scope.
+        stems: of the memories, by num, as the lexical index holds them.
+        entities: rows that go into memory once they are committed.
+        spoke: languages with tables that the texts speak for.
+        appended: all entries of the transaction.
+    """
+
+    scope_id: int
+    changes: Sequence[Change]
+    counted: Sent
+    stems: Mapping[int, Sequence[str]]
+    entities: EntityRows
+    spoke: Set[str]
+    appended: Appended
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the vectors are written."""
+        return self.appended.followed
+
+
+class _Part:
+    """A batch, and what becomes of it in the transaction.
+
+    Args:
+        batch: to be written.
+        scope_id: of its scope.
+        replaced: what is there under its ids.
+        seq: the number of its first entry.
+    """
+
+    def __init__(self, batch: Batch, scope_id: int, replaced: Mapping[str, rows.Place], seq: int) -> None:
+        self.batch, self.scope_id = batch, scope_id
+        self.old = sorted({*(place.num for place in replaced.values()), *batch.gone})
+        first = seq + len(self.old)
+        self.nums = list(range(first, first + len(batch.memories)))
+        self.entries = [journal.gone(seq + i, scope_id, num) for i, num in enumerate(self.old)]
+        self.puts = [
+            Change(seq=num, scope_id=scope_id, op="put", num=num, text=m.text, actor=m.actor)
+            for num, m in zip(self.nums, batch.memories, strict=True)
+        ]
+        self.entries += self.puts
+
+    @property
+    def numbered(self) -> Iterator[tuple[int, Memory]]:
+        """Its memories with their numbers."""
+        return zip(self.nums, self.batch.memories, strict=True)
+
+
+class Batches:
+    """Writes batches under the store's write lock.
+
+    Args:
+        parts: of the store.
+        removing: takes out what is replaced.
+    """
+
+    def __init__(self, parts: StoreParts, removing: Removing) -> None:
+        self._parts, self._removing = parts, removing
+
+    def commit(self, batches: Sequence[Batch], later: Flush | None = None) -> list[Written]:
+        """Store batches in one transaction; what is in memory changes once it is committed.
+
+        Args:
+            batches: in order. Of several, none has an id or a thread of a scope that another one has, too.
+            later: waits for the disk; `None` = the commit does.
+
+        Returns:
+            What was written to each scope.
+        """
+        parts = self._parts
+        scopes: dict[Scope, int] = {}
+        measured = [language for batch in batches for language in batch.known.worth]
+        try:
+            with begun(parts.engine, len(batches[0].memories) if len(batches) == 1 else 0) as connection:
+                if not parts.stamped:
+                    put_meta(connection, "embedding", parts.asking.fingerprint)
+                for place, batch in enumerate(batches):
+                    scope_id = scopes.get(batch.scope) or parts.scopes.get(batch.scope)
+                    scopes[batch.scope] = scope_id = scope_id or rows.add_scope(connection, batch.scope)
+                    texts = [memory.text for memory in batch.memories]
+                    parts.worth.note(connection, batch.known.worth, scope_id, texts, more=place > 0)
+                written = self._write_rows(connection, batches, scopes)
+                # Before the commit: numbers may be skipped, never given twice.
+                parts.next_seq = written[0].appended.changes[-1].seq + 1
+                if later is not None:
+                    later.wait_later(connection)
+        except BaseException:
+            for scope_id in scopes.values():
+                parts.catalog.drop(scope_id)
+            parts.worth.forget(measured)
+            raise
+        parts.stamped = True
+        parts.scopes.update(scopes)
+        for one in written:
+            parts.catalog.committed(one.scope_id, one.entities)
+        for batch in batches:
+            for memory in batch.memories:
+                parts.expiry.note(scopes[batch.scope], memory.expires_at)
+        return written
+
+    def _write_rows(
+        self, connection: Connection, batches: Sequence[Batch], scopes: Mapping[Scope, int]
+    ) -> list[Written]:
+        parts = self._parts
+        newest = parts.followed.newest(parts.next_seq)
+        made = self._parts_of(connection, batches, scopes)
+        tables: dict[Table, list[dict[str, Any]]] = {table: [] for table in _IN_ORDER}
+        stems: dict[int, Sequence[str]] = {}
+        placed = [
+            rows.positions(connection, part.scope_id, part.batch.memories, part.batch.ids, replaced)
+            for part, replaced in made
+        ]
+        for (part, _), positions in zip(made, placed, strict=True):
+            self._removing.take_out(connection, part.scope_id, part.old)
+            stems.update(self._rows_of(part, positions, tables))
+        vectors = self._vectors_of([part for part, _ in made])
+        tables[schema.vectors] = vectors or []
+        of_scopes: dict[int, list[_Part]] = {}
+        for part, _ in made:
+            of_scopes.setdefault(part.scope_id, []).append(part)
+        entities = {scope_id: self._entities_of(scope_id, some) for scope_id, some in of_scopes.items()}
+        for found in entities.values():
+            tables[schema.entities] += found.entities
+            tables[schema.mentions] += found.mentions
+            tables[schema.edges] += found.edges
+        for table, given in tables.items():
+            insert_rows(connection, table, given)
+        spoke = {
+            scope_id: languages.write(connection, scope_id, (m.text for part in some for m in part.batch.memories))
+            for scope_id, some in of_scopes.items()
+        }
+        entries = [entry for part, _ in made for entry in part.entries]
+        appended = journal.append(connection, entries, None if vectors is None else SEMANTIC, newest)
+        return [
+            Written(
+                scope_id=scope_id,
+                changes=[change for change in appended.changes if change.scope_id == scope_id],
+                counted=rows.bump(
+                    connection, scope_id, sum(len(part.nums) - len(part.old) for part in some), writes=len(some)
+                ),
+                stems={num: stems[num] for part in some for num in part.nums},
+                entities=entities[scope_id],
+                spoke=spoke[scope_id].intersection(READ),
+                appended=appended,
+            )
+            for scope_id, some in of_scopes.items()
+        ]
+
+    def _parts_of(
+        self, connection: Connection, batches: Sequence[Batch], scopes: Mapping[Scope, int]
+    ) -> list[tuple[_Part, dict[str, rows.Place]]]:
+        """Batches with their numbers, and what each replaces."""
+        asked = [
+            None if batch.fresh else rows.find_asked(connection, scopes[batch.scope], batch.ids) for batch in batches
+        ]
+        seq, made = self._parts.next_seq, []
+        for batch, find in zip(batches, asked, strict=True):
+            replaced = {} if find is None else find()
+            part = _Part(batch, scopes[batch.scope], replaced, seq)
+            made.append((part, replaced))
+            seq += len(part.entries)
+        return made
+
+    def _rows_of(
+        self, part: _Part, positions: Sequence[int | None], tables: Mapping[Table, list[dict[str, Any]]]
+    ) -> dict[int, Sequence[str]]:
+        """Add the rows of a batch that are its own alone; what the lexical index holds of each memory."""
+        batch, scope_id, known, now = part.batch, part.scope_id, part.batch.known, part.batch.now
+        stems: dict[int, Sequence[str]] = {}
+        for (num, memory), memory_id, position in zip(part.numbered, batch.ids, positions, strict=True):
+            created = memory.created_at or now
+            tables[schema.memories].append(
+                to_row(memory, scope_id=scope_id, num=num, memory_id=memory_id, created_at=created, position=position)
+            )
+            cut = known.words_of(memory)
+            stems[num] = words.stems_of(cut)
+            tables[schema.words].append({"scope_id": scope_id, "num": num, **cut})
+            said, times = facts.rows_of(scope_id, num, known.derived_of(memory, now, self._parts.slots))
+            tables[schema.facts] += said
+            tables[schema.told_times] += times
+        return stems
+
+    def _vectors_of(self, parts: Sequence[_Part]) -> list[dict[str, Any]] | None:
+        """Rows of vectors; `None` where one is missing, or others have to be made before."""
+        if self._parts.indexes.lag[SEMANTIC]:
+            return None
+        found: list[dict[str, Any]] = []
+        for part in parts:
+            vectors = part.batch.known.vectors_of(part.batch.memories)
+            if vectors is None:
+                return None
+            found += vector_rows(part.puts, vectors)
+        return found
+
+    def _entities_of(self, scope_id: int, parts: Sequence[_Part]) -> EntityRows:
+        found: dict[Hashable, Extracted] = {}
+        for part in parts:
+            found.update(part.batch.known.found)
+        items = [item for part in parts for item in part.numbered]
+        return self._parts.catalog.rows_for(scope_id, items, found)
+
+
+# Tables whose rows are inserted, in this order.
+_IN_ORDER = (
+    schema.memories,
+    schema.words,
+    schema.facts,
+    schema.told_times,
+    schema.vectors,
+    schema.entities,
+    schema.mentions,
+    schema.edges,
+)
+
+
+def can_go_with_others(parts: StoreParts, known: Ahead, memories: Sequence[Memory]) -> bool:
+    """Whether a batch may be written in one transaction with others: nothing has to be made or measured for it."""
+    whole = not parts.indexes.lag[SEMANTIC] and known.vectors_of(memories) is not None
+    return parts.stamped and whole and not known.worth
