@@ -122,6 +122,7 @@ class MemoryStore:
             parts.indexes,
             parts.spellers,
             parts.column_files,
+            parts.pushing,
             self._fact_filling,
         )
         parts.indexes.owed.owned_by(weakref.ref(self))

@@ -39,6 +39,7 @@ from recall_integrations.store.held import Held
 from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.pushing import Pushing
 from recall_integrations.store.record_words import RecordWords
 from recall_integrations.store.revisions import Revisions
 from recall_integrations.store.spellers import Spellers
@@ -188,6 +189,7 @@ class StoreParts:
         self.extractor = extractor
         self.catalog = EntityCatalog(engine, extractor)
         self.facts = FactTables(engine, self.slots)
+        self.pushing = pushing = Pushing(engine, config.retrieval.local_max if directory.own_indexes else None)
         self.spellers = spellers = Spellers(
             engine,
             lexical=lambda: indexes.lexical_now(),  # noqa: PLW0108 - they are made below
@@ -205,7 +207,7 @@ class StoreParts:
             keeps=directory.keeps,
             state=lambda: followed.at,
             errors=directory.mapped,
-            words=(lambda: RecordWords(engine)) if directory.own_indexes else None,
+            words=(lambda: RecordWords(engine, pushing.is_whole)) if directory.own_indexes else None,
             served=None if server is None else lambda note: server(directory, asking, lambda: views.scan_max, note),
         )
         self.column_files = ColumnFiles(

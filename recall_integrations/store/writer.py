@@ -67,6 +67,7 @@ class _Written:
         stems: of the memories, by num, as the lexical index holds them.
         entities: rows that go into memory once they are committed.
         spoke: languages with tables that the texts speak for.
+        added: how many more memories the scope has.
     """
 
     appended: Appended
@@ -74,6 +75,7 @@ class _Written:
     stems: Mapping[int, Sequence[str]]
     entities: EntityRows
     spoke: Set[str]
+    added: int
 
     @property
     def changes(self) -> Sequence[Change]:
@@ -253,6 +255,7 @@ class Writer:
                 chosen = _Batch(memories=batch, ids=ids, gone=gone, fresh=fresh, later=later if wait_later else None)
                 scope_id, written = self._commit(scope, scope_id, chosen, now, known)
                 shown = (int(written.counted.value()), written.changes[-1].seq)
+                parts.pushing.note(scope_id, written.added)
                 if written.embedded:
                     parts.shown[scope_id] = shown
                 vectors = None if parts.asking.here else known.vectors
@@ -343,6 +346,7 @@ class Writer:
         insert_rows(connection, schema.memories, memories)
         cuts = [known.words_of(m) for m in given]
         words.write(connection, scope_id, zip(nums, cuts, strict=True))
+        parts.pushing.coming(connection, scope_id, nums, given, cuts)
         slots = parts.slots
         facts.write(connection, scope_id, zip(nums, (known.derived_of(m, now, slots) for m in given), strict=True))
         vectors = None if parts.indexes.lag[SEMANTIC] else known.vectors_of(given)
@@ -357,4 +361,5 @@ class Writer:
             stems={num: words.stems_of(cut) for num, cut in zip(nums, cuts, strict=True)},
             entities=entities,
             spoke=spoke,
+            added=len(given) - len(old),
         )
