@@ -26,8 +26,8 @@ from recall_integrations.store.fact_filling import FactFilling
 from recall_integrations.store.held import Held
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.pushing import CLOSE_S, Pushing
 from recall_integrations.store.parts import Served, StoreParts
+from recall_integrations.store.pushing import CLOSE_S, Pushing
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.types import Scope
 

@@ -39,6 +39,7 @@ from recall_integrations.store.held import Held
 from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.outlines import Outlines
 from recall_integrations.store.pushing import Pushing
 from recall_integrations.store.record_words import RecordWords
 from recall_integrations.store.revisions import Revisions
@@ -188,7 +189,7 @@ class StoreParts:
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.extractor = extractor
         self.catalog = EntityCatalog(engine, extractor)
-        self.facts = FactTables(engine, self.slots)
+        self.facts = FactTables(engine, self.slots, self.expiry.ended)
         self.pushing = pushing = Pushing(engine, config.retrieval.local_max if directory.own_indexes else None)
         self.spellers = spellers = Spellers(
             engine,
@@ -231,6 +232,13 @@ class StoreParts:
             files=self.column_files,
             ended=self.expiry.ended,
             scratch=self.path,
+        )
+        self.outlines = Outlines(
+            engine,
+            views,
+            is_pushed=pushing.is_whole,
+            shown=lambda scope_id: shown.get(scope_id, (0, 0)),
+            ended=self.expiry.ended,
         )
 
     @contextlib.contextmanager

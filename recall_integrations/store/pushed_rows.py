@@ -45,9 +45,7 @@ _ADD_SPEAKERS = text(
     "AS given(actor, role, thread, added) "
     "ON CONFLICT (scope_id, actor, role, thread) DO UPDATE SET held = speakers.held + excluded.held"
 )
-_NO_TERMS = text(
-    "DELETE FROM terms WHERE scope_id = :scope_id AND held <= 0 AND term = ANY(CAST(:terms AS text[]))"
-)
+_NO_TERMS = text("DELETE FROM terms WHERE scope_id = :scope_id AND held <= 0 AND term = ANY(CAST(:terms AS text[]))")
 _NO_SPEAKERS = text(
     "DELETE FROM speakers WHERE scope_id = :scope_id AND held <= 0 AND actor = ANY(CAST(:actors AS text[]))"
 )
@@ -199,6 +197,19 @@ def _counted(connection: Connection, scope_id: int, memories: Sequence[Pushed], 
     send(connection, _COUNT, {**scope, **sums, "until": until})
 
 
+def sums_without(connection: Connection, scope_id: int, memories: Sequence[Pushed]) -> dict[str, int]:
+    """What `pushed` would have less of each sum without memories that are counted in it."""
+    if not memories:
+        return {}
+    threads = _of_threads(connection, scope_id, {memory.thread for memory in memories if memory.thread})
+    before = _thread_sums(threads)
+    for memory in memories:
+        if memory.thread:
+            threads[memory.thread][memory.actor] -= 1
+    after = _thread_sums(threads)
+    return {**_sums(memories), **{name: before[name] - after[name] for name in before}}
+
+
 def _of_threads(connection: Connection, scope_id: int, threads: Iterable[str]) -> dict[str, Counter[str]]:
     """Of each thread, how many memories each actor has in it."""
     found: dict[str, Counter[str]] = {}
@@ -232,4 +243,3 @@ def _sums(memories: Sequence[Pushed]) -> dict[str, int]:
         "named": sum(memory.actor != NOBODY for memory in memories),
         "short": int(shortness(told).sum()),
     }
-

@@ -110,7 +110,12 @@ class Pushing:
             pushed_rows.take(connection, scope_id, pushed_rows.read(connection, scope_id, m.num.in_(part)))
 
     def coming(
-        self, connection: Connection, scope_id: int, nums: Sequence[int], memories: Sequence[Memory], cuts: Sequence[Cut]
+        self,
+        connection: Connection,
+        scope_id: int,
+        nums: Sequence[int],
+        memories: Sequence[Memory],
+        cuts: Sequence[Cut],
     ) -> None:
         """Memories are written, with numbers above all that are there."""
         if not self._states().get(scope_id, False):
@@ -198,9 +203,7 @@ def _work(connection: Connection, local_max: int) -> tuple[int, bool] | None:
     """A scope with which something is to be done, and whether it is large; `None` = nothing is."""
     large = _S.memories > local_max
     small = _S.memories <= int(SHRUNK * local_max)
-    query = select(_S.scope_id, large).select_from(
-        schema.scopes.outerjoin(schema.pushed, _P.scope_id == _S.scope_id)
-    )
+    query = select(_S.scope_id, large).select_from(schema.scopes.outerjoin(schema.pushed, _P.scope_id == _S.scope_id))
     query = query.where((large & (_P.scope_id.is_(None) | (_P.whole == 0))) | (small & _P.scope_id.is_not(None)))
     found = connection.execute(query.order_by(_S.scope_id).limit(1)).first()
     return None if found is None else (int(found[0]), bool(found[1]))
