@@ -1,8 +1,8 @@
 """BM25 of a scope that no node reads whole: PostgreSQL finds the best memories in its postings.
 
-The formula, its constants and the rounding of lengths are those of `indexes.bm25`, and so are the numbers that enter it:
-frequencies, number and mean length of the scope's living memories. So the scores are the same, up to the order in which
-a sum is made.
+The formula, its constants and the rounding of lengths are those of `indexes.bm25`, and so are the numbers that enter
+it: frequencies, number and mean length of the scope's living memories. So the scores are the same, up to the order in
+which a sum is made.
 
     stems, rarest first ─▶ those of few postings: summed ─▶ the limit-th best of these sums, θ
                            the others can add R at most  ─▶ θ ≥ R: only what these sums find can be among the best

@@ -32,7 +32,7 @@ from sqlalchemy import Connection, Engine, and_, func, null, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
-from recall_integrations.database.portable import streamed
+from recall_integrations.database.portable import among, streamed
 from recall_integrations.database.sending import begun, reading
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import damage, kept_columns, lexicon
@@ -475,7 +475,9 @@ class ScopeViews:
         if columns.text is None:
             raise EmbeddingError("The words of the memories could not be read.")
         t = schema.told_times.c
-        query = select(t.num, t.start, t.stop).where(t.scope_id == scope_id, t.num.in_(nums)).order_by(t.num, t.place)
+        query = (
+            select(t.num, t.start, t.stop).where(t.scope_id == scope_id, among(t.num, nums)).order_by(t.num, t.place)
+        )
         found = np.asarray([tuple(row) for row in connection.execute(query)], dtype=np.int64).reshape(-1, 3)
         told_column = ToldColumn(upto=upto, nums=found[:, 0], start=found[:, 1], stop=found[:, 2])
         view = columns.snapshot(
@@ -619,7 +621,7 @@ class ScopeViews:
         query = select(*fields).select_from(source).order_by(m.c.num)
         query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
         if nums is not None:
-            query = query.where(m.c.num.in_(nums))
+            query = query.where(among(m.c.num, nums))
         if columns.ended:  # those that ended since are left out below
             query = query.where(stays(columns.ended))
         if streams:

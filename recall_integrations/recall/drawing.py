@@ -26,6 +26,7 @@ from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.told import SHARE_LEAST
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.rank import REPLIES_FROM
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
@@ -108,7 +109,7 @@ class Drawing:
             draw.add(wanted.nums)
             if self._graph is not None:
                 draw.by_names(self._graph)
-            view = store.outlines.drawn(connection, outline, (), sorted(draw.nums), request.context)
+            view = store.outlines.drawn(connection, outline, sorted(draw.nums), request.context, sorted(draw.first))
         return view, draw.nearest.without if draw.nearest is not None else None
 
     def _limit(self, wanted: Wanted) -> int:
@@ -144,10 +145,10 @@ class _Draw:
         self._connection, self._outline, self._wanted = connection, outline, wanted
         self._asked, self._limit = asked, limit
         self.nums: set[int] = set()
+        self.first: set[int] = set()  # the best by words
         self.nearest: Nearest | None = None
         if wanted.vectors is not None and len(wanted.vectors):
-            self.nearest = Nearest(connection, wanted.vectors, server, lambda: wanted.deadline.over)
-            self.nearest.prepare(Conditions(outline))
+            self.nearest = Nearest(connection, outline, wanted.vectors, server, lambda: wanted.deadline.over)
         window = wanted.parsed.temporal_window
         self._start = None if window is None or window.start is None else to_micros(window.start)
         self._stop = None if window is None or window.end is None else to_micros(window.end)
@@ -179,6 +180,7 @@ class _Draw:
                     asked.where(),
                 )
                 self.add(nums)
+                self.first.update(nums[:REPLIES_FROM].tolist())
 
     def by_vectors(self) -> None:
         """The nearest, of all and of the types that are asked for."""
@@ -252,7 +254,7 @@ class _Draw:
         """The best by what they are worth and how near they are; where no vectors are, the first of the best."""
         if len(worth) <= self._limit or self.nearest is None:
             return sorted(worth, key=lambda num: -worth[num])[: max(self._limit, 1)]
-        nums, near = self.nearest.of(list(worth), self._asked)
+        nums, near = self.nearest.of(list(worth))
         cosine = dict(zip(nums.tolist(), np.clip(near, 0, 1).tolist(), strict=True))
         own, share = weights
         scored = {num: own * value + share * cosine.get(num, 0.0) for num, value in worth.items()}

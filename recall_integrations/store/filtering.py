@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.portable import among
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.indexes.windows import window_mask
 from recall_integrations.store.entity_catalog import EntityCatalog
@@ -135,7 +136,7 @@ class Filtering:
         with self._engine.connect() as connection:
             query = select(n.c.num).where(n.c.scope_id == view.scope_id, n.c.ent.in_(ents))
             if view.drawn:
-                query = query.where(n.c.num.in_(view.nums.tolist()))
+                query = query.where(among(n.c.num, view.nums.tolist()))
             return _of_nums(view, [row[0] for row in connection.execute(query)])
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from sqlalchemy import Connection, Engine, Select, Text, cast, select, type_coerce
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import streamed
+from recall_integrations.database.portable import among, streamed
 from recall_integrations.indexes.damage import UNREADABLE
 from recall_integrations.indexes.metadata import KeyColumn
 from recall_integrations.indexes.scope_view import ScopeView
@@ -177,7 +177,7 @@ def _read(
     def rows(query: Select[Any]) -> Iterator[Any]:
         query = query.where(m.scope_id == scope_id, m.num > after, m.num <= upto).order_by(m.num)
         if only is not None:
-            query = query.where(m.num.in_(only))
+            query = query.where(among(m.num, only))
         elif not after:
             query = streamed(query, _AT_ONCE)
         for part in connection.execute(query).partitions(_AT_ONCE):

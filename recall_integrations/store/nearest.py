@@ -1,7 +1,8 @@
 """The memories of a scope that are nearest to a query, where no node has the scope's vectors in memory.
 
-A Chroma server is asked where it has a collection of the scope; what that lacks is compared one by one, and so are a few
-memories that meet a filter. Where there is no server, the vectors are read from the database and compared, all of them.
+A Chroma server is asked where it has a collection of the scope; what that lacks is compared one by one, and so are a
+few memories that meet a filter. Where there is no server, the vectors are read from the database and compared, all of
+them.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from recall_integrations.database.portable import streamed
 from recall_integrations.errors import RecallTimeout, VectorsAway, VectorsRefused
 from recall_integrations.indexes.vectors import FETCH_MAX, CollectionLost, Neighbours
 from recall_integrations.records import record
+from recall_integrations.store.outlines import Outline
 from recall_integrations.store.where import Conditions
 
 COMPARED_MAX = 20_000  # memories that meet a filter, up to which they are compared one by one
-AT_ONCE = 5_000
+AT_ONCE = 20_000  # vectors that are in memory at once
 AWAY = "vectors.away"
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 Queries = NDArray[np.float32]
@@ -50,15 +51,22 @@ class Nearest:
 
     Args:
         connection: to the store.
+        outline: of the scope.
         queries: float32 `(m, d)`; the best over them counts.
         server: what is asked; `None` = there is none.
         over: whether there is no time any more.
     """
 
     def __init__(
-        self, connection: Connection, queries: Queries, server: Server | None, over: Callable[[], bool]
+        self,
+        connection: Connection,
+        outline: Outline,
+        queries: Queries,
+        server: Server | None,
+        over: Callable[[], bool],
     ) -> None:
-        self._connection, self._queries, self._server, self._over = connection, queries, server, over
+        self._connection, self._outline, self._queries = connection, outline, queries
+        self._server, self._over = server, over
         self._scanned: Found | None = None
         self.without: tuple[str, str] | None = None  # what it had to do without: reason and detail
 
@@ -70,29 +78,31 @@ class Nearest:
                 return _first(*found, limit)
         nums, scores = self._all()
         if not wanted.plain:
-            sql = f"SELECT m.num FROM memories m WHERE {wanted.sql()}"
-            there = np.asarray(self._connection.execute(text(sql), wanted.given()).scalars().all(), dtype=np.int64)
-            kept = np.isin(nums, there)
+            sql = f"SELECT string_agg(CAST(m.num AS text), ',') FROM memories m WHERE {wanted.sql()}"
+            kept = np.isin(nums, _numbers(self._connection.execute(text(sql), wanted.given()).scalar()))
             nums, scores = nums[kept], scores[kept]
         return _first(nums, scores, limit)
 
-    def of(self, nums: Sequence[int], wanted: Conditions) -> Found:
-        """How near some memories are."""
-        sql = "SELECT v.num, v.vector FROM vectors v WHERE v.scope_id = :scope_id AND v.num = ANY(CAST(:nums AS bigint[]))"
-        return self._compared(sql, {"scope_id": wanted.given()["scope_id"], "nums": list(nums)})
-
-    def prepare(self, whole: Conditions) -> None:
-        """Say what the scope is."""
-        self._whole = whole
+    def of(self, nums: Sequence[int]) -> Found:
+        """How near some memories are, of those that have a vector."""
+        return self._compared("v.num = ANY(CAST(:nums AS bigint[]))", {"nums": list(nums)})
 
     def _all(self) -> Found:
-        """Of all memories of the scope; read once."""
+        """Of all memories of the scope; read once, a block after the other."""
         if self._scanned is None:
-            sql = (
-                "SELECT v.num, v.vector FROM memories m JOIN vectors v ON v.scope_id = m.scope_id AND v.num = m.num "
-                f"WHERE {self._whole.sql()}"
-            )
-            self._scanned = self._compared(sql, self._whole.given())
+            parts: list[Found] = []
+            last = 0
+            while True:
+                block = "v.num > :last AND v.num <= :upto ORDER BY v.num LIMIT :most"
+                found = self._compared(block, {"last": last, "upto": self._outline.upto, "most": AT_ONCE})
+                if not len(found[0]):
+                    break
+                parts.append(found)
+                last = found[0].item(-1)
+            nums = np.concatenate([part[0] for part in parts]) if parts else np.empty(0, dtype=np.int64)
+            scores = np.concatenate([part[1] for part in parts]) if parts else np.empty(0, dtype=np.float32)
+            gone = np.isin(nums, self._outline.gone)
+            self._scanned = nums[~gone], scores[~gone]
         return self._scanned
 
     def _asked(self, server: Server, wanted: Conditions, limit: int) -> Found | None:
@@ -101,7 +111,7 @@ class Nearest:
             sql = f"SELECT m.num FROM memories m WHERE {wanted.sql()} LIMIT {COMPARED_MAX + 1}"
             few = self._connection.execute(text(sql), wanted.given()).scalars().all()
             if len(few) <= COMPARED_MAX:
-                return self.of(few, wanted)
+                return self.of(few)
         fetch = limit if wanted.plain else min(int(server.overfetch * limit * 10), FETCH_MAX)
         found: dict[int, float] = {}
         try:
@@ -122,28 +132,35 @@ class Nearest:
         there = wanted.also("m.num = ANY(CAST({found} AS bigint[]))", found=list(found))
         sql = f"SELECT m.num FROM memories m WHERE {there.sql()}"
         kept = self._connection.execute(text(sql), there.given()).scalars().all() if found else []
-        nums, scores = self.of(late, wanted)
+        nums, scores = self.of(late)
         own = np.asarray(kept, dtype=np.int64)
         return (
             np.concatenate([nums, own]),
             np.concatenate([scores, np.asarray([found[num] for num in own.tolist()], dtype=np.float32)]),
         )
 
-    def _compared(self, sql: str, values: dict[str, Any]) -> Found:
-        nums: list[NDArray[np.int64]] = []
-        best: list[NDArray[np.float32]] = []
+    def _compared(self, which: str, values: dict[str, Any]) -> Found:
+        """How near memories are. Their vectors come as one value: rows would take ten times as long to read."""
+        if self._over():
+            raise RecallTimeout("The deadline has passed.")
         width = self._queries.shape[1]
-        for part in self._connection.execute(streamed(text(sql), AT_ONCE), values).partitions(AT_ONCE):
-            if self._over():
-                raise RecallTimeout("The deadline has passed.")
-            whole = [(num, vector) for num, vector in part if len(vector) == 2 * width]
-            matrix = np.frombuffer(b"".join(vector for _, vector in whole), dtype="<f2").reshape(-1, width)
-            rows = matrix.astype(np.float32)
-            nums.append(np.asarray([num for num, _ in whole], dtype=np.int64))
-            best.append((rows @ self._queries.T).max(axis=1, initial=-1.0).astype(np.float32))
-        if not nums:
+        sql = (
+            "SELECT string_agg(CAST(num AS text), ',' ORDER BY num), string_agg(vector, '' ORDER BY num) FROM ("
+            "SELECT v.num, v.vector FROM vectors v WHERE v.scope_id = :scope_id AND octet_length(v.vector) = :width "
+            f"AND {which}) block"
+        )
+        given = {"scope_id": self._outline.scope_id, "width": 2 * width, **values}
+        listed, joined = self._connection.execute(text(sql), given).one()
+        if joined is None:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
-        return np.concatenate(nums), np.concatenate(best)
+        rows = np.frombuffer(joined, dtype="<f2").reshape(-1, width).astype(np.float32)
+        near = (rows @ self._queries.T).max(axis=1, initial=-1.0)
+        return _numbers(listed), np.nan_to_num(near, nan=-1.0).astype(np.float32)
+
+
+def _numbers(listed: str | None) -> NDArray[np.int64]:
+    """Numbers that come as one text."""
+    return np.fromstring(listed or "", dtype=np.int64, sep=",")
 
 
 def _first(nums: NDArray[np.int64], scores: NDArray[np.float32], limit: int) -> NDArray[np.int64]:

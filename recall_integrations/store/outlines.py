@@ -13,6 +13,7 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from recall_integrations.types.roles import NO_ROLE
 SCOPES_MAX = 64  # whose outlines are in memory
 TERMS_MAX = 100_000  # frequencies that are kept with one
 BEFORE, AFTER = 5, 3  # places of a thread that ranking looks at, around what arms found
+REPLIED = 6  # after the best by words: replies stand up to four places behind, and have neighbours of their own
 Numbers = NDArray[np.int64]
 
 # One row for each actor and role, whatever the threads are: read from place to place in the index.
@@ -172,24 +174,29 @@ class Outlines:
         return scope_id in self._kept
 
     def drawn(
-        self, connection: Connection, outline: Outline, nums: Collection[int], found: Sequence[int], context: int = 0
+        self,
+        connection: Connection,
+        outline: Outline,
+        found: Sequence[int],
+        context: int = 0,
+        first: Sequence[int] = (),
     ) -> ScopeView:
         """Rows of some memories, and of those around them in their threads.
 
         Args:
             connection: to the store.
             outline: of their scope.
-            nums: memories that are wanted.
-            found: those of them that may be candidates: what stands around them is read, too.
+            found: numbers of the memories.
             context: places before and after a hit that are shown with it.
+            first: the best of them by words, behind which replies are looked for.
         """
-        before, after = max(BEFORE, context + 1), max(AFTER, context + 1)
-        given = {"scope_id": outline.scope_id, "upto": outline.upto, "ended": outline.ended, "nums": list(found)}
-        rows = connection.execute(_BESIDE, {**given, "before": before, "after": after}).all() if found else []
+        before, after = max(BEFORE, context + 2), max(AFTER, context + 2)
+        given = {"scope_id": outline.scope_id, "upto": outline.upto, "ended": outline.ended, "before": before}
         steps: dict[int, dict[int, int]] = {}
-        for of, num, step in rows:
-            steps.setdefault(int(of), {})[int(step)] = int(num)
-        every = sorted({*nums, *found, *(int(row.num) for row in rows)})
+        for nums, reach in ((sorted(set(found) - set(first)), after), (list(first), max(after, REPLIED))):
+            for of, num, step in connection.execute(_BESIDE, {**given, "nums": nums, "after": reach}) if nums else ():
+                steps.setdefault(int(of), {})[int(step)] = int(num)
+        every = sorted({*found, *(num for around in steps.values() for num in around.values())})
         view = self._views.drawn(
             connection, outline.scope_id, outline.view.version, outline.upto, every, outline.actors
         )
@@ -309,11 +316,11 @@ def _linked(nums: Numbers, steps: Mapping[int, Mapping[int, int]]) -> NDArray[np
     links = np.full((2, len(nums)), -1, dtype=np.int64)
     if not steps:
         return links
-    pairs = set()
+    pairs: set[tuple[int, int]] = set()
     for num, around in steps.items():
         chain = [*(around[step] for step in sorted(step for step in around if step < 0)), num]
         chain += [around[step] for step in sorted(step for step in around if step > 0)]
-        pairs.update(zip(chain[:-1], chain[1:], strict=True))
+        pairs.update(pairwise(chain))
     first, second = np.asarray(sorted(pairs), dtype=np.int64).T.reshape(2, -1)
     before, after = (np.minimum(np.searchsorted(nums, side), len(nums) - 1) for side in (first, second))
     there = (nums[before] == first) & (nums[after] == second)

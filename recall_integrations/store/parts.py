@@ -208,6 +208,7 @@ class StoreParts:
             keeps=directory.keeps,
             state=lambda: followed.at,
             errors=directory.mapped,
+            besides=pushing.settle,
             words=(lambda: RecordWords(engine, pushing.is_whole)) if directory.own_indexes else None,
             served=None if server is None else lambda note: server(directory, asking, lambda: views.scan_max, note),
         )

@@ -160,7 +160,6 @@ class Pushing:
         began = time.monotonic()
         parts.retried(lambda: self._slice(parts, *work), twice=True)
         took = time.monotonic() - began
-        del parts
         if not self.filling.hurried:
             time.sleep(min(took, 0.2))  # others write meanwhile
         return True

@@ -13,8 +13,8 @@ from typing import Any
 from recall_integrations.indexes.metadata import folded
 from recall_integrations.indexes.pushed_words import Where
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.store.filtering import Columns, whole
-from recall_integrations.store.metadata import MetadataIndex, of_key
+from recall_integrations.store.filtering import whole
+from recall_integrations.store.metadata import Columns, MetadataIndex, of_key
 from recall_integrations.store.outlines import Outline
 from recall_integrations.types import Filters, MemoryType
 from recall_integrations.types.conditions import Condition, Every, Opposite, Test, keys_of

@@ -68,9 +68,9 @@ def scenes(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_] |
     if actors in kept:
         return kept[actors]
     if columns.spoken_in is not None:
-        found = _spoken(columns, actors)
-        kept[actors] = found
-        return found
+        inside = _spoken(columns, actors)
+        kept[actors] = inside
+        return inside
     speaks = (one_of(columns.actors, actors) & columns.alive).nonzero()[0]
     there = np.zeros(len(columns.thread_names) + 1, dtype=np.bool_)
     there[columns.threads[speaks]] = True
