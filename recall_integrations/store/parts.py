@@ -175,6 +175,13 @@ class StoreParts:
         self.forgets: list[weakref.WeakMethod[Callable[[], None]]] = []
         self.stamped = False  # whether the store notes which embedding made it
         self._make(embedding, extractor, shown, server)
+        self.outlines = Outlines(
+            self.engine,
+            self.views,
+            is_pushed=self.pushing.is_whole,
+            shown=lambda scope_id: shown.get(scope_id, (0, 0)),
+            ended=self.expiry.ended,
+        )
 
     def _make(
         self,
@@ -233,13 +240,6 @@ class StoreParts:
             files=self.column_files,
             ended=self.expiry.ended,
             scratch=self.path,
-        )
-        self.outlines = Outlines(
-            engine,
-            views,
-            is_pushed=pushing.is_whole,
-            shown=lambda scope_id: shown.get(scope_id, (0, 0)),
-            ended=self.expiry.ended,
         )
 
     @contextlib.contextmanager
