@@ -186,7 +186,7 @@ languages = Table(
 pushed = Table(
     "pushed",
     metadata,
-    Column("scope_id", Integer, nullable=False),
+    Column("scope_id", Integer, nullable=False, autoincrement=False),
     Column("until", BigInteger, nullable=False),  # memories with higher numbers are not in these tables yet
     Column("whole", Integer, nullable=False),  # 1: all were, and every write brings them forward
     Column("memories", BigInteger, nullable=False),

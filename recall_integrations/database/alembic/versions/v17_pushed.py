@@ -18,7 +18,7 @@ def upgrade() -> None:
     """Make the tables, empty: nodes fill them, beside their callers, of the scopes that are large enough."""
     op.create_table(
         "pushed",
-        sa.Column("scope_id", sa.Integer(), nullable=False),
+        sa.Column("scope_id", sa.Integer(), nullable=False, autoincrement=False),
         sa.Column("until", sa.BigInteger(), nullable=False),
         sa.Column("whole", sa.Integer(), nullable=False),
         *(sa.Column(name, sa.BigInteger(), nullable=False) for name in _SUMS),
