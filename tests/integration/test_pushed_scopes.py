@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -14,7 +15,9 @@ from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Re
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.indexes import scope_view
-from recall_integrations.store import pushed_rows, pushing
+from recall_integrations.indexes.vector_server import VectorServer
+from recall_integrations.store import nearest, pushed_rows, pushing
+from tests import chroma
 from tests.conftest import NOW
 from tests.postgres import Postgres
 
@@ -268,3 +271,43 @@ def test_reindex_counts_anew(postgres_url: str) -> None:
         store.reindex()
         assert store.indexes.settle(60) and pushed_down(store)
         assert tables(store, scope_id) == kept
+
+
+def test_the_nearest_are_asked_of_a_chroma_server(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With filters, behind what it has, and while it is away; what is found without it is found with it."""
+    monkeypatch.setattr(nearest, "COMPARED_MAX", 20)  # so that filters do not leave it out
+    large = RecallConfig(retrieval=RetrievalConfig(local_max=50, exact_max=50, cache_mb=0))
+    rng = random.Random(6)
+    memories = [Memory(said(rng, n), id=f"m{n}", type=rng.choice(["fact", "event"])) for n in range(120)]
+    asked: list[int] = []
+    real = VectorServer.nearest
+    with (
+        chroma.running() as server,
+        MemoryStore.open(postgres_url, config=large, vectors=server.address) as store,
+    ):
+        store.remember_many(memories, scope=ANN)
+        assert store.indexes.settle(60) and pushed_down(store)
+        scope_id = store.scope_id(ANN)
+        assert scope_id is not None and store.indexes.home_until(scope_id)
+        store.remember(Memory("Sam counted the swans and the herons", id="late", type="fact"), scope=ANN)
+
+        def counted(self: VectorServer, *given: Any, **more: Any) -> Any:
+            asked.append(1)
+            return real(self, *given, **more)
+
+        monkeypatch.setattr(VectorServer, "nearest", counted)
+        optimizer = QueryOptimizer(store, config=store.config)
+        pairs = [(query, f) for query in QUERIES[:5] for f in (None, Filters(types=["fact"]))]
+        given = {"scope": ANN, "now": NOW, "k": 6, "time_budget_ms": 30_000}
+        found = [optimizer.recall(query, filters=filters, **given) for query, filters in pairs]  # type: ignore[arg-type]
+        assert len(asked) >= len(pairs) and not any(one.degraded for one in found)
+        assert found[0].hits[0].memory.id == "late" or "late" in {hit.memory.id for hit in found[0].hits}
+        server.kill()
+        away = optimizer.recall(QUERIES[0], **given)  # type: ignore[arg-type]
+        assert away.hits and [one.reason for one in away.degraded] == ["vectors.away"]
+    with MemoryStore.open(postgres_url, config=LARGE) as store:
+        assert store.indexes.settle(60) and pushed_down(store)
+        optimizer = QueryOptimizer(store, config=LARGE)
+        for (query, filters), one in zip(pairs, found, strict=True):
+            exact = {hit.memory.id for hit in optimizer.recall(query, filters=filters, **given).hits}  # type: ignore[arg-type]
+            assert len(exact.intersection(hit.memory.id for hit in one.hits)) >= 0.8 * len(exact)
