@@ -58,12 +58,13 @@ def config_of(local_max: int) -> RecallConfig:
 
 
 def _recalls(optimizer: QueryOptimizer, queries: Sequence[str]) -> tuple[list[float], list[list[str]]]:
-    took, hits = [], []
+    took: list[float] = []
+    hits: list[list[str]] = []
     for query in queries:
         began = time.perf_counter()
         found = optimizer.recall(query, scope=SCOPE, k=K, now=END, time_budget_ms=600_000)
         took.append((time.perf_counter() - began) * 1e3)
-        hits.append([hit.memory.id for hit in found.hits])
+        hits.append([str(hit.memory.id) for hit in found.hits])
     return took, hits
 
 

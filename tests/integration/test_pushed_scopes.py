@@ -173,6 +173,18 @@ def test_nothing_is_read_whole(both: tuple[str, str], monkeypatch: pytest.Monkey
     assert found.hits and not found.degraded
 
 
+def test_a_name_is_linked_to_earlier_memories(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with node(postgres_url) as store:
+        store.remember_many([Memory(f"memory {n} of the lake", id=f"m{n}") for n in range(60)], scope=ANN)
+        store.remember(Memory("The Blue Heron sails on Friday", id="heron"), scope=ANN)
+        assert store.indexes.settle(60) and pushed_down(store)
+        monkeypatch.setattr(scope_view.ScopeViews, "_load", lambda *_: pytest.fail("a node reads the scope whole"))
+        store.add_entity("Kestrel Two", aliases=["Blue Heron"], scope=ANN)
+        only = Filters(entities=["Kestrel Two"])
+        found = QueryOptimizer(store, config=LARGE).recall("Who sails?", scope=ANN, now=NOW, filters=only)
+        assert [hit.memory.id for hit in found.hits] == ["heron"]
+
+
 def tables(store: MemoryStore, scope_id: int) -> list[object]:
     """What is counted of a scope, but for how far."""
     with store.engine.connect() as connection:
