@@ -14,6 +14,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -171,6 +172,52 @@ class GraphRetriever:
             edges=edges,
         )
 
+    def numbers(self, request: ArmRequest, newest: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Numbers of all memories that the arm would reach, rising, and their scores, where no rows are at hand.
+
+        Args:
+            request: its view knows no rows.
+            newest: numbers of the newest memories, rising.
+        """
+        with closing(_Connection(self._engine, request.deadline)) as connection:
+            known = self._entities_of(request.view.scope_id)
+            anchors: dict[int, float] = {}
+            for ref in anchoring(request.parsed):
+                ent = known.ent_of.get(ref.entity_id)
+                if ent is not None:
+                    anchors[ent] = max(anchors.get(ent, 0.0), ref.confidence)
+            named = dict(anchors)
+            if not anchors and request.plan.name == "exploratory" and newest:
+                anchors = self._recent(connection, replace(request, view=numbered(request.view, newest)))
+            if not anchors:
+                return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+            there = self._around(connection, request, known, anchors)
+            light = replace(request, view=numbered(request.view, there))
+            rows, values, stated, _ = self._reached(connection, light, known, anchors, named)
+            values = values.copy()
+            values[np.isin(rows, stated)] += np.float32(np.maximum.reduce(values, initial=1.0))  # first of all
+            return light.view.nums[rows], values
+
+    def _around(
+        self, connection: Any, request: ArmRequest, known: ScopeEntities, anchors: dict[int, float]
+    ) -> NDArray[np.int64]:
+        """Numbers of memories that `_reached` may look at."""
+        view = numbered(request.view, [0])
+        found = [self._mentions_of(connection, known, view, ent) for ent in anchors]
+        frontier, seen, factor = dict(anchors), set(anchors), self._hop_factor
+        nothing = np.zeros(view.size, dtype=np.float32)
+        for _hop in range(self._hops):
+            found += [self._edges_of(connection, known, view, ent).nums for ent in frontier]
+            within = replace(request, view=view)
+            reached, _ = self._follow_edges(connection, within, known, frontier, factor, nothing, seen)
+            if not reached:
+                break
+            found += [self._mentions_of(connection, known, view, ent)[-self._mentions :] for ent in reached]
+            seen.update(reached)
+            frontier = {ent: min(gain, 1.0) for ent, gain in reached.items()}
+            factor *= self._hop_factor
+        return np.unique(np.concatenate(found))
+
     def _reached(
         self,
         connection: Any,
@@ -228,7 +275,7 @@ class GraphRetriever:
             terms: stems of the query.
             allowed: rows that may be returned; `None` = all.
         """
-        if view.text is None or len(view.text.words) > WORDS_MAX:
+        if view.text is None or view.drawn or len(view.text.words) > WORDS_MAX:
             return None
         living: tuple[Mask, int] | None = view.memo.get("documents")
         if living is None:
@@ -427,6 +474,23 @@ class GraphRetriever:
             known.edges.clear()
         known.edges[ent] = (view.version, edges)
         return edges
+
+
+def numbered(view: ScopeView, nums: Sequence[int] | NDArray[np.int64]) -> ScopeView:
+    """A view of the same scope in which nothing is known of its rows but their numbers, which rise."""
+    own = np.asarray(nums, dtype=np.int64)
+    none = np.zeros(len(own), dtype=np.int64)
+    return replace(
+        view,
+        nums=own,
+        ids=[""] * len(own),
+        at=none,
+        dated=none.astype(np.bool_),
+        types=none.astype(np.int8),
+        importance=none.astype(np.float32),
+        alive=np.ones(len(own), dtype=np.bool_),
+        text=None,
+    )
 
 
 def _kept_rows_max(size: int) -> int:

@@ -114,6 +114,9 @@ class RetrievalConfig:
             scope that does not fit is searched by the indexes on disk, and ranked without the words of its texts.
             The scope that is in use stays, whatever it takes. Keys of metadata that filters ask for are kept besides,
             in an eighth as much.
+        local_max: memories of a scope in PostgreSQL up to which a node reads it whole. Of a larger one it reads the
+            candidates of each query alone, which PostgreSQL finds (docs/postgres.md); a scope in a directory is always
+            read whole.
         overfetch: HNSW is asked for this many times the limit, divided by the filter's selectivity.
         graph_hops: how far the graph arm walks (1 or 2).
         graph_hop_factor: what a hop is worth of the one before.
@@ -125,6 +128,7 @@ class RetrievalConfig:
 
     exact_max: Annotated[int, in_range(0, 10_000_000)] = 2_000_000
     cache_mb: Annotated[int, in_range(0, 1_000_000)] = 1_024
+    local_max: Annotated[int, in_range(0, 1_000_000_000)] = 2_000_000
     overfetch: Annotated[float, in_range(1, 100)] = 3.0
     graph_hops: Annotated[int, in_range(1, 2)] = 2
     graph_hop_factor: Share = 0.5

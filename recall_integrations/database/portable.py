@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Engine, FunctionElement, Select, Text
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Engine,
+    FunctionElement,
+    Select,
+    Text,
+    any_,
+    bindparam,
+)
 from sqlalchemy.ext.compiler import compiles
 
 from recall_integrations.database.sending import send_sql
@@ -37,6 +48,12 @@ def _joined(element: Any, compiler: Any, **given: Any) -> str:
 @compiles(NumbersJoined, "postgresql")
 def _joined_by_postgres(element: Any, compiler: Any, **given: Any) -> str:
     return f"string_agg(CAST({compiler.process(element.clauses, **given)} AS TEXT), ',')"
+
+
+def among(column: ColumnElement[Any], numbers: Sequence[int]) -> ColumnElement[bool]:
+    """That a column is one of many numbers, which PostgreSQL is given as one array; only there."""
+    listed = bindparam(None, list(numbers), type_=ARRAY(BigInteger), unique=True)
+    return column == any_(listed)
 
 
 def streamed(query: Query, rows: int) -> Query:

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from recall_integrations.database.json_text import json_type
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -179,6 +179,64 @@ languages = Table(
     Column("hints", Integer, nullable=False),
     Column("votes", BigInteger, nullable=False),
     PrimaryKeyConstraint("scope_id", "language"),
+    sqlite_with_rowid=False,
+)
+
+# Scopes that no node reads whole (`store/pushing.py`): how far what follows is filled, and their sums.
+pushed = Table(
+    "pushed",
+    metadata,
+    Column("scope_id", Integer, nullable=False, autoincrement=False),
+    Column("until", BigInteger, nullable=False),  # memories with higher numbers are not in these tables yet
+    Column("whole", Integer, nullable=False),  # 1: all were, and every write brings them forward
+    Column("memories", BigInteger, nullable=False),
+    Column("length", BigInteger, nullable=False),  # stems together, of each `PIVOT` at least
+    Column("log_length", BigInteger, nullable=False),  # of content words, in parts of `columns.UNIT`
+    Column("words", BigInteger, nullable=False),  # content words that are kept
+    Column("roles", BigInteger, nullable=False),  # these six as `indexes/kind.py` counts them
+    Column("named", BigInteger, nullable=False),
+    Column("short", BigInteger, nullable=False),
+    Column("pairs", BigInteger, nullable=False),
+    Column("crowd", BigInteger, nullable=False),
+    Column("threaded", BigInteger, nullable=False),
+    PrimaryKeyConstraint("scope_id"),
+)
+
+# Which memories of such a scope hold a stem.
+postings = Table(
+    "postings",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("term", Name, nullable=False),
+    Column("num", BigInteger, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("length", Integer, nullable=False),  # of the memory, as BM25 rounds it
+    PrimaryKeyConstraint("scope_id", "term", "num"),
+    sqlite_with_rowid=False,
+)
+
+# How many of them do.
+terms = Table(
+    "terms",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("term", Name, nullable=False),
+    Column("held", BigInteger, nullable=False),
+    PrimaryKeyConstraint("scope_id", "term"),
+    sqlite_with_rowid=False,
+)
+
+# Who speaks in which thread of such a scope, and how often.
+speakers = Table(
+    "speakers",
+    metadata,
+    Column("scope_id", Integer, nullable=False),
+    Column("actor", Name, nullable=False),  # empty: nobody
+    Column("role", Integer, nullable=False),  # as in `ROLE_CODES`
+    Column("thread", Name, nullable=False),  # empty: none
+    Column("held", BigInteger, nullable=False),
+    PrimaryKeyConstraint("scope_id", "actor", "role", "thread"),
+    Index("speakers_by_thread", "scope_id", "thread"),
     sqlite_with_rowid=False,
 )
 

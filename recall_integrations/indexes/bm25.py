@@ -168,7 +168,7 @@ class Bm25:
     def _ratio(self) -> float:
         """How much higher than the index's a score can be: its average length is `PIVOT` at least, whoever writes."""
         own = self._norms
-        theirs: Scores = K1 * (1 - B + B * _rounded(self.view.lengths) / PIVOT)
+        theirs: Scores = K1 * (1 - B + B * rounded(self.view.lengths) / PIVOT)
         return float(((1 + theirs) / (1 + own)).max(initial=1.0))
 
     def _of(self, rows: Rows) -> Scores:
@@ -199,19 +199,21 @@ class Bm25:
         """`K` of texts of some lengths."""
         table: Scores | None = self.view.memo.get(_TABLE)
         if table is None:
-            table = self.view.memo[_TABLE] = _k_of(np.arange(len(_USUAL)), self.view.mean_length)
+            table = self.view.memo[_TABLE] = k_of(np.arange(len(_USUAL)), self.view.mean_length)
         found: Scores = table.take(lengths, mode="clip")
         long = np.flatnonzero(lengths >= len(_USUAL))
         if len(long):
-            found[long] = _k_of(lengths[long], self.view.mean_length)
+            found[long] = k_of(lengths[long], self.view.mean_length)
         return found
 
 
-def _k_of(lengths: NDArray[Any], mean: float) -> Scores:
-    return np.asarray(K1 * (1 - B + B * (_rounded(lengths) / mean)), dtype=np.float64)
+def k_of(lengths: NDArray[Any], mean: float) -> Scores:
+    """`K` of texts of some lengths where the scope's mean is this."""
+    return np.asarray(K1 * (1 - B + B * (rounded(lengths) / mean)), dtype=np.float64)
 
 
-def _rounded(lengths: NDArray[Any]) -> NDArray[np.int64]:
+def rounded(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """Lengths as they count: `PIVOT` at least, and only told apart as the index does."""
     padded = np.maximum(lengths, PIVOT)
     found: NDArray[np.int64] = _USUAL[np.minimum(padded, len(_USUAL) - 1)]
     long = np.flatnonzero(padded >= len(_USUAL))

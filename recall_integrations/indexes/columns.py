@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import chain, islice
 from typing import Any
@@ -91,6 +91,9 @@ class TextColumns:
         kind: what the scope is made of.
         mean_log_length: mean of `ln(1 + length)` over all living rows.
         postings: which rows hold a stem, those that were forgotten included.
+        counted: of a scope of which only some rows are there, how many living memories of all hold each of some stems;
+            `None` = all rows are there, and are counted.
+        spoken_in: of such a scope, in which of some threads one of some actors speaks, all by their names.
         memo: what was computed from the snapshot once, by name.
     """
 
@@ -113,6 +116,10 @@ class TextColumns:
     kind: Kind
     mean_log_length: float
     postings: Sequence[Postings] = ()
+    counted: Callable[[Sequence[str]], Mapping[str, int]] | None = field(default=None, compare=False, repr=False)
+    spoken_in: Callable[[Sequence[str], Sequence[str]], Collection[str]] | None = field(
+        default=None, compare=False, repr=False
+    )
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -164,6 +171,8 @@ class TextColumns:
 
     def frequency(self, term: str) -> int:
         """How many living memories hold a stem."""
+        if self.counted is not None:
+            return self.counted((term,)).get(term, 0)
         number = self.lexicon.stem_of(term)
         if number < 0:
             return 0
@@ -180,6 +189,10 @@ class TextColumns:
 
     def frequencies(self, numbers: Rows) -> NDArray[np.int64]:
         """How many living memories hold each of some stems, which are given by their numbers."""
+        if self.counted is not None:
+            terms = [self.lexicon.stem_text(number) for number in numbers.tolist()]
+            held = self.counted(terms)
+            return np.asarray([held.get(term, 0) for term in terms], dtype=np.int64)
         total = np.zeros(len(numbers), dtype=np.int64)
         for part in self.postings:
             begins, ends = part.spans(numbers)
@@ -416,6 +429,11 @@ class ColumnsBuilder:
         self.kinds.add(*self._kind_columns(np.arange(first, end)))
         self._link(np.arange(first, end))
         self.lexicon.prepare()
+
+    def know(self, actors: Iterable[str]) -> None:
+        """Number actors that may speak in no row: of a scope of which only some rows are added."""
+        for name in actors:
+            self._actor(name)
 
     def kill(self, nums: Sequence[int] | NDArray[np.int64]) -> None:
         """Take memories out of their threads. Numbers that are not here are passed over."""

@@ -21,7 +21,7 @@ LONG_FROM, LONG_SPAN = 6, 12  # content words of a query beyond which it is long
 RARE_FROM, RARE_SPAN = 0.38, 0.1  # share of the highest idf beyond which a query's words are rare, until wholly so
 FEW, MANY = 50, 200  # memories of a scope up to which no word is said to be common, and from which it wholly is
 _UNIT = 1_000_000  # `short` is summed in whole numbers, so that the order of writes leaves no trace
-_SPEAKING = (ROLE_CODES[Role.USER], ROLE_CODES[Role.ASSISTANT])
+SPEAKING = (ROLE_CODES[Role.USER], ROLE_CODES[Role.ASSISTANT])
 Codes = NDArray[np.int32]
 
 GATES: Mapping[str, str] = {
@@ -87,6 +87,26 @@ class Kind:
             "documents": self.plain * common,
             "spelling": min(max(unread, 0.0), 1.0) * (1 - self.short) * (1 - how_long(asked)),
         }
+
+
+def shortness(lengths: NDArray[np.int32]) -> NDArray[np.float64]:
+    """`1 / (1 + content words / 20)` of texts, in whole numbers of `_UNIT` parts."""
+    found: NDArray[np.float64] = np.rint(_UNIT / (1 + lengths / HALF))
+    return found
+
+
+def kind_of(rows: int, *, roles: int, named: int, short: int, pairs: int, crowd: int, threaded: int) -> Kind:
+    """The shares by counts of memories; `short` in `_UNIT` parts, as `shortness` adds up."""
+    if not rows:
+        return Kind()
+    return Kind(
+        pairs=pairs / rows,
+        crowd=crowd / rows,
+        roles=roles / rows,
+        threaded=threaded / rows,
+        named=named / rows,
+        short=short / _UNIT / rows,
+    )
 
 
 def how_long(asked: int) -> float:
@@ -157,23 +177,21 @@ class KindCounter:
 
     def kind(self) -> Kind:
         """The shares as they are now."""
-        n = self._rows
-        if not n:
-            return Kind()
-        return Kind(
-            pairs=self._pairs / n,
-            crowd=self._crowd / n,
-            roles=self._roles / n,
-            threaded=self._threaded / n,
-            named=self._named / n,
-            short=self._short / _UNIT / n,
+        return kind_of(
+            self._rows,
+            roles=self._roles,
+            named=self._named,
+            short=self._short,
+            pairs=self._pairs,
+            crowd=self._crowd,
+            threaded=self._threaded,
         )
 
     def _count(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes, sign: int) -> None:
         self._rows += sign * len(threads)
-        self._roles += sign * int(np.isin(roles, _SPEAKING).sum())
+        self._roles += sign * int(np.isin(roles, SPEAKING).sum())
         self._named += sign * int((actors >= 0).sum())
-        self._short += sign * int(np.rint(_UNIT / (1 + lengths / HALF)).sum())
+        self._short += sign * int(shortness(lengths).sum())
         inside = threads >= 0
         pairs, counts = np.unique(np.stack([threads[inside], actors[inside]]), axis=1, return_counts=True)
         changed: dict[int, list[tuple[int, int]]] = {}

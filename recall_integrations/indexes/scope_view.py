@@ -20,7 +20,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -32,7 +32,7 @@ from sqlalchemy import Connection, Engine, and_, func, null, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
-from recall_integrations.database.portable import streamed
+from recall_integrations.database.portable import among, streamed
 from recall_integrations.database.sending import begun, reading
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import damage, kept_columns, lexicon
@@ -92,6 +92,8 @@ class ScopeView:
         spelled: reads from the store how often memories hold stems, int32 `(stems, len(nums))`.
         memo: what was computed from the snapshot once, by name.
         told_column: reads from the store the times that memories tell; `None` = none do.
+        drawn: whether only some rows of the scope are here, which a query has drawn (`store.outlines`), while all that
+            is said of the scope as a whole is said of all of it.
         text: words, threads and actors, row by row; `None` where they are switched off or do not fit into memory.
     """
 
@@ -112,6 +114,7 @@ class ScopeView:
     mean_length: float = float(PIVOT)
     spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]] | None = None
     told_column: Callable[[], ToldColumn] | None = None
+    drawn: bool = False
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -257,6 +260,7 @@ class Columns:
         self.living = 0
         self.vectors = vectors
         self.text = text
+        self.few = False  # whether they are a few rows, which fit whatever the budget is
         self.told = ToldColumn()
 
     @property
@@ -449,6 +453,38 @@ class ScopeViews:
         with scope_lock:  # one thread loads a scope, others of the same scope wait, other scopes go on
             return self._load_or_refresh(scope_id)
 
+    def drawn(
+        self, connection: Connection, scope_id: int, version: int, upto: int, nums: Sequence[int], actors: Sequence[str]
+    ) -> ScopeView:
+        """Some memories of a scope as a view. What it says of the scope as a whole is to be replaced.
+
+        Args:
+            connection: to the store.
+            scope_id: of the scope.
+            version, upto: what is shown of it.
+            nums: of the memories; those that are not there are left out.
+            actors: of the scope, whether they speak in these memories or not.
+        """
+        count, dimensions = len(nums), self._dimensions()
+        columns = Columns(VectorColumn(dimensions, count, scanned=True), count, ColumnsBuilder(lexicon.shared(), count))
+        assert columns.text is not None
+        columns.few = True
+        columns.text.know(actors)
+        columns.ended = self._ended(scope_id)
+        self._read(connection, columns, scope_id, upto, nums=nums)
+        if columns.text is None:
+            raise EmbeddingError("The words of the memories could not be read.")
+        t = schema.told_times.c
+        query = (
+            select(t.num, t.start, t.stop).where(t.scope_id == scope_id, among(t.num, nums)).order_by(t.num, t.place)
+        )
+        found = np.asarray([tuple(row) for row in connection.execute(query)], dtype=np.int64).reshape(-1, 3)
+        told_column = ToldColumn(upto=upto, nums=found[:, 0], start=found[:, 1], stop=found[:, 2])
+        view = columns.snapshot(
+            scope_id, version, partial(self._stored, scope_id), partial(self._spelled, scope_id), lambda: told_column
+        )
+        return replace(view, drawn=True)
+
     def near(self, scope_id: int, changes: int) -> bool:
         """Whether the scope's columns are in memory and lack at most so many changes."""
         _, upto = self._shown(scope_id)
@@ -559,9 +595,16 @@ class ScopeViews:
         return view
 
     def _read(
-        self, connection: Connection, columns: Columns, scope_id: int, upto: int, *, streams: bool = False
+        self,
+        connection: Connection,
+        columns: Columns,
+        scope_id: int,
+        upto: int,
+        *,
+        streams: bool = False,
+        nums: Sequence[int] | None = None,
     ) -> None:
-        """Append what the store holds after `columns.seq`, up to `upto`."""
+        """Append what the store holds after `columns.seq`, up to `upto`; with `nums`, of these memories alone."""
         m, v = schema.memories, schema.vectors
         fields: list[Any] = [m.c.num, m.c.id, m.c.event_at, m.c.created_at, m.c.type, m.c.importance]
         source: Any = m
@@ -577,6 +620,8 @@ class ScopeViews:
             fields.extend(words.COLUMNS)
         query = select(*fields).select_from(source).order_by(m.c.num)
         query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
+        if nums is not None:
+            query = query.where(among(m.c.num, nums))
         if columns.ended:  # those that ended since are left out below
             query = query.where(stays(columns.ended))
         if streams:
@@ -630,7 +675,7 @@ class ScopeViews:
         except EmbeddingError as e:
             logger.warning("Ranking goes on without the words of the texts: %s", told(e))
             return None
-        return text if columns.bytes <= self.budget_bytes else None
+        return text if columns.bytes <= self.budget_bytes or columns.few else None
 
     def _load(self, scope_id: int, upto: int) -> Columns:
         m = schema.memories

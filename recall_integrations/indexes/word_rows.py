@@ -154,7 +154,7 @@ def text_block(
     """
     actors, roles, threads, positions, words, more, lengths, asks, asked = (list(values) for values in fields)
     missing = [i for i, found in enumerate(words) if found is None]
-    for i, row in zip(missing, _cut_anew(connection, scope_id, [nums[i] for i in missing]), strict=True):
+    for i, row in zip(missing, cut_anew(connection, scope_id, [nums[i] for i in missing]), strict=True):
         words[i], more[i], lengths[i] = row["words"], row["more"], row["length"]
         asks[i], asked[i] = row["asks"], row["asked"]
     ids, counts = _numbered(words, lexicon)
@@ -179,7 +179,7 @@ def lengths(connection: Connection, scope_id: int, nums: Sequence[int], kept: Se
     """`stems` of memories, given those that the table has; what is `None` is counted now."""
     out = [found or 0 for found in kept]
     missing = [i for i, found in enumerate(kept) if found is None]
-    for i, row in zip(missing, _cut_anew(connection, scope_id, [nums[i] for i in missing]), strict=True):
+    for i, row in zip(missing, cut_anew(connection, scope_id, [nums[i] for i in missing]), strict=True):
         out[i] = row["stems"]
     return out
 
@@ -195,7 +195,7 @@ def counted(
         query = select(w.c.num, w.c.words, w.c.more).where(w.c.scope_id == scope_id, w.c.num.in_(part))
         said.update((num, _joined(words, more)) for num, words, more in connection.execute(query))
     missing = [num for num in nums if num not in said]
-    for num, row in zip(missing, _cut_anew(connection, scope_id, missing), strict=True):
+    for num, row in zip(missing, cut_anew(connection, scope_id, missing), strict=True):
         said[num] = _joined(row["words"], row["more"])
     ids, counts = _numbered([said[num] for num in nums], lexicon)
     stems, row_of = lexicon.stems[ids], np.repeat(np.arange(len(nums)), counts)
@@ -217,7 +217,7 @@ def _numbered(joined: Sequence[str | None], lexicon: Lexicon) -> tuple[Ids, list
     return ids, [found.count("\n") + 1 if found else 0 for found in joined]
 
 
-def _cut_anew(connection: Connection, scope_id: int, nums: Sequence[int]) -> list[dict[str, Any]]:
+def cut_anew(connection: Connection, scope_id: int, nums: Sequence[int]) -> list[dict[str, Any]]:
     """Rows of memories that the table lacks."""
     m = schema.memories
     found: dict[int, tuple[str, str | None]] = {}

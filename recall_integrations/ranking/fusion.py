@@ -332,7 +332,7 @@ def _boosted(raw: Mapping[str, Scores], added: Mapping[str, Scores]) -> dict[str
 
 def profile(view: ScopeView, rows: Rows) -> Scores | None:
     """Cosine of each candidate with the scope's centroid: how typical it is of what is remembered here."""
-    if view.vectors is None:
+    if view.vectors is None or view.drawn:
         return None
     newest = np.flatnonzero(view.alive)[-PROFILE_MEMORIES:]
     centroid = view.vectors.of(newest).mean(axis=0)

@@ -69,7 +69,7 @@ class Loader:
         with _nothing_collected():
             self._store.entities(scope_id)
             self._store.languages(scope_id)
-            self._store.view(scope_id)
+            self._store.outline(scope_id)
             self._prepare()
 
 

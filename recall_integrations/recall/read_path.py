@@ -33,6 +33,7 @@ from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
 from recall_integrations.recall.again import Again
 from recall_integrations.recall.caching import Caching
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
+from recall_integrations.recall.drawing import Drawing
 from recall_integrations.recall.lately import Lately
 from recall_integrations.recall.looking import Looked, Looking
 from recall_integrations.recall.result_cache import ResultCache
@@ -41,6 +42,7 @@ from recall_integrations.recall.shared_answers import SharedAnswers
 from recall_integrations.recall.stages.arms import Arms
 from recall_integrations.recall.stages.arrange import Arrange
 from recall_integrations.recall.stages.deliver import Deliver
+from recall_integrations.recall.stages.drawn import Drawn
 from recall_integrations.recall.stages.embed import Embed
 from recall_integrations.recall.stages.facts import Facts, decision
 from recall_integrations.recall.stages.parse import LONG_CHARS, Parse
@@ -227,11 +229,14 @@ class ReadPath:
         embed = Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS))
         arms = Arms(specs, makers, self._arm_guard, None if self.reranking is None else depth, config.budgets)
         rank = Rank(store, config, delivery, ranker, specs, makers)
+        facts = Facts(store, store.slots) if config.facts.read and store.slots is not None else None
+        coarse = (lambda _k, limit: limit) if self.reranking is None else depth.coarse
+        drawing = Drawing(store, config, rank.graph, coarse)
         again = Again(embed, arms, rank, guards.of("ranker") if own else None)
         return [
             parse,
-            Plan(store, config, specs, self._admission.waiting),
-            *([Facts(store, store.slots)] if config.facts.read and store.slots is not None else []),
+            Plan(store, config, specs, self._admission.waiting, Drawn(drawing, embed, facts)),
+            *([] if facts is None else [facts]),
             *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.ask == "vague" else []),
             embed,
             arms,
@@ -309,7 +314,7 @@ class ReadPath:
     def _read(self, text: str, now: datetime, scope: Scope, window: Window, zone: ZoneInfo | None) -> ParsedQuery:
         parsed = self._parse.read(text, now, scope, window, zone)
         scope_id = self.store.scope_id(scope)
-        return settled(parsed, None if scope_id is None else self.store.view(scope_id))[0]
+        return settled(parsed, None if scope_id is None else self.store.outline(scope_id))[0]
 
     def _reading(self, request: RecallRequest, now: datetime) -> ParsedQuery | None:
         """How a recall at that time would read its query; `None` where that may take long."""

@@ -65,6 +65,7 @@ class Written:
         entities: rows that go into memory once they are committed.
         spoke: languages with tables that the texts speak for.
         appended: all entries of the transaction.
+        added: how many more memories the scope has.
     """
 
     scope_id: int
@@ -74,6 +75,7 @@ class Written:
     entities: EntityRows
     spoke: Set[str]
     appended: Appended
+    added: int
 
     @property
     def embedded(self) -> bool:
@@ -182,32 +184,37 @@ class Batches:
         for part, _ in made:
             of_scopes.setdefault(part.scope_id, []).append(part)
         entities = {scope_id: self._entities_of(scope_id, some) for scope_id, some in of_scopes.items()}
-        for found in entities.values():
-            tables[schema.entities] += found.entities
-            tables[schema.mentions] += found.mentions
-            tables[schema.edges] += found.edges
+        for named in entities.values():
+            tables[schema.entities] += named.entities
+            tables[schema.mentions] += named.mentions
+            tables[schema.edges] += named.edges
         for table, given in tables.items():
             insert_rows(connection, table, given)
+        for part, _ in made:
+            cuts = [part.batch.known.words_of(memory) for memory in part.batch.memories]
+            parts.pushing.coming(connection, part.scope_id, part.nums, part.batch.memories, cuts)
         spoke = {
             scope_id: languages.write(connection, scope_id, (m.text for part in some for m in part.batch.memories))
             for scope_id, some in of_scopes.items()
         }
         entries = [entry for part, _ in made for entry in part.entries]
         appended = journal.append(connection, entries, None if vectors is None else SEMANTIC, newest)
-        return [
-            Written(
-                scope_id=scope_id,
-                changes=[change for change in appended.changes if change.scope_id == scope_id],
-                counted=rows.bump(
-                    connection, scope_id, sum(len(part.nums) - len(part.old) for part in some), writes=len(some)
-                ),
-                stems={num: stems[num] for part in some for num in part.nums},
-                entities=entities[scope_id],
-                spoke=spoke[scope_id].intersection(READ),
-                appended=appended,
+        found: list[Written] = []
+        for scope_id, some in of_scopes.items():
+            added = sum(len(part.nums) - len(part.old) for part in some)
+            found.append(
+                Written(
+                    scope_id=scope_id,
+                    changes=[change for change in appended.changes if change.scope_id == scope_id],
+                    counted=rows.bump(connection, scope_id, added, writes=len(some)),
+                    stems={num: stems[num] for part in some for num in part.nums},
+                    entities=entities[scope_id],
+                    spoke=spoke[scope_id].intersection(READ),
+                    appended=appended,
+                    added=added,
+                )
             )
-            for scope_id, some in of_scopes.items()
-        ]
+        return found
 
     def _parts_of(
         self, connection: Connection, batches: Sequence[Batch], scopes: Mapping[Scope, int]

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from sqlalchemy import Engine, select
+from numpy.typing import NDArray
+from sqlalchemy import Engine, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import reading
 from recall_integrations.facts.said import OPS
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
+from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.records import record
@@ -57,7 +59,7 @@ class ScopeFacts:
         self,
         told: dict[Key, list[Told]],
         keys: dict[int, tuple[Key, ...]],
-        view: ScopeView,
+        view: Shown,
         slots: Slots,
         kept: dict[Key, tuple[tuple[int, ...], tuple[Stretch, ...]]],
     ) -> None:
@@ -147,10 +149,47 @@ class ScopeFacts:
         ]
 
 
+class Shown(Protocol):
+    """What of a scope is there: a `ScopeView`, or `Telling`."""
+
+    @property
+    def scope_id(self) -> int: ...
+    @property
+    def nums(self) -> NDArray[np.int64]: ...
+    @property
+    def at(self) -> NDArray[np.int64]: ...
+    @property
+    def alive(self) -> NDArray[np.bool_]: ...
+    @property
+    def size(self) -> int: ...
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """The memories of a scope that tell facts, where the scope is not read whole.
+
+    Args:
+        scope_id: of the scope.
+        nums, at: of those that are there, as in `ScopeView`.
+        alive: they all are.
+    """
+
+    scope_id: int
+    nums: NDArray[np.int64]
+    at: NDArray[np.int64]
+    alive: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.nums)
+
+
 class _Kept:
     """What is in memory of a scope."""
 
     def __init__(self) -> None:
+        self.telling: tuple[tuple[int, int], Telling] | None = None  # of the version of the scope and up to an end
         self.upto = -1
         self.lock = threading.Lock()
         self.told: dict[Key, list[Told]] = {}
@@ -164,10 +203,11 @@ class FactTables:
     Args:
         engine: of the store.
         slots: the schema; `None` = no facts are kept.
+        ended: up to when what ends is left out of a scope, in microseconds.
     """
 
-    def __init__(self, engine: Engine, slots: Slots | None) -> None:
-        self._engine, self._slots = engine, slots
+    def __init__(self, engine: Engine, slots: Slots | None, ended: Callable[[int], int] = lambda _scope_id: 0) -> None:
+        self._engine, self._slots, self._ended = engine, slots, ended
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -182,6 +222,9 @@ class FactTables:
             self._kept.move_to_end(view.scope_id)
             while len(self._kept) > SCOPES_MAX:
                 self._kept.popitem(last=False)
+        if view.drawn:
+            with kept.lock:
+                return ScopeFacts(kept.told, kept.keys, self._forward(kept, view), self._slots, kept.lines)
         last = view.nums.item(-1) if view.size else -1
         if kept.upto < last:
             with kept.lock:
@@ -197,7 +240,27 @@ class FactTables:
             else:
                 self._kept.pop(scope_id, None)
 
-    def _read(self, kept: _Kept, view: ScopeView, last: int) -> None:
+    def _forward(self, kept: _Kept, view: ScopeView) -> Telling:
+        """The facts of a scope that is not read whole, brought forward; and which of their memories are there."""
+        ended = self._ended(view.scope_id)
+        if kept.telling is not None and kept.telling[0] == (view.version, ended):
+            return kept.telling[1]
+        m, f = schema.memories.c, schema.facts.c
+        nums = select(f.num).where(f.scope_id == view.scope_id, f.num <= view.seq).distinct()
+        query = select(m.num, func.coalesce(m.event_at, m.created_at)).where(m.scope_id == view.scope_id)
+        query = query.where(m.num.in_(nums), stays(ended)).order_by(m.num)
+        with reading(self._engine) as connection:
+            found = connection.execute(query).all()
+        there = np.asarray([tuple(row) for row in found], dtype=np.int64).reshape(-1, 2)
+        alive = np.ones(len(there), dtype=np.bool_)
+        telling = Telling(scope_id=view.scope_id, nums=there[:, 0], at=there[:, 1], alive=alive)
+        last = telling.nums.item(-1) if telling.size else -1
+        if kept.upto < last:
+            self._read(kept, telling, last)
+        kept.telling = (view.version, ended), telling
+        return telling
+
+    def _read(self, kept: _Kept, view: Shown, last: int) -> None:
         f = schema.facts.c
         query = select(*COLUMNS).where(f.scope_id == view.scope_id, f.num > kept.upto, f.num <= last)
         with reading(self._engine) as connection:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.portable import among
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.indexes.windows import window_mask
 from recall_integrations.store.entity_catalog import EntityCatalog
@@ -47,6 +49,11 @@ class Filtering:
     ) -> None:
         self._engine, self._catalog, self._index, self._facts = engine, catalog, index, facts
 
+    @property
+    def index(self) -> MetadataIndex:
+        """What memories hold under which key."""
+        return self._index
+
     def mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
         """Rows that meet every condition, or `None` if there are none."""
         if not filters:
@@ -77,6 +84,9 @@ class Filtering:
             return []
         asked = [of_key(key) for key in keys_of(filters.condition)]
         known: Mapping[Asked, bool] = view.memo.get(_HELD, {})
+        if view.drawn:
+            with self._index.of(whole(view.scope_id, view.seq), asked) as columns:
+                known = {one: len(column) > 0 for one, column in columns.items()}
         if not known.keys() >= set(asked):  # a column that does not fit into memory is not read for this alone
             with self._index.of(view, asked) as columns:
                 known = _held(view, columns)
@@ -89,7 +99,8 @@ class Filtering:
         known = masks.get(key)
         if known is not None:
             return known
-        with self._index.of(view, asked_of(filters)) as columns:
+        reading = self._index.of_drawn if view.drawn else self._index.of
+        with reading(view, asked_of(filters)) as columns:
             mask: Mask = view.alive.copy()
             if filters.actors:
                 actors = columns[ACTOR]
@@ -99,7 +110,8 @@ class Filtering:
                     mask &= _of_nums(view, columns[column].holding(Test(column.column, "$in", wanted)))
             if filters.condition is not None:
                 mask &= meeting(view, filters.condition, columns)
-                _held(view, columns)
+                if not view.drawn:
+                    _held(view, columns)
         if len(masks) >= MASKS_MAX:
             masks.clear()
         masks[key] = mask
@@ -123,7 +135,22 @@ class Filtering:
             return np.zeros(view.size, dtype=np.bool_)
         with self._engine.connect() as connection:
             query = select(n.c.num).where(n.c.scope_id == view.scope_id, n.c.ent.in_(ents))
+            if view.drawn:
+                query = query.where(among(n.c.num, view.nums.tolist()))
             return _of_nums(view, [row[0] for row in connection.execute(query)])
+
+
+class _Whole(NamedTuple):
+    """Stands for the view of a scope of which no rows are read."""
+
+    scope_id: int
+    seq: int
+    size: int = 0
+
+
+def whole(scope_id: int, seq: int) -> Any:
+    """What `MetadataIndex.of` takes where it is to bring columns of a whole scope forward, and drop nothing of them."""
+    return _Whole(scope_id, seq)
 
 
 def asked_of(filters: Filters) -> list[Asked]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -64,6 +65,7 @@ class Indexes:
         keeps: whether this process writes tantivy's and Chroma's files. Another one only reads tantivy's: what is not
             in there yet it looks through one by one (`TailedWords`), and vectors of large scopes it scans.
         errors: ours for an error of the database.
+        besides: waits for what else is filled beside the callers, so many seconds; whether it was.
         words: what is asked instead of tantivy where nobody keeps it; `None` = what another process keeps is read.
         served: makes the collections on a server, told where notices go; `None` = they are in files.
         state: another number when something was committed to the database, for processes that do not keep the indexes.
@@ -82,6 +84,7 @@ class Indexes:
         state: Callable[[], int] = lambda: 0,
         errors: Callable[[BaseException], BaseException | None] | None = None,
         words: Callable[[], WordIndex] | None = None,
+        besides: Callable[[float | None], bool] = lambda _timeout: True,
         served: Callable[[Note], ServedCollections] | None = None,
     ) -> None:
         self._engine = engine
@@ -90,6 +93,7 @@ class Indexes:
         self.notices: list[str] = []
         self._keeps, self._state = keeps, state
         self._words = words
+        self._besides = besides
         self._mapped = errors or (lambda error: mapped_error(error, directory / DATABASE))
         self._tailed: tuple[int, WordIndex] | None = None
         self._others: set[int] = set()  # scopes that other processes have written to since the last catching up
@@ -256,8 +260,12 @@ class Indexes:
         return self.collections.home_until(scope_id)
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait until the collections hold everything that has a vector; whether they do within so many seconds."""
-        return self.collections.settle(timeout)
+        """Wait until the collections hold everything that has a vector, and scopes that are too large to be read whole
+        are counted; whether that is so within so many seconds."""
+        end = None if timeout is None else time.monotonic() + timeout
+        if not self.collections.settle(timeout):
+            return False
+        return self._besides(None if end is None else max(end - time.monotonic(), 0.0))
 
     def close(self, *, sealed: bool = True) -> None:
         """Release both indexes, and seal what was closed in order."""

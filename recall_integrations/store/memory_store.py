@@ -33,7 +33,7 @@ from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
 
 if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
-    from sqlalchemy import Engine
+    from sqlalchemy import Connection, Engine
 
     from recall_integrations.adapters.filters import FiltersLike
     from recall_integrations.config import RecallConfig
@@ -52,10 +52,12 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.judgements import Judgements
     from recall_integrations.store.learned_files import Kept
     from recall_integrations.store.listing import Listed
+    from recall_integrations.store.outlines import Outline, Outlines
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.revisions import Revisions
     from recall_integrations.store.scope_entities import ScopeEntities
     from recall_integrations.store.states import States
+    from recall_integrations.store.where import Conditions
     from recall_integrations.text.spoken import Spoken
     from recall_integrations.types.facts import Fact
 
@@ -122,6 +124,7 @@ class MemoryStore:
             parts.indexes,
             parts.spellers,
             parts.column_files,
+            parts.pushing,
             self._fact_filling,
         )
         parts.indexes.owed.owned_by(weakref.ref(self))
@@ -711,8 +714,41 @@ class MemoryStore:
         with self._parts.errors():
             return self._views.get(scope_id)
 
+    def outline(self, scope_id: int) -> ScopeView:
+        """The scope's columns; without rows (`drawn`) where it is too large to be read whole: what they say of the
+        scope as a whole is said of all of it."""
+        outline = self.pushed(scope_id)
+        return self.view(scope_id) if outline is None else outline.view
+
+    def pushed(self, scope_id: int) -> Outline | None:
+        """What is known of a scope that is too large to be read whole (`retrieval.local_max`); `None` = it is not."""
+        with self._parts.errors():
+            return self._parts.outlines.of(scope_id)
+
+    @property
+    def outlines(self) -> Outlines:
+        """Read rows of scopes that are not read whole."""
+        return self._parts.outlines
+
+    @contextlib.contextmanager
+    def connected(self, milliseconds: float) -> Iterator[Connection]:
+        """A transaction that reads one state of the database, whose statements take no longer together."""
+        from recall_integrations.database.answering import within
+
+        with self._parts.errors(), within(milliseconds / 1e3), self.engine.connect() as connection:
+            if connection.dialect.name == "postgresql":  # so that the server works on nothing that nobody waits for
+                limit = int(min(max(milliseconds, 1.0), 2**31 - 1))
+                connection.exec_driver_sql(f"SET LOCAL statement_timeout = {limit}")
+            yield connection
+
+    def conditions(self, outline: Outline, filters: Filters, now: datetime) -> Conditions:
+        """What filters ask, as a condition of SQL."""
+        return self._reader.conditions(outline, filters, now)
+
     def in_memory(self, scope_id: int) -> bool:
         """Whether what a recall of the scope needs is in memory, but for a few changes: else loading it takes time."""
+        if self._parts.outlines.has(scope_id):
+            return self._parts.catalog.has(scope_id)
         return self._views.near(scope_id, FEW_CHANGES) and self._parts.catalog.has(scope_id)
 
     def languages(self, scope_id: int) -> Spoken:

@@ -17,7 +17,7 @@ import numpy as np
 from sqlalchemy import Connection, Engine, Select, Text, cast, select, type_coerce
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import streamed
+from recall_integrations.database.portable import among, streamed
 from recall_integrations.indexes.damage import UNREADABLE
 from recall_integrations.indexes.metadata import KeyColumn
 from recall_integrations.indexes.scope_view import ScopeView
@@ -85,6 +85,16 @@ class MetadataIndex:
         if grown:
             self._fit()
 
+    @contextmanager
+    def of_drawn(self, view: ScopeView, asked: Sequence[Asked]) -> Iterator[Columns]:
+        """The same of a view that has some rows of its scope only: nothing is kept."""
+        with self._engine.connect() as connection:
+            read = _read(connection, view.scope_id, list(dict.fromkeys(asked)), 0, view.seq, view.nums.tolist())
+        columns = {one: KeyColumn() for one in read}
+        for one, (nums, values) in read.items():
+            columns[one].extend(nums, values)
+        yield columns
+
     def has(self, scope_id: int, asked: Sequence[Asked]) -> bool:
         """Whether all of it is in memory, but for the newest memories: else reading it may take long."""
         with self._lock:
@@ -148,14 +158,27 @@ def _drop_gone(scope: _Scope, view: ScopeView) -> None:
 Read = dict[Asked, tuple[list[int], list[Any]]]
 
 
-def _read(connection: Connection, scope_id: int, asked: Sequence[Asked], after: int, upto: int) -> Read:
-    """Of the memories with numbers above `after`, up to `upto`, those that hold each of what is asked."""
+def _read(
+    connection: Connection,
+    scope_id: int,
+    asked: Sequence[Asked],
+    after: int,
+    upto: int,
+    only: Sequence[int] | None = None,
+) -> Read:
+    """Of the memories with numbers above `after`, up to `upto`, those that hold each of what is asked.
+
+    Args:
+        only: numbers of memories that are looked at; `None` = all are.
+    """
     found: Read = {one: ([], []) for one in asked}
     m = schema.memories.c
 
     def rows(query: Select[Any]) -> Iterator[Any]:
         query = query.where(m.scope_id == scope_id, m.num > after, m.num <= upto).order_by(m.num)
-        if not after:
+        if only is not None:
+            query = query.where(among(m.num, only))
+        elif not after:
             query = streamed(query, _AT_ONCE)
         for part in connection.execute(query).partitions(_AT_ONCE):
             yield from part

@@ -144,6 +144,13 @@ def _allow_several_processes(_connection: Connection) -> None:
     return
 
 
+@migration(to=17)
+def _create_pushed(connection: Connection) -> None:
+    # Of scopes in PostgreSQL; a directory has the same tables, and leaves them empty.
+    for table in (schema.pushed, schema.postings, schema.terms, schema.speakers):
+        table.create(connection, checkfirst=True)
+
+
 def current_version(engine: Engine) -> int:
     """Version of the store; 0 for an empty database.
 

@@ -27,6 +27,7 @@ from recall_integrations.store.held import Held
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.parts import Served, StoreParts
+from recall_integrations.store.pushing import CLOSE_S, Pushing
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.types import Scope
 
@@ -82,6 +83,8 @@ def open_parts(
             parts.catalog.key = entity_keys.of(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)
+        with parts.errors():
+            parts.pushing.connect(parts)
     except BaseException:
         if parts is not None:
             parts.indexes.close(sealed=False)
@@ -134,6 +137,7 @@ def release(
     indexes: Indexes,
     spellers: Spellers,
     column_files: ColumnFiles,
+    pushing: Pushing,
     fact_filling: FactFilling | None = None,
 ) -> None:
     """Write what is open and let the directory go, in the process `pid` that opened it.
@@ -145,6 +149,7 @@ def release(
     try:
         if fact_filling is not None:
             fact_filling.stop()
+        pushing.filling.stop(CLOSE_S)
         column_files.close()
         spellers.close()
         indexes.close(sealed=not directory.temporary)

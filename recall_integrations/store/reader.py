@@ -22,6 +22,8 @@ from recall_integrations.types import Filters, Memory, Scope
 
 if TYPE_CHECKING:
     from recall_integrations.store.filtering import Filtering
+    from recall_integrations.store.outlines import Outline
+    from recall_integrations.store.where import Conditions
 
 FILTERS_SHARE = 8  # of the memory for columns, so much more may go into what filters look at: an eighth
 FEW = 200  # memories at once, as a recall reads them; who reads more goes through a scope, and comes but once
@@ -88,6 +90,26 @@ class Reader:
     def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
         """Whether the mask takes no longer than a recall may."""
         return not filters or self.filtering.ready(view, filters)
+
+    def conditions(self, outline: Outline, filters: Filters, now: datetime) -> Conditions:
+        """See `MemoryStore.conditions`."""
+        from recall_integrations.store.where import Conditions, conditions
+
+        if not filters:
+            return Conditions(outline)
+        parts = self._parts
+
+        def entities(names: Sequence[str]) -> list[int]:
+            known = parts.catalog.of(outline.scope_id)
+            found = (known.ent_of.get(one) for name in names for one in known.index.lookup(name))
+            return [ent for ent in found if ent is not None]
+
+        def past(at: datetime) -> Sequence[int]:
+            facts = parts.facts.get(outline.view)
+            return () if facts is None else facts.past(at)
+
+        with parts.errors():
+            return conditions(outline, filters, now, self.filtering.index, entities, past)
 
     def absent_keys(self, view: ScopeView, filters: Filters) -> list[str]:
         """Keys of the metadata that filters ask for, and no memory of the scope has."""

@@ -1,7 +1,7 @@
 """The words of a scope read from the record itself, where a process has no lexical index.
 
 That is exact, and as slow as the scope is large. Who asks is a scope whose words do not fit into memory, and a
-vocabulary that is built.
+vocabulary that is built. Of a scope that has postings (`store.pushing`) these are asked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sqlalchemy import Engine, select
 from recall_integrations.database import schema
 from recall_integrations.database.portable import streamed
 from recall_integrations.database.sending import begun, reading
-from recall_integrations.indexes import word_rows
+from recall_integrations.indexes import pushed_words, word_rows
 from recall_integrations.store import journal
 from recall_integrations.store.tailed_words import FIRST
 
@@ -30,18 +30,29 @@ class RecordWords:
 
     Args:
         engine: of the store.
+        has_postings: whether a scope has, all of them.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, has_postings: Callable[[int], bool] = lambda _scope_id: False) -> None:
         self._engine = engine
+        self._has_postings = has_postings
         self._counted: OrderedDict[int, tuple[Counter[str], int]] = OrderedDict()
 
     def document_frequency(self, scope_id: int, term: str) -> int:
         """See `LexicalIndex`."""
+        if self._has_postings(scope_id):
+            with reading(self._engine) as connection:
+                return pushed_words.held(connection, scope_id, [term]).get(term, 0)
         return self._frequencies(scope_id)[0][term]
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
         """See `LexicalIndex`; with the last change that is in it."""
+        if self._has_postings(scope_id):
+            t = schema.terms.c
+            with begun(self._engine) as connection:
+                newest = journal.last_seq_asked(connection)
+                rows = connection.execute(select(t.term, t.held).where(t.scope_id == scope_id).order_by(t.term)).all()
+            return [(str(term), int(held)) for term, held in rows], newest()
         counted, head = self._frequencies(scope_id)
         return sorted(counted.items()), head
 
@@ -56,6 +67,12 @@ class RecordWords:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Every memory that says one of the stems, as if each were the best: callers score what is named."""
         wanted = {*terms, *weaker}
+        if wanted and self._has_postings(scope_id):
+            p = schema.postings.c
+            query = select(p.num).distinct().where(p.scope_id == scope_id, p.term.in_(sorted(wanted)))
+            with reading(self._engine) as connection:
+                nums = connection.execute(query.order_by(p.num)).scalars().all()
+            return np.asarray(nums, dtype=np.int64), np.full(len(nums), FIRST, dtype=np.float32)
         found = [num for num, said in self._said(scope_id) if not wanted.isdisjoint(said)] if wanted else []
         return np.asarray(found, dtype=np.int64), np.full(len(found), FIRST, dtype=np.float32)
 

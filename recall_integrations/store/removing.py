@@ -88,6 +88,7 @@ class Removing:
         parts.spellers.leaving(connection, scope_id, nums)
         languages.remove(connection, scope_id, nums)
         parts.damage.forget(scope_id, nums)
+        parts.pushing.leaving(connection, scope_id, nums)
         if nums:
             parts.column_files.remove(scope_id)  # it holds their words; before they are gone, not after
         rows.remove(connection, scope_id, nums)
@@ -144,6 +145,7 @@ class Removing:
                 appended = journal.append(connection, gone, SEMANTIC)
                 counted = rows.bump(connection, scope_id, -len(nums))
             version = int(counted.value())
+            parts.pushing.note(scope_id, -len(nums))
             parts.shown[scope_id] = (version, appended.changes[-1].seq)
             self.index(scope_id, appended.changes, {}, vectors, followed=appended.followed)
         return len(nums), len(nums) - len(over)

@@ -31,6 +31,17 @@ _OF_MEMORIES = (
     schema.facts_read,
     schema.told_times,
 )
+_OF_SCOPES = (
+    schema.scopes,
+    schema.aliases,
+    schema.corrections,
+    schema.languages,
+    schema.judged,
+    schema.pushed,
+    schema.postings,
+    schema.terms,
+    schema.speakers,
+)
 _ONE_REMOVED = [
     delete(table).where(table.c.scope_id == bindparam("which"), table.c.num == bindparam("one"))
     for table in _OF_MEMORIES
@@ -89,7 +100,7 @@ def remove_scope(connection: Connection, scope_id: int) -> None:
     put_meta(connection, LAST_SCOPE, str(max(given, int(get_meta(connection, LAST_SCOPE) or 0))))
     home = connection.execute(select(schema.scopes.c.vector_home).where(schema.scopes.c.scope_id == scope_id)).scalar()
     homes.leave(connection, [] if home is None else [home])
-    for table in (schema.scopes, schema.aliases, schema.corrections, schema.languages, schema.judged):
+    for table in _OF_SCOPES:
         connection.execute(delete(table).where(table.c.scope_id == scope_id))
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, make_url, selec
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation, Scope
 from recall_integrations.cli import main
-from recall_integrations.config import VectorsConfig
+from recall_integrations.config import RetrievalConfig, VectorsConfig
 from recall_integrations.database import policies, schema, tenants, upgrading
 from recall_integrations.database.meta import noted_by
 from recall_integrations.database.postgres import open_postgres
@@ -24,6 +24,7 @@ from tests.postgres import Postgres
 
 ANN, BOB, EVE = Scope(user_id="ann"), Scope(user_id="bob"), Scope(user_id="eve")
 BADGE = "What is my badge number?"
+LARGE = RecallConfig(retrieval=RetrievalConfig(local_max=2))  # so that scopes of a few memories are pushed down
 ROLES = {"ann": "ann", "bob": 'b:o\'b "100%s"'}  # by user; names and their `%` are the owner's choice
 
 
@@ -103,14 +104,18 @@ def write_all(store: MemoryStore, user: str) -> None:
 def isolated(database: str) -> Iterator[tuple[str, dict[str, MemoryStore], MemoryStore]]:
     """The address, a node of each tenant that wrote, and one of the owner."""
     with ExitStack() as stack:
-        owner = stack.enter_context(MemoryStore.open(database))
+        owner = stack.enter_context(MemoryStore.open(database, config=LARGE))
         owner.remember(Memory("Everybody's coffee is on the third floor", id="coffee"))
         with engine_of(database) as engine:
             for user, role in ROLES.items():
                 tenants.isolate(engine, role, user)
-        nodes = {user: stack.enter_context(MemoryStore.open(by(database, role))) for user, role in ROLES.items()}
+        nodes = {
+            user: stack.enter_context(MemoryStore.open(by(database, role), config=LARGE))
+            for user, role in ROLES.items()
+        }
         for user, node in nodes.items():
             write_all(node, user)
+            assert node.indexes.settle(60)
         yield database, nodes, owner
 
 

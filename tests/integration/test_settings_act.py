@@ -161,6 +161,7 @@ TURNED: dict[str, Turn] = {
 UNSEEN = {
     "query.spelling_learned_max": "how many corrections are remembered; they are learned from use over time",
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
+    "retrieval.local_max": "of stores in PostgreSQL, which answer the same (tests/integration/test_pushed_scopes.py)",
     "retrieval.overfetch": "how far an approximate search looks; it finds all of so few",
     **{
         f"facts.{name}": "how a model is asked for facts; here is none (tests/unit/store/test_fact_reading.py)"

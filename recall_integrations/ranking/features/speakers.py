@@ -67,6 +67,10 @@ def scenes(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_] |
     kept: dict[tuple[int, ...], NDArray[np.bool_] | None] = columns.memo.setdefault("scenes", {})
     if actors in kept:
         return kept[actors]
+    if columns.spoken_in is not None:
+        inside = _spoken(columns, actors)
+        kept[actors] = inside
+        return inside
     speaks = (one_of(columns.actors, actors) & columns.alive).nonzero()[0]
     there = np.zeros(len(columns.thread_names) + 1, dtype=np.bool_)
     there[columns.threads[speaks]] = True
@@ -75,6 +79,14 @@ def scenes(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_] |
     if len(kept) < SCENES_MAX:
         kept[actors] = found
     return found
+
+
+def _spoken(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_]:
+    """The same of a scope of which only some rows are there: every actor that it names speaks somewhere."""
+    assert columns.spoken_in is not None
+    names = [columns.actor_names[code] for code in actors]
+    inside = columns.spoken_in(names, columns.thread_names)
+    return np.asarray([*(thread in inside for thread in columns.thread_names), False], dtype=np.bool_)
 
 
 def one_of(actors: NDArray[np.int32], codes: Collection[int]) -> NDArray[np.bool_]:

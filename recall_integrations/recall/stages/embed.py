@@ -35,7 +35,7 @@ class Embed(Stage):
 
     def applies(self, state: RecallState) -> bool:
         """Where the plan asks the semantic arm."""
-        return state.view is not None and state.plan.arm("semantic") is not None
+        return state.view is not None and state.vectors is None and state.plan.arm("semantic") is not None
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """`vectors`, `(1 + readings, d)`."""

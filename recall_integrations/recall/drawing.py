@@ -1,0 +1,301 @@
+"""What a recall draws from a scope that no node reads whole: the rows that arms, facts and ranking may look at.
+
+    query, plan, filters ─▶ PostgreSQL: best by BM25 · nearest · in the window · of the types · mentioned · told
+                        ─▶ their rows, with what stands around them in their threads ─▶ a view as any other
+
+The stages after it compute on that view what they would on the whole scope: each arm finds there what it would find
+among all memories, since its best were drawn, and statistics are those of the whole (`store.outlines`). With vectors of
+a server the nearest are as near as the server says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, text
+
+from recall_integrations.arms.base import ArmRequest
+from recall_integrations.arms.graph import RECENT_MENTIONS, SIMILARITY_SHARE, GraphRetriever
+from recall_integrations.arms.temporal import SCAN_MAX
+from recall_integrations.indexes import pushed_words
+from recall_integrations.indexes.bm25 import Bm25
+from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.told import SHARE_LEAST
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.rank import REPLIES_FROM
+from recall_integrations.records import record
+from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.store.nearest import Nearest, Server
+from recall_integrations.store.outlines import Outline
+from recall_integrations.store.where import AT, DATED, Conditions, of_roles, said_by
+from recall_integrations.types import ParsedQuery, RetrievalPlan
+from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.roles import ROLE_CODES
+
+if TYPE_CHECKING:
+    from recall_integrations.config import RecallConfig
+
+Vectors = NDArray[np.float32]
+_TOLD = (
+    "SELECT m.num, max(CAST(least(t.stop, :told_stop) - greatest(t.start, :told_start) AS float8) "
+    "/ greatest(t.stop - t.start, 1)) AS share FROM told_times t "
+    "JOIN memories m ON m.scope_id = t.scope_id AND m.num = t.num "
+    "WHERE t.scope_id = :scope_id AND t.start < :told_stop AND t.stop > :told_start AND {sql} "
+    "GROUP BY m.num ORDER BY share DESC, m.num DESC LIMIT :most"
+)
+_PAST, _FUTURE = -(2**62), 2**62
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is drawn for.
+
+    Args:
+        request, parsed, plan: the recall, as far as it is understood.
+        vectors: of the query and its readings; `None` = it has none.
+        frequency: memories of the scope that hold a stem.
+        nums: numbers of memories that say what is asked.
+        deadline: for all of it.
+    """
+
+    request: RecallRequest
+    parsed: ParsedQuery
+    plan: RetrievalPlan
+    vectors: Vectors | None
+    frequency: Callable[[str], int]
+    nums: Sequence[int]
+    deadline: Deadline
+
+
+class Drawing:
+    """Threads may share one.
+
+    Args:
+        store: where the memories are.
+        config: all settings.
+        graph: the graph arm; `None` = there is none.
+        coarse: how many candidates an arm is asked for: (hits wanted, limit of the plan).
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        config: RecallConfig,
+        graph: GraphRetriever | None,
+        coarse: Callable[[int, int], int],
+    ) -> None:
+        self._store, self._config, self._graph, self._coarse = store, config, graph, coarse
+
+    def drawn(self, outline: Outline, wanted: Wanted) -> tuple[ScopeView, tuple[str, str] | None]:
+        """The rows of a scope that a recall looks at, and what it had to do without, as reason and detail.
+
+        Raises:
+            StoreError: the database cannot be reached, or took too long.
+            RecallTimeout: there is no time any more.
+        """
+        store, request = self._store, wanted.request
+        asked = store.conditions(outline, request.filters, request.now)
+        with store.connected(wanted.deadline.remaining_ms()) as connection:
+            draw = _Draw(connection, outline, wanted, asked, self._limit(wanted), self._server(outline, wanted))
+            draw.by_words()
+            draw.by_vectors()
+            draw.by_time()
+            draw.newest()
+            draw.add(wanted.nums)
+            if self._graph is not None:
+                draw.by_names(self._graph)
+            view = store.outlines.drawn(connection, outline, sorted(draw.nums), request.context, sorted(draw.first))
+        return view, draw.nearest.without if draw.nearest is not None else None
+
+    def _limit(self, wanted: Wanted) -> int:
+        k = wanted.request.k
+        return max([k, *(self._coarse(k, arm.limit) for arm in wanted.plan.arms)])
+
+    def _server(self, outline: Outline, wanted: Wanted) -> Server | None:
+        indexes, scope_id = self._store.indexes, outline.scope_id
+        until = indexes.home_until(scope_id)
+        if not until or not self._config.vectors.address:
+            return None
+        return Server(
+            index=lambda: indexes.neighbours,
+            home=indexes.home_of(scope_id),
+            until=until,
+            overfetch=self._config.retrieval.overfetch,
+            seconds=lambda: wanted.deadline.remaining() / 2,
+        )
+
+
+class _Draw:
+    """One recall's."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        outline: Outline,
+        wanted: Wanted,
+        asked: Conditions,
+        limit: int,
+        server: Server | None,
+    ) -> None:
+        self._connection, self._outline, self._wanted = connection, outline, wanted
+        self._asked, self._limit = asked, limit
+        self.nums: set[int] = set()
+        self.first: set[int] = set()  # the best by words
+        self.nearest: Nearest | None = None
+        if wanted.vectors is not None and len(wanted.vectors):
+            self.nearest = Nearest(connection, outline, wanted.vectors, server, lambda: wanted.deadline.over)
+        window = wanted.parsed.temporal_window
+        self._start = None if window is None or window.start is None else to_micros(window.start)
+        self._stop = None if window is None or window.end is None else to_micros(window.end)
+        self._typed = None
+        if wanted.plan.type_hints:
+            names = [one.value for one in wanted.plan.type_hints]
+            self._typed = names
+
+    def add(self, nums: Iterable[Any]) -> None:
+        """Memories that are to be there."""
+        self.nums.update(int(num) for num in nums)
+
+    def by_words(self) -> None:
+        """The best by BM25."""
+        wanted, own = self._wanted, self._outline.view
+        terms = wanted.parsed.terms
+        if not terms:
+            return
+        bm25 = Bm25(own, terms, wanted.parsed.weaker_terms, wanted.frequency, _none)
+        for asked in self._parts():
+            if bm25.weights:
+                nums, _ = pushed_words.best(
+                    self._connection,
+                    own.scope_id,
+                    bm25.weights,
+                    wanted.frequency,
+                    own.mean_length,
+                    self._limit,
+                    asked.where(),
+                )
+                self.add(nums)
+                self.first.update(nums[:REPLIES_FROM].tolist())
+
+    def by_vectors(self) -> None:
+        """The nearest, of all and of the types that are asked for."""
+        if self.nearest is None:
+            return
+        parts = self._parts()
+        if self._typed is not None:
+            parts.append(self._of_types(self._asked))
+        for asked in parts:
+            self.add(self.nearest.best(asked, self._limit))
+
+    def by_time(self) -> None:
+        """What lies in the window, or tells of it: as the temporal arm orders it."""
+        if self._wanted.parsed.temporal_window is None:
+            return
+        inside = self._in_window(self._asked)
+        newest = self._select(inside, f"ORDER BY {AT} DESC, m.num DESC", SCAN_MAX)
+        shares = dict.fromkeys(newest, 1.0)
+        told = self._asked.also(DATED)
+        given = {
+            **told.given(),
+            "told_start": _PAST if self._start is None else self._start,
+            "told_stop": _FUTURE if self._stop is None else self._stop,
+            "most": SCAN_MAX,
+        }
+        for num, share in self._connection.execute(text(_TOLD.format(sql=told.sql())), given):
+            if share >= SHARE_LEAST:
+                shares.setdefault(int(num), float(share))
+        self.add(self._best_of(shares))
+        if self._wanted.plan.in_order:
+            for group in (inside, *self._said(inside)):
+                self.add(self._select(group, f"ORDER BY {AT}, m.num", self._limit))
+
+    def newest(self) -> None:
+        """The newest: what is left where nothing else is known of memories."""
+        most = max(self._limit, RECENT_MENTIONS if self._wanted.plan.name == "exploratory" else 0)
+        self.add(self._select(self._asked, "ORDER BY m.num DESC", most))
+        if self._typed is not None:
+            self.add(self._select(self._of_types(self._asked), f"ORDER BY {AT} DESC, m.num DESC", self._limit))
+
+    def by_names(self, graph: GraphRetriever) -> None:
+        """What the graph arm reaches: the highest first, then the nearest."""
+        wanted = self._wanted
+        if wanted.plan.arm("graph") is None:
+            return
+        newest = sorted(self._select(Conditions(self._outline), "ORDER BY m.num DESC", RECENT_MENTIONS))
+        request = ArmRequest(
+            parsed=wanted.parsed,
+            plan=wanted.plan,
+            view=self._outline.view,
+            vectors=None,
+            similarities=None,
+            terms=wanted.parsed.terms,
+            allowed=None,
+            limit=self._limit,
+            deadline=wanted.deadline,
+        )
+        nums, values = graph.numbers(request, newest)
+        if len(nums):
+            among = self._asked.also("m.num = ANY(CAST({reached} AS bigint[]))", reached=nums.tolist())
+            kept = np.isin(nums, np.asarray(self._select(among, "", None), dtype=np.int64))
+            nums, values = nums[kept], values[kept]
+        if len(nums) > SCAN_MAX:  # the highest, of equal ones the newest
+            best = np.sort(np.lexsort((nums, values))[-SCAN_MAX:])
+            nums, values = nums[best], values[best]
+        top = max(float(values.max(initial=0)), 1e-9)
+        worth = dict(zip(nums[::-1].tolist(), (values[::-1] / top).tolist(), strict=True))
+        self.add(self._best_of(worth, (1 - SIMILARITY_SHARE, SIMILARITY_SHARE)))
+
+    def _best_of(self, worth: dict[int, float], weights: tuple[float, float] = (0.5, 0.5)) -> list[int]:
+        """The best by what they are worth and how near they are; where no vectors are, the first of the best."""
+        if len(worth) <= self._limit or self.nearest is None:
+            return sorted(worth, key=lambda num: -worth[num])[: max(self._limit, 1)]
+        nums, near = self.nearest.of(list(worth))
+        cosine = dict(zip(nums.tolist(), np.clip(near, 0, 1).tolist(), strict=True))
+        own, share = weights
+        scored = {num: own * value + share * cosine.get(num, 0.0) for num, value in worth.items()}
+        bound = sorted(scored.values())[-self._limit] - 1e-6
+        return [num for num, score in scored.items() if score >= bound][: 4 * self._limit]
+
+    def _parts(self) -> list[Conditions]:
+        """What arms may be asked for: everything, and where the plan filters, what it lets through."""
+        plan, parts = self._wanted.plan, [self._asked]
+        if self._wanted.parsed.temporal_window is not None and (plan.time_filter or plan.window_filter):
+            parts.append(self._in_window(self._asked))
+        if plan.type_filter and self._typed is not None:
+            parts += [self._of_types(part) for part in parts]
+        return parts
+
+    def _in_window(self, asked: Conditions) -> Conditions:
+        found = asked.also(DATED)
+        if self._start is not None:
+            found = found.also(f"{AT} >= {{start}}", start=self._start)
+        if self._stop is not None:
+            found = found.also(f"{AT} < {{stop}}", stop=self._stop)
+        return found
+
+    def _of_types(self, asked: Conditions) -> Conditions:
+        return asked.also("m.type = ANY(CAST({types} AS text[]))", types=self._typed)
+
+    def _said(self, asked: Conditions) -> list[Conditions]:
+        """By those who are named, or of the role whose words are asked for."""
+        parsed, found = self._wanted.parsed, []
+        names = [ref.name for ref in parsed.entity_refs if ref.stage != IMPLICIT]
+        if names:
+            found.append(said_by(asked, self._outline, names))
+        if parsed.asked_role is not None:
+            found.append(of_roles(asked, self._outline, [ROLE_CODES[parsed.asked_role]]))
+        return found
+
+    def _select(self, asked: Conditions, order: str, most: int | None) -> list[int]:
+        limit = "" if most is None else f" LIMIT {most}"
+        sql = f"SELECT m.num FROM memories m WHERE {asked.sql()} {order}{limit}"
+        return [int(num) for num in self._connection.execute(text(sql), asked.given()).scalars()]
+
+
+def _none() -> Any:
+    raise AssertionError("the words of a pushed scope are asked of its postings")

@@ -1,0 +1,330 @@
+"""Scopes that no node reads whole: what is known of each as a whole, and rows of it that a recall has drawn.
+
+    Outline   number, mean length, kinds, who speaks, frequencies: from the tables that writes keep (`pushed_rows`)
+    drawn     the rows of some memories as a `ScopeView` whose statistics are those of the outline, with the links of
+              their threads as they are in the whole scope, up to `AROUND` places from what was asked for
+
+So ranking computes from a few hundred rows what it would compute from all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Engine, select, text
+
+from recall_integrations.database import schema
+from recall_integrations.database.sending import reading
+from recall_integrations.errors import StoreError
+from recall_integrations.indexes import lexicon, pushed_words
+from recall_integrations.indexes.columns import UNIT, ColumnsBuilder, TextColumns
+from recall_integrations.indexes.ends import ends
+from recall_integrations.indexes.kind import Kind, kind_of
+from recall_integrations.indexes.scope_view import ScopeView, ScopeViews
+from recall_integrations.records import record
+from recall_integrations.store import pushed_rows
+from recall_integrations.store.pushed_rows import NOBODY
+from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.types.roles import NO_ROLE
+
+SCOPES_MAX = 64  # whose outlines are in memory
+TERMS_MAX = 100_000  # frequencies that are kept with one
+BEFORE, AFTER = 5, 3  # places of a thread that ranking looks at, around what arms found
+REPLIED = 6  # after the best by words: replies stand up to four places behind, and have neighbours of their own
+Numbers = NDArray[np.int64]
+
+# One row for each actor and role, whatever the threads are: read from place to place in the index.
+_ACTORS = text(
+    "WITH RECURSIVE spoken AS ("
+    "(SELECT actor, role FROM speakers WHERE scope_id = :scope_id ORDER BY actor, role LIMIT 1) UNION ALL "
+    "SELECT following.actor, following.role FROM spoken CROSS JOIN LATERAL ("
+    "SELECT s.actor, s.role FROM speakers s WHERE s.scope_id = :scope_id AND (s.actor, s.role) > "
+    "(spoken.actor, spoken.role) ORDER BY s.actor, s.role LIMIT 1) following) SELECT actor, role FROM spoken"
+)
+_LEFT = text(
+    "SELECT actor, role, sum(held) FROM speakers WHERE scope_id = :scope_id "
+    "AND actor = ANY(CAST(:actors AS text[])) GROUP BY actor, role"
+)
+_SPOKEN_IN = text(
+    "SELECT DISTINCT thread FROM speakers WHERE scope_id = :scope_id "
+    "AND actor = ANY(CAST(:actors AS text[])) AND thread = ANY(CAST(:threads AS text[]))"
+)
+_SHOWN = "b.num <= :upto AND (b.expires_at IS NULL OR b.expires_at > :ended)"
+_BESIDE = text(
+    "SELECT m.num AS of, beside.num, beside.step FROM memories m CROSS JOIN LATERAL ("
+    "(SELECT b.num, -row_number() OVER (ORDER BY b.position DESC, b.num DESC) AS step FROM memories b "
+    "WHERE b.scope_id = m.scope_id AND b.thread = m.thread AND b.position <= m.position "
+    f"AND (b.position < m.position OR b.num < m.num) AND {_SHOWN} "
+    "ORDER BY b.position DESC, b.num DESC LIMIT :before) UNION ALL "
+    "(SELECT b.num, row_number() OVER (ORDER BY b.position, b.num) AS step FROM memories b "
+    "WHERE b.scope_id = m.scope_id AND b.thread = m.thread AND b.position >= m.position "
+    f"AND (b.position > m.position OR b.num > m.num) AND {_SHOWN} "
+    "ORDER BY b.position, b.num LIMIT :after)) beside "
+    "WHERE m.scope_id = :scope_id AND m.num = ANY(CAST(:nums AS bigint[])) AND m.thread IS NOT NULL "
+    f"AND {_SHOWN.replace('b.', 'm.')}"
+)
+
+
+class Frequencies:
+    """How many living memories of a scope hold stems. Threads may share it.
+
+    Args:
+        engine: of the store.
+        scope_id: of the scope.
+        less: of each stem, memories that have ended and are still in the tables.
+    """
+
+    def __init__(self, engine: Engine, scope_id: int, less: Mapping[str, int]) -> None:
+        self._engine, self._scope_id, self._less = engine, scope_id, less
+        self._known: dict[str, int] = {}
+
+    def __call__(self, terms: Sequence[str]) -> Mapping[str, int]:
+        known = self._known
+        missing = [term for term in dict.fromkeys(terms) if term not in known]
+        if missing:
+            with reading(self._engine) as connection:
+                held = pushed_words.held(connection, self._scope_id, missing)
+            if len(known) > TERMS_MAX:
+                known = self._known = {}
+            known.update({term: held.get(term, 0) - self._less.get(term, 0) for term in missing})
+        return known
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """A scope as a whole.
+
+    Args:
+        view: without rows; what it says of the scope is said of all of it.
+        ended: up to when what has ended is left out, in microseconds.
+        gone: numbers of memories that have ended and are still in the tables.
+        actors: who speaks in it.
+    """
+
+    view: ScopeView
+    ended: int
+    gone: tuple[int, ...]
+    actors: tuple[str, ...]
+
+    @property
+    def scope_id(self) -> int:
+        """Of the scope."""
+        return self.view.scope_id
+
+    @property
+    def upto(self) -> int:
+        """The last change that is shown."""
+        return self.view.seq
+
+
+class Outlines:
+    """Outlines of the scopes that no node reads whole, and rows of them. Threads may share it.
+
+    Args:
+        engine: of the store.
+        views: read rows.
+        is_pushed: whether a scope is not read whole.
+        shown: a scope's version and the last change that is shown.
+        ended: up to when what ends is left out of a scope, in microseconds.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        views: ScopeViews,
+        *,
+        is_pushed: Callable[[int], bool],
+        shown: Callable[[int], tuple[int, int]],
+        ended: Callable[[int], int],
+    ) -> None:
+        self._engine, self._views = engine, views
+        self._is_pushed, self._shown, self._ended = is_pushed, shown, ended
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[int, tuple[int, int, Outline]] = OrderedDict()
+
+    def of(self, scope_id: int) -> Outline | None:
+        """The outline of a scope; `None` where it is read whole."""
+        if not self._views.texts or not self._is_pushed(scope_id):
+            return None
+        version, upto = self._shown(scope_id)
+        ended = self._ended(scope_id)
+        with self._lock:
+            kept = self._kept.get(scope_id)
+            if kept is not None and kept[:2] == (version, ended):
+                self._kept.move_to_end(scope_id)
+                return kept[2]
+        with self._engine.connect() as connection:
+            made = self._made(connection, scope_id, version, upto, ended)
+        if made is not None:
+            with self._lock:
+                self._kept[scope_id] = version, ended, made
+                while len(self._kept) > SCOPES_MAX:
+                    self._kept.popitem(last=False)
+        return made
+
+    def has(self, scope_id: int) -> bool:
+        """Whether the outline of a scope is in memory, of whatever version: bringing it forward takes milliseconds."""
+        return scope_id in self._kept
+
+    def drawn(
+        self,
+        connection: Connection,
+        outline: Outline,
+        found: Sequence[int],
+        context: int = 0,
+        first: Sequence[int] = (),
+    ) -> ScopeView:
+        """Rows of some memories, and of those around them in their threads.
+
+        Args:
+            connection: to the store.
+            outline: of their scope.
+            found: numbers of the memories.
+            context: places before and after a hit that are shown with it.
+            first: the best of them by words, behind which replies are looked for.
+        """
+        before, after = max(BEFORE, context + 2), max(AFTER, context + 2)
+        given = {"scope_id": outline.scope_id, "upto": outline.upto, "ended": outline.ended, "before": before}
+        steps: dict[int, dict[int, int]] = {}
+        for nums, reach in ((sorted(set(found) - set(first)), after), (list(first), max(after, REPLIED))):
+            for of, num, step in connection.execute(_BESIDE, {**given, "nums": nums, "after": reach}) if nums else ():
+                steps.setdefault(int(of), {})[int(step)] = int(num)
+        every = sorted({*found, *(num for around in steps.values() for num in around.values())})
+        view = self._views.drawn(
+            connection, outline.scope_id, outline.view.version, outline.upto, every, outline.actors
+        )
+        own, columns = outline.view, view.text
+        assert columns is not None and own.text is not None
+        links = _linked(view.nums, steps)
+        columns = replace(
+            columns,
+            before=links[0],
+            after=links[1],
+            kind=own.text.kind,
+            mean_log_length=own.text.mean_log_length,
+            actor_words=own.text.actor_words,
+            role_actors=own.text.role_actors,
+            counted=own.text.counted,
+            spoken_in=own.text.spoken_in,
+        )
+        view = replace(view, text=columns, mean_length=own.mean_length)
+        view.memo["count"] = own.count
+        return view
+
+    def _made(self, connection: Connection, scope_id: int, version: int, upto: int, ended: int) -> Outline | None:
+        p = schema.pushed
+        row = connection.execute(select(p).where(p.c.scope_id == scope_id)).mappings().first()
+        if row is None or not row["whole"]:
+            return None
+        gone = pushed_rows.read(connection, scope_id, ends(upto=ended)) if ended else []
+        sums = dict(row)
+        for name, less in pushed_rows.sums_without(connection, scope_id, gone).items():
+            sums[name] -= less
+        spoken = {(str(actor), int(role)) for actor, role in connection.execute(_ACTORS, {"scope_id": scope_id})}
+        if gone:
+            spoken -= _silent(connection, scope_id, gone)
+        actors = tuple(sorted({actor for actor, _ in spoken} - {NOBODY}))
+        counted = Frequencies(self._engine, scope_id, Counter(term for one in gone for term in one.stems))
+        columns = _speaking(actors, spoken)
+        columns = replace(
+            columns,
+            kind=_kind(sums),
+            mean_log_length=sums["log_length"] / UNIT / sums["memories"] if sums["memories"] else 0.0,
+            counted=counted,
+            spoken_in=self._spoken_in(scope_id),
+        )
+        view = _blank(
+            scope_id, version, upto, columns, sums["length"] / sums["memories"] if sums["memories"] else PIVOT
+        )
+        view.memo["count"] = sums["memories"]
+        return Outline(view=view, ended=ended, gone=tuple(one.num for one in gone), actors=actors)
+
+    def _spoken_in(self, scope_id: int) -> Callable[[Sequence[str], Sequence[str]], Collection[str]]:
+        def spoken_in(actors: Sequence[str], threads: Sequence[str]) -> Collection[str]:
+            if not threads:
+                return frozenset()
+            values = {"scope_id": scope_id, "actors": list(actors), "threads": list(threads)}
+            with reading(self._engine) as connection:
+                return frozenset(connection.execute(_SPOKEN_IN, values).scalars())
+
+        return spoken_in
+
+
+def _kind(sums: Mapping[str, Any]) -> Kind:
+    names = ("roles", "named", "short", "pairs", "crowd", "threaded")
+    return kind_of(sums["memories"], **{name: sums[name] for name in names})
+
+
+def _silent(connection: Connection, scope_id: int, gone: Iterable[pushed_rows.Pushed]) -> set[tuple[str, int]]:
+    """Actors with roles in which nothing is left but what has ended."""
+    less = Counter((one.actor, one.role) for one in gone)
+    rows = connection.execute(_LEFT, {"scope_id": scope_id, "actors": sorted({actor for actor, _ in less})})
+    return {(actor, role) for actor, role, held in rows if int(held) <= less.get((actor, role), 0)}
+
+
+def _speaking(actors: Sequence[str], spoken: Collection[tuple[str, int]]) -> TextColumns:
+    """Text columns without rows, which know who speaks."""
+    builder = ColumnsBuilder(lexicon.shared())
+    builder.know(actors)
+    words: dict[int, tuple[int, ...]] = {}
+    roles: dict[int, tuple[int, ...]] = {}
+    codes = {name: code for code, name in enumerate(actors)}
+    for name in actors:
+        for number in builder.stems_of_actor[codes[name]]:
+            words[number] = (*words.get(number, ()), codes[name])
+    for name, role in sorted(spoken):
+        if name != NOBODY and role != NO_ROLE:
+            roles[role] = (*roles.get(role, ()), codes[name])
+    return replace(builder.snapshot(), actor_words=words, role_actors=roles)
+
+
+def _blank(scope_id: int, version: int, upto: int, columns: TextColumns, mean_length: float) -> ScopeView:
+    """A view without rows."""
+    none = np.empty(0, dtype=np.int64)
+    return ScopeView(
+        scope_id=scope_id,
+        version=version,
+        seq=upto,
+        nums=none,
+        ids=(),
+        at=none,
+        dated=none.astype(np.bool_),
+        types=none.astype(np.int8),
+        importance=none.astype(np.float32),
+        alive=none.astype(np.bool_),
+        vectors=None,
+        text=columns,
+        mean_length=mean_length,
+        drawn=True,
+    )
+
+
+def _linked(nums: Numbers, steps: Mapping[int, Mapping[int, int]]) -> NDArray[np.int64]:
+    """Row before and row after each row, `(2, rows)`, -1 = none, or further away than was read.
+
+    Args:
+        nums: of the rows, rising.
+        steps: of some memories, those around them: -1 is the one before, 2 the one after the next.
+    """
+    links = np.full((2, len(nums)), -1, dtype=np.int64)
+    if not steps:
+        return links
+    pairs: set[tuple[int, int]] = set()
+    for num, around in steps.items():
+        chain = [*(around[step] for step in sorted(step for step in around if step < 0)), num]
+        chain += [around[step] for step in sorted(step for step in around if step > 0)]
+        pairs.update(pairwise(chain))
+    first, second = np.asarray(sorted(pairs), dtype=np.int64).T.reshape(2, -1)
+    before, after = (np.minimum(np.searchsorted(nums, side), len(nums) - 1) for side in (first, second))
+    there = (nums[before] == first) & (nums[after] == second)
+    if not there.all():  # something was removed between two statements
+        raise StoreError("The scope changed while it was read. Ask again.")
+    links[1, before], links[0, after] = after, before
+    return links

@@ -1,0 +1,234 @@
+"""Which scopes no node reads whole, and how the tables of these are filled and kept.
+
+A scope of more than `retrieval.local_max` memories in PostgreSQL is counted in tables of its own (`pushed_rows`):
+
+    larger than local_max ─▶ a row in `pushed` ─▶ slices of memories, each in a turn to write ─▶ whole: recalls ask it
+                                                        others write between two slices
+    a write    of a whole scope: its rows go in with its memories; of one that is being filled: the filler comes to it
+    a removal  of what is counted: its rows go with it
+
+Any node fills, a thread beside the callers; how far it is stands in `pushed.until`, so whoever comes after a node that
+was killed goes on there. Which scopes there are every node has to know before it writes: a row that comes, is whole or
+goes is told to the others as an entry of the journal (`touch`).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Engine, select, update
+
+from recall_integrations.database import schema
+from recall_integrations.database.sending import reading
+from recall_integrations.errors import StoreClosed
+from recall_integrations.indexes.word_rows import Cut
+from recall_integrations.privacy.logs import told
+from recall_integrations.store import pushed_rows
+from recall_integrations.store.filling import Filling
+from recall_integrations.store.pushed_rows import Pushed, pushed
+from recall_integrations.types import Memory
+
+if TYPE_CHECKING:
+    from recall_integrations.store.parts import StoreParts
+    from recall_integrations.store.removing import Removing
+
+logger = logging.getLogger("recall_integrations")
+
+SLICE = 1_000  # memories that are counted in one turn to write
+SHRUNK = 0.8  # of `local_max`: a scope that has become so small is read whole again
+CLOSE_S = 10.0  # for the slice that is under way
+_P, _S = schema.pushed.c, schema.scopes.c
+
+
+class Pushing:
+    """Threads share it. What is in the transactions of others is called under the write lock.
+
+    Args:
+        engine: of the store.
+        local_max: memories up to which a scope is read whole; `None` = every scope is.
+    """
+
+    def __init__(self, engine: Engine, local_max: int | None) -> None:
+        self._engine = engine
+        self.local_max = local_max
+        self._known: dict[int, bool] | None = {} if local_max is None else None  # scope → whether it is whole
+        self._counts: dict[int, int] = {}  # memories of scopes, by what this node knows of them
+        self._lock = threading.Lock()
+        self._parts: Callable[[], StoreParts | None] = lambda: None
+        self.filling = Filling(self._step, _failed)
+
+    def connect(self, parts: StoreParts) -> None:
+        """Fill what is to be filled, from now on."""
+        self._parts = weakref.ref(parts)
+        if self.local_max is None:
+            return
+        with reading(self._engine) as connection:
+            counts = connection.execute(select(_S.scope_id, _S.memories)).all()
+        self._counts.update({int(scope_id): int(memories) for scope_id, memories in counts})
+        for scope_id in self._counts:
+            self.note(scope_id, 0)
+
+    def forget(self) -> None:
+        """Somebody else may have changed which scopes there are: they are read again when it is asked."""
+        if self.local_max is not None:
+            with self._lock:
+                self._known = None
+
+    def is_whole(self, scope_id: int) -> bool:
+        """Whether a scope is answered from the tables."""
+        return self._states().get(scope_id, False)
+
+    def note(self, scope_id: int, added: int) -> None:
+        """So many memories were written to a scope, or removed from it."""
+        if self.local_max is None:
+            return
+        count = self._counts[scope_id] = self._counts.get(scope_id, 0) + added
+        known = self._states().get(scope_id)
+        if (known is not True and count > self.local_max) or (known is not None and count <= SHRUNK * self.local_max):
+            self.filling.wake()
+
+    def settle(self, timeout: float | None = None) -> bool:
+        """Wait for what is to be filled; whether it was, in time."""
+        return self.local_max is None or self.filling.settle(timeout)
+
+    # -- in the transactions of others -----------------------------------------------------------------------------
+
+    def leaving(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
+        """Memories are about to be removed."""
+        if not nums or scope_id not in self._states():
+            return
+        until = connection.execute(select(_P.until).where(_P.scope_id == scope_id)).scalar()
+        counted = [num for num in nums if until is not None and num <= until]
+        m = schema.memories.c
+        for start in range(0, len(counted), SLICE):
+            part = counted[start : start + SLICE]
+            pushed_rows.take(connection, scope_id, pushed_rows.read(connection, scope_id, m.num.in_(part)))
+
+    def coming(
+        self,
+        connection: Connection,
+        scope_id: int,
+        nums: Sequence[int],
+        memories: Sequence[Memory],
+        cuts: Sequence[Cut],
+    ) -> None:
+        """Memories are written, with numbers above all that are there."""
+        if not self._states().get(scope_id, False):
+            return
+        rows = [_of(num, memory, cut) for num, memory, cut in zip(nums, memories, cuts, strict=True)]
+        for start in range(0, len(rows), SLICE):
+            pushed_rows.add(connection, scope_id, rows[start : start + SLICE])
+
+    def anew(self, connection: Connection) -> None:
+        """All words were cut anew: what is counted of them is counted again."""
+        if self.local_max is not None:
+            pushed_rows.clear(connection)
+
+    def again(self) -> None:
+        """That is committed: they are filled again."""
+        self.forget()
+        for scope_id in list(self._counts):
+            self.note(scope_id, 0)
+
+    # -- filling ---------------------------------------------------------------------------------------------------
+
+    def _states(self) -> dict[int, bool]:
+        known = self._known
+        if known is None:
+            with self._lock:
+                known = self._known
+                if known is None:
+                    with reading(self._engine) as connection:
+                        rows = connection.execute(select(_P.scope_id, _P.whole)).all()
+                    known = self._known = {int(scope_id): bool(whole) for scope_id, whole in rows}
+        return known
+
+    def _step(self) -> bool:
+        """One slice; whether there is more to do."""
+        parts = self._parts()
+        if parts is None or not parts.usable or self.filling.halted or self.local_max is None:
+            return False
+        with parts.errors(), reading(self._engine) as connection:
+            work = _work(connection, self.local_max)
+        if work is None:
+            return False
+        began = time.monotonic()
+        parts.retried(lambda: self._slice(parts, *work), twice=True)
+        took = time.monotonic() - began
+        if not self.filling.hurried:
+            time.sleep(min(took, 0.2))  # others write meanwhile
+        return True
+
+    def _slice(self, parts: StoreParts, scope_id: int, large: bool) -> None:
+        """Take one step with a scope, in a turn to write."""
+        from recall_integrations.store.removing import Removing
+
+        scope = parts.expiry.scope_of(scope_id)
+        with parts.write_lock, parts.errors():
+            parts.check_open()
+            removing = Removing(parts)
+            with self._engine.begin() as connection:
+                row = connection.execute(select(_P.until, _P.whole).where(_P.scope_id == scope_id)).first()
+                change, rows = _next(connection, scope_id, row, large=large)
+                if change is None:
+                    pushed_rows.add(connection, scope_id, rows)
+                    return
+            if change is _nothing:
+                return
+            with parts.revisions.writing(scope):
+                self._changed(parts, removing, scope_id, change)
+
+    def _changed(self, parts: StoreParts, removing: Removing, scope_id: int, change: Callable[..., Any]) -> None:
+        try:
+            with self._engine.begin() as connection:
+                change(connection, scope_id)
+                touched = removing.touch(connection, scope_id)
+        finally:
+            self.forget()
+        removing.touched(scope_id, touched)
+        parts.views.drop(scope_id)
+
+
+def _of(num: int, memory: Memory, cut: Cut) -> Pushed:
+    return pushed(num, cut, memory.actor, memory.role, memory.thread)
+
+
+def _work(connection: Connection, local_max: int) -> tuple[int, bool] | None:
+    """A scope with which something is to be done, and whether it is large; `None` = nothing is."""
+    large = _S.memories > local_max
+    small = _S.memories <= int(SHRUNK * local_max)
+    query = select(_S.scope_id, large).select_from(schema.scopes.outerjoin(schema.pushed, _P.scope_id == _S.scope_id))
+    query = query.where((large & (_P.scope_id.is_(None) | (_P.whole == 0))) | (small & _P.scope_id.is_not(None)))
+    found = connection.execute(query.order_by(_S.scope_id).limit(1)).first()
+    return None if found is None else (int(found[0]), bool(found[1]))
+
+
+def _next(
+    connection: Connection, scope_id: int, row: Any, *, large: bool
+) -> tuple[Callable[[Connection, int], None] | None, list[Pushed]]:
+    """What is done next with a scope: a change that others are told, or memories that are counted."""
+    if row is None or not large:
+        change = pushed_rows.begin if large else pushed_rows.clear
+        return (change if large or row is not None else _nothing), []
+    if row.whole:
+        return _nothing, []
+    rows = pushed_rows.read(connection, scope_id, schema.memories.c.num > row.until, limit=SLICE)
+    return (None, rows) if rows else (_whole, [])
+
+
+def _nothing(_connection: Connection, _scope_id: int) -> None:
+    """Somebody else did it meanwhile."""
+
+
+def _whole(connection: Connection, scope_id: int) -> None:
+    connection.execute(update(schema.pushed).where(_P.scope_id == scope_id).values(whole=1))
+
+
+def _failed(error: BaseException) -> None:
+    if not isinstance(error, StoreClosed):
+        logger.warning("A large scope could not be counted, which is tried again: %s", told(error))
