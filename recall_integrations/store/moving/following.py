@@ -24,8 +24,12 @@ def behind(way: Way) -> int:
         return max(journal.last_seq(source) - way.at, 0)
 
 
-def follow(way: Way) -> int:
+def follow(way: Way, *, told: bool = True) -> int:
     """Do what the source's journal has by now beyond what was done; how much that was.
+
+    Args:
+        way: that is under way.
+        told: whether to say how far it is.
 
     Raises:
         StoreError: the journal was shortened meanwhile: it does not tell all that was written.
@@ -39,7 +43,8 @@ def follow(way: Way) -> int:
         if not done:
             break
         count += done
-        way.tell("Following what is written meanwhile", count, None)
+        if told:
+            way.tell("Following what is written meanwhile", count, None)
     return count
 
 

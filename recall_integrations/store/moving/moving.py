@@ -206,7 +206,7 @@ class _Watched:
             self._level = self._quiet = time.monotonic()
         while True:
             looked = time.monotonic()
-            done = following.follow(way)
+            done = following.follow(way, told=False)
             following.bring_journal(way)
             self._left = following.behind(way)
             self.looks += 1
