@@ -33,6 +33,7 @@ OF_THE_STORE = "the store is opened with it"
 OF_ALL = "all scopes share it"
 NOT_PER_SCOPE: Mapping[str, str] = {
     **dict.fromkeys(("retrieval.exact_max", "retrieval.cache_mb", "retrieval.semantic_remote"), OF_THE_STORE),
+    "postgres": OF_THE_STORE,
     "vectors": OF_THE_STORE,
     **dict.fromkeys(("facts.keep", "facts.slots"), OF_THE_STORE),
     **dict.fromkeys(

@@ -28,6 +28,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import EMBEDDING, LAST, PRUNED, get_meta
+from recall_integrations.database.reading import Wanted
 from recall_integrations.database.sending import begun, reading, send
 from recall_integrations.errors import RecallError, StoreClosed, StorePathError
 from recall_integrations.indexes.ends import ends
@@ -111,6 +112,8 @@ class Followed:
         self.head = Point()  # the last entry of the journal that was committed
         self.semantic = 0  # how far vectors were made
         self.mine = False  # whether it is this process's turn to write
+        self.taking = False  # whether notice is being taken: what is shown may be newer than `head`
+        self.seen_at = time.monotonic()  # when it was last known what others wrote
         self.failed = ""  # what went wrong when it was looked at last
         self.again_at = 0.0  # when it is looked at again then, in monotonic seconds
 
@@ -138,6 +141,20 @@ class Followed:
                 parts.next_seq = self.head.seq + 1  # the numbers of a write that failed are given again, by whomever
                 self.at = now.version
 
+    def wanted(self, next_seq: int, stale_max_s: float) -> Wanted | None:
+        """What a replica must have, so that it holds all that is shown here; `None` = the primary is to be read.
+
+        Args:
+            next_seq: the number that the next entry is going to have.
+            stale_max_s: seconds for which replicas answer alone after it was last known what others wrote.
+        """
+        head, semantic = self.head, self.semantic
+        if self.watch is None or self.mine or self.taking or not 0 < head.seq == next_seq - 1:
+            return None
+        if self.failed and not time.monotonic() - self.seen_at < stale_max_s:
+            return None
+        return Wanted(head.seq, head.digest, semantic)
+
     def newest(self, next_seq: int) -> Point | None:
         """The last entry of the journal, as a turn began in which nothing was entered; `None` = it is not known.
 
@@ -162,6 +179,13 @@ class Followed:
         """Take notice of all up to a version, which was asked for before: what comes meanwhile is met the next time."""
         if now == self.at:
             return
+        self.taking = True
+        try:
+            self._read(parts, now)
+        finally:
+            self.taking = False
+
+    def _read(self, parts: StoreParts, now: int) -> None:
         with begun(parts.engine) as connection:
             asked = _Asked(connection, self.head, self.semantic)
         news = asked.understood()

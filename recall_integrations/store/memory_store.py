@@ -486,7 +486,8 @@ class MemoryStore:
         """How the language model for facts and the Chroma server are, as `QueryOptimizer.health` says it; nothing of
         what is not there, or was never asked."""
         reader = () if self._fact_reader is None else (self._fact_reader.health(),)
-        return (*reader, *self._parts.indexes.collections.health())
+        replicas = () if self._parts.replicas is None else self._parts.replicas.health()
+        return (*reader, *self._parts.indexes.collections.health(), *replicas)
 
     def _wake(self) -> None:
         """Begin what is made beside the caller."""

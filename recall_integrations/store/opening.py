@@ -83,6 +83,7 @@ def open_parts(
             parts.catalog.key = entity_keys.of(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)
+        parts.read_replicas()
     except BaseException:
         if parts is not None:
             parts.indexes.close(sealed=False)
