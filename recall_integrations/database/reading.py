@@ -75,15 +75,19 @@ def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence
     return rows
 
 
-def read_by(engine: Engine, work: Callable[[Engine], T]) -> T:
+def read_by(engine: Engine, work: Callable[[Engine], T], *, told: bool = True) -> T:
     """What `work` reads from a replica that has all that this node knows, or else from the primary.
 
     Args:
         engine: of the store.
-        work: reads with the engine that it is given, only what the journal tells of, and may be called again.
+        work: reads with the engine that it is given, and may be called again.
+        told: whether the journal tells of what it reads, all of it. Otherwise a replica may be older than this node
+            knows, and is read only where the primary cannot be reached.
     """
     found: Replicas | None = engine.get_execution_options().get(REPLICAS)
-    return work(engine) if found is None else found.read(engine, work)
+    if found is None:
+        return work(engine)
+    return found.read(engine, work) if told else found.read_instead(engine, work)
 
 
 def read_any(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence[Any]]:

@@ -30,7 +30,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from recall_integrations.database.answering import remaining, within
 from recall_integrations.database.meta import PRUNED, TENANT, tenant_of
 from recall_integrations.database.postgres import open_postgres, parsed
-from recall_integrations.database.postgres_errors import is_ours, mapped_error, shown, sqlstate
+from recall_integrations.database.postgres_errors import is_lost, is_ours, mapped_error, shown, sqlstate
 from recall_integrations.database.reading import REPLICAS, Wanted
 from recall_integrations.errors import RecallError, StoreClosed
 from recall_integrations.resilience.breaker import Breaker, Pass
@@ -254,29 +254,50 @@ class Replicas:
 
     def read(self, primary: Engine, work: Callable[[Engine], T]) -> T:
         """See `reading.read_by`."""
+        found = self._read(work)
+        return work(primary) if found is _NOTHING else found
+
+    def read_instead(self, primary: Engine, work: Callable[[Engine], T]) -> T:
+        """The same, but that the primary is read unless it is away."""
+        try:
+            return work(primary)
+        except Exception as e:
+            found = self._read(work) if is_lost(e) else _NOTHING
+            if found is _NOTHING:
+                raise
+            return found  # type: ignore[no-any-return]
+
+    def _read(self, work: Callable[[Engine], Any]) -> Any:
         wanted = self._wanted()
         if wanted is None:
-            return work(primary)
+            return _NOTHING
         token = _wanted.set(wanted)
         try:
-            for replica in self._in_turn():
-                found = _tried(replica, work)
-                if found is not _NOTHING:
-                    return found  # type: ignore[no-any-return]
+            found = (_tried(replica, work) for replica in self._in_turn())
+            return next((one for one in found if one is not _NOTHING), _NOTHING)
         finally:
             _wanted.reset(token)
-        return work(primary)
 
     def _in_turn(self) -> Iterator[Replica]:
         first = next(self._next)
         return (self.each[(first + i) % len(self.each)] for i in range(len(self.each)))
+
+    def told(self, seen_at: float) -> str:
+        """That they answer alone, in words.
+
+        Args:
+            seen_at: when the primary was last reached, in monotonic seconds.
+        """
+        ready = [one.name for one in self.each if one.ready]
+        ago = time.monotonic() - seen_at
+        return f"What is not in memory is read from {' and '.join(ready)}, as of {ago:.0f} s ago." if ready else ""
 
     def health(self) -> tuple[Health, ...]:
         """How each is."""
         return tuple(one.health() for one in self.each)
 
     def close(self) -> None:
-        """Let them go."""
+        """Let all go."""
         self._closed.set()
         for one in self.each:
             one.close()

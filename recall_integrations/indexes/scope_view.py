@@ -661,10 +661,9 @@ class ScopeViews:
         """The columns as they are kept on disk, brought forward; `None` = they have to be read from the database."""
         if self._files is None:
             return None
-        with self._engine.connect() as connection:
-            opened = self._files.load(connection, scope_id, upto)
-            if opened is None or self._lacks(connection, scope_id, opened):
-                return None
+        opened = read_by(self._engine, lambda engine: self._opened(engine, scope_id, upto))
+        if opened is None:
+            return None
         try:
             columns = self._restored(opened)
         except (KeyError, ValueError, IndexError) as e:
@@ -674,6 +673,12 @@ class ScopeViews:
         if opened.tags["version"] == version:
             columns.seq = upto  # what came since was written to other scopes
         return columns if self._refresh(columns, scope_id, upto) else None
+
+    def _opened(self, engine: Engine, scope_id: int, upto: int) -> Opened | None:
+        assert self._files is not None
+        with engine.connect() as connection:
+            opened = self._files.load(connection, scope_id, upto)
+            return None if opened is None or self._lacks(connection, scope_id, opened) else opened
 
     def _lacks(self, connection: Connection, scope_id: int, opened: Opened) -> bool:
         """Whether a file was written without what has not ended by now: the clock went back since."""

@@ -689,8 +689,16 @@ class MemoryStore:
 
     @property
     def away(self) -> str:
-        """Why what others have written could not be read when it was looked for last; empty = it was read."""
-        return self._parts.followed.failed
+        """Why what others have written could not be read when it was looked for last; empty = it was read.
+
+        It names the replicas that answer meanwhile, if they may.
+        """
+        parts = self._parts
+        failed = parts.followed.failed
+        if not failed or parts.replicas is None:
+            return failed
+        wanted = parts.followed.wanted(parts.next_seq, parts.config.postgres.stale_max_s)
+        return failed if wanted is None else f"{failed} {parts.replicas.told(parts.followed.seen_at)}"
 
     @property
     def learned(self) -> Kept:
