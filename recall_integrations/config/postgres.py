@@ -15,11 +15,12 @@ REPLICAS_MAX = 16
 _WANTED = "Write postgresql://host:5432; user, password and database are those of the store's own address"
 
 
-def _checked(given: tuple[str, ...]) -> tuple[str, ...]:
+def _checked(given: str) -> str:
     """Raise unless each is the address of a server, with nothing in it that should not be shown."""
-    if len(given) > REPLICAS_MAX or len(set(given)) < len(given):
+    addresses = given.split()
+    if len(addresses) > REPLICAS_MAX or len(set(addresses)) < len(addresses):
         raise ConfigError(f"postgres.replicas must be at most {REPLICAS_MAX} addresses, each given once.")
-    for address in given:
+    for address in addresses:
         try:
             parts = urlsplit(address)
             named, secret = bool(parts.hostname) or "host=" in parts.query, parts.password is not None
@@ -43,15 +44,20 @@ class PostgresConfig:
     """What a store in PostgreSQL may be asked of besides its primary (docs/postgres.md). A directory has none of it.
 
     Args:
-        replicas: addresses of streaming replicas, `postgresql://replica-1.example:5432`, that recalls read memories
-            from; writes, locks and turns stay at the store's own address. User, password, database and options that
-            one does not name are those of the store's own address. No password stands in it.
+        replicas: addresses of streaming replicas, `postgresql://replica-1.example:5432`, with spaces between them, that
+            recalls read memories from; writes, locks and turns stay at the store's own address. User, password,
+            database and options that one does not name are those of the store's own address. No password stands in it.
         stale_max_s: seconds for which replicas answer alone after the primary was last reached; 0 = they do not.
             What is answered then has all that this node knew, and `degraded` says `record.away`.
         replica_timeout_ms: longest wait for a replica that is to say how far it is; a replica that does not is left
             alone for a while, and the primary is read.
     """
 
-    replicas: Annotated[tuple[Text, ...], AfterValidator(_checked)] = ()
+    replicas: Annotated[Text, AfterValidator(_checked)] = ""
     stale_max_s: Annotated[float, in_range(0, 86_400)] = 0.0
     replica_timeout_ms: Annotated[float, in_range(1, 60_000)] = 500.0
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Of the replicas, one by one."""
+        return tuple(self.replicas.split())

@@ -245,7 +245,7 @@ class StoreParts:
             parts = of()
             return None if parts is None else parts.followed.wanted(parts.next_seq, settings.stale_max_s)
 
-        self.replicas = Replicas(self.engine, settings.replicas, wanted, timeout_s=settings.replica_timeout_ms / 1e3)
+        self.replicas = Replicas(self.engine, settings.addresses, wanted, timeout_s=settings.replica_timeout_ms / 1e3)
 
     @contextlib.contextmanager
     def last_turn(self) -> Iterator[None]:

@@ -39,7 +39,7 @@ def url(primary: Postgres, replica: Standby) -> Iterator[str]:
 
 
 def settings(*replicas: str, **more: float) -> RecallConfig:
-    return RecallConfig(postgres=PostgresConfig(replicas=replicas, **more))
+    return RecallConfig(postgres=PostgresConfig(replicas=" ".join(replicas), **more))
 
 
 def until(said: Callable[[], object]) -> None:
