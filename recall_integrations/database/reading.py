@@ -75,7 +75,7 @@ def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence
     return rows
 
 
-def read_by(engine: Engine, work: Callable[[Engine], T], *, told: bool = True) -> T:
+def read_by(engine: Engine, work: Callable[[Engine], T], *, told: bool = True, wanted: Wanted | None = None) -> T:
     """What `work` reads from a replica that has all that this node knows, or else from the primary.
 
     Args:
@@ -83,11 +83,12 @@ def read_by(engine: Engine, work: Callable[[Engine], T], *, told: bool = True) -
         work: reads with the engine that it is given, and may be called again.
         told: whether the journal tells of what it reads, all of it. Otherwise a replica may be older than this node
             knows, and is read only where the primary cannot be reached.
+        wanted: what a replica must have; `None` = all that this node knows.
     """
     found: Replicas | None = engine.get_execution_options().get(REPLICAS)
     if found is None:
         return work(engine)
-    return found.read(engine, work) if told else found.read_instead(engine, work)
+    return found.read(engine, work, wanted) if told else found.read_instead(engine, work)
 
 
 def read_any(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence[Any]]:

@@ -252,9 +252,9 @@ class Replicas:
         with suppress(RuntimeError):  # the process can start no more: the primary is read
             thread.start()
 
-    def read(self, primary: Engine, work: Callable[[Engine], T]) -> T:
+    def read(self, primary: Engine, work: Callable[[Engine], T], wanted: Wanted | None = None) -> T:
         """See `reading.read_by`."""
-        found = self._read(work)
+        found = self._read(work, wanted)
         return work(primary) if found is _NOTHING else found
 
     def read_instead(self, primary: Engine, work: Callable[[Engine], T]) -> T:
@@ -267,8 +267,8 @@ class Replicas:
                 raise
             return found  # type: ignore[no-any-return]
 
-    def _read(self, work: Callable[[Engine], Any]) -> Any:
-        wanted = self._wanted()
+    def _read(self, work: Callable[[Engine], Any], wanted: Wanted | None = None) -> Any:
+        wanted = wanted or self._wanted()
         if wanted is None:
             return _NOTHING
         token = _wanted.set(wanted)

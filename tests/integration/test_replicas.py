@@ -86,6 +86,12 @@ def test_what_recalls_read_comes_from_the_replica(url: str, replica: Standby) ->
         assert ids(store) == ["Priya", "Sam"]
         assert one.reads >= 3 and not one.late and not one.failed
         assert not [sql for sql in read if "FROM memories" in sql or "vectors.vector" in sql], read
+        reads = one.reads
+        other.remember_many(swans("Henrietta"), scope=SCOPE)
+        replica.caught_up()
+        store._parts.up_to_date()  # what the journal has that is new, and nothing else
+        assert one.reads > reads
+        assert ids(store) == ["Henrietta", "Priya", "Sam"]
         assert store.get("Priya", scope=SCOPE) == other.get("Priya", scope=SCOPE)
         health = {each.component: each for each in store.health()}
         assert health[one.component].breaker == "closed" and health[one.component].median_ms
