@@ -10,6 +10,7 @@ from sqlalchemy import event
 
 from recall_integrations import Memory, MemoryStore, PostgresConfig, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.database.replicas import Replica
+from recall_integrations.observability.metrics import Metrics
 from tests.postgres import Postgres, Standby, running, standby
 
 SCOPE, SAM = Scope(user_id="u1"), Scope(user_id="sam")
@@ -135,10 +136,15 @@ def test_a_replica_that_is_killed_costs_no_answer(url: str, primary: Postgres) -
             cold(store)
             assert ids(store) == ["Priya", "Sam"]
         assert one.failed and not one.ready and one.health().breaker != "closed" and one.health().why
+        metrics = Metrics()
+        watched = QueryOptimizer(store, observers=[metrics])
+        watched.recall(QUESTION, scope=SCOPE)
+        assert b'recall_breaker_state{component="replica",state="closed"} 0.0' in metrics.text()
         store.remember_many(swans("Henrietta"), scope=SCOPE)
         own.start()
         own.caught_up()
         until(lambda: one.ready)  # it was looked for beside the recalls
+        assert one.health().breaker == "closed" and not one.health().failures
         reads = one.reads
         cold(store)
         assert ids(store) == ["Henrietta", "Priya", "Sam"] and one.reads > reads
