@@ -139,7 +139,8 @@ def test_a_replica_that_is_killed_costs_no_answer(url: str, primary: Postgres) -
         metrics = Metrics()
         watched = QueryOptimizer(store, observers=[metrics])
         watched.recall(QUESTION, scope=SCOPE)
-        assert b'recall_breaker_state{component="replica",state="closed"} 0.0' in metrics.text()
+        shown = [line for line in metrics.text().decode().splitlines() if "recall_breaker_state{" in line]
+        assert 'recall_breaker_state{component="replica",state="closed"} 0.0' in shown, shown
         store.remember_many(swans("Henrietta"), scope=SCOPE)
         own.start()
         own.caught_up()
