@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         LearnedConfig,
         LimitsConfig,
         PlannerConfig,
+        PostgresConfig,
         PrivacyConfig,
         QueryConfig,
         RankingConfig,
@@ -72,6 +73,7 @@ __all__ = [
     "OptimizedRecallRetriever",
     "ParsedQuery",
     "PlannerConfig",
+    "PostgresConfig",
     "PrivacyConfig",
     "QueryConfig",
     "QueryOptimizer",
@@ -96,8 +98,8 @@ _RECORDS = (
 ).split()
 _SETTINGS = (
     "BreakerConfig BudgetsConfig CacheConfig FactsConfig FallbackFusionConfig LearnedConfig LimitsConfig "
-    "PlannerConfig PrivacyConfig QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig RewritingConfig "
-    "SharedConfig SpecificityConfig VectorsConfig"
+    "PlannerConfig PostgresConfig PrivacyConfig QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig "
+    "RewritingConfig SharedConfig SpecificityConfig VectorsConfig"
 ).split()
 _HOMES = {
     **dict.fromkeys(_RECORDS, "recall_integrations.types"),

@@ -225,7 +225,7 @@ class QueryOptimizer:
         """How each component is that may fail or hang (LLM, reranker, embedding, indexes, a Chroma server, the LLM that
         reads facts for the store): its breaker, calls under way, calls that hang, the usual time. In the order of
         names; those that were never used are left out."""
-        return tuple(sorted((*self._paths.sources.health(), *self.store.health()), key=lambda one: one.component))
+        return tuple(sorted(self._paths.sources.health(), key=lambda one: one.component))
 
     def flush(self) -> None:
         """Wait until observers of whole recalls have been told of all that have ended, and judged recalls are replayed;

@@ -15,7 +15,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,131 @@ class Postgres:
         refused = retry_if_exception_type(subprocess.SubprocessError)  # what it had started ends a moment after it
         retrying = Retrying(retry=refused, wait=wait_fixed(0.2), stop=stop_after_delay(20), reraise=True)
         retrying(self.server.ensure_postgres_running)
+
+
+class Standby:
+    """A streaming replica. Made by `standby`.
+
+    Args:
+        home: its files and its socket.
+        of: the primary.
+    """
+
+    def __init__(self, home: Path, of: Postgres) -> None:
+        self.home, self._of = home, of
+        self.data = home / "data"
+
+    def url(self, of: str | URL) -> str:
+        """The URL of a database of the primary, here."""
+        return make_url(of).set(query={"host": str(self.home)}).render_as_string(hide_password=False)
+
+    @property
+    def address(self) -> str:
+        """As a setting has it."""
+        return f"postgresql:///?host={self.home}"
+
+    def say(self, statement: str) -> Any:
+        """The first value of what a statement gives here."""
+        engine = create_engine(self._of.url.set(query={"host": str(self.home)}), isolation_level="AUTOCOMMIT")
+        try:
+            with engine.connect() as connection:
+                return connection.execute(text(statement)).scalar()
+        finally:
+            engine.dispose()
+
+    def pause(self) -> None:
+        """From now on it lags behind."""
+        self.say("SELECT pg_wal_replay_pause()")
+        self._until("SELECT pg_get_wal_replay_pause_state() = 'paused'")
+
+    def resume(self) -> None:
+        """It catches up."""
+        self.say("SELECT pg_wal_replay_resume()")
+
+    def caught_up(self) -> None:
+        """Return when it has all that the primary has."""
+        engine = create_engine(self._of.url, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            at = connection.execute(text("SELECT pg_current_wal_insert_lsn()")).scalar()
+        engine.dispose()
+        self._of.run("SELECT pg_log_standby_snapshot()")  # so that there is something behind it
+        self._until(f"SELECT pg_last_wal_replay_lsn() >= '{at}'")
+
+    def _until(self, statement: str) -> None:
+        refused = Retrying(wait=wait_fixed(0.02), stop=stop_after_delay(20), reraise=True)
+        refused(lambda: _assert(self.say(statement)))
+
+    def start(self) -> None:
+        """Start it where it was."""
+        options = f"-k {self.home} -c listen_addresses='' -c wal_receiver_status_interval=1"
+        _as_owner(self._of, "pg_ctl", "start", "-w", "-D", self.data, "-l", self.home / "log", "-o", options)
+
+    def kill(self) -> None:
+        """End it as a power cut does."""
+        _as_owner(self._of, "pg_ctl", "stop", "-w", "-D", self.data, "-m", "immediate")
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Inside, its machine stands still."""
+        postmaster = int((self.data / "postmaster.pid").read_text().split()[0])
+        found = [postmaster, *_children(postmaster)]
+        for pid in found:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in found:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+
+
+def _assert(said: Any) -> None:
+    assert said
+
+
+def _children(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return list(map(int, found.split()))
+
+
+def _as_owner(of: Postgres, program: str, *arguments: str | Path) -> None:
+    """Run one of PostgreSQL's programs as who owns the server."""
+    command = [str(of.server.bin_path / program), *map(str, arguments)]
+    done = subprocess.run(
+        command,
+        user=of.server.system_user,
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, (program, done.stdout)
+
+
+@contextmanager
+def standby(of: Postgres) -> Iterator[Standby]:
+    """A streaming replica of a server, until the end of the block; some seconds to make."""
+    if of.server is None:
+        pytest.skip("somebody else's server is given no replica")
+    memory = Path("/dev/shm")
+    home = Path(tempfile.mkdtemp(prefix="recall-replica-", dir=memory if os.access(memory, os.W_OK) else None))
+    home.chmod(0o755)
+    if of.server.system_user is not None:
+        shutil.chown(home, of.server.system_user)
+    made = Standby(home, of)
+    try:
+        where = of.url.query["host"]
+        assert isinstance(where, str)
+        _as_owner(of, "pg_basebackup", "-D", made.data, "-h", where, "-U", "postgres", "-R", "-c", "fast")
+        made.start()
+        yield made
+    finally:
+        if (made.data / "postmaster.pid").exists():
+            made.kill()
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @contextmanager

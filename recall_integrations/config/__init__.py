@@ -33,6 +33,7 @@ from recall_integrations.config.ordering import (
     RankingConfig,
     RerankConfig,
 )
+from recall_integrations.config.postgres import PostgresConfig
 from recall_integrations.config.privacy import PrivacyConfig
 from recall_integrations.config.recall_config import RecallConfig, checked_config
 from recall_integrations.config.rewriting import REWRITE_TIMEOUT, RewritingConfig
@@ -56,6 +57,7 @@ __all__ = [
     "LearnedConfig",
     "LimitsConfig",
     "PlannerConfig",
+    "PostgresConfig",
     "PrivacyConfig",
     "QueryConfig",
     "RankingConfig",

@@ -14,6 +14,7 @@ FIXED = frozenset(
     retrieval.exact_max retrieval.cache_mb retrieval.local_max retrieval.semantic_remote ranking.features
     query.spelling_threshold query.spelling_learned_max
     vectors.address vectors.token_variable vectors.token_header vectors.tenant vectors.database vectors.timeout_ms
+    postgres.replicas postgres.stale_max_s postgres.replica_timeout_ms
     limits.workers breakers.failures_max breakers.open_s
     shared.redis shared.timeout_ms shared.prefix
     """.split()

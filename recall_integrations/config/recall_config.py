@@ -39,6 +39,7 @@ from recall_integrations.config.ordering import (
     RankingConfig,
     RerankConfig,
 )
+from recall_integrations.config.postgres import PostgresConfig
 from recall_integrations.config.privacy import PrivacyConfig
 from recall_integrations.config.rewriting import RewritingConfig
 from recall_integrations.config.scopes import ENTRIES, ScopeSettings, acting, by_pattern
@@ -64,6 +65,7 @@ class RecallConfig:
     planner: PlannerConfig = field(default_factory=PlannerConfig)
     specificity: SpecificityConfig = field(default_factory=SpecificityConfig)
     retrieval: RetrievalConfig = field(default_factory=RetrievalConfig)
+    postgres: PostgresConfig = field(default_factory=PostgresConfig)
     vectors: VectorsConfig = field(default_factory=VectorsConfig)
     ranking: RankingConfig = field(default_factory=RankingConfig)
     fallback_fusion: FallbackFusionConfig = field(default_factory=FallbackFusionConfig)

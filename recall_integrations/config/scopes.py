@@ -34,6 +34,7 @@ OF_ALL = "all scopes share it"
 NOT_PER_SCOPE: Mapping[str, str] = {
     **dict.fromkeys(("retrieval.exact_max", "retrieval.cache_mb", "retrieval.local_max"), OF_THE_STORE),
     "retrieval.semantic_remote": OF_THE_STORE,
+    "postgres": OF_THE_STORE,
     "vectors": OF_THE_STORE,
     **dict.fromkeys(("facts.keep", "facts.slots"), OF_THE_STORE),
     **dict.fromkeys(

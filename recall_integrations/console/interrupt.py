@@ -1,4 +1,4 @@
-"""Ctrl-C at a moment of the command's own choosing."""
+"""Ctrl-C, or the end that a service manager asks for, at a moment of the command's own choosing."""
 
 from __future__ import annotations
 
@@ -36,3 +36,32 @@ def deferred_interrupt() -> Iterator[Callable[[], None]]:
         yield check
     finally:
         signal.signal(signal.SIGINT, default)
+
+
+@contextmanager
+def asked_to_end() -> Iterator[Callable[[], bool]]:
+    """Inside, the first Ctrl-C or SIGTERM is noted, for a function that says whether there was one; a second acts.
+
+    As `deferred_interrupt` it does nothing outside the main thread, or where somebody else handles the signal.
+    """
+    asked = False
+    before: dict[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {}
+
+    def act() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        asked = True
+        act()
+
+    if threading.current_thread() is threading.main_thread():
+        usual = ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL))
+        before.update((number, default) for number, default in usual if signal.getsignal(number) == default)
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield lambda: asked
+    finally:
+        act()

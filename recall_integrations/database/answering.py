@@ -27,6 +27,11 @@ def within(seconds: float) -> Iterator[None]:
         _end.reset(token)
 
 
+def remaining() -> float:
+    """Seconds that this thread waits yet for all statements together; infinite where nothing bounds them."""
+    return max(_end.get() - time.monotonic(), 0.0)
+
+
 @cache
 def connection_class() -> Any:
     """The class of the driver's connections, which gives up in time."""

@@ -396,7 +396,15 @@ class Committed:
         Raises:
             StoreError: the server cannot be reached.
         """
-        return self._now().version
+        return self.now().version
+
+    def now(self) -> Reached:
+        """What is committed.
+
+        Raises:
+            StoreError: the server cannot be reached.
+        """
+        return Reached.read(str(self._outside.ask(_COMMITTED)))
 
     def turn_began(self) -> Reached:
         """What is committed at the beginning of a turn to write.
@@ -404,7 +412,7 @@ class Committed:
         Raises:
             StoreError: the server cannot be reached.
         """
-        return self._lock.begun() or self._now()
+        return self._lock.begun() or self.now()
 
     def turn_ends(self) -> Reached:
         """What is committed at the end of a turn to write. Others write from here on.
@@ -412,11 +420,8 @@ class Committed:
         Raises:
             StoreError: the server cannot be reached.
         """
-        return self._lock.give_back() or self._now()
+        return self._lock.give_back() or self.now()
 
     def close(self) -> None:
         """Let the connection go."""
         self._outside.close()
-
-    def _now(self) -> Reached:
-        return Reached.read(str(self._outside.ask(_COMMITTED)))

@@ -59,6 +59,10 @@ class Watch:
         with self._lock:
             return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])
 
+    def now(self) -> Reached:
+        """What is committed; as `version`."""
+        return Reached(self.version())
+
     def turn_began(self) -> Reached:
         """What is committed at the beginning of a turn to write; as `version`."""
         return Reached(self.version())

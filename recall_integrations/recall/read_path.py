@@ -141,7 +141,8 @@ class Sources:
 
     def health(self) -> tuple[Health, ...]:
         """See `QueryOptimizer.health`."""
-        return (*self.guards.health(), *(() if self.shared is None else (self.shared.link.health(),)))
+        shared = () if self.shared is None else (self.shared.link.health(),)
+        return (*self.guards.health(), *shared, *self.store.health())
 
     def learned(self, step: object) -> None:
         """Tell observers of whole recalls of a step of learning."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine, func, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.reading import read_by
 from recall_integrations.database.sending import reading
 from recall_integrations.facts.said import OPS
 from recall_integrations.facts.slots import Slots
@@ -263,9 +264,13 @@ class FactTables:
     def _read(self, kept: _Kept, view: Shown, last: int) -> None:
         f = schema.facts.c
         query = select(*COLUMNS).where(f.scope_id == view.scope_id, f.num > kept.upto, f.num <= last)
-        with reading(self._engine) as connection:
-            newest = connection.execute(query.order_by(f.num.desc(), f.place.desc()).limit(FACTS_MAX)).all()
-        rows = newest[::-1]
+        query = query.order_by(f.num.desc(), f.place.desc()).limit(FACTS_MAX)
+
+        def newest(engine: Engine) -> Sequence[Any]:
+            with reading(engine) as connection:
+                return connection.execute(query).all()
+
+        rows = read_by(self._engine, newest)[::-1]
         nums = np.asarray([row.num for row in rows], dtype=np.int64)
         places = np.searchsorted(view.nums, nums)
         ats = view.at[np.minimum(places, max(view.size - 1, 0))].tolist() if view.size else []

@@ -22,6 +22,9 @@ class Watching(Protocol):
     def version(self) -> int:
         """Another number than before if anything was written meanwhile."""
 
+    def now(self) -> Reached:
+        """What is committed; its `version` is that one."""
+
     def turn_began(self) -> Reached:
         """What is committed at the beginning of a turn to write, when it is had."""
 

@@ -17,6 +17,7 @@ from recall_integrations.database import tenants
 from recall_integrations.database.meta import TENANT
 from recall_integrations.database.postgres import mapped_errors, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
+from recall_integrations.database.reading import REPLICAS
 from recall_integrations.database.turns import (
     FILLING,
     FLUSH,
@@ -189,6 +190,8 @@ class Node:
     def release(self, *, noted: bool = False) -> None:
         """Let go of it. Who still reads gets `StoreClosed` and no new connection."""
         event.listen(self.engine, "do_connect", _closed, insert=True)
+        if (replicas := self.engine.get_execution_options().get(REPLICAS)) is not None:
+            replicas.close()
         self.outside.close()
         self.turns.close()
         self.lease.close()

@@ -80,11 +80,13 @@ def open_parts(
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor, server=server)
         with parts.errors():
             directory.make_ready()
+            _check_whole(directory)  # before anything is made that it lacks
             parts.catalog.key = entity_keys.of(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)
         with parts.errors():
             parts.pushing.connect(parts)
+        parts.read_replicas()
     except BaseException:
         if parts is not None:
             parts.indexes.close(sealed=False)
@@ -93,6 +95,16 @@ def open_parts(
     finally:
         directory.turn.release()
     return parts, written_in
+
+
+def _check_whole(directory: Held) -> None:
+    with directory.engine.connect() as connection:
+        moving = get_meta(connection, MOVING) is not None
+    if moving:
+        raise StoreError(
+            f"A store is being moved to {directory.name}, which is not whole yet. Ask `recall move` for it again: it "
+            "goes on where it was."
+        )
 
 
 def _server_of(config: RecallConfig) -> Served | None:
@@ -191,11 +203,6 @@ def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
             parts.opened_at[row.scope_id] = row.version
         parts.next_seq = last + 1
         parts.followed.semantic = journal.cursors(connection).get(SEMANTIC, 0)
-        if get_meta(connection, MOVING) is not None:
-            raise StoreError(
-                f"A store is being moved to {parts.directory.name}, which is not whole yet. Ask `recall move` for it "
-                "again: it goes on where it was."
-            )
         made_by = get_meta(connection, "embedding")
         half_way = get_meta(connection, renewal.REEMBEDDING)
         parts.worth.load(connection, made_by)

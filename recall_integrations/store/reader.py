@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
 
-from sqlalchemy import func, select
+from sqlalchemy import Engine, func, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.reading import read_by
 from recall_integrations.database.sending import begun
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import Mask, ScopeView
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
 FILTERS_SHARE = 8  # of the memory for columns, so much more may go into what filters look at: an eighth
 FEW = 200  # memories at once, as a recall reads them; who reads more goes through a scope, and comes but once
 SCOPES_KEPT = 4_096  # whose languages are in memory
+
+
+def _spoken(scope_id: int, engine: Engine) -> Spoken:
+    with begun(engine) as connection:
+        spoken = languages.asked(connection, scope_id)
+    return spoken()
+
 
 _COUNTED = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.vectors, schema.corrections)
 
@@ -126,9 +134,7 @@ class Reader:
             if len(self._languages) >= SCOPES_KEPT:
                 self._languages.clear()
             with self._parts.errors():
-                with begun(self._parts.engine) as connection:
-                    spoken = languages.asked(connection, scope_id)
-                kept = self._languages[scope_id] = version, spoken()
+                kept = self._languages[scope_id] = version, read_by(self._parts.engine, partial(_spoken, scope_id))
         return kept[1]
 
     def count_of(self, scope_id: int) -> int:

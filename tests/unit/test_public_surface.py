@@ -26,6 +26,7 @@ PUBLIC = {
     "OptimizedRecallRetriever",
     "ParsedQuery",
     "PlannerConfig",
+    "PostgresConfig",
     "PrivacyConfig",
     "QueryConfig",
     "QueryOptimizer",

@@ -246,7 +246,7 @@ def named_progress() -> Iterator[Callable[[str, int, int | None], None]]:
     """Shows how far each thing is that is told of: what it is, how much of it is done, and how much there is."""
     from recall_integrations.observability.progress import telling
 
-    with telling(not _is_quiet()) as tell:
+    with telling(not is_quiet()) as tell:
         yield tell
 
 
@@ -255,11 +255,12 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """Shows how far one thing is; gives a function to call with the number of items done since."""
     from recall_integrations.observability.progress import counted
 
-    with counted(what, total, not _is_quiet()) as advance:
+    with counted(what, total, not is_quiet()) as advance:
         yield advance
 
 
-def _is_quiet() -> bool:
+def is_quiet() -> bool:
+    """Whether the command was asked not to show how far it is."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(QUIET_KEY))
 

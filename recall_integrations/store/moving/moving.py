@@ -1,7 +1,8 @@
 """A store is brought to another place while it is read and written.
 
     copy     scope by scope, some memories at a time; how far it is stands in the target, committed with the rows
-    follow   what the source's journal has beyond the beginning, until little is left
+    follow   what the source's journal has beyond the beginning, until little is left, or as long as is asked
+    compare  what no journal tells of
     end      the source's turn to write is taken: the rest of the journal, small tables, and it is whole
 
 Rows keep their numbers, so the target answers as the source does. It cannot be opened until it is whole; a move that
@@ -10,38 +11,32 @@ was stopped goes on where it was. The source is never changed.
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
-from recall_integrations.database.meta import put_meta
-from recall_integrations.errors import InvalidArgument, StoreError
-from recall_integrations.indexes.vectors import NO_HOME
+from recall_integrations.database.postgres_errors import is_lost
+from recall_integrations.errors import InvalidArgument, StoreError, StoreLocked
 from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
 from recall_integrations.store import journal
-from recall_integrations.store.compacting import COMPACTED
 from recall_integrations.store.held import Held
-from recall_integrations.store.journal import LEXICAL, TOUCH
-from recall_integrations.store.learned_rows import BEFORE
-from recall_integrations.store.moving import tables
-from recall_integrations.store.moving.places import MOVED, Noted, Place, brought, held, identity, is_empty, noted
-from recall_integrations.store.opening import MOVING, is_address
+from recall_integrations.store.moving import ending, following, tables
+from recall_integrations.store.moving.places import Place, brought, held, identity, is_empty, noted
+from recall_integrations.store.moving.way import Way
+from recall_integrations.store.opening import is_address
 
 FEW = 500  # changes that may be left when the source's writers are kept out
 ALL = 2**62  # beyond every scope: all of them are copied
 ROUNDS = 20  # of following, at most: they may write as fast as it goes
-# Of one engine or one directory, and made by the target itself.
-_OWN_META = ("schema_version", f"{LEXICAL}_epoch", "semantic_epoch", COMPACTED, MOVING, MOVED)
+EVERY_S = 0.5  # between two looks at the source that is followed
+AWAY_S, AWAY_MAX_S = 1.0, 10.0  # before a database that is away is asked again: at first, and at most
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -62,12 +57,33 @@ class Moved:
     held_s: float
 
 
+@record(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """How far a target is that follows its source.
+
+    Args:
+        brought: changes of the source's journal that were brought since it follows.
+        changes: that are still to be brought.
+        lag_s: seconds since nothing was: what the target has is at most so old.
+        quiet_s: seconds since anything was found that was written.
+        away: why one of both could not be reached just now; empty = they could.
+    """
+
+    brought: int
+    changes: int
+    lag_s: float
+    quiet_s: float
+    away: str = ""
+
+
 def move(
     source: Place,
     target: Place,
     *,
     progress: bool | Told = False,
     stopped: Callable[[], None] = lambda: None,
+    goes_on: Callable[[Behind], bool] | None = None,
+    every_s: float = EVERY_S,
 ) -> Moved:
     """Bring a store to another place; it stays where it was, too.
 
@@ -78,20 +94,67 @@ def move(
             then what came since is brought.
         progress: whether to show how far it is, or who is told.
         stopped: called between two steps; what it raises ends the move, which can be taken up again.
+        goes_on: called after each look at the source, once all is copied: whether to follow it further. When it says no
+            the target is made whole. A database that is away meanwhile is waited for. `None` = not at all.
+        every_s: seconds between two looks.
 
     Raises:
-        InvalidArgument: the target holds something else, or is the source. Nothing was changed.
+        InvalidArgument: `every_s` is not above 0; the target holds something else, or is the source. Nothing was
+            changed.
         StoreLocked: somebody else has the target open.
         StorePathError: there is no source.
         StoreVersionError: another version of this package made one of them.
         StoreError: one of them cannot be read or written. What was brought stays.
     """
-    began = time.monotonic()
-    with held(source, made=False) as one:
-        if _same(one, target):
-            raise InvalidArgument("The target is the source. Give another place.")
-        with held(target, made=True) as other, other.turn, _errors(one, other), telling(progress) as tell:
-            return _Move(one, other, tell, stopped, began).run()
+    if not every_s > 0:
+        raise InvalidArgument(f"every_s is a number of seconds above 0, not {every_s!r}.")
+    watched = None if goes_on is None else _Watched(goes_on, every_s)
+    began, away = time.monotonic(), _Away()
+
+    def once() -> Moved | None:
+        """Begin, or go on; `None` = a database is away for the moment."""
+        try:
+            with held(source, made=False) as one:
+                if _same(one, target):
+                    raise InvalidArgument("The target is the source. Give another place.")
+                with held(target, made=True) as other, other.turn, _errors(one, other), telling(progress) as tell:
+                    return _Move(Way(one, other, tell, stopped), watched, began).run()
+        except StoreError as e:
+            if watched is None or not away.passes(e, watched.looks) or not watched.away(e):
+                raise
+            return None
+
+    while (moved := once()) is None:
+        time.sleep(away.wait_s)
+    return moved
+
+
+class _Away:
+    """Whether a database may come back, and how long to wait for it.
+
+    Attributes:
+        wait_s: seconds before the next try.
+    """
+
+    def __init__(self) -> None:
+        self.wait_s = 0.0
+        self._looks = 0
+
+    def passes(self, error: StoreError, looks: int) -> bool:
+        """Whether an error may pass: of a move that has followed its source, so both were there.
+
+        Args:
+            error: that ended a try.
+            looks: at the source until then, in all tries.
+        """
+        if looks > self._looks:  # there was one since the last error
+            self.wait_s, self._looks = 0.0, looks
+        # The server may still think that the connections which were cut have the target open.
+        held_by_itself = isinstance(error, StoreLocked) and self.wait_s > 0
+        if not looks or not (is_lost(error.__cause__) or held_by_itself):
+            return False
+        self.wait_s = min(2 * self.wait_s, AWAY_MAX_S) or AWAY_S
+        return True
 
 
 @contextmanager
@@ -120,25 +183,78 @@ def _same(source: Held, target: Place) -> bool:
     return Path(given).resolve() == source.path.resolve()
 
 
+class _Watched:
+    """Follows as long as is asked, over all that comes between.
+
+    Args:
+        goes_on: is asked.
+        every_s: seconds between two looks.
+
+    Attributes:
+        looks: how many there were.
+    """
+
+    def __init__(self, goes_on: Callable[[Behind], bool], every_s: float) -> None:
+        self._goes_on, self._every_s = goes_on, every_s
+        self.looks = self._brought = 0
+        self._left = 0
+        self._level = self._quiet = time.monotonic()
+
+    def follow(self, way: Way) -> None:
+        """Bring what is written, until it is told to end."""
+        if not self.looks:
+            self._level = self._quiet = time.monotonic()
+        while True:
+            looked = time.monotonic()
+            done = following.follow(way, told=False)
+            following.bring_journal(way)
+            self._left = following.behind(way)
+            self.looks += 1
+            self._brought += done
+            if done or self._left:
+                self._quiet = time.monotonic()
+            if not self._left:
+                self._level = looked  # what was written later would be left, or was brought
+            if not self._asked(""):
+                return
+            if not self._left:
+                time.sleep(self._every_s)
+
+    def away(self, error: StoreError) -> bool:
+        """Whether to wait for a database that cannot be reached."""
+        return self._asked(str(error))
+
+    def _asked(self, away: str) -> bool:
+        now = time.monotonic()
+        told = Behind(
+            brought=self._brought,
+            changes=self._left,
+            lag_s=now - self._level,
+            quiet_s=now - self._quiet,
+            away=away,
+        )
+        return self._goes_on(told)
+
+
 class _Move:
-    def __init__(self, source: Held, target: Held, tell: Told, stopped: Callable[[], None], began: float) -> None:
-        self.source, self.target = source, target
-        self.tell, self.stopped, self.began = tell, stopped, began
+    def __init__(self, way: Way, watched: _Watched | None, began: float) -> None:
+        self.way, self.watched, self.began = way, watched, began
+        self.source, self.target = way.source, way.target
         self.went_on = False
         self.held_s = 0.0
-        self.noted: Noted = {}
 
     def run(self) -> Moved:
         self._begin()
         self._copy()
-        for _ in range(ROUNDS):
-            if self._follow() <= FEW:
-                break
-        self._journal()
+        self._catch_up()
+        if self.watched is not None:
+            self.watched.follow(self.way)
+        compared = ending.compare(self.way)
+        self._catch_up()
         with self.source.turn:
             waited = time.monotonic()
-            self._follow()
-            self._end()
+            following.follow(self.way)
+            ending.end(self.way, compared)
             self.held_s = time.monotonic() - waited
         with self.target.engine.connect() as connection:
             s = schema.scopes.c
@@ -150,6 +266,12 @@ class _Move:
             seconds=time.monotonic() - self.began,
             held_s=self.held_s,
         )
+
+    def _catch_up(self) -> None:
+        for _ in range(ROUNDS):
+            if following.follow(self.way) <= FEW:
+                break
+        following.bring_journal(self.way)
 
     def _begin(self) -> None:
         self.target.check_alone("while a store is moved to it")
@@ -174,13 +296,7 @@ class _Move:
                 there = {"from": mine, "at": head.seq, "scope": 0, "num": 0}
             else:
                 self.went_on = True
-            self._note(target, there)
-
-    def _note(self, target: Connection, there: Noted) -> None:
-        put_meta(target, MOVING, json.dumps(there))
-        self.noted = there
-
-    # -- copying -----------------------------------------------------------------------------------------------------
+            self.way.note(target, there)
 
     def _copy(self) -> None:
         s = schema.scopes.c
@@ -188,17 +304,17 @@ class _Move:
             found = source.execute(select(s.scope_id, s.memories).order_by(s.scope_id)).all()
         done, total = 0, sum(row.memories for row in found)
         for scope_id, memories in found:
-            if scope_id >= int(self.noted["scope"]):
+            if scope_id >= int(self.way.noted["scope"]):
                 self._copy_scope(scope_id, done, total)
             done += memories
-            self.tell("Copying memories", done, total)
+            self.way.tell("Copying memories", done, total)
 
     def _copy_scope(self, scope_id: int, done: int, total: int) -> None:
         m = schema.memories.c
-        after = int(self.noted["num"]) if scope_id == self.noted["scope"] else 0
+        after = int(self.way.noted["num"]) if scope_id == self.way.noted["scope"] else 0
         last = False
         while not last:
-            self.stopped()
+            self.way.stopped()
             with self.source.engine.connect() as source, self.target.engine.begin() as target:  # one state of each
                 query = select(m.num).where(m.scope_id == scope_id, m.num > after).order_by(m.num)
                 nums = source.execute(query.limit(tables.AT_ONCE)).scalars().all()
@@ -210,97 +326,7 @@ class _Move:
                     for table in tables.OF_SCOPES:
                         tables.copy(source, target, table, table.c.scope_id == scope_id)
                 at = {"scope": scope_id + 1, "num": 0} if last else {"scope": scope_id, "num": upto}
-                self._note(target, {**self.noted, **at})
+                self.way.note(target, {**self.way.noted, **at})
             done += len(nums)
             after = upto
-            self.tell("Copying memories", min(done, total), total)
-
-    # -- following ---------------------------------------------------------------------------------------------------
-
-    def _follow(self) -> int:
-        """Do what the source's journal has by now beyond what was done; how much that was."""
-        count = 0
-        with self.source.engine.connect() as source:
-            upto = journal.last_seq(source)
-        while int(self.noted["at"]) < upto:
-            self.stopped()
-            with self.source.engine.connect() as source, self.target.engine.begin() as target:
-                c = schema.changes.c
-                query = select(c.seq, c.scope_id, c.op, c.num).where(c.seq > int(self.noted["at"])).order_by(c.seq)
-                changes = source.execute(query.limit(tables.AT_ONCE)).all()
-                if journal.pruned(source).seq > int(self.noted["at"]):
-                    raise StoreError(
-                        f"So much was written to {self.source.name} that its journal no longer tells all of it. Ask "
-                        "for the same again: it begins anew."
-                    )
-                if not changes:
-                    break
-                puts: dict[int, list[int]] = defaultdict(list)
-                gone: dict[int, list[int]] = defaultdict(list)
-                touched = set()
-                for _, scope_id, op, num in changes:
-                    if op == TOUCH:
-                        touched.add(scope_id)
-                    else:
-                        (puts if op == "put" else gone)[scope_id].append(num)
-                for scope_id, nums in gone.items():
-                    tables.remove(target, scope_id, nums)
-                for scope_id, nums in puts.items():  # of those that are gone by now there is nothing
-                    tables.put(source, target, scope_id, nums)
-                for scope_id in touched:  # names or facts were written, of memories that were there
-                    for table in (*tables.OF_MEMORIES, *tables.OF_SCOPES):
-                        if table not in tables.WRITTEN_ONCE and table is not schema.vectors:
-                            tables.copy(source, target, table, table.c.scope_id == scope_id)
-                self._note(target, {**self.noted, "at": changes[-1].seq})
-            count += len(changes)
-            self.tell("Following what is written meanwhile", count, None)
-        return count
-
-    def _journal(self) -> None:
-        """Bring the journal as far as it goes, so that little of it is left for the end."""
-        c = schema.changes.c
-        with self.source.engine.connect() as source, self.target.engine.begin() as target:
-            known = target.execute(select(func.max(c.seq))).scalar() or 0
-            pruned = journal.pruned(source).seq
-            target.execute(delete(schema.changes).where(c.seq <= pruned))
-            for part in tables.read(source, schema.changes, c.seq > known):
-                self.stopped()
-                insert_rows(target, schema.changes, part)
-
-    # -- the end -----------------------------------------------------------------------------------------------------
-
-    def _end(self) -> None:
-        """Nobody writes to the source: what no journal tells of, and what the store notes of itself."""
-        self._journal()
-        with self.source.engine.connect() as source, self.target.engine.begin() as target:
-            for table in tables.TABLES:
-                self.tell(f"Comparing {table.name}", 0, None)
-                wanted, there = tables.counts(source, table), tables.counts(target, table)
-                for scope_id in sorted(wanted.keys() | there.keys()):
-                    if wanted.get(scope_id) != there.get(scope_id):
-                        tables.copy(source, target, table, table.c.scope_id == scope_id)
-            target.execute(delete(schema.scopes))
-            for part in tables.read(source, schema.scopes):
-                fresh = [{**row, "vector_home": NO_HOME, "vector_until": 0} for row in part]
-                insert_rows(target, schema.scopes, fresh)
-            target.execute(delete(schema.cursors))
-            head, semantic = journal.reached(source)
-            journal.move(target, LEXICAL, head.seq)  # an index that is not there is made of what the store holds
-            journal.move(target, journal.SEMANTIC, semantic)
-            self._meta(source, target)
-        kept, mine = self.source.learned, self.target.learned
-        for name in kept.names():
-            for of in kept.texts(name):
-                text = kept.read(name, of)
-                if text is not None:
-                    mine.put(name, of, text)
-        with self.target.engine.begin() as target:
-            put_meta(target, MOVED, json.dumps({"from": self.noted["from"], "at": journal.last_seq(target)}))
-            target.execute(delete(schema.meta).where(schema.meta.c.key == MOVING))
-
-    def _meta(self, source: Connection, target: Connection) -> None:
-        m = schema.meta
-        target.execute(delete(m).where(m.c.key.not_in(_OWN_META), m.c.key.not_like(f"{BEFORE}%")))
-        for key, value in source.execute(select(m.c.key, m.c.value)):
-            if key not in _OWN_META and not key.startswith(BEFORE):
-                target.execute(insert(m).values(key=key, value=value))
+            self.way.tell("Copying memories", min(done, total), total)

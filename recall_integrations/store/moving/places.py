@@ -52,6 +52,8 @@ def held(place: Place, *, made: bool) -> Iterator[Held]:
         try:
             if made:
                 opened.make_ready()
+            else:
+                opened.keep_no_longer()  # whoever opens the store meanwhile keeps its indexes
             _check_version(opened)
         finally:
             opened.turn.release()

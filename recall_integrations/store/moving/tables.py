@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
@@ -33,6 +33,7 @@ OF_SCOPES: tuple[Table, ...] = (
 )
 TABLES = (*OF_MEMORIES, *OF_SCOPES)
 
+Row = Mapping[str, Any]
 Counts = dict[int, tuple[int, ...]]
 """Of each scope: how many rows, and sums that change with what they say."""
 
@@ -54,6 +55,51 @@ def copy(source: Connection, target: Connection, table: Table, *where: ColumnEle
         insert_rows(target, table, part)
         count += len(part)
     return count
+
+
+def bring(
+    source: Connection, target: Connection, table: Table, *where: ColumnElement[bool], instead: Row | None = None
+) -> int:
+    """Make rows those of the source, in the caller's transaction; writes only what differs, and says how many that was.
+
+    Args:
+        source, target: both are read in the order of keys, and what is to be written is held in memory.
+        table: whose rows.
+        where: which of them; default all.
+        instead: values of columns that the target has of its own.
+    """
+    keys = [column.name for column in table.primary_key.columns]
+    gone, fresh = [], []
+    there = ((tuple(row[key] for key in keys), row) for part in read(target, table, *where) for row in part)
+    theirs = next(there, None)
+    for part in read(source, table, *where):
+        for given in part:
+            row = {**given, **(instead or {})}
+            mine = tuple(row[key] for key in keys)
+            while theirs is not None and theirs[0] < mine:
+                gone.append(theirs[0])
+                theirs = next(there, None)
+            if theirs is None or theirs[0] != mine:
+                fresh.append(row)
+                continue
+            if not _same(row, theirs[1]):
+                gone.append(mine)
+                fresh.append(row)
+            theirs = next(there, None)
+    while theirs is not None:
+        gone.append(theirs[0])
+        theirs = next(there, None)
+    if gone:
+        named = [f"key_{place}" for place in range(len(keys))]
+        those = [table.c[key] == bindparam(name) for key, name in zip(keys, named, strict=True)]
+        target.execute(delete(table).where(*those), [dict(zip(named, key, strict=True)) for key in gone])
+    for start in range(0, len(fresh), AT_ONCE):
+        insert_rows(target, table, fresh[start : start + AT_ONCE])
+    return max(len(gone), len(fresh))
+
+
+def _same(row: Row, other: Row) -> bool:
+    return all(_plain(value) == _plain(other[name]) for name, value in row.items())
 
 
 def _make_way(target: Connection, part: Sequence[Mapping[str, Any]]) -> None:
@@ -84,8 +130,14 @@ def put(source: Connection, target: Connection, scope_id: int, nums: Sequence[in
             copy(source, target, table, table.c.scope_id == scope_id, table.c.num.in_(part))
 
 
-def counts(connection: Connection, table: Table) -> Counts:
-    """What of a table differs if a scope's rows do, as far as one query tells."""
+def counts(connection: Connection, table: Table, scopes: Sequence[int] | None = None) -> Counts:
+    """What of a table differs if a scope's rows do, as far as one query tells.
+
+    Args:
+        connection: of the database.
+        table: whose rows are counted.
+        scopes: which of them; `None` = all.
+    """
     c = table.c
     more = {
         schema.judged: (func.coalesce(func.max(c.get("at")), 0), func.count(c.get("replay"))),
@@ -94,7 +146,11 @@ def counts(connection: Connection, table: Table) -> Counts:
         schema.entities: (func.max(c.get("ent")), func.sum(c.get("declared"))),
     }.get(table, ())
     query = select(c.scope_id, func.count(), *more).group_by(c.scope_id)
-    return {int(scope_id): tuple(map(int, told)) for scope_id, *told in connection.execute(query)}
+    if scopes is None:
+        found = connection.execute(query).all()
+    else:
+        found = [row for some in rows.in_parts(scopes) for row in connection.execute(query.where(c.scope_id.in_(some)))]
+    return {int(scope_id): tuple(map(int, told)) for scope_id, *told in found}
 
 
 class Digest(NamedTuple):
