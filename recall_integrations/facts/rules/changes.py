@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from recall_integrations.facts.rules import values, words
+from recall_integrations.facts.rules.near import words_behind
 from recall_integrations.facts.rules.reading import Reading
 from recall_integrations.facts.rules.values import Value
 from recall_integrations.facts.said import IS, NOT, Said
@@ -109,11 +110,13 @@ def read(reading: Reading, subject: str, start: int, place: int, contracted: str
     """
     if contracted in ("d", "ll"):
         return False
-    if not _CUE.match(reading.text, place, place + 60):
+    behind = words_behind(reading.text, place, _CHARS)
+    rules = [rule for rule, needed in _RULES if not needed.isdisjoint(behind)]
+    if not rules or not _CUE.match(reading.text, place, place + 60):
         return False
     _, last = reading.sentence(start)
-    end = min(last, place + 300)
-    return any(rule(reading, subject, start, place, end) for rule in _RULES)
+    end = min(last, place + _CHARS)
+    return any(rule(reading, subject, start, place, end) for rule in rules)
 
 
 _CUE = regex(
@@ -242,7 +245,29 @@ def _left(reading: Reading, subject: str, start: int, place: int, end: int) -> b
     return reading.say("employer", ("", *match.span()), subject, start, op=NOT, event=True, until=True)
 
 
-_RULES = (_changed, _had, _ill, _stopped, _turned, _used, _left)
+# Each with words of which one stands behind the subject where it finds something: of its verb, or of what it seeks.
+_RULES = (
+    (
+        _changed,
+        frozenset(
+            "changed switched updated moved swapped replaced upgraded changing dyed painted set went converted".split()
+        ),
+    ),
+    (
+        _had,
+        frozenset(
+            "kid kids children child son sons daughter daughters dog dogs cat cats puppy puppies kitten kittens parrot"
+            " rabbit rabbits hamster hamsters horse goldfish turtle tortoise brother brothers sister sisters sibling"
+            " siblings".split()
+        ),
+    ),
+    (_ill, frozenset(("allergy", *(known.replace("'", " ").split()[0] for known in words.CONDITIONS)))),
+    (_stopped, frozenset(known.split()[0] for known in words.FOODS_LEFT)),
+    (_turned, frozenset("married divorced engaged separated turned went gone became become".split())),
+    (_used, frozenset(("use", "uses"))),
+    (_left, frozenset(("left", "quit", "lost"))),
+)
+_CHARS = 300  # behind a subject that are looked at
 
 _IT = regex(
     r"(?:(?:oh|ah|hm+|wait|no|oops|sorry|actually|correction|scratch\sthat|my\sbad|i\smean|well)\b[\s,.!:;–—-]*){1,4}"
