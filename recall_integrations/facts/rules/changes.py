@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from recall_integrations.facts.rules import values, words
-from recall_integrations.facts.rules.near import words_behind
+from recall_integrations.facts.rules import evidence, values, words
 from recall_integrations.facts.rules.reading import Reading
 from recall_integrations.facts.rules.values import Value
 from recall_integrations.facts.said import IS, NOT, Said
@@ -110,8 +109,8 @@ def read(reading: Reading, subject: str, start: int, place: int, contracted: str
     """
     if contracted in ("d", "ll"):
         return False
-    behind = words_behind(reading.text, place, _CHARS)
-    rules = [rule for rule, needed in _RULES if not needed.isdisjoint(behind)]
+    found = evidence.evidence(reading)
+    rules = [rule for rule, needed in _RULES if not needed.isdisjoint(found)] if found else ()
     if not rules or not _CUE.match(reading.text, place, place + 60):
         return False
     _, last = reading.sentence(start)
@@ -245,27 +244,15 @@ def _left(reading: Reading, subject: str, start: int, place: int, end: int) -> b
     return reading.say("employer", ("", *match.span()), subject, start, op=NOT, event=True, until=True)
 
 
-# Each with words of which one stands behind the subject where it finds something: of its verb, or of what it seeks.
+# Each with words of which a text has one where it finds something.
 _RULES = (
-    (
-        _changed,
-        frozenset(
-            "changed switched updated moved swapped replaced upgraded changing dyed painted set went converted".split()
-        ),
-    ),
-    (
-        _had,
-        frozenset(
-            "kid kids children child son sons daughter daughters dog dogs cat cats puppy puppies kitten kittens parrot"
-            " rabbit rabbits hamster hamsters horse goldfish turtle tortoise brother brothers sister sisters sibling"
-            " siblings".split()
-        ),
-    ),
-    (_ill, frozenset(("allergy", *(known.replace("'", " ").split()[0] for known in words.CONDITIONS)))),
-    (_stopped, frozenset(known.split()[0] for known in words.FOODS_LEFT)),
-    (_turned, frozenset("married divorced engaged separated turned went gone became become".split())),
-    (_used, frozenset(("use", "uses"))),
-    (_left, frozenset(("left", "quit", "lost"))),
+    (_changed, evidence.CHANGED),
+    (_had, evidence.HAD),
+    (_ill, evidence.ILL),
+    (_stopped, evidence.STOPPED),
+    (_turned, evidence.TURNED),
+    (_used, evidence.USED),
+    (_left, evidence.LEFT),
 )
 _CHARS = 300  # behind a subject that are looked at
 

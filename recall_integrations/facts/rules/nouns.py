@@ -170,16 +170,18 @@ def may_precede(text: str, begin: int) -> bool:
 
 def may_own(text: str, place: int) -> bool:
     """Whether who owns something may stand before "'s": `_owner` finds nobody where it says no."""
-    near = text[max(0, place - 60) : place]
-    parts = near.rsplit(None, 2)
-    if not parts or any(map(near.__contains__, ("my", "My", "our", "Our", "the", "The"))):
+    parts = text[max(0, place - 60) : place].rsplit(None, 5)[-5:]
+    if not parts or any(part.endswith(_DETERMINERS) for part in parts[:-1]):
         return bool(parts)
     last = parts[-1]
-    if last.islower() and last.isalpha():
+    if not last.isalpha():
+        return True
+    if last.islower():
         return False
-    return not (last.isalpha() and last.casefold() in _NO_OWNERS and (len(parts) == 1 or parts[-2].islower()))
+    return not (last.casefold() in _NO_OWNERS and (len(parts) == 1 or parts[-2].isalpha() and parts[-2].islower()))
 
 
+_DETERMINERS = ("my", "My", "our", "Our", "the", "The")
 _NO_OWNERS = _NOT_OWNERS | words.NOT_NAMES
 
 
