@@ -18,15 +18,17 @@ from recall_integrations.facts.slots import DEFAULT, Slots
 from recall_integrations.patterns import regex
 
 VERSION = 4  # stands with the facts in a store: those of another one are made anew
-# A subject, behind a sign that is no part of a word: passing over all others at once.
+# A subject, behind a sign that is no part of a word. Each way begins with a set of letters, so that the others are passed
+# over at once, and ends with an empty group that says which it is.
 _SUBJECT = regex(
     r"[\x00-&(-,:-?\[-^`{-\x7f\x80-\U0010ffff](?<![\w'’@/.-])(?:"
-    r"(?P<poss>[Mm]y|[Oo]ur|[Yy]our)(?=\s)"
-    r"|(?P<pron>[Ii]|[Ww]e|[Yy]ou|[Ss]he|[Hh]e)(?:['’](?P<short>m|re|ve|s|d|ll))?(?=\s)"
-    r"|(?P<the>[Tt]he)\s(?P<noun>[a-z]{2,15}(?:\s[a-z]{2,15})?)\s(?:of|for)(?=\s[A-Z])"
-    r"|(?P<again>[Aa]ctually|ACTUALLY|[Ss]orry|[Cc]orrection|[Oo]ops|[Ww]ait|[Nn]o|I\smeant|[Mm]ake\sthat|[Ss]cratch)(?=[\s,:.!-])"
-    r"|(?P<call>[Cc]all\sme)(?=\s)"
-    r"|(?P<name>[A-Z][\w-]{1,24}(?:\s[A-Z][\w-]{1,24}){0,2})(?:(?P<own>['’]s)(?=\s)|(?=\s[a-z]))"
+    r"[MmOoYy](?:(?<=[Mm])y|(?<=[Oo])ur|(?<=[Yy])our)(?=\s)(?P<poss>)"
+    r"|[IiWwYySsHh](?:(?<=[Ii])|(?<=[Ww])e|(?<=[Yy])ou|(?<=[Ss])he|(?<=[Hh])e)(?:['’](?P<short>m|re|ve|s|d|ll))?(?=\s)(?P<pron>)"
+    r"|[Tt]he\s(?P<noun>[a-z]{2,15}(?:\s[a-z]{2,15})?)\s(?:of|for)(?=\s[A-Z])(?P<the>)"
+    r"|[AaSsCcOoWwNnIMm](?:(?<=[Aa])ctually|(?<=A)CTUALLY|(?<=[Ss])orry|(?<=[Cc])orrection|(?<=[Oo])ops|(?<=[Ww])ait|(?<=[Nn])o"
+    r"|(?<=I)\smeant|(?<=[Mm])ake\sthat|(?<=[Ss])cratch)(?=[\s,:.!-])(?P<again>)"
+    r"|[Cc]all\sme(?=\s)(?P<call>)"
+    r"|[A-Z][\w-]{1,24}(?:\s[A-Z][\w-]{1,24}){0,2}(?:['’]s(?=\s)(?P<own>)|(?=\s[a-z])(?P<name>))"
     r")"
 )
 _BEFORE_THE_TEXT = "\n"
@@ -72,7 +74,7 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
             mark = next(marks, None)
         if start < reading.busy:
             continue
-        if kind == "name" or kind == "pron":  # most of them are followed by no verb that says anything
+        if kind == "name" or (kind == "pron" and match["short"] is None):  # most of them are followed by no verb that says anything
             place = match.end()
             word = text[place : place + 24].split(None, 1)
             cue = word[0].rstrip(".,!?;:").casefold() if word else ""
@@ -98,16 +100,18 @@ def _marked(reading: Reading, start: int) -> None:
 
 def _read(reading: Reading, match: re.Match[str], start: int) -> bool:
     kind, end = match.lastgroup, match.end() - 1
+    said = reading.text[start:end]
     if kind == "poss":
-        subject = YOU if match["poss"] in ("your", "Your") else ME
+        subject = YOU if said in ("your", "Your") else ME
         return _mine(reading, start) or possessives.read(reading, subject, start, end + 1)
     if kind == "name":
-        return _named(reading, match["name"], start, end)
+        return _named(reading, said, start, end)
     if kind == "own":
-        return _owned(reading, match["name"], start, end)
-    if kind in {"pron", "short"}:
-        return _pronoun(reading, match["pron"].casefold(), start, end, match["short"] or "")
-    if kind == "noun":
+        return _owned(reading, said[:-2], start, end)
+    if kind == "pron":
+        short = match["short"] or ""
+        return _pronoun(reading, said[: -1 - len(short)] if short else said, start, end, short)
+    if kind == "the":
         return _of(reading, match["noun"], start, end + 1)
     if kind == "again":
         first, last = reading.sentence(start)
@@ -117,7 +121,7 @@ def _read(reading: Reading, match: re.Match[str], start: int) -> bool:
 
 
 def _pronoun(reading: Reading, pronoun: str, start: int, end: int, short: str) -> bool:
-    sure = 1.0
+    pronoun, sure = pronoun.casefold(), 1.0
     if not may_state(reading.text, start):
         return False
     if pronoun in ("she", "he"):

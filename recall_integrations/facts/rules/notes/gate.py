@@ -52,7 +52,7 @@ def may_say(low: str, part: str, listed: list[str], cues: Cues) -> bool:
     if part[0] == "[" or part[:2] == " [":
         return False
     digits = _DIGIT.search(low) is not None
-    if not digits and len(listed) > PLAIN_MAX:
+    if not digits and (len(listed) > PLAIN_MAX or not _CHATTY.isdisjoint(listed)):  # before the marks are taken away
         return False
     found = low.translate(_MARKS).split()
     owned = not _OWN.isdisjoint(found) or "'s " in low
