@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from recall_integrations.delivery.about import Subjects
 from recall_integrations.facts import sentences
-from recall_integrations.facts.rules import nouns
+from recall_integrations.facts.rules import evidence, near, nouns, states, words as of_rules
+from recall_integrations.facts.rules.predicates import Predicate
 from recall_integrations.facts.rules.reading import Reading, may_state
 from recall_integrations.facts.said import Said
 from recall_integrations.facts.slots import DEFAULT
@@ -35,6 +36,9 @@ LINES = (
     "last this next since yesterday back as from starting early March May 2024 two weeks ago on of all among editors",
     "name phone number is 555-0101 colour green favourite address sister boss birthday is: called one of old use",
     'Dr. Mr. vs. etc. e.g. No. St. A. ft. Ave. approx. ok? yes! What?Yes why!And ; \n - ( ) " “ ” … ... ?! .) ."',
+    "new its their 's sister's it's the that's got bought changed switched from to went quit left lost married became use",
+    "uses as best of all most lunch up alarm 7 with Tesla vegan piano French nurse called allergy asthma kids dog drives",
+    "add put off list for among still longer includes isn't don't hasn't become will been a an İs wıth ſet Kids' dog’s",
 )
 WORDS = [word for line in LINES for word in line.split(" ")]
 PHRASES = sorted({*DEFAULT.of_noun, *(verb for slot in DEFAULT for verb in (*slot.verbs, *slot.starts, *slot.stops))})
@@ -72,7 +76,29 @@ def ungated(text: str) -> tuple[Said, ...]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (sentences, nouns):
             patch.setattr(module, "may_state", lambda _text, _start: True)
+        for gate in ("may_follow", "may_precede", "may_own", "may_be_new"):
+            patch.setattr(nouns, gate, lambda _text, _place: True)
+        patch.setattr(states, "may_tell", any_verb)
+        patch.setattr(evidence, "evidence", lambda reading: evidence.needed(reading.slots).all)
+        patch.setattr(sentences, "_BEFORE_MY", "")
+        patch.setattr(sentences, "_SUBJECT", AnySign())
+        patch.setattr(nouns, "marks", lambda text: [match.start() for match in nouns.MARK.finditer(text)])
         return sentences.said_in(text, AT)
+
+
+def any_verb(reading: Reading, said: Predicate, _subject: str, _end: int) -> tuple[bool, bool]:
+    return said.verb in reading.slots.verbs.by_noun, True
+
+
+class AnySign:
+    """Finds a subject behind whatever sign may stand before it, looking at every place of a text."""
+
+    def __init__(self) -> None:
+        behind = sentences._SUBJECT.pattern.partition("(?<!")[2]
+        self.pattern = re.compile(f"[\\s\\S](?<!{behind}")
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return self.pattern.finditer(text)
 
 
 def check(text: str) -> None:
@@ -96,6 +122,44 @@ def test_where_nothing_may_be_stated_nothing_is(before: str, subject: str, more:
     start = len(before) + 1
     if not may_state(text, start):
         assert Reading(text, AT, DEFAULT).stated(start, len(text) - 1) == 0
+
+
+VALUES = sorted(
+    {
+        *of_rules.DIETS, *of_rules.CAR_MAKES, *of_rules.SPORTS, *of_rules.INSTRUMENTS, *of_rules.LANGUAGES,
+        *of_rules.CONDITIONS, *of_rules.FOODS_LEFT, *of_rules.NATIONALITIES, *of_rules.MARITAL, *of_rules.WORK_HEADS,
+        "Acme", "Dr Stone", "Berlin", "Priya", "555-0101", "12 Mill Lane", "7am", "2 kids", "a dog", "pho", "chess",
+    }
+)  # fmt: skip
+CLAUSES = ("I {}", "Priya {}s", "I'm {}", "We've {}", "My sister {}", "I used to {}", "I don't {} any more and I", "She {}")
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.sampled_from(CLAUSES),
+    st.sampled_from(sorted({*PHRASES, *DEFAULT.verbs.tenses, "is", "am", "was", "have been"})),
+    st.sampled_from(VALUES),
+    st.sampled_from(["", "a ", "the ", "my ", "an ", "to ", "from ", "with ", "on "]),
+    st.sampled_from([".", " as my gym", ", my new editor", " best of all dishes", " allergy", " for lunch", " at last!"]),
+)
+def test_no_verb_is_passed_over(clause: str, verb: str, value: str, before: str, behind: str) -> None:
+    check(f"{clause.format(verb)} {before}{value}{behind}")
+
+
+def test_what_a_pattern_takes_for_a_letter_is_folded_to_it() -> None:
+    signs = "".join(map(chr, range(0x110000 - 0x800 - 0xF0000)))
+    for letter in "aeikstzo":
+        assert {near.folded(sign) for sign in re.findall(letter, signs, re.IGNORECASE)} == {letter}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["My gym", "my", "'s gym", "It's Priya's gym", "the army tour of Bonn", "“my new one” and (her dog) _its end", "’s a’s b"],
+)
+def test_every_possessive_is_found(text: str) -> None:
+    inside = [match.start() for match in nouns.MARK.finditer(text)]
+    whole = [at for at in inside if not at or (text[at - 1].isalnum() == (text[at] in "'’"))]
+    assert set(whole) <= set(nouns.marks(text))
 
 
 @pytest.mark.parametrize("before", ["Do ", "How ", "did what ", "I wonder where "])
