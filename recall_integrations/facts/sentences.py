@@ -74,7 +74,9 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
             mark = next(marks, None)
         if start < reading.busy:
             continue
-        if kind == "name" or (kind == "pron" and match["short"] is None):  # most of them are followed by no verb that says anything
+        if kind == "name" or (
+            kind == "pron" and match["short"] is None
+        ):  # most of them are followed by no verb that says anything
             place = match.end()
             word = text[place : place + 24].split(None, 1)
             cue = word[0].rstrip(".,!?;:").casefold() if word else ""

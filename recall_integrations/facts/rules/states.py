@@ -292,8 +292,6 @@ def _op(text: str, said: Predicate, rest: tuple[str, ...], group: str, place: in
     return IS if group == "starts" else NOT
 
 
-
-
 def _allowed(said: Predicate, slot: str, subject: str, group: str) -> bool:
     """Whether a verb that means much else means a slot here."""
     if slot in LIKED:
