@@ -38,9 +38,10 @@ LINES = (
     "last this next since yesterday back as from starting early March May 2024 two weeks ago on of all among editors",
     "name phone number is 555-0101 colour green favourite address sister boss birthday is: called one of old use",
     'Dr. Mr. vs. etc. e.g. No. St. A. ft. Ave. approx. ok? yes! What?Yes why!And ; \n - ( ) " “ ” … ... ?! .) ."',
-    "new its their 's sister's it's the that's got bought changed switched from to went quit left lost married became use",
-    "uses as best of all most lunch up alarm 7 with Tesla vegan piano French nurse called allergy asthma kids dog drives",
-    "add put off list for among still longer includes isn't don't hasn't become will been a an İs wıth ſet Kids' dog’s",
+    "new its their 's sister's it's the that's got bought changed switched from to went quit left lost married",
+    "became use uses as best of all most lunch up alarm 7 with Tesla vegan piano French nurse called allergy kids",
+    "dog drives add put off list for among still longer includes isn't don't hasn't become will been",
+    "a an İs wıth ſet Kids' dog’s asthma",
 )
 WORDS = [word for line in LINES for word in line.split(" ")]
 PHRASES = sorted({*DEFAULT.of_noun, *(verb for slot in DEFAULT for verb in (*slot.verbs, *slot.starts, *slot.stops))})
@@ -134,12 +135,35 @@ def test_where_nothing_may_be_stated_nothing_is(before: str, subject: str, more:
 
 
 KINDS = {
-    "any": "jazz", "person": "Priya", "place": "Lisbon", "organisation": "Acme", "address": "12 Mill Lane", "phone": "555-0101",
-    "email": "a@b.org", "number": "70 kg", "date": "3 May", "code": "XK42", "work": "a nurse", "team": "the data team",
-    "thing": "a Tesla", "name": "Zed", "titled": "Dr Stone", "vehicle": "a Tesla", "activity": "pottery", "named": "Acme",
-    "subject": "biology", "medicine": "20 mg of aspirin", "blood": "AB+", "language": "French", "diet": "vegan",
-    "instrument": "the piano", "sport": "tennis", "marital": "married", "religion": "Buddhist", "nationality": "French",
-}  # fmt: skip
+    "any": "jazz",
+    "person": "Priya",
+    "place": "Lisbon",
+    "organisation": "Acme",
+    "address": "12 Mill Lane",
+    "phone": "555-0101",
+    "email": "a@b.org",
+    "number": "70 kg",
+    "date": "3 May",
+    "code": "XK42",
+    "work": "a nurse",
+    "team": "the data team",
+    "thing": "a Tesla",
+    "name": "Zed",
+    "titled": "Dr Stone",
+    "vehicle": "a Tesla",
+    "activity": "pottery",
+    "named": "Acme",
+    "subject": "biology",
+    "medicine": "20 mg of aspirin",
+    "blood": "AB+",
+    "language": "French",
+    "diet": "vegan",
+    "instrument": "the piano",
+    "sport": "tennis",
+    "marital": "married",
+    "religion": "Buddhist",
+    "nationality": "French",
+}
 NAMED = (
     "Zed as my editor",
     "pho best of all dishes",
@@ -149,10 +173,23 @@ NAMED = (
     "a new badge, number 42",
 )
 CHANGES = (
-    "changed my number to 555-0101", "switched from Vim to Zed", "have two kids", "adopted a dog named Rex", "have asthma",
-    "have a nut allergy", "was diagnosed with diabetes", "stopped eating meat", "don't eat fish", "went vegan", "turned 40",
-    "got married", "use Zed as my text editor", "left Acme for Initech", "quit my job", "have Crohn’s",
-)  # fmt: skip
+    "changed my number to 555-0101",
+    "switched from Vim to Zed",
+    "have two kids",
+    "adopted a dog named Rex",
+    "have asthma",
+    "have a nut allergy",
+    "was diagnosed with diabetes",
+    "stopped eating meat",
+    "don't eat fish",
+    "went vegan",
+    "turned 40",
+    "got married",
+    "use Zed as my text editor",
+    "left Acme for Initech",
+    "quit my job",
+    "have Crohn’s",
+)
 
 
 def of_the_schema() -> Iterator[str]:

@@ -178,7 +178,7 @@ def may_own(text: str, place: int) -> bool:
         return True
     if last.islower():
         return False
-    return not (last.casefold() in _NO_OWNERS and (len(parts) == 1 or parts[-2].isalpha() and parts[-2].islower()))
+    return not (last.casefold() in _NO_OWNERS and (len(parts) == 1 or (parts[-2].isalpha() and parts[-2].islower())))
 
 
 _DETERMINERS = ("my", "My", "our", "Our", "the", "The")
