@@ -19,7 +19,6 @@ FILE = Path(__file__).with_name("slot_reader.safetensors")
 OTHER = "other"  # a class: no slot of the schema
 STATES, ENDS, WAS, NOTHING = "states", "ends", "was", "nothing"  # classes: what a text says of a value
 ASKED, TOLD, SAYS = "asked", "told", "says"  # parts of the model
-SEEN_MAX = 2_048  # statements whose vectors are kept, a kilobyte or two each
 
 Shares = NDArray[np.float32]
 
@@ -69,7 +68,7 @@ class _Linear:
 class SlotReader:
     """Which slot a question asks for, and which slots texts tell of. English; of other languages it says little.
 
-    Threads share one: what it says of a text never changes, and what it keeps of texts is only for speed.
+    Never changed after it is made, so threads share one.
 
     Args:
         parts: `asked`, `told` and `says`; the first two have the same classes, of which `other` is one.
@@ -81,7 +80,6 @@ class SlotReader:
     def __init__(self, parts: Mapping[str, Part]) -> None:
         self._parts = {name: _Linear(part) for name, part in parts.items()}
         self.slots = tuple(name for name in parts[ASKED].classes if name != OTHER)
-        self._seen: dict[str, tuple[NDArray[np.float32], Places]] = {}
         self._slots = {
             part: np.asarray([parts[part].classes.index(name) for name in self.slots]) for part in (ASKED, TOLD)
         }
@@ -99,23 +97,11 @@ class SlotReader:
             texts: a sentence or two each.
             says: of `states`, `ends` (it holds no longer), `was`.
         """
-        vectors, found = self._read(texts)
+        vectors, found = bundled().embed_documents(texts), [places(text) for text in texts]
         classes = self._parts[SAYS].classes
         said = self._parts[SAYS].shares(vectors, found)[:, [classes.index(name) for name in says]].sum(axis=1)
         shares: Shares = self._parts[TOLD].shares(vectors, found)[:, self._slots[TOLD]] * said[:, None]
         return shares
-
-    def _read(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[Places]]:
-        """Vectors and buckets of statements: those of the same memories are asked for again and again."""
-        seen = [self._seen.get(text) for text in texts]
-        fresh = list(dict.fromkeys(text for text, one in zip(texts, seen, strict=True) if one is None))
-        made = dict(zip(fresh, zip(bundled().embed_documents(fresh), map(places, fresh), strict=True), strict=True))
-        both = [made[text] if one is None else one for text, one in zip(texts, seen, strict=True)]
-        if len(self._seen) + len(made) > SEEN_MAX:
-            self._seen = {}
-        self._seen.update(made)
-        vectors = np.asarray([vector for vector, _ in both], dtype=np.float32).reshape(len(both), -1)
-        return vectors, [found for _, found in both]
 
 
 @cache
