@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from recall_integrations.facts.rules import evidence, values, words
+from recall_integrations.facts.rules import values, words
 from recall_integrations.facts.rules.reading import Reading
 from recall_integrations.facts.rules.values import Value
 from recall_integrations.facts.said import IS, NOT, Said
@@ -109,13 +109,11 @@ def read(reading: Reading, subject: str, start: int, place: int, contracted: str
     """
     if contracted in ("d", "ll"):
         return False
-    found = evidence.evidence(reading)
-    rules = [rule for rule, needed in _RULES if not needed.isdisjoint(found)] if found else ()
-    if not rules or not _CUE.match(reading.text, place, place + 60):
+    if not _CUE.match(reading.text, place, place + 60):
         return False
     _, last = reading.sentence(start)
-    end = min(last, place + _CHARS)
-    return any(rule(reading, subject, start, place, end) for rule in rules)
+    end = min(last, place + 300)
+    return any(rule(reading, subject, start, place, end) for rule in _RULES)
 
 
 _CUE = regex(
@@ -244,17 +242,7 @@ def _left(reading: Reading, subject: str, start: int, place: int, end: int) -> b
     return reading.say("employer", ("", *match.span()), subject, start, op=NOT, event=True, until=True)
 
 
-# Each with words of which a text has one where it finds something.
-_RULES = (
-    (_changed, evidence.CHANGED),
-    (_had, evidence.HAD),
-    (_ill, evidence.ILL),
-    (_stopped, evidence.STOPPED),
-    (_turned, evidence.TURNED),
-    (_used, evidence.USED),
-    (_left, evidence.LEFT),
-)
-_CHARS = 300  # behind a subject that are looked at
+_RULES = (_changed, _had, _ill, _stopped, _turned, _used, _left)
 
 _IT = regex(
     r"(?:(?:oh|ah|hm+|wait|no|oops|sorry|actually|correction|scratch\sthat|my\sbad|i\smean|well)\b[\s,.!:;–—-]*){1,4}"

@@ -68,14 +68,13 @@ class Reading:
         slots: the schema.
     """
 
-    __slots__ = ("_ends", "_starts", "at", "busy", "evidence", "found", "person", "slots", "text")
+    __slots__ = ("_ends", "_starts", "at", "busy", "found", "person", "slots", "text")
 
     def __init__(self, text: str, at: datetime, slots: Slots) -> None:
         self.text, self.at, self.slots = text, at, slots
         self.found: list[Said] = []
         self.busy = 0  # nothing begins before here: it is a part of what was found
         self.person: tuple[str, int] | None = None  # who was told of last, and in which sentence
-        self.evidence: frozenset[str] | None = None  # see `evidence.evidence`
         self._starts: list[int] = []
         self._ends: list[int] = []
 

@@ -70,37 +70,6 @@ def named(reading: Reading, said: Predicate, end: int) -> tuple[str, Value, str,
     return (*found, "verbs", "") if found else None
 
 
-def needed(verb: str, nouns: frozenset[str], favourites: frozenset[str]) -> frozenset[str]:
-    """Words of which a text has one if `named` finds anything behind a verb.
-
-    Args:
-        verb: a form of it.
-        nouns: a word of each noun of the schema.
-        favourites: words of what may be a favourite.
-    """
-    if verb in _LIKE:
-        return favourites
-    found = set(_KNOWN_BY.get(verb, ()))
-    if verb in _HOLD or verb in _PICK:
-        found |= nouns | {"new", *(word for noun in _OPEN for word in noun.split()[-1:])}
-    if verb.startswith("park"):
-        found.add("0")  # any digit
-    if verb.startswith(("wak", "woke", "get", "got")):
-        found.add("up")
-    return frozenset(found)
-
-
-_MEALS = ("lunch", "breakfast", "dinner")
-_GOING = (*_MEALS, "workout", "workouts", "training", "train", "work", "exercise", "lift")
-# What `_known` seeks behind a verb.
-_KNOWN_BY = {
-    **dict.fromkeys(("set", "sets"), ("alarm",)),
-    **dict.fromkeys(("live", "lives", "lived"), ("with",)),
-    **dict.fromkeys(("go", "goes", "went"), _GOING),
-    **dict.fromkeys(("has", "have", "eat", "eats", "gets", "get"), _MEALS),
-}
-
-
 def _slot(reading: Reading, noun: str) -> str | None:
     return reading.slots.of_noun.get(noun) or (f"open:{noun}" if noun in _OPEN else None)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from recall_integrations.facts.rules import fitting, predicates, roles, values, words
-from recall_integrations.facts.rules.evidence import LIKED, evidence, needed
 from recall_integrations.facts.rules.predicates import (
     BE,
     BEFORE,
@@ -68,10 +67,8 @@ def read(
         and said.verb not in ("set", "put")
     ):
         return False
-    known, leads = may_tell(reading, said, subject, end)
-    if not (known or leads):
-        return False
-    entries = _fitting(reading, said, end) if leads else []
+    entries = _fitting(reading, said, end)
+    known = said.verb in reading.slots.verbs.by_noun
     if not entries and not known and (said.verb != BE or not _shaped(reading.text, said.end, end)):
         return False
     _, last = reading.sentence(start)
@@ -88,28 +85,6 @@ def read(
         if match and match[1] in reading.slots.verbs.tenses:
             return read(reading, subject, start, match.start(1) - 1, "", sure)
     return done
-
-
-def may_tell(reading: Reading, said: Predicate, subject: str, end: int) -> tuple[bool, bool]:
-    """Whether a noun behind a verb may name a slot, and whether the verb may lead to a value, by the words of the text.
-
-    Args:
-        reading: of the text.
-        said: the verb.
-        subject: of whom.
-        end: of what is looked at.
-    """
-    verb = said.verb
-    known = verb in reading.slots.verbs.by_noun
-    if verb in _BEFORE_THE_NEXT:
-        return known, True
-    found, need = evidence(reading), needed(reading.slots)
-    led = need.led.get(verb, frozenset())
-    leads = led is None or not led.isdisjoint(found)
-    if verb == BE and not leads:  # then "I'm Dana" at most
-        place = values.skipped(reading.text, said.end, end) if subject == ME else end
-        leads = reading.text[place : place + 1].isupper()
-    return known and not need.named[verb].isdisjoint(found), leads
 
 
 _BEFORE_THE_NEXT = frozenset("left quit sold finished".split())
@@ -292,9 +267,12 @@ def _op(text: str, said: Predicate, rest: tuple[str, ...], group: str, place: in
     return IS if group == "starts" else NOT
 
 
+_LIKED = frozenset(("likes", "dislikes", "preference"))
+
+
 def _allowed(said: Predicate, slot: str, subject: str, group: str) -> bool:
     """Whether a verb that means much else means a slot here."""
-    if slot in LIKED:
+    if slot in _LIKED:
         return said.tense in (PRESENT, USED) and subject != YOU
     if group == "verbs" and said.tense in (BEFORE, BEFORE_PROGRESS) and slot not in _LASTING and said.verb != BE:
         return False
@@ -310,7 +288,7 @@ def _values(reading: Reading, slot: str, place: int, end: int) -> list[Value]:
     if known is None:
         return []
     text, kind = reading.text, known.kind
-    if slot in LIKED:
+    if slot in _LIKED:
         one = _liked(text, place, end)
         return [one] if one else []
     first = values.value_at(text, place, end, kind)
