@@ -125,7 +125,7 @@ def asked_of_anchor(text: str, slots: Slots, *, windowed: bool) -> StateAsked | 
     if len(text) > CHARS_MAX or "\n" in text.strip():
         return None
     raw = [token.strip(_EDGES) for token in text.replace("’", "'").split()]
-    tokens = [token for token in raw if token and any(c.isalnum() for c in token)]
+    tokens = [token for token in raw if token.isalnum() or any(map(str.isalnum, token))]
     low = [token.casefold() for token in tokens]
     if not 1 < len(low) <= WORDS_MAX or not _NEVER.isdisjoint(low) or not _asks(text, low):
         return None

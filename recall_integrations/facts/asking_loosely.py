@@ -76,7 +76,7 @@ def loosely_asked(text: str, slots: Slots, *, windowed: bool) -> StateAsked | No
     if len(text) > CHARS_MAX or "\n" in text.strip():
         return None
     tokens = [token.strip(_EDGES) for token in text.replace("’", "'").split()]
-    tokens = [token for token in tokens if token and any(c.isalnum() for c in token)]
+    tokens = [token for token in tokens if token.isalnum() or any(map(str.isalnum, token))]
     if not 1 < len(tokens) <= WORDS_MAX:
         return None
     found = _owner(tokens, slots)

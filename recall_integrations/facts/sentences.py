@@ -9,7 +9,6 @@ others think is asked of what was found only. Every step looks at a bounded stre
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 
 from recall_integrations.facts.rules import changes, loose, nouns, possessives, predicates, states, values, words
@@ -19,16 +18,20 @@ from recall_integrations.facts.slots import DEFAULT, Slots
 from recall_integrations.patterns import regex
 
 VERSION = 4  # stands with the facts in a store: those of another one are made anew
+# A subject, behind a sign that is no part of a word. Each way begins with a set of letters, so that the others are
+# passed over at once, and ends with an empty group that says which it is.
 _SUBJECT = regex(
-    r"(?<![\w'’@/.-])(?:"
-    r"(?P<poss>[Mm]y|[Oo]ur|[Yy]our)\s"
-    r"|(?P<pron>[Ii]|[Ww]e|[Yy]ou|[Ss]he|[Hh]e)(?:['’](?P<short>m|re|ve|s|d|ll))?(?=\s)"
-    r"|(?P<the>[Tt]he)\s(?P<noun>[a-z]{2,15}(?:\s[a-z]{2,15})?)\s(?:of|for)\s(?=[A-Z])"
-    r"|(?P<again>[Aa]ctually|ACTUALLY|[Ss]orry|[Cc]orrection|[Oo]ops|[Ww]ait|[Nn]o|I\smeant|[Mm]ake\sthat|[Ss]cratch)(?=[\s,:.!-])"
-    r"|(?P<call>[Cc]all\sme)\s"
-    r"|(?P<name>[A-Z][\w-]{1,24}(?:\s[A-Z][\w-]{1,24}){0,2})(?:(?P<own>['’]s)\s|(?=\s[a-z]))"
+    r"[\x00-&(-,:-?\[-^`{-\x7f\x80-\U0010ffff](?<![\w'’@/.-])(?:"
+    r"[MmOoYy](?:(?<=[Mm])y|(?<=[Oo])ur|(?<=[Yy])our)(?=\s)(?P<poss>)"
+    r"|[IiWwYySsHh](?:(?<=[Ii])|(?<=[Ww])e|(?<=[Yy])ou|(?<=[Ss])he|(?<=[Hh])e)(?:['’](?P<short>m|re|ve|s|d|ll))?(?=\s)(?P<pron>)"
+    r"|[Tt]he\s(?P<noun>[a-z]{2,15}(?:\s[a-z]{2,15})?)\s(?:of|for)(?=\s[A-Z])(?P<the>)"
+    r"|[AaSsCcOoWwNnIMm](?:(?<=[Aa])ctually|(?<=A)CTUALLY|(?<=[Ss])orry|(?<=[Cc])orrection|(?<=[Oo])ops|(?<=[Ww])ait|(?<=[Nn])o"
+    r"|(?<=I)\smeant|(?<=[Mm])ake\sthat|(?<=[Ss])cratch)(?=[\s,:.!-])(?P<again>)"
+    r"|[Cc]all\sme(?=\s)(?P<call>)"
+    r"|[A-Z][\w-]{1,24}(?:\s[A-Z][\w-]{1,24}){0,2}(?:['’]s(?=\s)(?P<own>)|(?=\s[a-z])(?P<name>))"
     r")"
 )
+_BEFORE_THE_TEXT = "\n"
 _CUES = (predicates.CUES | changes.CUES) - frozenset(("to",))
 _LINE = regex(
     r"(?m)^[ \t]{0,4}(?:[-*•][ \t]{1,3})?\**(?P<noun>[A-Za-z][A-Za-z -]{1,25}?)\**:\**[ \t]{1,3}"
@@ -37,6 +40,7 @@ _LINE = regex(
 _NAME_OF = regex(r"[A-Z][\w'’-]{1,24}(?:\s[A-Z0-9][\w'’-]{0,24}){0,2}")
 _IS = regex(r"\s(?:is|was|has\schanged\sto|changed\sto|moved\sto|has\sbeen\smoved\sto)\s")
 _IS_MY = regex(r"\s(?:is|was)\s(?:now\s|still\s)?\Z")
+_BEFORE_MY = ("is", "was", "now", "still")  # how what it finds ends, but for a blank
 _LEFT_NAME = regex(
     r"(?:^|[,;:(]\s?|\b(?:and|but|so|that)\s)(?P<name>[A-Z][\w'’-]{1,24}(?:\s[A-Z][\w'’-]{1,24}){0,2})\Z"
 )
@@ -61,61 +65,65 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
     """
     reading = Reading(text, at, slots)
     tenses = slots.verbs.tenses
-    for match, of_noun in _places(text):
-        if match.start() < reading.busy:
+    marks = iter(nouns.marks(text))
+    mark = next(marks, None)
+    for match in _SUBJECT.finditer(_BEFORE_THE_TEXT + text):
+        start, kind = match.start(), match.lastgroup  # one sign was put before the text, which the match begins with
+        while mark is not None and mark <= start:
+            _marked(reading, mark)
+            mark = next(marks, None)
+        if start < reading.busy:
             continue
-        if of_noun:
-            nouns.read(reading, match)
-            continue
-        if match.lastgroup in ("name", "pron"):  # most of them are followed by no verb that says anything
-            place = match.end() + 1
-            word = text[place : place + 24].split(None, 1)[:1]
+        if kind == "name" or (
+            kind == "pron" and match["short"] is None
+        ):  # most of them are followed by no verb that says anything
+            place = match.end()
+            word = text[place : place + 24].split(None, 1)
             cue = word[0].rstrip(".,!?;:").casefold() if word else ""
             if cue not in tenses and cue not in _CUES:
                 continue
-        _read(reading, match)
+        _read(reading, match, start)
+    while mark is not None:
+        _marked(reading, mark)
+        mark = next(marks, None)
     if ":" in text:
         _lines(reading)
     loose.read(reading)
     return tuple(sorted(reading.found, key=lambda said: said.span[0])) if reading.found else ()
 
 
-def _places(text: str) -> Iterator[tuple[re.Match[str], bool]]:
-    """Where something may be said, in order, and whether a noun is possessed there; of two at one place that first."""
-    marks = nouns.MARK.finditer(text)
-    mark = next(marks, None)
-    for match in _SUBJECT.finditer(text):
-        while mark is not None and mark.start() <= match.start():
-            yield mark, True
-            mark = next(marks, None)
-        yield match, False
-    while mark is not None:
-        yield mark, True
-        mark = next(marks, None)
+def _marked(reading: Reading, start: int) -> None:
+    """What is said where a noun is possessed."""
+    if start >= reading.busy:
+        match = nouns.MARK.match(reading.text, start)
+        if match:
+            nouns.read(reading, match)
 
 
-def _read(reading: Reading, match: re.Match[str]) -> bool:
-    kind = match.lastgroup
-    start, place = match.span()
+def _read(reading: Reading, match: re.Match[str], start: int) -> bool:
+    kind, end = match.lastgroup, match.end() - 1
+    said = reading.text[start:end]
     if kind == "poss":
-        subject = YOU if match["poss"] in ("your", "Your") else ME
-        return _mine(reading, start) or possessives.read(reading, subject, start, place)
-    if kind in {"name", "own"}:
-        return _named(reading, match)
-    if kind in {"pron", "short"}:
-        return _pronoun(reading, match)
-    if kind == "noun":
-        return _of(reading, match)
+        subject = YOU if said in ("your", "Your") else ME
+        return _mine(reading, start) or possessives.read(reading, subject, start, end + 1)
+    if kind == "name":
+        return _named(reading, said, start, end)
+    if kind == "own":
+        return _owned(reading, said[:-2], start, end)
+    if kind == "pron":
+        short = match["short"] or ""
+        return _pronoun(reading, said[: -1 - len(short)] if short else said, start, end, short)
+    if kind == "the":
+        return _of(reading, match["noun"], start, end + 1)
     if kind == "again":
         first, last = reading.sentence(start)
         return not reading.text[max(first, start - 1) : start].strip() and changes.corrected(reading, start, last)
-    value = values.value_at(reading.text, place, reading.sentence(start)[1], "person")
+    value = values.value_at(reading.text, end + 1, reading.sentence(start)[1], "person")
     return bool(value) and reading.say("nickname", value, ME, start)  # type: ignore[arg-type]
 
 
-def _pronoun(reading: Reading, match: re.Match[str]) -> bool:
-    pronoun, sure = match["pron"].casefold(), 1.0
-    start = match.start()
+def _pronoun(reading: Reading, pronoun: str, start: int, end: int, short: str) -> bool:
+    pronoun, sure = pronoun.casefold(), 1.0
     if not may_state(reading.text, start):
         return False
     if pronoun in ("she", "he"):
@@ -125,10 +133,7 @@ def _pronoun(reading: Reading, match: re.Match[str]) -> bool:
         subject, sure = known[0], RESOLVED
     else:
         subject = YOU if pronoun == "you" else ME
-    short = match["short"] or ""
-    return states.read(reading, subject, start, match.end(), short, sure) or changes.read(
-        reading, subject, start, match.end(), short
-    )
+    return states.read(reading, subject, start, end, short, sure) or changes.read(reading, subject, start, end, short)
 
 
 def _fits(pronoun: str, subject: str) -> bool:
@@ -136,31 +141,44 @@ def _fits(pronoun: str, subject: str) -> bool:
     return last not in (words.MALE if pronoun == "she" else words.FEMALE)
 
 
-def _named(reading: Reading, match: re.Match[str]) -> bool:
-    text, name = reading.text, match["name"]
-    start, place = match.start(), match.end()
+def _name(name: str, start: int) -> tuple[str, int] | None:
+    """A name without a word that leads to it ("Earlier Tom's gym was …"), and where it begins; `None` = it is none."""
     first, _, rest = name.partition(" ")
-    if rest and first.casefold() in _LEADS:  # "Earlier Tom's gym was …"
-        name, start = rest, start + len(first) + 1
-    elif first.casefold() in words.NOT_NAMES:
+    low = first.casefold()
+    if rest and low in _LEADS:
+        return rest, start + len(first) + 1
+    return None if low in words.NOT_NAMES else (name, start)
+
+
+def _owned(reading: Reading, name: str, start: int, end: int) -> bool:
+    found = _name(name, start)
+    if found is None:
         return False
-    if match["own"]:
-        mark = nouns.MARK.match(text, match.start("own"))
-        if mark and nouns.read(reading, mark):
-            return True
-        subject = name if " " in name or name[0].isupper() else ""
-        return possessives.read(reading, subject, start, place)
+    mark = nouns.MARK.match(reading.text, end - 2)
+    if mark and nouns.read(reading, mark):
+        return True
+    return possessives.read(reading, *found, end + 1)
+
+
+def _named(reading: Reading, name: str, start: int, end: int) -> bool:
+    found = _name(name, start)
+    if found is None:
+        return False
+    text = reading.text
+    name, start = found
     if not text[max(0, start - 4) : start].casefold().endswith((" my ", "my ", "our ")):
         before = reading.person
         reading.person = (name, reading.number(start)) if before is None or before[0] == name else None
     if not may_state(text, start):
         return False
-    return states.read(reading, name, start, place, "", named=True) or changes.read(reading, name, start, place, "")
+    return states.read(reading, name, start, end, "", named=True) or changes.read(reading, name, start, end, "")
 
 
 def _mine(reading: Reading, start: int) -> bool:
     """ "Sam is my manager": a name before, a relation behind."""
     text = reading.text
+    if not text[max(0, start - 6) : max(0, start - 1)].endswith(_BEFORE_MY):
+        return False
     before = _IS_MY.search(text, max(0, start - 14), start)
     if not before:
         return False
@@ -188,13 +206,12 @@ def _noun(reading: Reading, start: int, end: int) -> str | None:
     return match["noun"] if match and match["noun"] in reading.slots.of_noun else None
 
 
-def _of(reading: Reading, match: re.Match[str]) -> bool:
+def _of(reading: Reading, noun: str, start: int, place: int) -> bool:
     """ "The deadline of Project Kestrel is …"."""
-    text, start = reading.text, match.start()
+    text = reading.text
+    slot = reading.slots.of_noun.get(noun.casefold().removeprefix("new ").removeprefix("current "))
     _, last = reading.sentence(start)
-    noun = match["noun"].casefold().removeprefix("new ").removeprefix("current ")
-    slot = reading.slots.of_noun.get(noun)
-    name = _NAME_OF.match(text, match.end(), last) if slot else None
+    name = _NAME_OF.match(text, place, last) if slot else None
     verb = _IS.match(text, name.end(), last) if name else None
     known = reading.slots.get(slot) if slot else None
     if slot is None or name is None or verb is None or known is None:

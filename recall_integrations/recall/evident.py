@@ -9,6 +9,8 @@ fact is, and not why, how or whether something happened.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.facts.asked import HISTORY, NOW, PREVIOUS, THEN, WHEN, StateAsked
 from recall_integrations.facts.asked_of import LIKELY
@@ -136,6 +138,11 @@ def mode_of(text: str, *, windowed: bool, asks: bool = False) -> str | None:
     """
     if len(text.split()) > WORDS_MAX or not (asks or _ASKS.match(text.lstrip()) or text.rstrip().endswith("?")):
         return None
+    return _mode(text, windowed)
+
+
+@lru_cache(maxsize=64)  # a query is looked at twice or thrice
+def _mode(text: str, windowed: bool) -> str | None:
     if _OTHER.search(text):
         return None
     if _WHEN.search(text):

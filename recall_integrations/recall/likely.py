@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -106,7 +107,7 @@ def _sought(state: RecallState, reader: SlotReader, slots: Slots) -> tuple[Sough
     shares, other = reader.asked(text)
     best = int(np.argmax(shares))
     slot = reader.slots[best]
-    known = [slots.get(name) is not None and slots.one(name) for name in reader.slots]
+    known = _known(reader, slots)
     if other >= OTHER_MAX or shares[best] < ASKED_MIN or not known[best]:
         return None
     mode = mode_of(text, windowed=windowed, asks=other <= OTHER_UNASKED)
@@ -116,7 +117,13 @@ def _sought(state: RecallState, reader: SlotReader, slots: Slots) -> tuple[Sough
     if mode == THEN and window is not None and window.end is not None:
         until = min(until, to_micros(window.end))
     asked = StateAsked(slots=(slot,), mode=mode, confidence=CONFIDENCE)
-    return Sought(asked=asked, subjects=subjects, until=until), shares * np.asarray(known)
+    return Sought(asked=asked, subjects=subjects, until=until), shares * known
+
+
+@lru_cache(maxsize=16)
+def _known(reader: SlotReader, slots: Slots) -> NDArray[np.bool_]:
+    """Which slots of the reader the schema has with one value."""
+    return np.asarray([slots.get(name) is not None and slots.one(name) for name in reader.slots])
 
 
 def _telling(

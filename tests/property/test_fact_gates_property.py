@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.facts.histories import rooms
 from recall_integrations.delivery.about import Subjects
 from recall_integrations.facts import sentences
-from recall_integrations.facts.rules import nouns
+from recall_integrations.facts.rules import near, nouns
 from recall_integrations.facts.rules.reading import Reading, may_state
 from recall_integrations.facts.said import Said
 from recall_integrations.facts.slots import DEFAULT
@@ -35,6 +37,10 @@ LINES = (
     "last this next since yesterday back as from starting early March May 2024 two weeks ago on of all among editors",
     "name phone number is 555-0101 colour green favourite address sister boss birthday is: called one of old use",
     'Dr. Mr. vs. etc. e.g. No. St. A. ft. Ave. approx. ok? yes! What?Yes why!And ; \n - ( ) " “ ” … ... ?! .) ."',
+    "new its their 's sister's it's the that's got bought changed switched from to went quit left lost married",
+    "became use uses as best of all most lunch up alarm 7 with Tesla vegan piano French nurse called allergy kids",
+    "dog drives add put off list for among still longer includes isn't don't hasn't become will been",
+    "a an İs wıth ſet Kids' dog’s asthma",
 )
 WORDS = [word for line in LINES for word in line.split(" ")]
 PHRASES = sorted({*DEFAULT.of_noun, *(verb for slot in DEFAULT for verb in (*slot.verbs, *slot.starts, *slot.stops))})
@@ -69,10 +75,33 @@ def cut(text: str) -> list[tuple[int, int]]:
 
 
 def ungated(text: str) -> tuple[Said, ...]:
+    with ungating():
+        return sentences.said_in(text, AT)
+
+
+@contextmanager
+def ungating() -> Iterator[None]:
+    """Within it every rule is tried at every place."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (sentences, nouns):
             patch.setattr(module, "may_state", lambda _text, _start: True)
-        return sentences.said_in(text, AT)
+        for gate in ("may_follow", "may_precede", "may_own", "may_be_new"):
+            patch.setattr(nouns, gate, lambda _text, _place: True)
+        patch.setattr(sentences, "_BEFORE_MY", "")
+        patch.setattr(sentences, "_SUBJECT", AnySign())
+        patch.setattr(nouns, "marks", lambda text: [match.start() for match in nouns.MARK.finditer(text)])
+        yield
+
+
+class AnySign:
+    """Finds a subject behind whatever sign may stand before it, looking at every place of a text."""
+
+    def __init__(self) -> None:
+        behind = sentences._SUBJECT.pattern.partition("(?<!")[2]
+        self.pattern = re.compile(f"[\\s\\S](?<!{behind}")
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return self.pattern.finditer(text)
 
 
 def check(text: str) -> None:
@@ -96,6 +125,117 @@ def test_where_nothing_may_be_stated_nothing_is(before: str, subject: str, more:
     start = len(before) + 1
     if not may_state(text, start):
         assert Reading(text, AT, DEFAULT).stated(start, len(text) - 1) == 0
+
+
+KINDS = {
+    "any": "jazz",
+    "person": "Priya",
+    "place": "Lisbon",
+    "organisation": "Acme",
+    "address": "12 Mill Lane",
+    "phone": "555-0101",
+    "email": "a@b.org",
+    "number": "70 kg",
+    "date": "3 May",
+    "code": "XK42",
+    "work": "a nurse",
+    "team": "the data team",
+    "thing": "a Tesla",
+    "name": "Zed",
+    "titled": "Dr Stone",
+    "vehicle": "a Tesla",
+    "activity": "pottery",
+    "named": "Acme",
+    "subject": "biology",
+    "medicine": "20 mg of aspirin",
+    "blood": "AB+",
+    "language": "French",
+    "diet": "vegan",
+    "instrument": "the piano",
+    "sport": "tennis",
+    "marital": "married",
+    "religion": "Buddhist",
+    "nationality": "French",
+}
+NAMED = (
+    "Zed as my editor",
+    "pho best of all dishes",
+    "my car in bay 12",
+    "up at 7",
+    "lunch at Bento",
+    "a new badge, number 42",
+)
+CHANGES = (
+    "changed my number to 555-0101",
+    "switched from Vim to Zed",
+    "have two kids",
+    "adopted a dog named Rex",
+    "have asthma",
+    "have a nut allergy",
+    "was diagnosed with diabetes",
+    "stopped eating meat",
+    "don't eat fish",
+    "went vegan",
+    "turned 40",
+    "got married",
+    "use Zed as my text editor",
+    "left Acme for Initech",
+    "quit my job",
+    "have Crohn’s",
+)
+
+
+def of_the_schema() -> Iterator[str]:
+    """A sentence for each way in which a verb leads to a slot, and for those with rules of their own."""
+    verbs = DEFAULT.verbs
+    for form, by_word in (("am", verbs.being), ("'m", verbs.being), *verbs.after.items()):
+        for rest, slot, _ in {entry for entries in by_word.values() for entry in entries}:
+            known = DEFAULT.get(slot)
+            words_of = " ".join((form, *rest, KINDS[known.kind if known else "any"]))
+            yield f"I {words_of}." if len(form) % 3 else f"Anna {words_of} now."
+        yield from (f"I {form} {said}." for said in NAMED)
+    yield from (
+        f"{who} {said}." for said in (*CHANGES, *(f"am {value}" for value in KINDS.values())) for who in ("I", "Tom")
+    )
+
+
+def told_in_histories() -> Iterator[str]:
+    """What is told in made-up histories, in the words of several people."""
+    for split in ("all", "free"):
+        yield from (memory.text for room in rooms(150, split=split) for memory in room.memories)
+
+
+@pytest.mark.parametrize("texts_of", [of_the_schema, told_in_histories])
+def test_what_is_told_is_not_passed_over(texts_of: Callable[[], Iterator[str]]) -> None:
+    said = [*dict.fromkeys(texts_of())]
+    with ungating():
+        whole = [sentences.said_in(text, AT) for text in said]
+    assert [sentences.said_in(text, AT) for text in said] == whole
+    assert sum(map(bool, whole)) > 200
+
+
+def test_what_a_pattern_takes_for_a_letter_is_folded_to_it() -> None:
+    signs = "".join(map(chr, range(0x110000 - 0x800 - 0xF0000)))
+    for letter in "aeikstzo":
+        assert {near.folded(sign) for sign in re.findall(letter, signs, re.IGNORECASE)} == {letter}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My gym",
+        "my",
+        "'s gym",
+        "It's Priya's gym",
+        "the army tour of Bonn",
+        "“my new one” and (her dog) _its end",
+        "’s a’s b",
+    ],
+)
+def test_every_possessive_is_found(text: str) -> None:
+    inside = [match.start() for match in nouns.MARK.finditer(text)]
+    whole = [at for at in inside if not at or (text[at - 1].isalnum() == (text[at] in "'’"))]
+    assert set(whole) <= set(nouns.marks(text))
 
 
 @pytest.mark.parametrize("before", ["Do ", "How ", "did what ", "I wonder where "])

@@ -11,6 +11,7 @@ import re
 
 from recall_integrations.facts.open_names import singular, slots_called
 from recall_integrations.facts.rules import values, words
+from recall_integrations.facts.rules.near import folded, word_before
 from recall_integrations.facts.rules.reading import RESOLVED, Reading, may_state
 from recall_integrations.facts.rules.values import Value
 from recall_integrations.facts.said import IS, ME, NOT, WAS, YOU
@@ -21,6 +22,10 @@ ODD = 0.78  # of a value that does not look like its slot's
 MARK = regex(
     r"[mMoOyYhHtTiInN'’](?:(?:(?<=[mM])y|(?<=[oO])ur|(?<=[yY])our|(?<=[hH])(?:is|er)|(?<=[tT])heir|(?<=[iI])ts|(?<=[nN])ew|(?<=['’])s)\s"
     r"|(?<=[tT])he\s(?=[a-z][\w -]{1,60}?\s(?:of|for|at)\s[A-Zmot]))"
+)
+# The same words, and what may be a possessive, behind a sign that is no part of a word: passing over the others at once.
+_MARKS = regex(
+    r"[\x00-/:-@\[-`{-\x7f\x80-\U0010ffff](?:s|[mM]y|[oO]ur|[yY]our|[hH](?:is|er)|[tT](?:heir|he(?=\s[a-z]))|[iI]ts|[nN]ew)(?=\s)"
 )
 _OWNER = regex(
     r"(?<![\w'’-])(?:(?:[Mm]y|[Oo]ur|[Yy]our|[Tt]he)\s(?:(?!(?:of|is|was|in|to|that|and|as|not|at|for|on|off|from|my|our|the)\b)"
@@ -120,6 +125,73 @@ _NAME_KINDS = frozenset(("person", "place", "organisation", "team", "name"))
 _OLD = frozenset("old former previous prior original ex last earlier".split())
 
 
+# The words that `_VERB` may begin with, but for a colon and "'s".
+_VERB_WORDS = frozenset(
+    "used has have just recently been was is got changed switched moved went updated set raised pushed bumped slipped cut"
+    " reduced lowered increased rescheduled extended postponed upgraded lifted dropped hasn't haven't didn't did change"
+    " isn't aren't wasn't now then actually currently still also both of officially are were will remains stays became"
+    " no do does don't doesn't include includes".split()
+)
+_NOUN_WORDS = 6  # before a verb at most
+_AHEAD = 190  # characters that they take at most, with the verb
+# The words that `_BACK`, `_ADD`, `_TAKE` and `_AS` may end with.
+_BACK_WORDS = frozenset(
+    "as is are was were became remains be isn't wasn't become now still not longer actually also currently of to on off"
+    " from".split()
+)
+_AS_WORDS = frozenset(("as", "among", "for"))
+
+
+def marks(text: str) -> list[int]:
+    """Where `MARK` may match in a text, but inside of words."""
+    found = [0] if MARK.match(text) else []
+    for match in _MARKS.finditer(text):
+        at = match.start()
+        if text[at] not in "'’":
+            found.append(at + 1)
+        elif text.startswith("s", at + 1):
+            found.append(at)
+    return found
+
+
+def may_follow(text: str, place: int) -> bool:
+    """Whether a verb may stand behind a noun that begins at a place: `_forward` finds nothing where it says no."""
+    ahead = folded(text[place : place + _AHEAD])
+    if ":" in ahead or ahead.find("'s", 24) >= 0:  # behind the longest of words that is read as one
+        return True
+    return not _VERB_WORDS.isdisjoint(ahead.replace(",", " ").split(None, _NOUN_WORDS + 1)[1 : _NOUN_WORDS + 1])
+
+
+def may_precede(text: str, begin: int) -> bool:
+    """Whether a verb, or "as", may stand before a possessive: `_back` and `_as` find nothing where it says no."""
+    word = word_before(text, begin)
+    return word in _BACK_WORDS or word in _AS_WORDS
+
+
+def may_own(text: str, place: int) -> bool:
+    """Whether who owns something may stand before "'s": `_owner` finds nobody where it says no."""
+    parts = text[max(0, place - 60) : place].rsplit(None, 5)[-5:]
+    if not parts or any(part.endswith(_DETERMINERS) for part in parts[:-1]):
+        return bool(parts)
+    last = parts[-1]
+    if not last.isalpha():
+        return True
+    if last.islower():
+        return False
+    return not (last.casefold() in _NO_OWNERS and (len(parts) == 1 or (parts[-2].isalpha() and parts[-2].islower())))
+
+
+_DETERMINERS = ("my", "My", "our", "Our", "the", "The")
+_NO_OWNERS = _NOT_OWNERS | words.NOT_NAMES
+
+
+def may_be_new(text: str, start: int) -> bool:
+    """Whether "new" may be of what somebody got, or begin a clause: `_new` finds nothing where it says no."""
+    near = text[max(0, start - 6) : start]
+    before = near.rstrip()
+    return not before or before[-1] in ".!?,:andAND;…" or "\n" in near or not before[-1].isalnum()
+
+
 def read(reading: Reading, mark: re.Match[str]) -> bool:
     """What stands around a possessive, or around "new".
 
@@ -130,43 +202,72 @@ def read(reading: Reading, mark: re.Match[str]) -> bool:
     text, start, place = reading.text, mark.start(), mark.end()
     if start and (text[start - 1].isalnum() or text[start - 1] in "'’") != (text[start] in "'’"):
         return False
-    first, last = reading.sentence(start)
     word = mark[0].strip().casefold()
     if word == "the":
         return of(reading, mark)
     if word == "new":
-        return _new(reading, start, place, first, last)
+        return may_be_new(text, start) and _new(reading, start, place, *reading.sentence(start))
     if word in ("his", "her", "their", "its"):
-        known = reading.person
-        if (
-            known is not None
-            and word != "its"
-            and 0 <= reading.number(start) - known[1] <= 1
-            and may_state(text, start)
-        ):
+        return _others(reading, word, start, place)
+    if word in ("'s", "’s"):
+        return may_own(text, start) and _owned(reading, start, place)
+    return _own(reading, ME if word in ("my", "our") else YOU, start, place)
+
+
+def _others(reading: Reading, word: str, start: int, place: int) -> bool:
+    """ "His", "her", "their", of whoever was named before; "its"."""
+    text, known = reading.text, reading.person
+    if known is not None and word != "its" and may_state(text, start) and may_follow(text, place):
+        _, last = reading.sentence(start)
+        if 0 <= reading.number(start) - known[1] <= 1:
             if _forward(reading, known[0], start, place, last, RESOLVED):
                 return True
-        found = _noun(text, place, last)
-        return found is not None and _as(reading, None, found, start, first)
-    begin, subject = start, ME if word in ("my", "our") else YOU
-    if word in ("'s", "’s"):
-        owner = _owner(text, max(first, start - 60), start)
-        if owner is None:
-            return False
-        begin, subject = owner.start("who"), _whose(owner["who"])
-        if may_state(text, begin):
-            if _forward(reading, subject, begin, place, last):
-                return True
-            if subject.startswith(("my ", "our ")) and _short(reading, subject, begin, start, last):
-                return True
-    else:
+    if not may_precede(text, start):
+        return False
+    first, last = reading.sentence(start)
+    found = _noun(text, place, last)
+    return found is not None and _as(reading, None, found, start, first)
+
+
+def _owned(reading: Reading, start: int, place: int) -> bool:
+    """ "Priya's", "my sister's"."""
+    text = reading.text
+    first, last = reading.sentence(start)
+    owner = _owner(text, max(first, start - 60), start)
+    if owner is None:
+        return False
+    begin, subject = owner.start("who"), _whose(owner["who"])
+    if may_state(text, begin):
+        if may_follow(text, place) and _forward(reading, subject, begin, place, last):
+            return True
+        if subject.startswith(("my ", "our ")) and _short(reading, subject, begin, start, last):
+            return True
+    return may_precede(text, begin) and _behind(reading, subject, begin, place, first, last)
+
+
+def _own(reading: Reading, subject: str, start: int, place: int) -> bool:
+    """ "My", "our", "your"."""
+    text = reading.text
+    near = text[place : place + 70]
+    chained = "'s" in near or "’s" in near
+    forward = may_state(text, start) and may_follow(text, place)
+    back = may_precede(text, start)
+    if not (chained or forward or back):
+        return False
+    first, last = reading.sentence(start)
+    if chained:
         chain = _CHAIN.match(text, place, last)
         further = MARK.match(text, chain.end(), last) if chain else None
         if further and read(reading, further):
             return True
-        if may_state(text, begin) and _forward(reading, subject, begin, place, last):
-            return True
-    found = _noun(text, place, last)
+    if forward and _forward(reading, subject, start, place, last):
+        return True
+    return back and _behind(reading, subject, start, place, first, last)
+
+
+def _behind(reading: Reading, subject: str, begin: int, place: int, first: int, last: int) -> bool:
+    """What stands before a possessive, if its noun ends the clause."""
+    found = _noun(reading.text, place, last)
     return found is not None and (
         _back(reading, subject, found, begin, first) or _as(reading, subject, found, begin, first)
     )

@@ -51,18 +51,18 @@ def may_say(low: str, part: str, listed: list[str], cues: Cues) -> bool:
     """
     if part[0] == "[" or part[:2] == " [":
         return False
-    found = set(low.translate(_MARKS).split())
     digits = _DIGIT.search(low) is not None
-    owned = not found.isdisjoint(_OWN) or "'s " in low
-    if not digits and (
-        len(listed) > PLAIN_MAX or not _CHATTY.isdisjoint(found) or not (owned or _YOU.isdisjoint(found))
-    ):
+    if not digits and (len(listed) > PLAIN_MAX or not _CHATTY.isdisjoint(listed)):  # before the marks are taken away
         return False
-    if len(found - cues.known) > UNKNOWN_MAX + 2 * digits + owned:
+    found = low.translate(_MARKS).split()
+    owned = not _OWN.isdisjoint(found) or "'s " in low
+    if not digits and (not _CHATTY.isdisjoint(found) or not (owned or _YOU.isdisjoint(found))):
+        return False
+    if len(set(found).difference(cues.known)) > UNKNOWN_MAX + 2 * digits + owned:
         return False
     return (
         digits
         or _SIGN.search(part) is not None
-        or (len(listed) <= 9 and (listed[0] not in cues.known or not found.isdisjoint(_LISTED_WORDS)))
-        or not found.isdisjoint(_TASTE)
+        or (len(listed) <= 9 and (listed[0] not in cues.known or not _LISTED_WORDS.isdisjoint(found)))
+        or not _TASTE.isdisjoint(found)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from recall_integrations.facts.cue_words import Cues
@@ -77,7 +78,8 @@ class Note:
         )  # fmt: skip
 
 
-def _cut(text: str, first: int, last: int) -> list[Token]:
+@lru_cache(maxsize=256)  # candidates of a recall are looked at for each slot and each name of whom is asked
+def _cut(text: str, first: int, last: int) -> tuple[Token, ...]:
     found = []
     for match in _TOKEN.finditer(text, first, last):
         raw = match[0]
@@ -89,4 +91,4 @@ def _cut(text: str, first: int, last: int) -> list[Token]:
         if own:
             head, low = head[:-2], low[:-2]
         found.append(Token(head, low, start, match.end(), own))
-    return found
+    return tuple(found)
