@@ -7,7 +7,7 @@ phrasings (`dev.txt`, `test.txt`); a history has a slot of one half and is worde
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
@@ -77,6 +77,7 @@ ONE = (
 FIXED = ("is", "is again", "is fix", "is again fix")
 MANY = ("is is", "is is is", "is again is", "is is no", "is is no is", "is no is is", "is is is no", "is is is again")
 ASKED_MAX = 3  # questions about a history
+TRIES = 1_000
 RESTATED = 0.35  # of the changes are told as if it were for the first time
 
 
@@ -219,6 +220,30 @@ def rooms(histories: int = 2_000, *, split: str = "all", seed: int = 0) -> Itera
 
 def _room(name: str, cell: str, count: int) -> Room:
     half, style = CELLS[cell]
+    return room(name, cell, [each for each in SLOTS if each.half == half], style, count)
+
+
+def room(
+    name: str,
+    cell: str,
+    among: Sequence[FactSlot],
+    style: str,
+    count: int,
+    *,
+    least: int = MEMORIES_MIN,
+    chatter: Callable[[random.Random], str] = chat,
+) -> Room:
+    """A scope with histories.
+
+    Args:
+        name: of the room: part of ids, and of the seed.
+        cell: what its histories say of where they are from.
+        among: slots of which they may be.
+        style: of phrasings (`phrasings.sections`).
+        count: of histories.
+        least: memories; what is missing is chatter.
+        chatter: makes something about nothing that is asked for.
+    """
     rng = random.Random(f"facts {name} {cell}")
     group = rng.random() < 0.3
     making = _Making(
@@ -227,7 +252,7 @@ def _room(name: str, cell: str, count: int) -> Room:
     now = END + timedelta(days=rng.randint(3, 90), hours=rng.randint(0, 23))
     slots: list[FactSlot] = []
     while len(slots) < count:
-        slot = rng.choice([each for each in SLOTS if each.half == half])
+        slot = rng.choice(among)
         if slot.group not in {each.group for each in slots}:
             slots.append(slot)
     told = []
@@ -236,8 +261,8 @@ def _room(name: str, cell: str, count: int) -> Room:
         told.append((slot, subject, *_told(making, slot, subject)))
     for slot, _, _, values, _ in told:
         _distract(making, slot, values)
-    while len(making.memories) < MEMORIES_MIN:
-        _chat(making)
+    while len(making.memories) < least:
+        _chat(making, chatter)
     found = []
     for number, (slot, subject, timeline, _, script) in enumerate(told):
         asked = tuple(_questions(making, f"{name}/{number}", slot, subject, timeline, now))
@@ -380,17 +405,19 @@ def _distract(making: _Making, slot: FactSlot, values: Sequence[str]) -> None:
 
 def _other(slot: FactSlot, values: Sequence[str], rng: random.Random) -> str:
     """A value that is none of these."""
-    while (value := slot.value(rng)) in values:
-        pass
+    for _ in range(TRIES):  # a slot may have few
+        value = slot.value(rng)
+        if value not in values:
+            break
     return value
 
 
-def _chat(making: _Making) -> None:
+def _chat(making: _Making, chatter: Callable[[random.Random], str]) -> None:
     at = making.moment()
     if making.user == "user" and making.random.random() < 0.3:
         making.tell(making.random.choice(REPLIES), at, "assistant")
     else:
-        making.tell(chat(making.random), at, making.random.choice(PEOPLE)[0] if making.group else None)
+        making.tell(chatter(making.random), at, making.random.choice(PEOPLE)[0] if making.group else None)
 
 
 # -- what is asked -----------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ _VOWELS = frozenset("aeiou")
 
 @cache
 def sections(style: str) -> Sections:
-    """The phrasings of `dev`, `test` or `free`, by section and key."""
+    """The phrasings of `dev`, `test` or `free`, or of a file beside them (`taught/first`), by section and key."""
     return sections_of(Path(__file__).parent / f"{style}.txt")
 
 
@@ -49,16 +49,16 @@ def sections_of(file: Path) -> Sections:
 
 
 def phrasings(slot: FactSlot, style: str, key: str) -> tuple[str, ...]:
-    """The ways to word this of the slot: its own, and those of its family. What `free` lacks is worded as in `dev`."""
+    """The ways to word this of the slot: its own, and those of its family. What others lack is worded as in `dev`."""
     own = sections(style).get(slot.name, {}).get(key, ())
     family = sections(style).get("*noun" if slot.one else "*many", {}).get(key, ()) if slot.noun else ()
     found = (*own, *family)
-    return found if found or style != FREE else phrasings(slot, DEV, key)
+    return found if found or style in (DEV, TEST) else phrasings(slot, DEV, key)
 
 
 def asides(style: str) -> str:
     """Whose ways to begin, to end and to tell a time are used with a style."""
-    return TEST if style == FREE else style
+    return TEST if style in (TEST, FREE) else DEV
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -213,7 +213,7 @@ def _read(reader: SlotReader, given: Sequence[Example]) -> str:
         if part == ASKED:
             shares = np.asarray([reader.asked(example.text)[0] for example in own])
         else:
-            shares = reader.told([example.text for example in own])
+            shares = reader.read([example.text for example in own])[0]
         right = [reader.slots[best] == e.label for best, e in zip(shares.argmax(axis=1), own, strict=True)]
         said.append(f"{part} {np.mean(right):.3f} of {len(own):,}")
     return ", ".join(said)

@@ -1,8 +1,9 @@
 """What is held true may be old: a later memory speaks of the same slot in words that no rule reads.
 
 A fact is put first with confidence. Where a change is told in other words than the rules know, that is the old value.
-So candidates are looked at that were told later and of which nothing was read: those that may tell another value of the
-slot (`facts.rules.notes.unread`) come before what is held, and the reason says so. No other memory is looked at.
+So candidates are looked at that were told later: those of which nothing was read and that may tell another value of the
+slot (`facts.rules.notes.unread`), and the one that a model over all candidates takes for the latest that tells it
+(`recall.likely`). They come before what is held, and the reason says so.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ from __future__ import annotations
 from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.facts.asked import NOW, THEN
 from recall_integrations.facts.deciding import Decided, Sought, at_stake, doubted, guessed
+from recall_integrations.facts.latest import Question, latest_model
 from recall_integrations.facts.rules.notes.unread import may_tell
 from recall_integrations.facts.slots import Slots
-from recall_integrations.facts.subjects_of import speaker_key
+from recall_integrations.facts.subjects_of import USER, name_key, speaker_key
 from recall_integrations.facts.timeline import PAST, Stretch
-from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.recall.likely import told_shares
+from recall_integrations.recall.likely import may_be_read, telling
 from recall_integrations.recall.state import RecallState
 from recall_integrations.types.facts import RETRACTED
+from recall_integrations.types.roles import Role
 
-SURE = 0.25  # share of telling the slot, by the slot reader, from which a memory casts doubt
+SURE = 0.6  # share of being the latest that tells the slot, by the model, from which a memory casts doubt
 POOL = 10  # candidates that are looked at, at least; else twice as many as are wanted
 
 
@@ -42,17 +45,30 @@ def with_doubts(held: Decided, state: RecallState, fused: Fused, delivery: Deliv
     rows = rows[(view.at[rows] > told) & (view.at[rows] <= held.until) & view.dated[rows]]
     if not len(rows):
         return held
-    untold = delivery.untold(view, rows)
     found = [
         row
-        for row, memory in untold
+        for row, memory in delivery.untold(view, rows)
         if may_tell(memory.text, subject, speaker_key(memory.actor, memory.role), slot, stake.value, slots)
     ]
-    if state.query.language in ("", "en"):
-        shares = told_shares(untold, (subject,), slot)
-        found += [row for row, share in shares.items() if share >= SURE and row not in found]
+    found += [row for row in _latest(held, state, fused, delivery, rows) if row not in found]
     found.sort(key=lambda row: (-view.at[row], -row))
     return doubted(held, stake, view.nums[found].tolist()) if found else held
+
+
+def _latest(held: Decided, state: RecallState, fused: Fused, delivery: Delivery, later: Rows) -> list[int]:
+    """The one of the later candidates that the model takes for the latest that tells the slot; empty = none."""
+    if not may_be_read(state):
+        return []
+    (subject, slot), text = held.key, state.query.original
+    users = tuple(map(name_key, state.scope.speakers(Role.USER))) if subject == USER else ()
+    asks = latest_model().asks(text)
+    question = Question(text=text, subjects=(subject, *users), slots=(slot,), asks_state=asks, held=True)
+    found = telling(question, state, fused, delivery, held.until, held)
+    if found is None:
+        return []
+    row, share = found.best()
+    known = state.scope.nums.item(row) in held.first or state.scope.nums.item(row) in held.beneath
+    return [row] if share >= SURE and not known and row in later.tolist() else []
 
 
 def latest_that_may_tell(

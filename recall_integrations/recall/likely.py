@@ -1,18 +1,17 @@
-"""What a query asks of a slot where neither rules nor facts say so: the slot reader guesses; only the order changes.
+"""What a query asks of a slot where neither rules nor facts say so: a model over its candidates decides; only the order
+changes.
 
 "Which digits would a courier need to reach me?" has no word of the slot, and "new sim since Monday: 555-0202" has no
-shape that a rule reads, so no fact is kept of it. The slot reader (`facts.reader`) gives both shares over the slots of
-the schema. Candidates that seem to tell what the query seems to ask, of the same person, are put together, and the
-newest of them comes first: for now, for a time that is named, and, the second newest, for what was before. The reason
-says that it may tell it. Nothing is kept of a guess, and no fact is changed by it.
+shape that a rule reads, so no fact is kept of it. Beside the other candidates both can be told: `facts.latest` says how
+likely each tells what is asked, of the person that is asked about, and which is likely the latest that does. That one
+comes first: for now, for a time that is named, and, the one before it, for what was before. The reason says that it may
+tell it. Nothing is kept of it, and no fact is changed by it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -21,38 +20,29 @@ from numpy.typing import NDArray
 from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.facts.asked import NOW, PREVIOUS, THEN, StateAsked
 from recall_integrations.facts.deciding import Decided, Sought, guessed
-from recall_integrations.facts.reader import SlotReader, slot_reader
-from recall_integrations.facts.reader.slot_reader import ENDS, STATES, WAS
+from recall_integrations.facts.latest import Candidate, Question, evidence, latest_model
+from recall_integrations.facts.latest.evidence import CHARS, FEATURES, sentences
+from recall_integrations.facts.reader import slot_reader
 from recall_integrations.facts.rules import words as of_rules
 from recall_integrations.facts.rules.loose_words import ME
-from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.subjects_of import USER, name_key, speaker_key
-from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.patterns import regex
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.evident import mode_of, of_several
 from recall_integrations.recall.state import RecallState
-from recall_integrations.text import stems
+from recall_integrations.records import record
 from recall_integrations.types import Memory
 from recall_integrations.types.roles import Role
 
-POOL = 12  # candidates that are looked at
-ASKED_MIN = 0.12  # share of the slot that is most likely asked for
-OTHER_MAX = 0.6  # share of asking for no slot
-OTHER_UNASKED = 0.3  # the same of what has not the shape of a question: "need my digits, the courier waits"
-TOLD_MIN = 0.02  # share of telling it, of that of asking for it
-ENOUGH = 0.1  # share of the best score that a candidate must have
-OF_BEST = 0.2  # of the share that the best candidate has
-LACKS_MAX = 2  # words of the query that the best candidate holds and another one lacks
-WORDS_MAX = 12  # of the query: who says more asks for something special
+POOL = 12  # candidates that are looked at: the model was taught on so many
+ASKS_MIN = 0.8  # share of asking for a state
+LATEST_MIN = 0.4  # share of being the latest that tells it
+TELLS_MIN = 0.5  # share of telling it, where more than the latest is wanted
 LASTS = timedelta(days=20)  # a shorter time that is named is asked for what happened in it
-SENTENCES = 4  # of a memory that are looked at
-CHARS = 600
 CONFIDENCE = 0.7  # that this is asked; a guess has less of it (`deciding.DOUBTED`)
-OF_THINGS = frozenset("deadline room budget owner version price status launch_date location".split())  # not of who asks
-_SAYS = {NOW: (STATES, ENDS), THEN: (STATES, ENDS), PREVIOUS: (STATES, ENDS, WAS)}
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_MODES = (NOW, THEN, PREVIOUS)
 _WORD = regex(r"[^\W_]+(?:['’][^\W_]+)*", 2)
 # Asks whether something is so, or for a count of what was told.
 _OTHER = regex(
@@ -67,147 +57,147 @@ _NO_NAME = ME.union(
 )
 
 
-def likely(state: RecallState, fused: Fused, delivery: Delivery, slots: Slots) -> Decided | None:
-    """What the slot reader would put first; `None` = nothing.
+@record(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """What the model says of the first candidates.
 
     Args:
-        state: of the recall, of whose query no rule read what it asks.
+        rows: of them, best first.
+        told: how likely each tells what is asked.
+        latest: how likely each is the latest that does.
+    """
+
+    rows: Rows
+    told: Sequence[float]
+    latest: Sequence[float]
+
+    def best(self) -> tuple[int, float]:
+        """The row that is likely the latest that tells it, and how likely."""
+        place = int(np.argmax(self.latest))
+        return int(self.rows[place]), self.latest[place]
+
+
+def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | None:
+    """What the model would put first; `None` = nothing.
+
+    Args:
+        state: of the recall, which no fact decides.
         fused: the candidates, best first.
         delivery: fetches memories.
-        slots: the schema.
     """
     text = state.query.original
-    if state.asked is not None or len(fused.rows) < 2 or len(text.split()) > WORDS_MAX or _OTHER.match(text):
+    if state.asked is not None or len(fused.rows) < 2 or _OTHER.match(text) or not may_be_read(state):
         return None
-    if state.query.language not in ("", "en") or any(one.stage == "facts" for one in state.degraded):
+    sought = _sought(state)
+    if sought is None:
         return None
-    reader = slot_reader()
-    found = _sought(state, reader, slots)
+    asks = latest_model().asks(text)
+    if state.sought is None and asks < ASKS_MIN:  # rules that read what is asked are seldom wrong
+        return None
+    asked = state.sought.asked.slots if state.sought is not None else ()
+    question = Question(text=text, subjects=sought.subjects, slots=asked, asks_state=asks)
+    found = telling(question, state, fused, delivery, sought.until)
     if found is None:
         return None
-    sought, shares = found
-    rows = _newest_first(sought, _telling(sought, state, fused, delivery, reader, shares), state.scope)
-    wanted = rows[1:] if sought.asked.mode == PREVIOUS else rows
-    if not wanted or _lacks(text, fused, wanted[0], delivery, state.scope):
+    row, share = found.best()
+    if share < LATEST_MIN:
         return None
-    return guessed(sought, (sought.subjects[0], sought.asked.slots[0]), state.scope.nums.item(wanted[0]))
+    if sought.asked.mode == PREVIOUS:
+        before = _before(found, state.scope)
+        if before is None:
+            return None
+        row = before
+    return guessed(sought, (sought.subjects[0], sought.asked.slots[0]), state.scope.nums.item(row))
 
 
-def _sought(state: RecallState, reader: SlotReader, slots: Slots) -> tuple[Sought, NDArray[np.float32]] | None:
-    """What a query asks for, and the share of each slot of the reader; `None` = for no slot, as far as can be told."""
+def may_be_read(state: RecallState) -> bool:
+    """Whether the model knows the language of a query, and nothing of the stage before it is missing."""
+    return state.query.language in ("", "en") and not any(one.stage == "facts" for one in state.degraded)
+
+
+def telling(
+    question: Question,
+    state: RecallState,
+    fused: Fused,
+    delivery: Delivery,
+    until: int,
+    held: Decided | None = None,
+) -> Telling | None:
+    """What the model says of the first candidates; `None` = there is none.
+
+    Args:
+        question: what is asked.
+        state: of the recall.
+        fused: the candidates, best first.
+        delivery: fetches memories.
+        until: time up to which what was told counts, microseconds.
+        held: what the facts decide.
+    """
+    rows, shown = seen(question, state, fused, delivery, until, held)
+    if not len(rows):
+        return None
+    told, latest = latest_model().telling(shown, state.scope.at[rows].tolist())
+    return Telling(rows=rows, told=told.tolist(), latest=latest.tolist())
+
+
+def seen(
+    question: Question, state: RecallState, fused: Fused, delivery: Delivery, until: int, held: Decided | None
+) -> tuple[Rows, NDArray[np.float32]]:
+    """Of the first candidates those that state anything and were told by then, and what speaks for each.
+
+    Arguments are those of `telling`.
+    """
+    view, facts = state.scope, delivery.facts(state.scope)
+    rows = fused.rows[:POOL]
+    score_of = dict(zip(rows.tolist(), fused.scores[: len(rows)].tolist(), strict=True))
+    counts = dict(zip(rows.tolist(), ((view.at[rows] <= until) & view.dated[rows]).tolist(), strict=True))
+    found, candidates, states = [], [], set()
+    for row, memory in delivery.memories(view, rows):
+        num = view.nums.item(row)
+        found.append(row)
+        if counts[row] and any(sentences(memory.text)):  # who only asks tells nothing
+            states.add(row)
+        candidates.append(
+            Candidate(
+                text=memory.text,
+                score=score_of[row],
+                of=tuple([_is_of(memory, subject) for subject in question.subjects]),
+                speaker=speaker_key(memory.actor, memory.role),
+                told=tuple(facts.of_memory(num)) if facts else (),
+                first=held is not None and num in held.first,
+                beneath=held is not None and num in held.beneath,
+            )
+        )
+    own = [place for place, row in enumerate(found) if row in states]
+    kept = np.asarray([found[place] for place in own], dtype=np.int64)
+    if not own:
+        return kept, np.empty((0, len(FEATURES)), dtype=np.float32)
+    return kept, evidence(question, candidates, slot_reader())[own]  # the others are evidence, too
+
+
+def _before(found: Telling, view: ScopeView) -> int | None:
+    """The newest that tells it, without the latest; `None` = nothing else tells it."""
+    told = [row for row, share in zip(found.rows.tolist(), found.told, strict=True) if share >= TELLS_MIN]
+    return next(iter(sorted(told, key=lambda row: (-view.at[row], -row))[1:]), None)
+
+
+def _sought(state: RecallState) -> Sought | None:
+    """Of whom and for when a query may ask; `None` = for no state, as far as can be told without the model."""
     text, window = state.query.original, state.query.temporal_window
-    windowed = window is not None
-    if mode_of(text, windowed=windowed, asks=True) not in _SAYS:
+    mode = mode_of(text, windowed=window is not None, asks=True)
+    if mode not in _MODES or (mode == THEN and _HAPPENED.search(text)):
         return None
     if window is not None and window.start is not None and window.end is not None and window.end - window.start < LASTS:
         return None
     subjects = _subjects(state, text)
     if not subjects or any(of_several(subject, state) for subject in subjects):
         return None
-    shares, other = reader.asked(text)
-    best = int(np.argmax(shares))
-    slot = reader.slots[best]
-    known = _known(reader, slots)
-    if other >= OTHER_MAX or shares[best] < ASKED_MIN or not known[best]:
-        return None
-    mode = mode_of(text, windowed=windowed, asks=other <= OTHER_UNASKED)
-    if mode is None or (slot in OF_THINGS and USER in subjects) or (mode == THEN and _HAPPENED.search(text)):
-        return None
     until = to_micros(state.request.as_of or state.request.now)
     if mode == THEN and window is not None and window.end is not None:
         until = min(until, to_micros(window.end))
-    asked = StateAsked(slots=(slot,), mode=mode, confidence=CONFIDENCE)
-    return Sought(asked=asked, subjects=subjects, until=until), shares * known
-
-
-@lru_cache(maxsize=16)
-def _known(reader: SlotReader, slots: Slots) -> NDArray[np.bool_]:
-    """Which slots of the reader the schema has with one value."""
-    return np.asarray([slots.get(name) is not None and slots.one(name) for name in reader.slots])
-
-
-def _telling(
-    sought: Sought,
-    state: RecallState,
-    fused: Fused,
-    delivery: Delivery,
-    reader: SlotReader,
-    shares: NDArray[np.float32],
-) -> Mapping[int, float]:
-    """Rows of candidates that may tell what is sought, with how likely they do."""
-    view, slot = state.scope, sought.asked.slots[0]
-    rows = fused.rows[:POOL]
-    rows = rows[fused.scores[: len(rows)] >= ENOUGH * float(fused.scores[0])]
-    rows = rows[(view.at[rows] <= sought.until) & view.dated[rows]]
-    facts = delivery.facts(view)
-    found: dict[int, float] = {}
-    untold: list[tuple[int, Memory]] = []
-    for row, memory in delivery.memories(view, rows):
-        told = facts.of_memory(view.nums.item(row)) if facts else ()
-        if not told:
-            untold.append((row, memory))
-        elif any(name == slot and subject in sought.subjects for subject, name in told):
-            found[row] = 1.0  # what was read of it is known; of another slot, it tells that one
-    found |= _shares(untold, sought.subjects, reader, shares, sought.asked.mode)
-    best = max(found.values(), default=0.0)
-    enough = max(TOLD_MIN * float(shares.max()), OF_BEST * best)
-    return {row: share for row, share in found.items() if share >= enough}
-
-
-def told_shares(
-    memories: Sequence[tuple[int, Memory]], subjects: Sequence[str], slot: str, mode: str = NOW
-) -> dict[int, float]:
-    """How likely memories, of which nothing was read, tell a slot of somebody: by their rows.
-
-    Args:
-        memories: rows and memories.
-        subjects: keys of whom (`subjects_of`).
-        slot: name of it; of one that the reader does not know nothing is said.
-        mode: what is asked: `now`, `then` or `previous`.
-    """
-    reader = slot_reader()
-    if not memories or slot not in reader.slots:
-        return {}
-    only = np.zeros(len(reader.slots), dtype=np.float32)
-    only[reader.slots.index(slot)] = 1.0
-    return _shares(memories, subjects, reader, only, mode)
-
-
-def _shares(
-    memories: Sequence[tuple[int, Memory]],
-    subjects: Sequence[str],
-    reader: SlotReader,
-    wanted: NDArray[np.float32],
-    mode: str,
-) -> dict[int, float]:
-    """The best sentence of each memory counts; `wanted` weighs the slots."""
-    parts = [(row, part) for row, m in memories if any(_is_of(m, who) for who in subjects) for part in _parts(m.text)]
-    if not parts:
-        return {}
-    shares = reader.told([part for _, part in parts], _SAYS[mode]) @ wanted
-    found: dict[int, float] = {}
-    for (row, _), share in zip(parts, shares.tolist(), strict=True):
-        found[row] = max(found.get(row, 0.0), share)
-    return found
-
-
-def _lacks(text: str, fused: Fused, row: int, delivery: Delivery, view: ScopeView) -> bool:
-    """Whether the best candidate holds so many words of the query that a row lacks that it is about another thing: "my
-    budget for sneakers" is not any budget."""
-    best = int(fused.rows[0])
-    if row == best:
-        return False
-    found = [frozenset(stems(memory.text)) for _, memory in delivery.memories(view, np.asarray((best, row)))]
-    return len(found) > 1 and len(found[0].intersection(stems(text)) - found[1]) >= LACKS_MAX
-
-
-def _newest_first(sought: Sought, found: Mapping[int, float], view: ScopeView) -> list[int]:
-    return sorted(found, key=lambda row: (-view.at[row], -row))
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Sentences of a text that ask nothing."""
-    yield from (part for part in _SENTENCE.split(text[:CHARS])[:SENTENCES] if part.strip() and not part.endswith("?"))
+    shares, _ = slot_reader().asked(text)
+    slot = slot_reader().slots[int(np.argmax(shares))]
+    return Sought(asked=StateAsked(slots=(slot,), mode=mode, confidence=CONFIDENCE), subjects=subjects, until=until)
 
 
 def _subjects(state: RecallState, text: str) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class Part:
     rare: NDArray[np.float32]
 
 
-class _Linear:
+class Linear:
     """A part, ready to be asked."""
 
     def __init__(self, part: Part) -> None:
@@ -78,7 +78,7 @@ class SlotReader:
     """
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
-        self._parts = {name: _Linear(part) for name, part in parts.items()}
+        self._parts = {name: Linear(part) for name, part in parts.items()}
         self.slots = tuple(name for name in parts[ASKED].classes if name != OTHER)
         self._slots = {
             part: np.asarray([parts[part].classes.index(name) for name in self.slots]) for part in (ASKED, TOLD)
@@ -90,18 +90,17 @@ class SlotReader:
         shares = part.shares(bundled().embed_query(query)[None], [places(query)])[0]
         return shares[self._slots[ASKED]], float(shares[part.classes.index(OTHER)])
 
-    def told(self, texts: Sequence[str], says: Sequence[str] = (STATES, ENDS)) -> Shares:
-        """Shares of statements over the slots, `(texts, slots)`, times the share of saying one of `says` of it.
+    def read(self, texts: Sequence[str]) -> tuple[Shares, Shares]:
+        """Shares of statements over the slots, `(texts, slots)`, and over what they say of a value, `(texts, 4)`.
 
         Args:
-            texts: a sentence or two each.
-            says: of `states`, `ends` (it holds no longer), `was`.
+            texts: a sentence or two each, one text at least.
         """
         vectors, found = bundled().embed_documents(texts), [places(text) for text in texts]
-        classes = self._parts[SAYS].classes
-        said = self._parts[SAYS].shares(vectors, found)[:, [classes.index(name) for name in says]].sum(axis=1)
-        shares: Shares = self._parts[TOLD].shares(vectors, found)[:, self._slots[TOLD]] * said[:, None]
-        return shares
+        says = self._parts[SAYS]
+        columns = [says.classes.index(name) for name in (STATES, ENDS, WAS, NOTHING)]
+        told: Shares = self._parts[TOLD].shares(vectors, found)[:, self._slots[TOLD]]
+        return told, says.shares(vectors, found)[:, columns]
 
 
 @cache

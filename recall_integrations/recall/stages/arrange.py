@@ -63,11 +63,15 @@ class Arrange(Stage):
         if state.sought is not None and surely(state.sought.asked, state.query):
             held = latest_that_may_tell(state.sought, state, fused, self._delivery, slots)
         if held is None:
-            held = evident(state, fused, self._delivery, slots)
-            held = None if held is None else with_doubts(held, state, fused, self._delivery, slots)
-        if held is None:
-            held = likely(state, fused, self._delivery, slots)
+            held = self._told(state, fused, slots)
         return held if held is not None and moves(held, fused, view) else None
+
+    def _told(self, state: RecallState, fused: Fused, slots: Slots) -> Decided | None:
+        """What the candidates tell: by the facts of the best of them, or by the model, where it says another thing."""
+        held, guess = evident(state, fused, self._delivery, slots), likely(state, fused, self._delivery)
+        if held is None or (guess is not None and guess.first[0] not in held.first):
+            return guess
+        return with_doubts(held, state, fused, self._delivery, slots)
 
     def _arranged(self, state: RecallState, fused: Fused) -> tuple[Fused, frozenset[int], Mapping[int, list[int]]]:
         """Candidates in the order in which they are returned; which are about a negated term; who repeats whom."""

@@ -64,9 +64,9 @@ def test_a_model_is_kept_and_read(tmp_path: Path) -> None:
     shares, other = reader.asked("what do I drive?")
     assert float(shares.sum()) + other == pytest.approx(1.0, abs=1e-5)
     assert np.array_equal(again.asked("what do I drive?")[0], shares)
-    told = reader.told(["a Volvo", "at Boulderhaus"])
-    assert told.shape == (2, 2) and np.array_equal(told, again.told(["a Volvo", "at Boulderhaus"]))
-    assert np.all(reader.told(["a Volvo"], (STATES, "ends", WAS)) >= told[:1])
+    told, says = reader.read(["a Volvo", "at Boulderhaus"])
+    assert told.shape == (2, 2) and np.array_equal(told, again.read(["a Volvo", "at Boulderhaus"])[0])
+    assert says.shape == (2, 4) and np.allclose(says.sum(axis=1), 1)
 
 
 def test_rounding_moves_no_weight_by_more_than_half_a_step() -> None:
@@ -126,7 +126,7 @@ def test_questions_for_none(query: str) -> None:
 def test_statements() -> None:
     reader = slot_reader()
     texts = ["lost the handset on the tram, so ring me on 555-0202 from now on", "the gym was packed again, awful"]
-    told = reader.told(texts)
-    assert reader.slots[int(told[0].argmax())] == "phone_number" and told[0].max() > 0.3
-    assert told[1].max() < 0.3
-    assert reader.told([]).shape == (0, len(reader.slots))
+    told, says = reader.read(texts)
+    stated = told * says[:, :2].sum(axis=1, keepdims=True)
+    assert reader.slots[int(stated[0].argmax())] == "phone_number" and stated[0].max() > 0.3
+    assert stated[1].max() < 0.3

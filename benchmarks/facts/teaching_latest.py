@@ -1,0 +1,390 @@
+"""Teaches the model of candidates that ships (`recall_integrations.facts.latest`).
+
+    python -m benchmarks.facts.teaching_latest ../shared/data            makes its file anew
+    python -m benchmarks.facts.teaching_latest ../shared/data --check    teaches it with a hand and a kind left out each
+
+It is taught from histories (`histories.room`) in the phrasings of `taught/latest/`, a file for each hand, none of which
+the slot reader was taught from, and of the half of `dev` that rules may be written on; and from the questions of
+`talk`, `phone`, `projects` and `documents`, which may be used for that: they ask for no state, so no candidate tells
+it. Every question is asked of a store as users ask, and what the model would see is kept. Whether a query asks for a
+state is learned from questions of all hands and of these sets, each with its own hand or set left out while the rest
+is taught. Needs scikit-learn and torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.facts import teaching
+from benchmarks.facts.histories import MEMORIES_MIN, Room, room, rooms
+from benchmarks.facts.phrasings import NOW, THEN
+from benchmarks.facts.slots import DEV
+from benchmarks.facts.taught_slots import FOLDER, LISTED, styles, taught_slots
+from recall_integrations import MemoryStore, QueryOptimizer
+from recall_integrations.embeddings.static import bundled
+from recall_integrations.errors import InvalidArgument, MissingExtra
+from recall_integrations.evaluation.datasets.loading import load as load_data
+from recall_integrations.facts.latest.evidence import FEATURES
+from recall_integrations.facts.latest.model import FILE, OTHER, STATE, LatestModel, Nets, save
+from recall_integrations.facts.reader.features import BUCKETS, places, rarity, weights_of
+from recall_integrations.facts.reader.slot_reader import ASKED, Linear, Part, quantised
+from recall_integrations.recall import doubts, likely
+
+HISTORIES = (600, 320)  # of each hand: in rooms as those that measure, and in large ones with other people's talk
+OF_DEV = 500
+IN_A_ROOM = (3, 3)
+LARGE = (20, 30, 45, 70, 110)  # memories
+KINDS = ("talk", "phone", "projects", "documents")
+C = 3.0  # of the regression
+NETS, HIDDEN, EPOCHS, BATCH = 4, 16, 20, 128
+RATE, FALLS, DECAY = 4e-3, 0.96, 1e-3
+NOTHING_WEIGHT = 0.5 / 3  # all questions that ask for no state count together this much of the others
+TELLS_WEIGHT = 0.5  # of whether each candidate tells it, beside which is the latest
+SPREAD_MIN = 1e-3
+LINE = (15, 260)  # characters of talk in large rooms
+ASKS_STATE = FEATURES.index("asks_state")
+
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A question, and what the model saw.
+
+    Args:
+        query: the question.
+        group: the hand or set that it is from.
+        found: evidence, `(candidates, features)`.
+        at: when each was told.
+        right, stale: whether each is what holds, or what holds no longer; none = it asks for no state.
+    """
+
+    query: str
+    group: str
+    found: Matrix
+    at: NDArray[np.int64]
+    right: NDArray[np.bool_]
+    stale: NDArray[np.bool_]
+
+
+class _Watching:
+    """Stands in for the model while questions are asked: every query asks for a state, and nothing is moved."""
+
+    def asks(self, query: str) -> float:
+        """One."""
+        return 1.0
+
+    def telling(self, found: Matrix, at: Sequence[int]) -> tuple[Matrix, Matrix]:
+        """Nothing tells it."""
+        none = np.zeros(len(at), dtype=np.float32)
+        return none, none
+
+
+class Asking:
+    """Asks, and keeps what the model would see."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[tuple[str, ...], Matrix, NDArray[np.int64]]] = []
+
+    def __enter__(self) -> Asking:
+        self._kept = [(vars(module), dict(vars(module))) for module in (likely, doubts)]
+        real = likely.seen
+
+        def watched(question: Any, state: Any, *more: Any) -> Any:
+            rows, found = real(question, state, *more)
+            view = state.scope
+            self._seen.append((tuple(view.ids[row] for row in rows.tolist()), found, view.at[rows]))
+            return rows, found
+
+        vars(likely).update(seen=watched, latest_model=_Watching)
+        vars(doubts).update(latest_model=_Watching)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for names, kept in self._kept:
+            names.update(kept)
+
+    def shown(
+        self,
+        optimizer: QueryOptimizer,
+        query: str,
+        group: str,
+        right: Iterable[str],
+        stale: Iterable[str],
+        **asked: Any,
+    ) -> Shown | None:
+        """What is seen of a question; `None` = it is not taken for one that may ask for a state."""
+        self._seen.clear()
+        optimizer.recall(query, k=5, **asked)
+        if not self._seen or not len(self._seen[-1][0]):
+            return None
+        ids, found, at = self._seen[-1]
+        yes, no = frozenset(right), frozenset(stale)
+        return Shown(
+            query=query,
+            group=group,
+            found=found,
+            at=at,
+            right=np.asarray([one in yes for one in ids]),
+            stale=np.asarray([one in no for one in ids]),
+        )
+
+
+# -- what is learned from ----------------------------------------------------------------------------------------------
+
+
+def histories(data: Path, style: str) -> Iterator[Room]:
+    """Rooms in the words of a hand: small ones, and large ones in which people talk of other things."""
+    slots, lines = taught_slots(style), _lines(data)
+    for large, (count, each) in enumerate(zip(HISTORIES, IN_A_ROOM, strict=True)):
+        for number in range(count // each):
+            name = f"{style}.{large}.{number}"
+            if large:
+                least = random.Random(f"large {name}").choice(LARGE)
+                yield room(name, style, slots, style, each, least=least, chatter=lambda rng: rng.choice(lines))
+            else:
+                yield room(name, style, slots, style, each, least=MEMORIES_MIN)
+
+
+def _lines(data: Path) -> list[str]:
+    found = []
+    for kind in ("talk", "phone", "projects"):
+        for line in (data / kind / "memories.jsonl").read_text(encoding="utf-8").splitlines():
+            text = json.loads(line)["text"]
+            if LINE[0] < len(text) < LINE[1]:
+                found.append(text)
+    return found
+
+
+def of_rooms(made: Iterable[Room], group: str) -> Iterator[Shown]:
+    """What is seen of questions for now and for a time."""
+    with MemoryStore.open() as store, Asking() as asking:
+        optimizer = QueryOptimizer(store)
+        for each in made:
+            store.remember_many(each.memories, scope=each.scope)
+            for history in each.histories:
+                for asked in history.questions:
+                    if asked.kind in (NOW, THEN):
+                        gold = asked.gold
+                        found = asking.shown(
+                            optimizer, asked.text, group, gold.first, gold.stale, scope=each.scope, now=each.now
+                        )
+                        if found is not None and found.right.any():
+                            yield found
+        optimizer.close()
+
+
+def of_sets(data: Path, kinds: Iterable[str] = KINDS) -> Iterator[Shown]:
+    """What is seen of questions that ask for no state."""
+    for kind in kinds:
+        with MemoryStore.open() as store, Asking() as asking:
+            optimizer = QueryOptimizer(store)
+            for collection in load_data(data / kind, "jsonl").collections:
+                store.remember_many(collection.memories, scope=collection.scope)
+                for question in collection.questions:
+                    found = asking.shown(
+                        optimizer, question.text, kind, (), (), scope=collection.scope, now=question.asked_at
+                    )
+                    if found is not None:
+                        yield found
+            optimizer.close()
+
+
+# -- whether a query asks for a state ----------------------------------------------------------------------------------
+
+
+def queries(data: Path) -> dict[str, dict[str, list[str]]]:
+    """Questions by class and by the hand or set that they are from."""
+    states: dict[str, list[str]] = {}
+    for file in (*teaching.hands(), *(each for each in sorted(FOLDER.glob("*.txt")) if each != LISTED)):
+        made = teaching.examples([file], seed=3)
+        states[file.stem] = [one.text for one in made if one.part == ASKED]
+    others: dict[str, list[str]] = {}
+    for kind in KINDS:
+        lines = (data / kind / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+        others[kind] = [json.loads(line)["query"] for line in lines]
+    listed = (teaching.TAUGHT / teaching.OTHERS).read_text(encoding="utf-8").splitlines()
+    others["others"] = [line[3:] for line in listed if line.startswith("q: ")]
+    others["multihop"] = [
+        question.text
+        for name in ("hotpotqa", "musique")
+        for collection in load_data(data, name).collections
+        for question in collection.questions
+    ]
+    return {STATE: states, OTHER: others}
+
+
+def asking_part(asked: Mapping[str, Mapping[str, Sequence[str]]], without: str = "") -> Part:
+    """The part of the model that tells whether a query asks for a state, taught without a hand or set."""
+    try:
+        from scipy.sparse import csr_matrix, hstack  # type: ignore[import-untyped]
+        from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+    except ImportError as e:
+        raise MissingExtra("The model is taught with scikit-learn: pip install scikit-learn") from e
+    given = [
+        (text, name)
+        for name, groups in asked.items()
+        for group, texts in groups.items()
+        if group != without
+        for text in texts
+    ]
+    texts = [text for text, _ in given]
+    found = [places(text) for text in texts]
+    rare = rarity(found)
+    counts = np.concatenate([weights_of(one, rare) for one in found])
+    hashed = csr_matrix((counts, np.concatenate(found), np.cumsum([0, *map(len, found)])), shape=(len(texts), BUCKETS))
+    features = hstack([csr_matrix(bundled().embed_documents(texts)), hashed]).tocsr()
+    model = LogisticRegression(C=C, max_iter=500).fit(features, [name == STATE for _, name in given])
+    half = model.coef_[0] / 2  # a softmax of two classes is the logistic function of their difference
+    bias = float(model.intercept_[0]) / 2
+    return quantised((STATE, OTHER), np.stack([half, -half]), np.asarray([bias, -bias]), rare, bundled().dimensions)
+
+
+def with_asking(shown: Sequence[Shown], asked: Mapping[str, Mapping[str, Sequence[str]]], whole: Part) -> list[Shown]:
+    """The same, with the share of asking for a state by a part that was taught without the hand or set of each."""
+    parts = {group: asking_part(asked, group) for group in {one.group for one in shown} if _has(asked, group)}
+    done = []
+    for one in shown:
+        share = _asks(parts.get(one.group, whole), one.query)
+        found = one.found.copy()
+        found[:, ASKS_STATE] = share
+        done.append(replace(one, found=found))
+    return done
+
+
+def _has(asked: Mapping[str, Mapping[str, Sequence[str]]], group: str) -> bool:
+    return any(group in groups for groups in asked.values())
+
+
+def _asks(part: Part, query: str) -> float:
+    return float(Linear(part).shares(bundled().embed_query(query)[None], [places(query)])[0, 0])
+
+
+# -- which is the latest -----------------------------------------------------------------------------------------------
+
+
+def nets(shown: Sequence[Shown], count: int = NETS, epochs: int = EPOCHS) -> Nets:
+    """Networks, each begun with another seed.
+
+    What is made likely: of a question for a state, that one of the candidates that say what holds is the latest that
+    tells it; of another one, that none tells it; and beside that, that those tell it that say what held or holds.
+    """
+    trained = [_net(shown, seed, epochs) for seed in range(count)]
+    return Nets(**{name: np.stack([one[name] for one in trained]).astype(np.float32) for name in trained[0]})
+
+
+def _net(shown: Sequence[Shown], seed: int, epochs: int) -> dict[str, NDArray[Any]]:
+    try:
+        import torch
+    except ImportError as e:
+        raise MissingExtra("The model is taught with torch: pip install torch") from e
+    from torch.nn.functional import binary_cross_entropy_with_logits, gelu, logsigmoid
+
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    found, later, there, right, tells = (torch.from_numpy(one) for one in _padded(shown))
+    asks = right.any(dim=1)
+    share = NOTHING_WEIGHT * float(asks.sum()) / max(1.0, float((~asks).sum()))
+    mean, spread = found[there].mean(dim=0), found[there].std(dim=0) + SPREAD_MIN
+    inner, outer = torch.nn.Linear(found.shape[2], HIDDEN), torch.nn.Linear(HIDDEN, 1)
+    steps = torch.optim.AdamW([*inner.parameters(), *outer.parameters()], lr=RATE, weight_decay=DECAY)
+    for _ in range(epochs):
+        for part in np.array_split(rng.permutation(len(found)), max(1, len(found) // BATCH)):
+            logits = outer(gelu(inner((found[part] - mean) / spread), approximate="tanh")).squeeze(-1)
+            told, untold = logsigmoid(logits), logsigmoid(-logits) * there[part]
+            latest = (told + torch.einsum("bij,bj->bi", later[part], untold)).masked_fill(~right[part], -1e4)
+            of_state = -torch.logsumexp(latest, dim=1).clamp(min=-20)
+            weight = torch.where(asks[part], 1.0, share)
+            wrong = torch.where(asks[part], of_state, -untold.sum(dim=1))
+            each = binary_cross_entropy_with_logits(logits, tells[part].float(), reduction="none") * there[part]
+            loss = (weight * (wrong + TELLS_WEIGHT * each.sum(dim=1) / there[part].sum(dim=1))).mean()
+            steps.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            steps.step()
+        for group in steps.param_groups:
+            group["lr"] *= FALLS
+    return {
+        "mean": mean.numpy(),
+        "spread": spread.numpy(),
+        "inner": inner.weight.detach().numpy().T,
+        "inner_bias": inner.bias.detach().numpy(),
+        "outer": outer.weight.detach().numpy()[0],
+        "outer_bias": outer.bias.detach().numpy()[0],
+    }
+
+
+def _padded(shown: Sequence[Shown]) -> tuple[NDArray[Any], ...]:
+    """All questions in arrays: evidence; which candidate is later than which; which there are, are right, tell it."""
+    most = max(len(one.at) for one in shown)
+    found = np.zeros((len(shown), most, len(FEATURES)), dtype=np.float32)
+    later = np.zeros((len(shown), most, most), dtype=np.float32)
+    there, right, tells = (np.zeros((len(shown), most), dtype=np.bool_) for _ in range(3))
+    for place, one in enumerate(shown):
+        size, at, order = len(one.at), one.at, np.arange(len(one.at))
+        found[place, :size] = one.found
+        later[place, :size, :size] = (at[None] > at[:, None]) | (
+            (at[None] == at[:, None]) & (order[None] < order[:, None])
+        )
+        there[place, :size], right[place, :size], tells[place, :size] = True, one.right, one.right | one.stale
+    return found, later, there, right, tells
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def read(model: LatestModel, shown: Sequence[Shown]) -> str:
+    """What a model makes of questions: right and superseded ones first, or how often it moves anything."""
+    picks = []
+    for one in shown:
+        latest = model.telling(one.found, one.at.tolist())[1]
+        best = int(np.argmax(latest))
+        sure = latest[best] >= likely.LATEST_MIN and one.found[0, ASKS_STATE] >= likely.ASKS_MIN
+        picks.append((one, best if sure else 0, bool(sure)))
+    of_state = [(one, best) for one, best, _ in picks if one.right.any()]
+    if of_state:
+        right = np.mean([one.right[best] for one, best in of_state])
+        stale = np.mean([one.stale[best] for one, best in of_state])
+        return f"right first {right:.3f}, superseded first {stale:.3f} of {len(of_state):,}"
+    return f"puts another one first for {sum(best > 0 for _, best, _ in picks):,} of {len(picks):,}"
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="the directory of evaluation data")
+    parser.add_argument("--check", action="store_true", help="write nothing; leave out each hand, and each set, once")
+    parser.add_argument("--out", type=Path, default=FILE, help="the file that is made; default: the one that ships")
+    given = parser.parse_args()
+    missing = [kind for kind in KINDS if not (given.data / kind).is_dir()]
+    if missing:
+        raise InvalidArgument(f"{given.data} has no {', '.join(missing)}. Name the directory of evaluation data.")
+    shown: list[Shown] = []
+    for style in styles():
+        shown += of_rooms(histories(given.data, style), Path(style).stem)
+        print(f"{style}: {len(shown):,} questions", flush=True)
+    shown += of_rooms(rooms(OF_DEV, split=DEV), DEV)
+    shown += of_sets(given.data)
+    print(f"with those that ask for no state: {len(shown):,}", flush=True)
+    asked = queries(given.data)
+    whole = asking_part(asked)
+    shown = with_asking(shown, asked, whole)
+    if given.check:
+        for left_out in (*(Path(style).stem for style in styles()), *KINDS):
+            model = LatestModel(whole, nets([one for one in shown if one.group != left_out], 2))
+            print(f"{left_out} left out: {read(model, [one for one in shown if one.group == left_out])}", flush=True)
+        return
+    save(whole, nets(shown), given.out)
+    print(f"{given.out.name}: {given.out.stat().st_size / 1e3:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""What speaks for a candidate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recall_integrations.facts.latest import Candidate, Question, evidence
+from recall_integrations.facts.latest.evidence import FEATURES, sentences
+from recall_integrations.facts.reader import slot_reader
+
+GYM = Question(text="where do I lift weights these days?", subjects=("",), slots=("gym",))
+
+
+def seen(question: Question, *candidates: Candidate) -> list[dict[str, float]]:
+    found = evidence(question, candidates, slot_reader())
+    assert found.shape == (len(candidates), len(FEATURES)) and found.dtype == np.float32 and np.isfinite(found).all()
+    return [dict(zip(FEATURES, row, strict=True)) for row in found.tolist()]
+
+
+def one(text: str = "My gym is Ironworks", score: float = 0.5, **more: Any) -> Candidate:
+    return Candidate(**{"text": text, "score": score, "of": (True,), "speaker": "", **more})
+
+
+def test_of_whom_it_speaks_and_what_was_read_of_it() -> None:
+    told, other, hers, nothing = seen(
+        GYM,
+        one(told=(("", "gym"),), first=True),
+        one("My car is a Volvo", told=(("", "car"),)),
+        one("Priya's gym is the Y", told=(("priya", "gym"),), of=(False,), speaker="sam", beneath=True),
+        one("so tired", of=(False,)),
+    )
+    names = ("of_first", "of_any", "speaks", "read", "same", "other_slot", "other_subject", "first", "beneath")
+    assert [told[name] for name in names] == [1, 1, 1, 1, 1, 0, 0, 1, 0]
+    assert [other[name] for name in names] == [1, 1, 1, 1, 0, 1, 0, 0, 0]
+    assert [hers[name] for name in names] == [0, 0, 0, 1, 0, 0, 1, 0, 1]
+    assert [nothing[name] for name in names] == [0, 0, 1, 0, 0, 0, 0, 0, 0]
+    assert told["told_asked"] > other["told_asked"] > nothing["told_asked"] == 0
+
+
+def test_what_the_slot_reader_sees_in_the_sentence_that_tells_most() -> None:
+    tells, chat = seen(
+        GYM, one("The train was late. I lift at Ironworks now, mornings only."), one("The train was late.")
+    )
+    assert tells["tells"] > chat["tells"] and tells["states"] > chat["states"] and chat["nothing"] > tells["nothing"]
+    assert tells["asks_one"] == chat["asks_one"] > 0 and tells["asks_none"] < 0.5
+
+
+def test_scores_are_taken_beside_each_other() -> None:
+    first, second = seen(GYM, one(score=0.8), one(score=0.2))
+    assert first["score"] > 0 > second["score"] and second["of_best"] < 0
+    assert first["of_best"] == pytest.approx(0, abs=2e-3)
+    assert (first["place"], second["place"], first["found"], second["found"]) == (0, 0.125, *[pytest.approx(0.8)] * 2)
+    (alone,) = seen(GYM, one(score=0.0))
+    assert alone["score"] == 0
+
+
+def test_what_the_best_candidate_holds_of_the_query_and_another_lacks() -> None:
+    question = Question(text="what is my budget for sneakers and socks?", subjects=("",))
+    best, other = seen(question, one("Sneakers and socks: my budget is 90 euros"), one("My budget is 900 euros"))
+    assert (best["lacks"], other["lacks"]) == (0, 2)
+    assert best["slot_known"] == 0 and best["named"] == 1 == best["of_user"] and best["long"] > other["long"]
+
+
+def test_sentences_that_ask_are_left_out() -> None:
+    assert list(sentences("New gym? Boulderhaus. I like it.")) == ["Boulderhaus.", "I like it."]
+    assert list(sentences("Really?")) == list(sentences("")) == []
+    assert len(list(sentences("One. " * 50))) == 4
+    (asked,) = seen(GYM, one("New gym?"))
+    assert asked["nothing"] >= 0
