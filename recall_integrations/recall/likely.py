@@ -49,6 +49,9 @@ _OTHER = regex(
     r"\s*(?:have|has|had|is|are|am|did|was|were|do(?!\s+you\s+(?:know|remember|have|recall))|does|how\s+many)\b", 2
 )
 _HAPPENED = regex(r"\b(?:what|which|who|whom)\b.*\bdid\b", 2)  # with a time: "what did we eat in March?"
+_NEWS = regex(
+    r"\b(?:latest|newest|news|updates?)\s(?:on|about|from|of|with|regarding)\b", 2
+)  # whatever is new, not a state
 _SPEAKING = frozenset("i i'm i've i'd i'll im ive we we're we've me us".split())
 _NO_NAME = ME.union(
     _SPEAKING,
@@ -185,7 +188,7 @@ def _sought(state: RecallState) -> Sought | None:
     """Of whom and for when a query may ask; `None` = for no state, as far as can be told without the model."""
     text, window = state.query.original, state.query.temporal_window
     mode = mode_of(text, windowed=window is not None, asks=True)
-    if mode not in _MODES or (mode == THEN and _HAPPENED.search(text)):
+    if mode not in _MODES or _NEWS.search(text) or (mode == THEN and _HAPPENED.search(text)):
         return None
     if window is not None and window.start is not None and window.end is not None and window.end - window.start < LASTS:
         return None

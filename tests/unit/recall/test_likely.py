@@ -90,6 +90,7 @@ def test_of_whom_is_asked_decides(store: MemoryStore) -> None:
     [
         "did the courier ring me in the evening?",
         "how many times did a courier ring me?",
+        "what is the latest on the courier who rings me?",
         "why would a courier need to ring me?",
         "what did the courier say when he rang me in the evening at home that day?",
         "which digits did a courier need to reach me last Tuesday?",  # what happened in a few days
