@@ -62,6 +62,7 @@ def test_questions_for_no_state_have_nothing_right(tmp_path: Path) -> None:
 
 def test_it_learns_who_is_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     rng = np.random.default_rng(0)
     shown = []
     for _ in range(300):
