@@ -20,7 +20,7 @@ from hypothesis.stateful import invariant, precondition, rule
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import StoreClosed, StoreLocked
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store.entity_rows import EntityRows
+from recall_integrations.store import languages
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.turns import OfFile, WriteTurn
@@ -166,7 +166,7 @@ def test_numbers_of_a_write_that_failed_are_not_lost_to_others(tmp_path: Path, m
             raise OSError("No space left on device")
 
         with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
-            patched.setattr(EntityRows, "write", fails)
+            patched.setattr(languages, "write", fails)
             store.remember_many(["one", "two", "three"])
         other.remember("a kestrel came back")
         assert store.count() == 2 and len(QueryOptimizer(store).recall("kestrel").hits) == 2
