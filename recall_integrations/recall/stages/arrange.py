@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from recall_integrations.config import RankingConfig
 from recall_integrations.delivery.deliver import Delivery
+from recall_integrations.facts.asked import PREVIOUS
 from recall_integrations.facts.deciding import Decided
 from recall_integrations.facts.slots import Slots
 from recall_integrations.ranking.arranging import arrange
@@ -69,8 +70,10 @@ class Arrange(Stage):
     def _told(self, state: RecallState, fused: Fused, slots: Slots) -> Decided | None:
         """What the candidates tell: by the facts of the best of them, or by the model, where it says another thing."""
         held, guess = evident(state, fused, self._delivery, slots), likely(state, fused, self._delivery)
-        if held is None or (guess is not None and guess.first[0] not in held.first):
+        if held is None:
             return guess
+        if guess is not None and held.mode != PREVIOUS and guess.first[0] not in held.first:
+            return guess  # of what was before the facts know more: they have the values
         return with_doubts(held, state, fused, self._delivery, slots)
 
     def _arranged(self, state: RecallState, fused: Fused) -> tuple[Fused, frozenset[int], Mapping[int, list[int]]]:
