@@ -174,12 +174,12 @@ def test_what_was_committed_is_said_with_the_turn(engines: tuple[Engine, Engine]
         for _ in range(2):
             assert lock.acquire(1)
             before = watch.turn_ends()
-            assert before == watch._now() and before.head is not None and before.head[0] == 1
+            assert before == watch.now() and before.head is not None and before.head[0] == 1
         with other.begin() as connection:
             connection.execute(text("INSERT INTO changes SELECT 7, scope_id, op, 7, 'x' FROM changes"))
         assert lock.acquire(1)
         now = lock.begun()
-        assert now is not None and now.head == (7, "x") and watch._now() == now
+        assert now is not None and now.head == (7, "x") and watch.now() == now
         with pytest.raises(StoreError), closing(Outside(other)) as third:
             AdvisoryLock(third, OPENED)._outside.say("SELECT no_such_thing()", OPENED)
         lock.release()
