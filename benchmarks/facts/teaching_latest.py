@@ -45,13 +45,13 @@ IN_A_ROOM = (3, 3)
 LARGE = (20, 30, 45, 70, 110)  # memories
 KINDS = ("talk", "phone", "projects", "documents")
 C = 3.0  # of the regression
-NETS, HIDDEN, EPOCHS, BATCH = 4, 16, 20, 128
-RATE, FALLS, DECAY = 4e-3, 0.96, 1e-3
+NETS, HIDDEN, EPOCHS, BATCH = 4, 16, 12, 128
+RATE, FALLS, DECAY = 4e-3, 0.96, 1e-2
 NOTHING_WEIGHT = 0.5 / 3  # all questions that ask for no state count together this much of the others
 TELLS_WEIGHT = 0.5  # of whether each candidate tells it, beside which is the latest
 SPREAD_MIN = 1e-3
 LINE = (15, 260)  # characters of talk in large rooms
-ASKS_STATE = FEATURES.index("asks_state")
+ASKS_STATE, SLOT_KNOWN = FEATURES.index("asks_state"), FEATURES.index("slot_known")
 
 Matrix = NDArray[np.float32]
 
@@ -77,7 +77,10 @@ class Shown:
 
 
 class _Watching:
-    """Stands in for the model while questions are asked: every query asks for a state, and nothing is moved."""
+    """Stands in for the model while questions are asked: every query asks for a state, and nothing is moved.
+
+    Names that are two people's are taken as well, which no query is answered of: where it must say nothing, more is seen.
+    """
 
     def asks(self, query: str) -> float:
         """One."""
@@ -105,7 +108,7 @@ class Asking:
             self._seen.append((tuple(view.ids[row] for row in rows.tolist()), found, view.at[rows]))
             return rows, found
 
-        vars(likely).update(seen=watched, latest_model=_Watching)
+        vars(likely).update(seen=watched, latest_model=_Watching, of_several=lambda *_: False)
         vars(doubts).update(latest_model=_Watching)
         return self
 
@@ -347,7 +350,8 @@ def read(model: LatestModel, shown: Sequence[Shown]) -> str:
     for one in shown:
         latest = model.telling(one.found, one.at.tolist())[1]
         best = int(np.argmax(latest))
-        sure = latest[best] >= likely.LATEST_MIN and one.found[0, ASKS_STATE] >= likely.ASKS_MIN
+        asks = 1.0 if one.found[0, SLOT_KNOWN] else one.found[0, ASKS_STATE]
+        sure = asks * latest[best] >= likely.LATEST_MIN
         picks.append((one, best if sure else 0, bool(sure)))
     of_state = [(one, best) for one, best, _ in picks if one.right.any()]
     if of_state:

@@ -18,7 +18,7 @@ from recall_integrations.facts.subjects_of import USER, name_key, speaker_key
 from recall_integrations.facts.timeline import PAST, Stretch
 from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.recall.likely import may_be_read, telling
+from recall_integrations.recall.likely import may_be_read, pool_of, telling
 from recall_integrations.recall.state import RecallState
 from recall_integrations.types.facts import RETRACTED
 from recall_integrations.types.roles import Role
@@ -63,7 +63,7 @@ def _latest(held: Decided, state: RecallState, fused: Fused, delivery: Delivery,
     users = tuple(map(name_key, state.scope.speakers(Role.USER))) if subject == USER else ()
     asks = latest_model().asks(text)
     question = Question(text=text, subjects=(subject, *users), slots=(slot,), asks_state=asks, held=True)
-    found = telling(question, state, fused, delivery, held.until, held)
+    found = telling(question, state, pool_of(state, fused, delivery), held.until, held)
     if found is None:
         return []
     row, share = found.best()

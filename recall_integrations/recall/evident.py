@@ -53,6 +53,16 @@ _HISTORY = regex(
 _WHEN = regex(r"\b(?:when\s(?:did|was|were|is|has|have|will)|since|how\slong)\b", 2)
 _BEFORE = regex(r"\b(?:previous(?:ly)?|before|used\sto|use\sto|former(?:ly)?|old|last|prior|earlier|replaced?|ex)\b", 2)
 _PAST = regex(r"\b(?:did|was|were|had|went|got|been)\b", 2)
+# The same of what is known to ask for a state: "the list" and "when is" are no history, "I've got" is no past.
+_HISTORY_ASKED = regex(
+    r"^\W*(?:please\s)?(?:list|every)\b|\b(?:history|timeline|over\s(?:time|the\s(?:years|months|weeks))|so\sfar|changes|"
+    r"ever|throughout|one\safter\s(?:the\s)?(?:other|another)|(?:has|have|did|how)\b.*\bchanged?)\b",
+    2,
+)
+_WHEN_ASKED = regex(r"\b(?:when\s(?:did|was|were|has|have)|since|how\slong\s(?:did|ago|was|were|has|have))\b", 2)
+_PAST_ASKED = regex(
+    r"\b(?:did|(?:was|were)\b(?!.*\bborn)|had|went|been)\b|(?<!'ve\s)(?<!\bhave\s)(?<!\bhas\s)(?<!'s\s)\bgot\b", 2
+)
 
 
 def evident(state: RecallState, fused: Fused, delivery: Delivery, slots: Slots) -> Decided | None:
@@ -134,26 +144,26 @@ def mode_of(text: str, *, windowed: bool, asks: bool = False) -> str | None:
     Args:
         text: the query.
         windowed: whether it names a time.
-        asks: whether it is known to ask, whatever its shape.
+        asks: whether it is known to ask for a state, whatever its shape.
     """
     if len(text.split()) > WORDS_MAX or not (asks or _ASKS.match(text.lstrip()) or text.rstrip().endswith("?")):
         return None
-    return _mode(text, windowed)
+    return _mode(text, windowed, asks)
 
 
 @lru_cache(maxsize=64)  # a query is looked at twice or thrice
-def _mode(text: str, windowed: bool) -> str | None:
+def _mode(text: str, windowed: bool, asks: bool) -> str | None:
     if _OTHER.search(text):
         return None
-    if _WHEN.search(text):
+    if (_WHEN_ASKED if asks else _WHEN).search(text):
         return WHEN
-    if _HISTORY.search(text):
+    if (_HISTORY_ASKED if asks else _HISTORY).search(text):
         return HISTORY
     if windowed:
         return THEN
     if _BEFORE.search(text):
         return PREVIOUS
-    return None if _PAST.search(text) else NOW
+    return None if (_PAST_ASKED if asks else _PAST).search(text) else NOW
 
 
 def _key(facts: ScopeFacts, view: ScopeView, fused: Fused, words: frozenset[str]) -> tuple[Key, int] | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.facts.latest.whom import speaks_of
 from recall_integrations.facts.reader import SlotReader
 from recall_integrations.facts.subjects_of import USER
+from recall_integrations.patterns import regex
 from recall_integrations.records import record
 from recall_integrations.text import stems
 
@@ -18,7 +19,15 @@ CHARS, SENTENCES = 600, 4  # of a text that are looked at: who tells a slot is b
 FLOOR = 0.05  # below it, differences of scores are noise
 LEAST = 1e-4  # a share is at least this, in a logarithm
 LACKS_MAX = 4
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+RARE_LEAST = 0.2  # weight of a word that every candidate holds
+_SENTENCE = regex(r"(?<=[.!?])\s+")
+_LONG_AGO = regex(
+    r"\b(?:used\sto|back\s(?:then|in|when)|years\sago|ages\sago|once|(?:in\s)?(?:the|those|my)\sold|those\sdays|early\sdays|first|"
+    r"originally|initially|before|formerly|previously|until|till|at\sschool|straight\sout\sof|growing\sup|in\s(?:19|20)\d\d|"
+    r"for\syears|student|as\sa\s(?:kid|child|student|boy|girl|baby|teen\w*)|in\smy\stwenties|"
+    r"when\s(?:the\s)?\w+\s(?:was|were|lived|moved\sin|started))\b",
+    2,
+)
 
 # In this order in the columns; the model has them by name.
 FEATURES = (
@@ -51,6 +60,21 @@ FEATURES = (
     "long",  # of the candidate: logarithm of its words
     "found",  # of the question: the best score, as it is
     "lacks",  # words of the question that the best candidate holds and this one lacks, at most 4
+    "names_first",  # of whom it speaks (`whom.Speaks`): whether it names the likeliest of whom is asked
+    "names_any",
+    "silent_first",
+    "silent_any",
+    "others",
+    "owners",
+    "other_kin",
+    "capitals",
+    "third",
+    "first_person",
+    "covers",  # share of the words of the question that it holds, by how rare they are among the candidates
+    "covers_less",  # than the candidate that holds most of it
+    "covers_other",  # the largest share of the others
+    "whom",  # of the question: of how many it may be
+    "long_ago",  # whether it has words for what was: "when we moved in", "my first", "used to"
 )
 
 Matrix = NDArray[np.float32]
@@ -133,8 +157,27 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
     )
     found[:, 26] = [math.log1p(len(one.text.split())) for one in candidates]
     found[:, 27] = scores.max()
-    found[:, 28] = _lacks(question.text, candidates)
+    held = [frozenset(stems(one.text)) for one in candidates]
+    words = frozenset(stems(question.text))
+    found[:, 28] = _lacks(words, held)
+    found[:, 29:39] = _speaks(question, candidates)
+    found[:, 39:42] = _covers(words, held)
+    found[:, 42] = len(question.subjects)
+    found[:, 43] = [_LONG_AGO.search(one.text[:CHARS]) is not None for one in candidates]
     return found
+
+
+def known_of(said: Iterable[tuple[str, Iterable[Key]]]) -> frozenset[str]:
+    """Keys of people who are known.
+
+    Args:
+        said: of candidates: who says it, and of what facts were read of it.
+    """
+    found = set()
+    for speaker, told in said:
+        found.add(speaker)
+        found.update(subject.partition("'s ")[0] for subject, _ in told)
+    return frozenset(found.difference((USER,)))
 
 
 def _known(question: Question, one: Candidate) -> tuple[bool, ...]:
@@ -168,10 +211,42 @@ def _seen(candidates: Sequence[Candidate], asked: NDArray[np.float32], reader: S
     return found
 
 
-def _lacks(text: str, candidates: Sequence[Candidate]) -> list[int]:
+def _lacks(words: frozenset[str], held: Sequence[frozenset[str]]) -> list[int]:
     """ "My budget for sneakers" is not any budget."""
-    asked = frozenset(stems(text)).intersection(stems(candidates[0].text))
-    return [min(LACKS_MAX, len(asked.difference(stems(one.text)))) for one in candidates]
+    asked = words.intersection(held[0])
+    return [min(LACKS_MAX, len(asked.difference(own))) for own in held]
+
+
+def _covers(words: frozenset[str], held: Sequence[frozenset[str]]) -> Matrix:
+    """How much of the question each holds, how much less than the best, and how much the best of the others."""
+    rare = {word: math.log((len(held) + 1) / (1 + sum(word in own for own in held))) + RARE_LEAST for word in words}
+    whole = sum(rare[word] for word in sorted(rare)) or 1.0
+    share = np.asarray([sum(rare[word] for word in sorted(words & own)) / whole for own in held], dtype=np.float32)
+    others = [float(np.delete(share, place).max()) if len(held) > 1 else 0.0 for place in range(len(held))]
+    return np.stack([share, share.max() - share, np.asarray(others, dtype=np.float32)], axis=1)
+
+
+def _speaks(question: Question, candidates: Sequence[Candidate]) -> list[tuple[float, ...]]:
+    known = known_of((one.speaker, one.told) for one in candidates)
+    found: list[tuple[float, ...]] = []
+    for one in candidates:
+        of = speaks_of(one.text[:CHARS], one.speaker, question.subjects, known)
+        names, silent = of.names, of.silent
+        found.append(
+            (
+                bool(names) and names[0],
+                any(names),
+                bool(silent) and silent[0],
+                any(silent),
+                of.others,
+                of.owners,
+                of.kin,
+                of.capitals,
+                of.third,
+                of.first,
+            )
+        )
+    return found
 
 
 def _told(one: Candidate, asked: NDArray[np.float32], reader: SlotReader) -> float:

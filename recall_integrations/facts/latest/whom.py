@@ -1,0 +1,214 @@
+"""Of whom a question asks, and of whom a text speaks, where no rule has read either.
+
+"Ruben's usual at the counter?" asks of Ruben, "what do I drink?" of who asks, and "my sister's car" of neither. "Moved
+to Lisbon" speaks of who says it, "Mei moved to Lisbon" of Mei, whoever says it. Names are words with a capital and
+people who are known; what is missed or seen too often is for the model to weigh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise, takewhile
+
+from recall_integrations.facts.rules import words as of_rules
+from recall_integrations.facts.rules.loose_words import ME
+from recall_integrations.facts.subjects_of import USER
+from recall_integrations.patterns import regex
+from recall_integrations.records import record
+
+OTHERS_MAX, CAPITALS_MAX = 2, 3  # more of them say no more
+THING_MAX = 3  # words
+_WORD = regex(r"[^\W_]+(?:['’][^\W_]+)*", 2)
+_MINE = ("my", "our")
+_SPEAKING = frozenset("i i'm i've i'd i'll im ive my me mine myself i we we're we've our us".split())
+_THIRD = frozenset("he she his her him they their".split())
+_SHORT = frozenset("it's that's what's there's let's here's he's she's who's where's when's how's".split())
+_NO_NAME = ME.union(
+    _SPEAKING,
+    _SHORT,
+    "what which who whose whom when where why how is are am was were be do does did has have had can could will would "
+    "should shall may might must tell give show name remind look find please any the a an in on at for to by of with "
+    "from under about ok okay hey hi so and if but also now id quick one oh it its this that these those there here "
+    "january february march april may june july august september october november december jan feb mar apr jun jul aug "
+    "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday christmas easter".split(),
+)
+_KIN = of_rules.RELATIONS
+# Of those that may be somebody's own without being asked about: "my dog", "my boss" are kept in slots of who has them.
+_OWN = frozenset(
+    "partner boss manager landlord landlady doctor dentist therapist lawyer accountant vet coach mentor pet dog cat "
+    "puppy kitten horse rabbit parrot hamster".split()
+)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Speaks:
+    """Of whom a text speaks, beside those that are asked about.
+
+    Args:
+        names: whether it names each of them, or they say it of themselves.
+        silent: whether they say it, and it names nobody.
+        others: people who are known, who are named and not asked about; at most 2.
+        owners: others to whom something belongs ("Mei's"); at most 2.
+        kin: whether it is about "my sister", who is not asked about.
+        capitals: words with a capital behind the first that name none of them; at most 3.
+        third: whether it has "he", "her", "their".
+        first: whether it has "I", "my", "us".
+    """
+
+    names: tuple[bool, ...]
+    silent: tuple[bool, ...]
+    others: int
+    owners: int
+    kin: bool
+    capitals: int
+    third: bool
+    first: bool
+
+
+def asked_of(text: str, mentions: Sequence[str], users: Collection[str], known: Collection[str]) -> tuple[str, ...]:
+    """Keys of whom a query may be about (`facts.subjects_of`), the likeliest first; empty = nobody can tell.
+
+    Args:
+        text: the query.
+        mentions: keys of names that were found in it.
+        users: keys of names of who asks.
+        known: keys of people who are known; at the beginning of a sentence only these are names.
+    """
+    words = _WORD.findall(text)
+    low = [plain(word) for word in words]
+    for mine, word in pairwise(low):
+        if mine in _MINE and word in _KIN and word not in _OWN:
+            return (f"{USER}'s {word}",)
+    named = list(_named(text, known))
+    found = [name for name, owns in named if owns]
+    found += [name for mention in mentions if (name := _trimmed(mention))]
+    found += [word for word in low if word in users]
+    found += [name for name, owns in named if not owns]
+    if not ME.isdisjoint(low):
+        found += [USER, *users]
+    return tuple(dict.fromkeys(found or _things(low)))
+
+
+def speaks_of(text: str, speaker: str, subjects: Sequence[str], known: Collection[str]) -> Speaks:
+    """Of whom a text speaks.
+
+    Args:
+        text: the text.
+        speaker: key of who says it.
+        subjects: keys of whom is asked.
+        known: keys of people who are known.
+    """
+    raw = _WORD.findall(text)
+    low = [word.casefold().replace("’", "'") for word in raw]
+    bare = [word.removesuffix("'s") for word in low]
+    said = frozenset(bare)
+    kin = [word for mine, word in zip(low, bare[1:], strict=False) if mine in _MINE and word in _KIN]
+    first = any(
+        word in _SPEAKING and not (word in _MINE and after in _KIN)
+        for word, after in zip(low, (*bare[1:], ""), strict=False)
+    )
+    asked = {part for subject in subjects for part in subject.replace("'s ", " ").split()}
+    others = sum(bool(name) and name not in asked and said.issuperset(name.split()) for name in known)
+    return Speaks(
+        names=tuple([_names(subject, speaker, said, first=first) for subject in subjects]),
+        silent=tuple([subject == speaker and not kin and not others for subject in subjects]),
+        others=min(OTHERS_MAX, others),
+        owners=min(
+            OTHERS_MAX,
+            sum(word.endswith("'s") and word not in _SHORT and word[:-2] not in asked for word in low),
+        ),
+        kin=any(word not in asked for word in kin),
+        capitals=min(
+            CAPITALS_MAX,
+            sum(
+                word[:1].isupper() and own not in asked and own not in _SPEAKING
+                for word, own in zip(raw[1:], bare[1:], strict=True)
+            ),
+        ),
+        third=not _THIRD.isdisjoint(low),
+        first=first,
+    )
+
+
+def may_be_of(text: str, speaker: str, subject: str) -> bool:
+    """Whether a text may speak of somebody. Who tells something of themselves need not say so: "moved to Lisbon".
+
+    Args:
+        text: the text.
+        speaker: key of who says it.
+        subject: key of whom is asked.
+    """
+    words = [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
+    bare = [word.removesuffix("'s") for word in words]
+    _, of, kin = subject.partition("'s ")
+    if of:
+        return kin in bare
+    if subject != speaker:
+        return bool(subject) and all(part in bare for part in subject.split())
+    if any(word in _SPEAKING and word not in ("my", "our", "mine", "myself") for word in words):
+        return True
+    others = any(
+        mine in _MINE and word in _KIN and word not in _OWN for mine, word in zip(words, bare[1:], strict=False)
+    )
+    return not others and not (words and words[0].endswith("'s") and text[:1].isupper())
+
+
+def plain(word: str) -> str:
+    """A word without case and without the 's of an owner."""
+    return word.casefold().replace("’", "'").removesuffix("'s")
+
+
+def _names(subject: str, speaker: str, said: frozenset[str], *, first: bool) -> bool:
+    who, of, kin = subject.partition("'s ")
+    if of:
+        return kin in said and (not who or who in said or who == speaker)
+    if subject == speaker and first:
+        return True
+    return bool(subject) and said.issuperset(subject.split())
+
+
+def _named(text: str, known: Collection[str]) -> Iterator[tuple[str, bool]]:
+    """Names in a query, and whether something belongs to them ("Ruben's usual").
+
+    A word with a capital, or several in a row; the first of a sentence only if something belongs to it, or it is known.
+    """
+    row: list[str] = []
+    begins = owns = False
+    end = 0
+    for found in _WORD.finditer(text):
+        word, between = found.group(), text[end : found.start()]
+        own = plain(word)
+        is_name = word[:1].isupper() and own not in _NO_NAME
+        if row and (owns or between != " " or not is_name):
+            yield from _whole(row, begins, owns, known)
+            row = []
+        end = found.end()
+        if is_name:
+            if not row:
+                begins = text[: found.start()].rstrip()[-1:] in ("", ".", "?", "!")
+            row.append(own)
+            owns = word.casefold().replace("’", "'").endswith("'s")
+    if row:
+        yield from _whole(row, begins, owns, known)
+
+
+def _whole(row: Sequence[str], begins: bool, owns: bool, known: Collection[str]) -> Iterator[tuple[str, bool]]:
+    name = " ".join(row)
+    if owns or not begins or name in known:
+        yield name, owns
+
+
+def _things(low: Sequence[str]) -> Iterator[str]:
+    """What is named with "the" where nobody is: "the summer fair"; the last first."""
+    found = []
+    for place, word in enumerate(low):
+        if word in ("the", "our"):
+            row = list(takewhile(lambda one: one not in _NO_NAME, low[place + 1 : place + 1 + THING_MAX]))
+            if row:
+                found.append(" ".join(row))
+    yield from reversed(found)
+
+
+def _trimmed(mention: str) -> str:
+    """A mention without words that are no names: of "which sam" the name."""
+    return " ".join(part for part in mention.split() if part not in _NO_NAME)
