@@ -22,7 +22,6 @@ from sqlalchemy import Connection, Engine, select, text
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import reading
-from recall_integrations.errors import StoreError
 from recall_integrations.indexes import lexicon, pushed_words
 from recall_integrations.indexes.columns import UNIT, ColumnsBuilder, TextColumns
 from recall_integrations.indexes.ends import ends
@@ -202,7 +201,7 @@ class Outlines:
         )
         own, columns = outline.view, view.text
         assert columns is not None and own.text is not None
-        links = _linked(view.nums, steps)
+        links = linked(view.nums, steps)
         columns = replace(
             columns,
             before=links[0],
@@ -306,7 +305,7 @@ def _blank(scope_id: int, version: int, upto: int, columns: TextColumns, mean_le
     )
 
 
-def _linked(nums: Numbers, steps: Mapping[int, Mapping[int, int]]) -> NDArray[np.int64]:
+def linked(nums: Numbers, steps: Mapping[int, Mapping[int, int]]) -> NDArray[np.int64]:
     """Row before and row after each row, `(2, rows)`, -1 = none, or further away than was read.
 
     Args:
@@ -314,17 +313,14 @@ def _linked(nums: Numbers, steps: Mapping[int, Mapping[int, int]]) -> NDArray[np
         steps: of some memories, those around them: -1 is the one before, 2 the one after the next.
     """
     links = np.full((2, len(nums)), -1, dtype=np.int64)
-    if not steps:
-        return links
+    there = frozenset(nums.tolist())  # what was removed between two statements is not
     pairs: set[tuple[int, int]] = set()
     for num, around in steps.items():
         chain = [*(around[step] for step in sorted(step for step in around if step < 0)), num]
         chain += [around[step] for step in sorted(step for step in around if step > 0)]
-        pairs.update(pairwise(chain))
-    first, second = np.asarray(sorted(pairs), dtype=np.int64).T.reshape(2, -1)
-    before, after = (np.minimum(np.searchsorted(nums, side), len(nums) - 1) for side in (first, second))
-    there = (nums[before] == first) & (nums[after] == second)
-    if not there.all():  # something was removed between two statements
-        raise StoreError("The scope changed while it was read. Ask again.")
-    links[1, before], links[0, after] = after, before
+        pairs.update(pairwise([one for one in chain if one in there]))
+    if pairs:
+        first, second = np.asarray(sorted(pairs), dtype=np.int64).T.reshape(2, -1)
+        before, after = (np.searchsorted(nums, side) for side in (first, second))
+        links[1, before], links[0, after] = after, before
     return links
