@@ -7,7 +7,7 @@ colour, move or fake what the terminal shows.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -261,7 +261,7 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
     grid = pairs()
     types = ", ".join(f"{count:,} {kind}" for kind, count in sorted(stats["types"].items())) or "none"
     lag = ", ".join(f"{name} by {count:,}" for name, count in stats["index_lag"].items() if count)
-    filling = sum(stats.get("collections_lack", {}).values())
+    filling, pushed = sum(stats.get("collections_lack", {}).values()), list(stats.get("pushed", {}).values())
     rows = {
         "store": f"{stats['path']} (schema {stats['schema_version']}, {decimal(stats['bytes'])})",
         "embedding": stats["embedding"],
@@ -273,6 +273,7 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         "entities": f"{stats['entities']:,}, {stats['mentions']:,} mentions, {stats['edges']:,} relations",
         "learned": f"{stats.get('corrections', 0):,} spellings",
         "behind": lag or "no index",
+        **({"scopes": _pushed(pushed)} if pushed else {}),
         **({"filling": f"{filling:,} of large scopes are scanned until Chroma has them"} if filling else {}),
     }
     for name, value in rows.items():
@@ -288,6 +289,14 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
             table.add_row(Text(plain(row["scope"])), f"{row['memories']:,}")
         console.print()
         console.print(table)
+
+
+def _pushed(scopes: Sequence[Mapping[str, Any]]) -> str:
+    """Of scopes that PostgreSQL is asked of: how many, and how far those are that will be."""
+    whole = sum(one["whole"] for one in scopes)
+    said = [f"{whole:,} large in PostgreSQL"] if whole else []
+    said += [f"{one['counted']:,} of {one['memories']:,} memories of another" for one in scopes if not one["whole"]]
+    return ", ".join(said)
 
 
 def pairs() -> Table:

@@ -608,6 +608,8 @@ class MemoryStore:
         """Sizes, per scope and in all, the embedding, how far each index is behind, and notices of repairs.
 
         `collections_lack`: of each large scope, by its number, how many vectors are scanned until Chroma has them.
+        `pushed`: of each scope of more than `retrieval.local_max` memories in PostgreSQL, by its number: `memories`, how
+        many are `counted` there, and whether it is `whole`, so that PostgreSQL is asked and no node reads it.
         """
         self._parts.up_to_date()
         return self._reader.stats()

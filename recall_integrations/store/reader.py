@@ -186,6 +186,7 @@ class Reader:
                 table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
                 for table in _COUNTED
             }
+            pushed = parts.pushing.progress(connection)
         scopes = self.scopes()
         return {
             "path": parts.directory.name,
@@ -198,6 +199,7 @@ class Reader:
             **sizes,
             "index_lag": dict(parts.indexes.lag),
             "collections_lack": parts.indexes.collections.lacking(),
+            "pushed": pushed,
             "bytes": parts.directory.size(),
             "hydration": self.hydration(),
             "notices": list(parts.indexes.notices),

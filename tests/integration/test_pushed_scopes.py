@@ -259,9 +259,11 @@ def test_a_scope_that_shrinks_is_read_whole_again_and_one_that_is_emptied_leaves
         assert store.indexes.settle(60) and pushed_down(store) and pushed_down(other)
         scope_id = store.scope_id(ANN)
         assert scope_id is not None
+        assert store.stats()["pushed"] == {scope_id: {"memories": 60, "counted": 60, "whole": True}}
         for n in range(30):
             store.forget(f"m{n}", scope=ANN)
         assert store.indexes.settle(60) and not pushed_down(store) and not pushed_down(other)
+        assert store.stats()["pushed"] == {}
         assert not any(tables(store, scope_id))
         assert QueryOptimizer(other, config=LARGE).recall("swans", scope=ANN, now=NOW).hits
         store.remember_many([made(rng, n) for n in range(100, 140)], scope=ANN)

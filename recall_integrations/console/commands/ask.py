@@ -288,6 +288,7 @@ def stats(store: Place, as_json: bool, config_path: str | None, embedding: str |
       entities, aliases, mentions, edges, vectors
       index_lag   {index: changes not applied yet}
       collections_lack    {number of a large scope: vectors that Chroma does not have yet}
+      pushed      {number of a scope that PostgreSQL is asked of: {memories, counted, whole}}
       notices     repairs made while opening
     """
     from recall_integrations.console import rendering
