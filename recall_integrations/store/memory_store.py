@@ -608,7 +608,7 @@ class MemoryStore:
         """Sizes, per scope and in all, the embedding, how far each index is behind, and notices of repairs.
 
         `collections_lack`: of each large scope, by its number, how many vectors are scanned until Chroma has them.
-        `pushed`: of each scope of more than `retrieval.local_max` memories in PostgreSQL, by its number: `memories`, how
+        `pushed`: of each scope in PostgreSQL of more than `retrieval.local_max`, by its number: `memories`, how
         many are `counted` there, and whether it is `whole`, so that PostgreSQL is asked and no node reads it.
         """
         self._parts.up_to_date()
